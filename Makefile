@@ -1,0 +1,25 @@
+# Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
+.PHONY: all demo check install clean
+
+all: build/splatsmith
+
+build/splatsmith: deps
+	cmake --preset release
+	cmake --build --preset release --target splatsmith
+
+.PHONY: deps build/splatsmith
+deps:
+	@scripts/install_deps.sh
+
+demo: build/splatsmith
+	@scripts/demo.sh
+
+check: deps
+	@scripts/check.sh
+
+install: build/splatsmith
+	cmake --build --preset release
+	cmake --install build
+
+clean:
+	rm -rf build build-debug build-asan demo_out

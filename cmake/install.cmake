@@ -1,0 +1,22 @@
+# What `cmake --install` puts where, and the two documents that the program prints about itself.
+
+set(splatsmith_man ${CMAKE_BINARY_DIR}/splatsmith.1)
+set(splatsmith_completion ${CMAKE_BINARY_DIR}/splatsmith.bash)
+add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
+  COMMAND splatsmith man > ${splatsmith_man}
+  COMMAND splatsmith completion bash > ${splatsmith_completion}
+  DEPENDS splatsmith
+  COMMENT "Printing the man page and the bash completion"
+  VERBATIM)
+add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
+
+configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
+
+install(TARGETS splatsmith splatsmith_lib
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/include/splatsmith.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${splatsmith_completion}
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith)

@@ -1,0 +1,361 @@
+/* splatsmith.h - photos in, a Gaussian splat out. The only public header; this file is the manual.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Plain C, usable from C++. Every object is an opaque handle with a create/open/load function and one function that
+ * gives it back. Functions that can fail return a splat_status and take a `splat_error *` (may be NULL) last.
+ * The library never prints, exits or aborts, and keeps no global state.
+ *
+ * Thread safety: a handle is used by one thread at a time; different handles of different contexts are independent.
+ * splat_trainer_request_stop() may be called from any thread and from a signal handler.
+ *
+ * Conventions: lengths are in scene units; camera space has x right, y down, z forward (COLMAP); quaternions are
+ * (w, x, y, z); pictures are row-major with the origin at the top left; pixel (i, j) is sampled at (i + 1/2, j + 1/2)
+ * of the continuous picture. Strings are UTF-8 and borrowed unless a comment says otherwise.
+ */
+#ifndef SPLATSMITH_H
+#define SPLATSMITH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPLATSMITH_VERSION_MAJOR 0
+#define SPLATSMITH_VERSION_MINOR 1
+#define SPLATSMITH_VERSION_PATCH 0
+#define SPLATSMITH_VERSION "0.1.0"
+
+/* ---------------------------------------------------------------- errors */
+
+/* The codes are pinned: a code never changes its number. */
+typedef enum splat_status {
+    SPLAT_OK = 0,
+    SPLAT_ERROR_ARGUMENT = 1,    /* an option or argument is out of its range */
+    SPLAT_ERROR_IO = 2,          /* the operating system refused to read or write */
+    SPLAT_ERROR_FORMAT = 3,      /* a file is truncated, corrupt or contradicts itself */
+    SPLAT_ERROR_UNSUPPORTED = 4, /* valid, but this version cannot do it */
+    SPLAT_ERROR_MEMORY = 5,      /* host or device memory is exhausted, or a limit would be passed */
+    SPLAT_ERROR_DEVICE = 6,      /* the accelerator failed or is absent */
+    SPLAT_ERROR_NUMERIC = 7,     /* NaN or infinity where none may be */
+    SPLAT_ERROR_STOPPED = 8,     /* a stop was requested; the state is sound */
+    SPLAT_ERROR_INTERNAL = 9     /* a bug here: please report it */
+} splat_status;
+
+#define SPLAT_NO_OFFSET UINT64_MAX
+
+/* What went wrong, where. `message` is one sentence that says what to do. Filled only when a function fails. */
+typedef struct splat_error {
+    splat_status status;
+    uint64_t offset;    /* byte offset in `file`, SPLAT_NO_OFFSET when it has none */
+    uint64_t line;      /* 1-based line in a text `file`, 0 when it has none */
+    char file[512];     /* "" when no file is concerned; the end of the path when it is longer */
+    char message[1024];
+} splat_error;
+
+/* Writes "message (file, line 3)" or "message (file, byte 128)" into text[size]; always ends with NUL. Returns text. */
+const char *splat_error_format(const splat_error *error, char *text, size_t size);
+/* A short lower-case name of the code: "format", "memory", ... Never NULL. */
+const char *splat_status_name(splat_status status);
+/* "0.1.0": the version of the library that is running. */
+const char *splat_version(void);
+
+/* ---------------------------------------------------------------- context: backend, threads, log */
+
+typedef struct splat_context splat_context;
+
+typedef enum splat_log_level { SPLAT_LOG_WARNING = 0, SPLAT_LOG_NOTICE = 1, SPLAT_LOG_DEBUG = 2 } splat_log_level;
+/* Receives one line without a newline, on the thread that called into the library. */
+typedef void (*splat_log_function)(void *user, splat_log_level level, const char *message);
+
+typedef struct splat_context_options {
+    const char *backend;    /* "auto", "cpu" or "cuda"; NULL is "auto" */
+    int gpu;                /* index of the device for "cuda"; default 0 */
+    int threads;            /* CPU threads; 0 (default): as many as the process may use. Results do not depend on it */
+    const char *simd;       /* "auto", "avx512", "avx2" or "c"; NULL is "auto" (the widest this CPU has) */
+    splat_log_function log; /* NULL: silence */
+    void *log_user;
+} splat_context_options;
+
+void splat_context_options_init(splat_context_options *options);
+/* Opens the backend. `context` is owned by the caller (splat_context_destroy). Errors: ARGUMENT, DEVICE, MEMORY. */
+splat_status splat_context_create(const splat_context_options *options, splat_context **context, splat_error *error);
+/* Every scene, model and trainer of the context must be gone before. NULL is allowed. */
+void splat_context_destroy(splat_context *context);
+/* "cpu (avx512, 2 threads)" and the like; lives as long as the context. */
+const char *splat_context_description(const splat_context *context);
+
+typedef struct splat_memory_info {
+    size_t bytes;       /* held in named blocks now */
+    size_t peak_bytes;  /* the most since the context was created or the peak was reset */
+    size_t n_blocks;
+} splat_memory_info;
+
+/* Device memory of the context (host memory for the CPU backend). */
+void splat_context_memory(const splat_context *context, splat_memory_info *info);
+/* Calls back once a named block, largest first. */
+typedef void (*splat_memory_block_function)(void *user, const char *owner, const char *name, size_t bytes);
+void splat_context_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user);
+
+/* ---------------------------------------------------------------- cameras and scenes */
+
+/* A pinhole camera at the resolution of the picture it renders. */
+typedef struct splat_camera {
+    float rotation[9];    /* world to camera, row-major */
+    float translation[3]; /* x_camera = rotation x_world + translation */
+    float center[3];      /* the camera centre in the world: -rotation^T translation */
+    float fx, fy;         /* focal lengths, pixels */
+    float cx, cy;         /* principal point, pixels of the continuous picture: width/2 when centred */
+    int32_t width, height;
+} splat_camera;
+
+typedef struct splat_scene splat_scene;
+
+typedef struct splat_scene_options {
+    const char *source_path;   /* the folder of the scene; required */
+    const char *images;        /* folder of the photos inside the scene; NULL is "images" */
+    int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
+    bool eval;                 /* hold test views out */
+    int llffhold;              /* with eval: every n-th view by sorted name is a test view; default 8 */
+    int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */
+    const char *split_file;    /* a split written before (split.json of a model folder): it wins; NULL: none */
+    bool white_background;     /* composite pictures with alpha over white instead of black */
+    bool load_allres;          /* multi-scale Blender scenes: train on all scales */
+    double image_cache_gb;     /* bound of the decoded-photo cache, GiB; default 2 */
+    bool low_dram;             /* a small default for the cache (0.25 GiB) when image_cache_gb is not set (<= 0) */
+    uint64_t seed;             /* random points of scenes that have none */
+} splat_scene_options;
+
+typedef struct splat_scene_info {
+    const char *format;        /* "colmap", "nerf-synthetic", "multiscale-blender", "transforms" */
+    size_t n_views, n_train, n_test, n_points;
+    float extent;              /* 1.1 x the largest distance of a training camera from their mean (NeRF++) */
+    int max_width, max_height; /* pixels of the largest loaded picture */
+    bool random_points;        /* the scene had no points: they were drawn at random */
+} splat_scene_info;
+
+typedef struct splat_view_info {
+    const char *name;    /* file name of the photo without folders; lives as long as the scene */
+    bool is_test;
+    splat_camera camera; /* at the loaded resolution */
+} splat_view_info;
+
+void splat_scene_options_init(splat_scene_options *options);
+/* Reads cameras, points and the split; photos are decoded when needed, through the cache. The scene is owned by the
+ * caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
+splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **scene,
+                              splat_error *error);
+void splat_scene_close(splat_scene *scene);
+void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info);
+/* index < n_views, in the order of sorted names. */
+splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_view_info *info, splat_error *error);
+/* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
+splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
+
+/* ---------------------------------------------------------------- models: a set of Gaussians */
+
+typedef struct splat_model splat_model;
+
+/* How a footprint is filtered on the screen. */
+typedef enum splat_render_mode {
+    SPLAT_RENDER_AUTO = 0,   /* mip when the file says so (filter_3D, or SplatRenderMode: mip), else classic */
+    SPLAT_RENDER_MIP = 1,    /* 2D Mip filter: variance kernel_size, with opacity compensation */
+    SPLAT_RENDER_CLASSIC = 2 /* 3DGS: variance 0.3, no compensation */
+} splat_render_mode;
+
+typedef struct splat_model_info {
+    size_t n_gaussians;
+    int sh_degree;       /* 0 to 3 */
+    bool has_filter_3d;
+    splat_render_mode render_mode; /* MIP or CLASSIC */
+    float kernel_size;
+} splat_model_info;
+
+/* Reads any PLY of the 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other
+ * columns ignored). The model is owned by the caller (splat_model_destroy). Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
+splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
+void splat_model_destroy(splat_model *model);
+void splat_model_get_info(const splat_model *model, splat_model_info *info);
+/* How the model is rendered from now on. kernel_size: variance in pixel^2, <= 0 keeps the mode's default. */
+splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
+                                         splat_error *error);
+/* Writes a binary PLY, atomically. fused: the 3D filter is baked into scales and opacities, no filter_3D column,
+ * and a comment "SplatRenderMode: mip": what other viewers read. */
+splat_status splat_model_save(const splat_model *model, const char *path, bool fused, splat_error *error);
+/* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
+splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
+                                splat_error *error);
+
+/* ---------------------------------------------------------------- metrics */
+
+/* Means over views. l1, psnr, psnr_per_channel and ssim compare the float render, clamped to [0,1], with the photo;
+ * with quantize, the render rounded to 8 bits (what render + metrics scripts of the field measure). */
+typedef struct splat_metrics {
+    double l1;
+    double psnr;             /* dB, one mean squared error over all channels */
+    double psnr_per_channel; /* dB, mean of the three channels' PSNR (the training report of 3DGS) */
+    double ssim;             /* 11x11 Gaussian window, sigma 1.5, zero padding */
+    size_t n_views;
+} splat_metrics;
+
+typedef enum splat_view_set { SPLAT_VIEWS_TRAIN = 0, SPLAT_VIEWS_TEST = 1, SPLAT_VIEWS_TRAIN_REPORT = 2 /* five train views */ } splat_view_set;
+
+/* One evaluated view. render is float[3][height][width] clamped to [0,1], photo uint8_t[height][width][3]; both live
+ * for the call. Return false to stop. */
+typedef bool (*splat_view_function)(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
+                                    const uint8_t *photo, const splat_metrics *metrics);
+
+/* Renders and measures every view of a set, one view in memory at a time. visit may be NULL. An empty set gives
+ * n_views = 0 and NaN nowhere (all zero). */
+splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_model *model, splat_view_set set,
+                            bool quantize, bool white_background, splat_view_function visit, void *user,
+                            splat_metrics *mean, splat_error *error);
+
+/* ---------------------------------------------------------------- training (Mip-Splatting) */
+
+typedef struct splat_trainer splat_trainer;
+
+typedef struct splat_train_options {
+    int iterations;                 /* 30000 */
+    int sh_degree;                  /* 3 */
+    bool white_background;
+    bool random_background;         /* a random colour each step */
+    float kernel_size;              /* 0.1: variance of the 2D Mip filter, pixel^2 */
+    bool ray_jitter;                /* random sampling position inside each pixel */
+    bool resample_gt_image;         /* photo resampled at the jittered position; needs ray_jitter */
+    bool sample_more_highres;       /* with probability 0.3 take a view at least 800 wide */
+    /* learning rates; positions decay from init to final over max_steps and are multiplied by the scene extent */
+    float position_lr_init, position_lr_final, position_lr_delay_mult;
+    int position_lr_max_steps;
+    float feature_lr, opacity_lr, scaling_lr, rotation_lr;
+    float lambda_dssim;             /* 0.2 */
+    /* density control */
+    float percent_dense;            /* 0.01 of the extent separates clone from split */
+    int densification_interval;     /* 100 */
+    int opacity_reset_interval;     /* 3000 */
+    int densify_from_iter;          /* 500 */
+    int densify_until_iter;         /* 15000 */
+    float densify_grad_threshold;   /* 0.0002, NDC units */
+    float min_opacity_threshold;    /* 0.005 */
+    size_t target_gaussian_count;   /* exact cap kept at density control; 0: none */
+    uint64_t seed;                  /* 0 */
+} splat_train_options;
+
+typedef struct splat_step_info {
+    int iteration;       /* 1-based, of the step just done */
+    float loss, l1, ssim;
+    size_t n_gaussians, n_visible, n_instances, n_degenerate;
+    int active_sh_degree;
+    size_t view_index;
+    double step_ms;
+    size_t n_added, n_removed; /* by density control in this step */
+} splat_step_info;
+
+void splat_train_options_init(splat_train_options *options);
+/* Initialises a model from the scene's points. Borrows scene and context. Owned by the caller. */
+splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
+                                  splat_trainer **trainer, splat_error *error);
+void splat_trainer_destroy(splat_trainer *trainer);
+/* One iteration. */
+splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
+/* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. */
+splat_model *splat_trainer_model(splat_trainer *trainer);
+int splat_trainer_iteration(const splat_trainer *trainer);
+
+/* Milliseconds since the last call of this function, by stage of the step. */
+typedef struct splat_stage_times { double project, bin, raster, loss, raster_backward, project_backward, density, filter_3d, data, other; int steps; } splat_stage_times;
+void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
+
+/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, view order, random streams,
+ * iteration, options. One self-describing file, written atomically. */
+splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
+/* Replaces the state of a trainer made for the same scene. On error the trainer is unchanged. */
+splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
+
+typedef enum splat_event_kind {
+    SPLAT_EVENT_STEP = 0,       /* step */
+    SPLAT_EVENT_EVALUATION = 1, /* metrics of `set` at `step.iteration` */
+    SPLAT_EVENT_SAVED = 2,      /* path: the PLY that was written */
+    SPLAT_EVENT_CHECKPOINT = 3  /* path */
+} splat_event_kind;
+
+typedef struct splat_event {
+    splat_event_kind kind;
+    const splat_step_info *step;
+    splat_view_set set;
+    const splat_metrics *metrics;
+    const char *path;
+} splat_event;
+
+typedef void (*splat_event_function)(void *user, const splat_event *event);
+
+typedef struct splat_run_options {
+    const char *model_path;            /* output folder; required, created when absent */
+    const int *test_iterations;        size_t n_test_iterations;
+    const int *save_iterations;        size_t n_save_iterations; /* the last iteration is always saved */
+    const int *checkpoint_iterations;  size_t n_checkpoint_iterations;
+    const char *start_checkpoint;      /* NULL: from the beginning */
+    splat_event_function event;        /* NULL allowed */
+    void *event_user;
+} splat_run_options;
+
+void splat_run_options_init(splat_run_options *options);
+/* Trains to options.iterations with the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
+ * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, results. After a requested stop the splat is
+ * saved and SPLAT_ERROR_STOPPED comes back. */
+splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
+/* Async-signal-safe: the run ends after the step in progress. */
+void splat_trainer_request_stop(splat_trainer *trainer);
+
+/* ---------------------------------------------------------------- model folders */
+
+/* What a model folder's cfg_args says. Strings are owned by the struct (splat_model_config_free). */
+typedef struct splat_model_config {
+    char *source_path, *model_path, *images;
+    int sh_degree, resolution;
+    bool white_background, eval, load_allres;
+    float kernel_size;
+} splat_model_config;
+
+splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);
+void splat_model_config_free(splat_model_config *config);
+/* The PLY of an iteration (-1: the highest there is) in a model folder. path[size] receives it; *found the number. */
+splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
+                                        splat_error *error);
+
+/* Measures all test views (quantised) and writes results.json and per_view.json under the method name "ours_N". */
+splat_status splat_write_results(splat_context *context, splat_scene *scene, splat_model *model, const char *model_path,
+                                 int iteration, bool white_background, splat_view_function visit, void *user,
+                                 splat_metrics *mean, splat_error *error);
+/* Writes <model_path>/{train,test}/ours_N/{test_preds_R,gt_R}/%05d.png (R = resolution option). */
+splat_status splat_render_views(splat_context *context, splat_scene *scene, splat_model *model, splat_view_set set,
+                                const char *model_path, int iteration, int resolution, bool white_background,
+                                splat_view_function visit, void *user, splat_error *error);
+/* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. */
+splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scene, splat_model *model, size_t n_views,
+                                       const char *path, bool white_background, splat_error *error);
+
+/* ---------------------------------------------------------------- the built-in scene */
+
+typedef struct splat_sample_options {
+    int width, height; /* 320 x 240 */
+    int n_cameras;     /* 60 */
+    int n_points;      /* 6000 noisy surface points */
+    int n_truth;       /* 200000 points of ground_truth.ply */
+    int supersample;   /* 3: rays a pixel side */
+    uint64_t seed;     /* the same seed gives the same bytes */
+} splat_sample_options;
+
+void splat_sample_options_init(splat_sample_options *options);
+/* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
+ * be absent or empty. Errors: ARGUMENT, IO. */
+splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
+                                splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are there.
+set -eu
+packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libcmocka-dev"
+reason="compiler, build tools, JPEG, PNG, JSON, and the unit-test library"
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "No dpkg here: install the equivalents of: $packages"
+    exit 0
+fi
+missing=""
+for package in $packages; do
+    state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "Installing system packages ($reason):$missing"
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || { echo "Please run as root: apt-get install$missing" >&2; exit 1; }
+    as_root=sudo
+fi
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,0 +1,49 @@
+/* The backend: one table of functions (memory, copies, ops) that the trainer and the evaluator call, and nothing else.
+ * cpu.c fills it for the host, cuda.cu for a device. A new backend is a new table; see docs/architecture.md. */
+#ifndef SPLAT_BACKEND_BACKEND_H
+#define SPLAT_BACKEND_BACKEND_H
+
+#include "backend/memory.h"
+#include "ops/ops.h"
+
+typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX512 = 2 } splat_simd;
+
+/* What a training step tells the host. */
+typedef struct splat_step_result {
+    double loss_l1, loss_ssim;   /* means over 3HW */
+    uint32_t n_visible, n_degenerate;
+    uint64_t n_instances;
+    bool overflow;               /* the instance arrays were too small: the step changed nothing */
+} splat_step_result;
+
+#define SPLAT_RESULT_SLOTS 4
+
+typedef struct splat_backend_functions {
+    const char *name; /* "cpu", "cuda" */
+    /* An asynchronous backend returns from ops before they are done. A step's result is posted into a slot and taken
+     * one step later; both functions are NULL on the others, where results are there at once. */
+    splat_status (*post_result)(splat_backend *backend, int slot, size_t n_values, splat_error *error);
+    splat_status (*take_result)(splat_backend *backend, int slot, splat_step_result *result, splat_error *error);
+    void (*destroy)(splat_backend *backend);
+    /* Raw memory below splat_block_resize: grow, shrink, free (bytes 0). Keeps content, zeroes what is new. */
+    splat_status (*map)(splat_backend *backend, splat_block *block, size_t bytes, splat_error *error);
+    splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
+    splat_status (*download)(splat_backend *backend, void *host, const void *device, size_t bytes, splat_error *error);
+    splat_status (*zero)(splat_backend *backend, void *device, size_t bytes, splat_error *error);
+    splat_status (*synchronize)(splat_backend *backend, splat_error *error);
+    splat_ops ops;
+} splat_backend_functions;
+
+struct splat_backend {
+    const splat_backend_functions *functions;
+    splat_memory memory;
+    int threads;     /* host threads for parallel loops */
+    splat_simd simd; /* the widest the CPU ops may use */
+    char description[160];
+};
+
+/* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */
+splat_status splat_backend_cuda_create(int gpu, int threads, splat_backend **backend, splat_error *error);
+splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backend **backend, splat_error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/* splat_context: the choice of a backend, and its memory report. */
+#include "base/context.h"
+#include "backend/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void silent_log(void *user, splat_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    (void)message;
+}
+
+void splat_context_options_init(splat_context_options *options)
+{
+    memset(options, 0, sizeof *options);
+}
+
+splat_status splat_context_create(const splat_context_options *options, splat_context **result, splat_error *error)
+{
+    *result = NULL;
+    const char *name = options->backend ? options->backend : "auto";
+    if (strcmp(name, "cuda") == 0)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no CUDA backend; use --backend cpu or auto");
+    if (strcmp(name, "auto") != 0 && strcmp(name, "cpu") != 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "backend must be auto, cpu or cuda, not '%s'", name);
+    splat_context *context = calloc(1, sizeof *context);
+    if (!context) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a context");
+    context->log = options->log ? options->log : silent_log;
+    context->log_user = options->log_user;
+    splat_status status = splat_backend_cpu_create(options->threads, options->simd, &context->backend, error);
+    if (status != SPLAT_OK) {
+        free(context);
+        return status;
+    }
+    context->threads = context->backend->threads;
+    *result = context;
+    return SPLAT_OK;
+}
+
+void splat_context_destroy(splat_context *context)
+{
+    if (!context) return;
+    context->backend->functions->destroy(context->backend);
+    free(context);
+}
+
+const char *splat_context_description(const splat_context *context)
+{
+    return context->backend->description;
+}
+
+void splat_context_memory(const splat_context *context, splat_memory_info *info)
+{
+    const splat_memory *memory = &context->backend->memory;
+    *info = (splat_memory_info){memory->bytes, memory->peak_bytes, memory->n_blocks};
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const splat_block *x = *(const splat_block *const *)a, *y = *(const splat_block *const *)b;
+    return x->reserved != y->reserved ? (x->reserved < y->reserved ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+void splat_context_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user)
+{
+    const splat_memory *memory = &context->backend->memory;
+    const splat_block **blocks = malloc((memory->n_blocks + 1) * sizeof *blocks);
+    if (!blocks) return;
+    size_t n = 0;
+    for (const splat_block *block = memory->blocks; block; block = block->next) blocks[n++] = block;
+    qsort(blocks, n, sizeof *blocks, compare_blocks);
+    for (size_t i = 0; i < n; i++) visit(user, splat_owner_name(blocks[i]->owner), blocks[i]->name, blocks[i]->reserved);
+    free(blocks);
+}

@@ -1,0 +1,19 @@
+/* What every handle of a context shares: the backend and where log lines go. */
+#ifndef SPLAT_BASE_CONTEXT_H
+#define SPLAT_BASE_CONTEXT_H
+
+#include "base/error.h"
+
+struct splat_backend;
+
+struct splat_context {
+    struct splat_backend *backend;
+    splat_log_function log; /* never NULL */
+    void *log_user;
+    int threads;
+};
+
+/* One formatted line to the context's log. */
+void splat_log(const splat_context *context, splat_log_level level, const char *format, ...) SPLAT_PRINTF(3, 4);
+
+#endif

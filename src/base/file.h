@@ -1,0 +1,43 @@
+/* Files: whole reads, atomic writes, folders. Paths are UTF-8 byte strings. */
+#ifndef SPLAT_BASE_FILE_H
+#define SPLAT_BASE_FILE_H
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+/* Reads a whole file into malloc'd memory; one NUL byte is appended beyond *size. The caller frees *data. */
+splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, splat_error *error);
+
+/* An atomic save: everything is written to a temporary file in the same folder; commit flushes it to the disk, renames
+ * it over `path` and flushes the folder. Until commit, and when anything fails, the old file stays as it was. */
+typedef struct splat_save {
+    FILE *stream; /* write here; errors may be left to commit */
+    char *path, *temporary;
+} splat_save;
+
+splat_status splat_save_open(splat_save *save, const char *path, splat_error *error);
+/* On failure the temporary is removed. Either way the save is closed. */
+splat_status splat_save_commit(splat_save *save, splat_error *error);
+/* Gives the save up and removes the temporary. Harmless after commit. */
+void splat_save_abort(splat_save *save);
+/* The three steps for a buffer in memory. */
+splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error);
+
+bool splat_path_exists(const char *path);
+bool splat_path_is_folder(const char *path);
+/* mkdir -p. */
+splat_status splat_folder_create(const char *path, splat_error *error);
+/* rm -r, never following links. Absent is fine. */
+splat_status splat_folder_delete(const char *path, splat_error *error);
+/* The names in a folder (files and folders, not . and ..), sorted by bytes; free with splat_names_free. */
+splat_status splat_folder_list(const char *path, char ***names, size_t *n, splat_error *error);
+void splat_names_free(char **names, size_t n);
+/* printf into malloc'd memory; NULL when memory is exhausted. */
+char *splat_format(const char *format, ...) SPLAT_PRINTF(1, 2);
+/* The part after the last slash. */
+const char *splat_basename(const char *path);
+/* True when a relative name stays inside its folder: not empty, not absolute, no ".." part, no NUL or backslash. */
+bool splat_name_is_inside(const char *name);
+
+#endif

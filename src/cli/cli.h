@@ -1,0 +1,60 @@
+/* What the files of the command line share: exit codes, messages, the commands, an opened model folder. */
+#ifndef SPLAT_CLI_CLI_H
+#define SPLAT_CLI_CLI_H
+
+#include "options.h"
+
+#define CLI_OK 0
+#define CLI_FAILED 1 /* the work could not be done */
+#define CLI_USAGE 2  /* the command line must be changed */
+/* After a signal: 128 + its number, as shells report it (130 for Ctrl-C). */
+
+#define CLI_PATH_MAX 4096
+
+int cmd_train(const cli_values *values);
+int cmd_eval(const cli_values *values);
+int cmd_render(const cli_values *values);
+int cmd_export(const cli_values *values);
+int cmd_contact_sheet(const cli_values *values);
+int cmd_sample(const cli_values *values);
+int cmd_info(const cli_values *values);
+int cmd_help(const cli_values *values);
+int cmd_man(const cli_values *values);
+int cmd_completion(const cli_values *values);
+
+/* The help of one command; NULL: the list of commands. */
+void cli_print_help(FILE *out, const cli_command *command);
+
+/* The context that --backend, --gpu, --threads and --simd ask for. Prints on failure; returns an exit code. */
+int cli_context_create(const cli_values *values, splat_context **context);
+
+/* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
+typedef struct cli_session {
+    splat_context *context;
+    splat_scene *scene;
+    splat_model *model;
+    splat_model_config config;      /* of the model folder; zero without one */
+    splat_scene_options scene_options;
+    splat_scene_info scene_info;
+    char ply[CLI_PATH_MAX];
+    char split_file[CLI_PATH_MAX];
+    int iteration;                  /* of the PLY; 0 when its path does not tell */
+} cli_session;
+
+/* Finds the PLY by -m and --iteration, or by --ply. Fills ply and iteration only. Returns an exit code. */
+int cli_session_find_ply(cli_session *session, const cli_values *values);
+/* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an
+ * exit code; close the session in either case. */
+int cli_session_open(cli_session *session, const cli_values *values, bool hold_out);
+void cli_session_close(cli_session *session);
+
+/* Builds "folder/name" in path; false, with a message, when it is too long. */
+bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name);
+bool cli_path_exists(const char *path);
+
+/* --delete_first: tells why `folder` must not be deleted (message printed, exit code), or CLI_OK. */
+int cli_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint);
+/* rm -r that follows no link and stays on its file system. Absent is fine. Returns an exit code. */
+int cli_delete_folder(const char *folder);
+
+#endif

@@ -1,0 +1,53 @@
+/* splatsmith eval */
+#include "cli.h"
+#include "progress.h"
+
+static void print_row(const char *set, const splat_metrics *m)
+{
+    if (m->n_views == 0) return;
+    cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim, m->l1);
+}
+
+/* The test views; with a model folder the numbers go into its files. */
+static splat_status measure_test(cli_session *session, const char *model_path, splat_metrics *test, splat_error *error)
+{
+    bool white = session->scene_options.white_background;
+    cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
+    if (model_path)
+        return splat_write_results(session->context, session->scene, session->model, model_path, session->iteration,
+                                   white, cli_count_view, &c, test, error);
+    return splat_evaluate(session->context, session->scene, session->model, SPLAT_VIEWS_TEST, true, white,
+                          cli_count_view, &c, test, error);
+}
+
+static int measure(cli_session *session, const char *model_path)
+{
+    splat_metrics test = {0}, train = {0};
+    splat_error error;
+    splat_status status = SPLAT_OK;
+    if (session->scene_info.n_test > 0)
+        status = measure_test(session, model_path, &test, &error);
+    else
+        cli_notice("there are no test views (the model was trained without --eval), so no results.json is written");
+    if (status == SPLAT_OK)
+        status = splat_evaluate(session->context, session->scene, session->model, SPLAT_VIEWS_TRAIN_REPORT, true,
+                                session->scene_options.white_background, NULL, NULL, &train, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%s", session->ply);
+    cli_say("%-12s %5s  %19s  %18s  %8s  %8s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
+            "L1");
+    print_row("test", &test);
+    print_row("train sample", &train);
+    if (model_path && test.n_views) cli_say("results.json and per_view.json are in %s", model_path);
+    return CLI_OK;
+}
+
+int cmd_eval(const cli_values *values)
+{
+    cli_session session;
+    int code = cli_session_open(&session, values, true);
+    if (code == CLI_OK) code = measure(&session, values->model_path);
+    cli_session_close(&session);
+    return code;
+}

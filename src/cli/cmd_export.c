@@ -1,0 +1,51 @@
+/* splatsmith export */
+#include "cli.h"
+#include "progress.h"
+
+#include <string.h>
+
+/* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
+static bool choose_output(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+{
+    const char *slash = strrchr(session->ply, '/');
+    char folder[CLI_PATH_MAX] = ".";
+    if (!values->output) {
+        if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - session->ply), session->ply);
+        return cli_path_join(path, folder, "point_cloud_fused.ply");
+    }
+    if (snprintf(path, CLI_PATH_MAX, "%s", values->output) < CLI_PATH_MAX) return true;
+    cli_error("the path %.200s... is too long", values->output);
+    return false;
+}
+
+static int save(const cli_session *session, const cli_values *values, bool fused)
+{
+    char path[CLI_PATH_MAX];
+    splat_error error;
+    splat_model_info info;
+    if (!choose_output(session, values, path)) return CLI_USAGE;
+    splat_model_get_info(session->model, &info);
+    if (fused && !info.has_filter_3d) cli_notice("%s has no 3D filter: there is nothing to fuse", session->ply);
+    if (splat_model_save(session->model, path, fused, &error) != SPLAT_OK) return cli_report(&error);
+    cli_say("%s: %zu Gaussians of degree %d%s", path, info.n_gaussians, info.sh_degree, fused ? ", fused" : "");
+    return CLI_OK;
+}
+
+int cmd_export(const cli_values *values)
+{
+    cli_session session;
+    splat_error error;
+    bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
+    if (!values->output && (values->ply || !fused)) {
+        cli_error("give the PLY to write with -o");
+        return CLI_USAGE;
+    }
+    memset(&session, 0, sizeof session);
+    int code = cli_session_find_ply(&session, values);
+    if (code == CLI_OK) code = cli_context_create(values, &session.context);
+    if (code == CLI_OK && splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK)
+        code = cli_report(&error);
+    if (code == CLI_OK) code = save(&session, values, fused);
+    cli_session_close(&session);
+    return code;
+}

@@ -1,0 +1,304 @@
+/* splatsmith train */
+#include "cli.h"
+#include "progress.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- Ctrl-C */
+
+static splat_trainer *_Atomic stop_target; /* what a signal stops */
+static volatile sig_atomic_t stop_signal;  /* the signal that came, 0: none */
+
+/* The first signal ends the run after its step; after it the signals have their usual effect again. */
+static void on_signal(int number)
+{
+    static const char text[] =
+        "\nsplatsmith: notice: stopping after this step and saving; Ctrl-C again quits at once\n";
+    splat_trainer *trainer = atomic_load(&stop_target);
+    stop_signal = number;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (trainer) splat_trainer_request_stop(trainer);
+    if (!cli_is_quiet() && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+}
+
+static void install_signals(splat_trainer *trainer)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction action, old;
+    atomic_store(&stop_target, trainer);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+}
+
+static void remove_signals(void)
+{
+    struct sigaction old;
+    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGINT, SIG_DFL);
+    if (sigaction(SIGTERM, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGTERM, SIG_DFL);
+    atomic_store(&stop_target, NULL);
+}
+
+/* ---------------------------------------------------------------- what the run reports */
+
+typedef struct report {
+    cli_progress progress;
+    splat_step_info last_step;
+    int n_steps;
+    double started, other_seconds; /* when the run began; spent on evaluations and saves */
+    double mark;                   /* end of the last step */
+    double psnr;                   /* of the last test evaluation */
+    int psnr_iteration;            /* 0: there was none */
+    char saved[CLI_PATH_MAX];
+} report;
+
+static void on_step(report *r, const splat_step_info *step)
+{
+    r->last_step = *step;
+    r->mark = cli_seconds();
+    if (r->n_steps++ == 0) cli_progress_resume(&r->progress, step->iteration);
+    cli_progress_step(&r->progress, step);
+}
+
+static void on_evaluation(report *r, const splat_event *event, int iteration)
+{
+    const splat_metrics *m = event->metrics;
+    if (m->n_views == 0) return;
+    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f", iteration,
+            event->set == SPLAT_VIEWS_TEST ? "test" : "train", m->l1, m->psnr, m->psnr_per_channel, m->ssim);
+    if (event->set != SPLAT_VIEWS_TEST) return;
+    r->psnr = m->psnr;
+    r->psnr_iteration = iteration;
+}
+
+static void on_event(void *user, const splat_event *event)
+{
+    report *r = user;
+    int iteration = event->step ? event->step->iteration : r->last_step.iteration;
+    switch (event->kind) {
+    case SPLAT_EVENT_STEP: on_step(r, event->step); return;
+    case SPLAT_EVENT_EVALUATION: on_evaluation(r, event, iteration); break;
+    case SPLAT_EVENT_SAVED:
+        snprintf(r->saved, sizeof r->saved, "%s", event->path);
+        cli_say("[ITER %d] Saving Gaussians: %s", iteration, event->path);
+        break;
+    case SPLAT_EVENT_CHECKPOINT: cli_say("[ITER %d] Saving checkpoint: %s", iteration, event->path); break;
+    }
+    cli_progress_resume(&r->progress, iteration);
+    r->other_seconds += cli_seconds() - r->mark;
+    r->mark = cli_seconds();
+}
+
+static void print_summary(const report *r)
+{
+    char time_text[32], psnr_text[64] = "";
+    double seconds = cli_seconds() - r->started;
+    double training = seconds - r->other_seconds;
+    if (r->psnr_iteration)
+        snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
+    cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
+            training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
+    if (!r->saved[0]) return;
+    cli_say("  splat        %s", r->saved);
+    char fused[CLI_PATH_MAX + 32];
+    size_t folder = strlen(r->saved);
+    while (folder && r->saved[folder - 1] != '/') folder--;
+    snprintf(fused, sizeof fused, "%.*spoint_cloud_fused.ply", (int)folder, r->saved);
+    if (cli_path_exists(fused)) cli_say("  for viewers  %s", fused);
+}
+
+/* ---------------------------------------------------------------- options */
+
+/* What the table cannot say about single options. Prints the reason. */
+static bool options_agree(const cli_values *values)
+{
+    const char *name = values->experiment_name;
+    if (values->enable_lpips) {
+        cli_error("--enable_lpips True: LPIPS is not part of this version; PSNR, SSIM and L1 are measured");
+    } else if (values->train.resample_gt_image && !values->train.ray_jitter) {
+        cli_error("--resample_gt_image needs --ray_jitter");
+    } else if (values->scene.resolution == 0) {
+        cli_error("--resolution takes -1 or a whole number of at least 1, not '0'");
+    } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
+        cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
+    } else if (!values->scene.source_path && !values->eval_only) {
+        cli_error("give the scene's folder with -s");
+    } else if (values->eval_only && !values->model_path && !(values->scene.source_path && name)) {
+        cli_error("--eval_only needs the model folder: give it with -m");
+    } else if (values->eval_only && values->delete_first) {
+        cli_error("--eval_only and --delete_first exclude each other: the model to measure would be deleted");
+    } else {
+        if ((cli_given(values, "llffhold") || cli_given(values, "test_camera_count")) && !values->scene.eval &&
+            !values->eval_only)
+            cli_notice("without --eval no test views are held out");
+        if (name && values->model_path) cli_notice("--experiment_name has no effect: -m names the model folder");
+        return true;
+    }
+    return false;
+}
+
+/* -m, or <scene>_output/<experiment name or date_time>. */
+static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
+{
+    char stamp[32];
+    const char *scene = values->scene.source_path, *name = values->experiment_name;
+    const char *base = values->model_path ? values->model_path : scene;
+    size_t length = strlen(base);
+    while (length > 1 && base[length - 1] == '/') length--;
+    if (!name) {
+        time_t now = time(NULL);
+        struct tm local;
+        localtime_r(&now, &local);
+        strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", &local);
+        name = stamp;
+    }
+    int written = snprintf(path, CLI_PATH_MAX, "%.*s%s%s", (int)length, base, values->model_path ? "" : "_output/",
+                           values->model_path ? "" : name);
+    if (written < CLI_PATH_MAX) return true;
+    cli_error("the path %.200s... is too long", base);
+    return false;
+}
+
+/* The library counts steps from 1; -1 is the usual way to say never. */
+static void keep_steps(cli_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->values[i] > 0) list->values[n++] = list->values[i];
+    list->n = n;
+}
+
+/* ---------------------------------------------------------------- the run */
+
+typedef struct job {
+    splat_scene_options scene_options;
+    splat_train_options train_options;
+    splat_run_options run_options;
+    cli_list test, save, checkpoint;
+    char model_path[CLI_PATH_MAX];
+    splat_context *context;
+    splat_scene *scene;
+    splat_trainer *trainer;
+    report report;
+} job;
+
+static void fill_options(job *j, const cli_values *values)
+{
+    j->scene_options = values->scene;
+    j->train_options = values->train;
+    j->scene_options.seed = values->train.seed;
+    j->train_options.white_background = values->scene.white_background;
+
+    j->test = values->test_iterations;
+    j->save = values->save_iterations;
+    j->checkpoint = values->checkpoint_iterations;
+    keep_steps(&j->test);
+    keep_steps(&j->save);
+    keep_steps(&j->checkpoint);
+
+    splat_run_options *run = &j->run_options;
+    splat_run_options_init(run);
+    run->model_path = j->model_path;
+    run->test_iterations = j->test.values;
+    run->n_test_iterations = j->test.n;
+    run->save_iterations = j->save.values;
+    run->n_save_iterations = j->save.n;
+    run->checkpoint_iterations = j->checkpoint.values;
+    run->n_checkpoint_iterations = j->checkpoint.n;
+    run->start_checkpoint = values->start_checkpoint;
+    run->event = on_event;
+    run->event_user = &j->report;
+}
+
+static void describe(const job *j)
+{
+    splat_scene_info info;
+    splat_scene_get_info(j->scene, &info);
+    cli_say("Output folder: %s", j->model_path);
+    cli_say("Scene: %s, %zu train and %zu test views up to %dx%d, %zu points%s; %s", info.format, info.n_train,
+            info.n_test, info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
+            splat_context_description(j->context));
+}
+
+/* Opens everything before an old result is deleted: a mistake must not cost it. */
+static int prepare(job *j, const cli_values *values)
+{
+    splat_error error;
+    char old[CLI_PATH_MAX];
+    int code = CLI_OK;
+    if (values->delete_first)
+        code = cli_check_deletable(j->model_path, values->scene.source_path, values->start_checkpoint);
+    if (code == CLI_OK) code = cli_context_create(values, &j->context);
+    if (code != CLI_OK) return code;
+    if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK ||
+        splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
+        return cli_report(&error);
+    describe(j);
+    if (values->delete_first) return cli_delete_folder(j->model_path);
+    if (!cli_path_join(old, j->model_path, "point_cloud")) return CLI_USAGE;
+    if (cli_path_exists(old) && !values->start_checkpoint)
+        cli_notice("%s holds an earlier run; its files are overwritten one by one", j->model_path);
+    return CLI_OK;
+}
+
+static int train(job *j)
+{
+    splat_error error = {0};
+    report *r = &j->report;
+    r->started = r->mark = cli_seconds();
+    cli_progress_start(&r->progress, j->context, j->train_options.iterations);
+    install_signals(j->trainer);
+    splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
+    remove_signals();
+    cli_progress_end();
+    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(r);
+    if (status == SPLAT_OK) return CLI_OK;
+    if (status == SPLAT_ERROR_STOPPED) {
+        cli_notice("stopped at step %d of %d", splat_trainer_iteration(j->trainer), j->train_options.iterations);
+        return 128 + (stop_signal ? stop_signal : SIGINT);
+    }
+    int code = cli_report(&error);
+    if (r->saved[0]) cli_notice("the last splat that was saved is %s", r->saved);
+    return code;
+}
+
+static int eval_only(const job *j, const cli_values *values)
+{
+    cli_values copy = *values;
+    copy.model_path = j->model_path;
+    return cmd_eval(&copy);
+}
+
+static int run_job(job *j, const cli_values *values)
+{
+    if (!choose_model_path(values, j->model_path)) return CLI_USAGE;
+    if (values->eval_only) return eval_only(j, values);
+    fill_options(j, values);
+    int code = prepare(j, values);
+    return code == CLI_OK ? train(j) : code;
+}
+
+int cmd_train(const cli_values *values)
+{
+    if (!options_agree(values)) return CLI_USAGE;
+    job *j = calloc(1, sizeof *j);
+    if (!j) {
+        cli_error("memory is exhausted");
+        return CLI_FAILED;
+    }
+    int code = run_job(j, values);
+    splat_trainer_destroy(j->trainer);
+    splat_scene_close(j->scene);
+    splat_context_destroy(j->context);
+    free(j);
+    return code;
+}

@@ -1,0 +1,58 @@
+/* splatsmith: photos in, a Gaussian splat out. The command line over the library. */
+#include "cli.h"
+#include "progress.h"
+
+#include <string.h>
+
+static void print_notices(const cli_values *values)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if (values->given[i] && cli_options[i].group == CLI_GROUP_IGNORED)
+            cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
+}
+
+static int run_command(const cli_command *command, int n_words, char **words)
+{
+    static cli_values values; /* large for a stack */
+    cli_values_init(&values);
+    if (!cli_parse(&values, command, n_words, words)) return CLI_USAGE;
+    if (values.help) {
+        cli_print_help(stdout, command);
+        return CLI_OK;
+    }
+    cli_set_quiet(values.quiet);
+    print_notices(&values);
+    return command->run(&values);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_print_help(stderr, NULL);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_print_help(stdout, NULL);
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("splatsmith %s\n", splat_version());
+        return CLI_OK;
+    }
+    const cli_command *command = cli_find_command(argv[1]);
+    if (!command) {
+        cli_unknown_command(argv[1]);
+        return CLI_USAGE;
+    }
+    return run_command(command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {
+        cli_error("the standard output could not be written");
+        code = CLI_FAILED;
+    }
+    return code;
+}

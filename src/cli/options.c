@@ -1,0 +1,319 @@
+#include "cli.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128 };
+enum { MODEL = EVAL | RENDER | SHEET, WORK = TRAIN | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
+
+#define ANY 1e300 /* no limit but that of the type */
+
+/* The offset of a field; refuses to compile when its type is not the one the kind stores. */
+#define AT(field, type) (offsetof(cli_values, field) + 0 * sizeof(_Generic(((cli_values *)0)->field, type: 0)))
+#define FLAG(field) CLI_FLAG, AT(field, bool), NULL, 0, 0
+#define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
+#define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
+#define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
+#define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
+#define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
+#define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
+#define REAL(field, low, high) CLI_REAL, AT(field, float), "X", low, high
+#define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
+#define IGNORED_TEXT(metavar) CLI_GROUP_IGNORED, TEXT(ignored_text, metavar)
+#define IGNORED_FLAG CLI_GROUP_IGNORED, FLAG(ignored_flag)
+
+const char *const cli_group_titles[CLI_N_GROUPS] = {
+    "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
+    "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
+
+/* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
+const cli_option cli_options[] = {
+    /* input */
+    {"source_path", 's', NULL, TRAIN, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+     "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
+     "(NeRF, Nerfstudio)", ""},
+    {"source_path", 's', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+     "the scene, when it is not where the model's cfg_args says", ""},
+    {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "the model folder that train wrote", ""},
+    {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "which saved iteration of the model folder; -1: the last", NULL},
+    {"ply", 0, "input_ply", MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+     "a PLY file of the 3DGS family, instead of the model folder's", ""},
+    {"images", 'i', NULL, TRAIN, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "images"},
+    {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "the model's"},
+    {"start_checkpoint", 0, NULL, TRAIN, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
+     "go on from a checkpoint of the same scene", ""},
+
+    /* output */
+    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
+     "the model folder to write", "<scene>_output/<experiment name or date_time>"},
+    {"experiment_name", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+     "the last part of the default model folder", "date_time"},
+    {"delete_first", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, FLAG(delete_first),
+     "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
+    {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"),
+     "where the pictures go", "the model folder"},
+    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"),
+     "the PLY to write", "with -m: point_cloud_fused.ply beside the input"},
+    {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG to write", ""},
+    {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
+     "bake the 3D filter into scales and opacities, which is what other viewers read",
+     "True with -m, False with --ply"},
+    {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
+    {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
+    {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
+
+    /* scene */
+    {"resolution", 'r', "data_factor", TRAIN, CLI_GROUP_SCENE, INT(scene.resolution, -1, 65536),
+     "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
+     "1600 wide", NULL},
+    {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, INT(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "the model's"},
+    {"white_background", 'w', NULL, TRAIN, CLI_GROUP_SCENE, FLAG(scene.white_background),
+     "white instead of black behind the scene and behind photos with alpha", NULL},
+    {"white_background", 'w', NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.white_background),
+     "white instead of black background", "the model's"},
+    {"eval", 0, NULL, TRAIN, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
+    {"eval", 0, NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.eval),
+     "hold test views out; a split.json in the model folder wins", "the model's"},
+    {"llffhold", 0, "test_every", TRAIN | MODEL, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
+     "with --eval: every N-th view by sorted name is a test view", NULL},
+    {"test_camera_count", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
+     "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
+    {"load_allres", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, FLAG(scene.load_allres),
+     "multi-scale Blender scenes: train on every scale", NULL},
+    {"image_cache_gb", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
+     "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
+    {"low_dram", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram),
+     "a small cache of decoded photos", NULL},
+
+    /* training */
+    {"iterations", 'n', "max_steps,iter,total_train_iters", TRAIN, CLI_GROUP_TRAINING,
+     INT(train.iterations, 1, 1e8), "training steps", NULL},
+    {"sh_degree", 0, NULL, TRAIN, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
+     "degree of the spherical harmonics; one more every 1000 steps until it is reached", NULL},
+    {"lambda_dssim", 0, NULL, TRAIN, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
+     "weight of D-SSIM against L1 in the loss", NULL},
+    {"random_background", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(train.random_background),
+     "a random background colour in each step", NULL},
+    {"seed", 0, NULL, TRAIN, CLI_GROUP_TRAINING, SEED(train.seed),
+     "of the view order, the splits and random points: the same seed gives the same splat", NULL},
+    {"eval_only", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(eval_only),
+     "no training: measure the last saved iteration of the model folder", NULL},
+
+    /* filter */
+    {"kernel_size", 'k', NULL, TRAIN, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+     "variance of the 2D Mip filter, in square pixels", NULL},
+    {"kernel_size", 'k', NULL, MODEL, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+     "variance of the 2D filter, in square pixels", "the model's"},
+    {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
+     "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
+    {"ray_jitter", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.ray_jitter),
+     "sample at a random position inside each pixel", NULL},
+    {"resample_gt_image", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.resample_gt_image),
+     "with --ray_jitter: sample the photo at the same position", NULL},
+    {"sample_more_highres", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.sample_more_highres),
+     "with probability 0.3 take a view at least 800 wide", NULL},
+
+    /* learning rates */
+    {"position_lr_init", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
+     "of the means at the start, times the scene's extent", NULL},
+    {"position_lr_final", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
+     "of the means at the end", NULL},
+    {"position_lr_delay_mult", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
+     "factor of a delayed start", NULL},
+    {"position_lr_max_steps", 0, NULL, TRAIN, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
+     "steps from the first to the last rate", NULL},
+    {"feature_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
+     "of the colours (a twentieth of it for the higher degrees)", NULL},
+    {"opacity_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
+    {"scaling_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
+    {"rotation_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3), "of the rotations", NULL},
+
+    /* density control */
+    {"target_gaussian_count", 0, "cap_max", TRAIN, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
+     "keep at most N Gaussians, the most opaque ones; 5M is five million; 0: no limit", NULL},
+    {"min_opacity_threshold", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.min_opacity_threshold, 0, 1),
+     "remove Gaussians less opaque than this", NULL},
+    {"percent_dense", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.percent_dense, 0, 1e3),
+     "Gaussians larger than this part of the extent are split, smaller ones cloned", NULL},
+    {"densify_grad_threshold", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.densify_grad_threshold, 0, 1e6),
+     "positional gradient that asks for more Gaussians", NULL},
+    {"densify_from_iter", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densify_from_iter, 0, 1e9),
+     "first step that may densify", NULL},
+    {"densify_until_iter", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densify_until_iter, 0, 1e9),
+     "end of densification", NULL},
+    {"densification_interval", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densification_interval, 1, 1e8),
+     "steps between two densifications", NULL},
+    {"opacity_reset_interval", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
+     "steps between two resets of the opacities", NULL},
+
+    /* evaluation and saving */
+    {"test_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(test_iterations),
+     "measure the test views and five train views after these steps, and after the last; -1: only after the last",
+     "7000 30000"},
+    {"save_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(save_iterations),
+     "save the splat after these steps; the last one is always saved", "7000 30000"},
+    {"checkpoint_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
+     "write a checkpoint for --start_checkpoint after these steps", ""},
+    {"enable_lpips", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(enable_lpips), "LPIPS is not part of this version; only "
+     "False is taken", NULL},
+
+    /* sample scene */
+    {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 16, 16384), "of the pictures, in pixels", NULL},
+    {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 16, 16384), "of the pictures, in pixels", NULL},
+    {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 1, 100000), "number of pictures", NULL},
+    {"points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_points, 1, 100000000), "noisy points to start from",
+     NULL},
+    {"truth_points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_truth, 1, 100000000),
+     "exact surface points in ground_truth.ply", NULL},
+    {"supersample", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.supersample, 1, 16), "rays along a pixel's side",
+     NULL},
+    {"seed", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, SEED(sample.seed), "the same seed gives the same files", NULL},
+
+    /* machine */
+    {"backend", 0, NULL, WORK, CLI_GROUP_MACHINE, CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
+    {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
+    {"threads", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
+     "CPU threads; the result does not depend on it", "all"},
+    {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
+     "instruction set of the CPU", "auto"},
+
+    /* general */
+    {"quiet", 'q', NULL, WORK, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
+    {"help", 'h', NULL, ALL, CLI_GROUP_GENERAL, FLAG(help), "print this help", NULL},
+
+    /* options of other trainers that scripts pass along */
+    {"antialiasing", 0, NULL, TRAIN, IGNORED_FLAG, "the Mip filters are always on", NULL},
+    {"binary_search_iterations", 0, NULL, TRAIN, IGNORED_TEXT("N"),
+     "--target_gaussian_count is met exactly, without a search", NULL},
+    {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"),
+     "--target_gaussian_count is met exactly, without a search", NULL},
+    {"binary_search_min", 0, NULL, TRAIN, IGNORED_TEXT("X"),
+     "--target_gaussian_count is met exactly, without a search", NULL},
+    {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
+    {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
+    {"data_device", 0, NULL, TRAIN | MODEL, IGNORED_TEXT("DEVICE"),
+     "photos stay in the cache of --image_cache_gb", NULL},
+    {"debug", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "errors are always checked and reported", NULL},
+    {"debug_from", 0, NULL, TRAIN, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
+    {"detect_anomaly", 0, NULL, TRAIN, IGNORED_FLAG, "NaN and infinity always stop the training with an error", NULL},
+    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "this version has no network viewer", NULL},
+    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "this version has no network viewer", NULL},
+    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "this version has no network viewer", NULL},
+};
+const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
+_Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");
+
+const cli_command cli_commands[] = {
+    {"train", TRAIN, cmd_train, "-s SCENE [-m MODEL] [options]", NULL, "train a splat from photos with known cameras",
+     "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
+     "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
+    {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
+     "Writes results.json and per_view.json into the model folder. Pictures are rounded to 8 bits before\n"
+     "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
+    {"render", RENDER, cmd_render, "-m MODEL | --ply FILE -s SCENE -o FOLDER [options]", NULL,
+     "write pictures of the train and test views",
+     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R.", false},
+    {"export", EXPORT, cmd_export, "-m MODEL [-o FILE] | --ply FILE -o FILE [options]", NULL,
+     "write a PLY that other viewers read",
+     "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},
+    {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
+     "write one PNG with photos, renders and errors", NULL, false},
+    {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a small ray-traced scene to try things with",
+     "The folder must be absent or empty.", false},
+    {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
+    {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
+    {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
+    {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
+};
+const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
+
+static void set_list(cli_list *list, const int *values, size_t n)
+{
+    memcpy(list->values, values, n * sizeof *values);
+    list->n = n;
+}
+
+void cli_values_init(cli_values *values)
+{
+    static const int usual[] = {7000, 30000};
+    memset(values, 0, sizeof *values);
+    splat_context_options_init(&values->context);
+    splat_scene_options_init(&values->scene);
+    splat_train_options_init(&values->train);
+    splat_sample_options_init(&values->sample);
+    set_list(&values->test_iterations, usual, 2);
+    set_list(&values->save_iterations, usual, 2);
+    values->iteration = -1;
+    values->n_sheet_views = 3;
+    values->render_mode = "auto";
+}
+
+const char *cli_next_name(const char *names, char name[64])
+{
+    size_t length = names ? strcspn(names, ",") : 0;
+    if (length == 0 || length >= 64) return NULL;
+    memcpy(name, names, length);
+    name[length] = '\0';
+    return names[length] ? names + length + 1 : names + length;
+}
+
+/* ---------------------------------------------------------------- words for help, the man page and the completion */
+
+const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX])
+{
+    char letter[8] = "";
+    if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(text, CLI_TEXT_MAX, "%s--%s%s%s", letter, option->name, option->metavar ? " " : "",
+             option->metavar ? option->metavar : "");
+    return text;
+}
+
+/* The default as text, "" when there is nothing to say. */
+static void default_text(const cli_option *option, const cli_values *defaults, char *text, size_t size)
+{
+    const char *field = (const char *)defaults + option->offset;
+    text[0] = '\0';
+    if (option->fallback) {
+        snprintf(text, size, "%s", option->fallback);
+        return;
+    }
+    switch (option->kind) {
+    case CLI_INT: snprintf(text, size, "%d", *(const int *)(const void *)field); break;
+    case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)(const void *)field); break;
+    case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)(const void *)field); break;
+    case CLI_REAL: snprintf(text, size, "%g", (double)*(const float *)(const void *)field); break;
+    case CLI_GIB: snprintf(text, size, "%g", *(const double *)(const void *)field); break;
+    case CLI_TEXT:
+    case CLI_CHOICE: {
+        const char *value = *(const char *const *)(const void *)field;
+        snprintf(text, size, "%s", value ? value : "");
+        break;
+    }
+    case CLI_FLAG: /* off, as one expects */
+    case CLI_INTS: break;
+    }
+}
+
+const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX])
+{
+    char value[256] = "", name[64];
+    size_t length = (size_t)snprintf(text, CLI_TEXT_MAX, "%s", option->help);
+    if (option->group == CLI_GROUP_IGNORED) return text;
+    default_text(option, defaults, value, sizeof value);
+    if (value[0] && length < CLI_TEXT_MAX)
+        length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, " [default: %s]", value);
+    const char *separator = " (also ";
+    for (const char *rest = cli_next_name(option->aliases, name); rest; rest = cli_next_name(rest, name)) {
+        if (length < CLI_TEXT_MAX)
+            length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, "%s--%s", separator, name);
+        separator = ", ";
+    }
+    if (separator[0] == ',' && length < CLI_TEXT_MAX) snprintf(text + length, CLI_TEXT_MAX - length, ")");
+    return text;
+}

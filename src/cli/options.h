@@ -1,0 +1,103 @@
+/* One table of options: the source of parsing, --help, the man page and the bash completion. */
+#ifndef SPLAT_CLI_OPTIONS_H
+#define SPLAT_CLI_OPTIONS_H
+
+#include "splatsmith.h"
+
+#include <stdio.h>
+
+#define CLI_LIST_MAX 1024
+#define CLI_OPTIONS_MAX 128
+#define CLI_TEXT_MAX 1024
+
+typedef struct cli_list {
+    int values[CLI_LIST_MAX];
+    size_t n;
+} cli_list;
+
+/* Everything a command line can say. The library's own structs are filled by the library's own init functions, so that
+ * a default is written down once. Strings point into argv. */
+typedef struct cli_values {
+    splat_context_options context;
+    splat_scene_options scene;
+    splat_train_options train;
+    splat_sample_options sample;
+    cli_list test_iterations, save_iterations, checkpoint_iterations;
+    const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode;
+    int iteration;
+    int n_sheet_views;
+    bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
+    const char *ignored_text;   /* where options without effect leave their value */
+    bool ignored_flag;
+    const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
+    bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
+} cli_values;
+
+typedef enum cli_kind {
+    CLI_FLAG,   /* bool; the value may be left out */
+    CLI_TEXT,   /* const char * */
+    CLI_CHOICE, /* const char *, one of the words of `metavar`, which stand between bars */
+    CLI_INT,    /* int */
+    CLI_INTS,   /* cli_list */
+    CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
+    CLI_SEED,   /* uint64_t */
+    CLI_REAL,   /* float */
+    CLI_GIB     /* double; plain numbers are GiB, K, M, G and T may follow */
+} cli_kind;
+
+typedef enum cli_group {
+    CLI_GROUP_INPUT, CLI_GROUP_OUTPUT, CLI_GROUP_SCENE, CLI_GROUP_TRAINING, CLI_GROUP_FILTER, CLI_GROUP_RATES,
+    CLI_GROUP_DENSITY, CLI_GROUP_SAVING, CLI_GROUP_SAMPLE, CLI_GROUP_MACHINE, CLI_GROUP_GENERAL, CLI_GROUP_IGNORED,
+    CLI_N_GROUPS
+} cli_group;
+
+typedef struct cli_option {
+    const char *name;     /* with underscores */
+    char letter;          /* 0: none */
+    const char *aliases;  /* names with commas between, or NULL */
+    unsigned commands;    /* cli_command.bit of every command that has it */
+    cli_group group;
+    cli_kind kind;
+    size_t offset;        /* in cli_values */
+    const char *metavar;
+    double low, high;     /* of numbers */
+    const char *help;     /* CLI_GROUP_IGNORED: why it has no effect */
+    const char *fallback; /* shown as default where the value in the struct does not tell; "": show none */
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    unsigned bit;
+    int (*run)(const cli_values *values);
+    const char *usage;    /* after "splatsmith <name> " */
+    const char *operand;  /* what the operand is called, or NULL when none is taken */
+    const char *summary;
+    const char *details;  /* shown by --help; NULL: none */
+    bool hidden;
+} cli_command;
+
+extern const cli_option cli_options[];
+extern const size_t cli_n_options;
+extern const cli_command cli_commands[];
+extern const size_t cli_n_commands;
+extern const char *const cli_group_titles[CLI_N_GROUPS];
+
+void cli_values_init(cli_values *values);
+/* NULL when there is none. */
+const cli_command *cli_find_command(const char *name);
+/* The one message about a word that is no command, with the nearest one. */
+void cli_unknown_command(const char *name);
+
+/* Reads the words after the command. Prints one sentence and returns false when they are wrong. */
+bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
+/* Whether the command line set the option. */
+bool cli_given(const cli_values *values, const char *name);
+
+/* The next name in a comma-separated list of aliases: copies it and returns what follows, NULL at the end. */
+const char *cli_next_name(const char *names, char name[64]);
+/* "-s, --source_path FOLDER" */
+const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX]);
+/* The help with defaults and aliases. `defaults` come from cli_values_init. */
+const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX]);
+
+#endif

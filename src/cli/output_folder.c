@@ -1,0 +1,95 @@
+/* --delete_first: what may be deleted, and deleting it. */
+#include "cli.h"
+#include "progress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool has_entry(const char *folder, const char *name)
+{
+    char path[CLI_PATH_MAX];
+    return cli_path_join(path, folder, name) && cli_path_exists(path);
+}
+
+/* -1 when the folder cannot be read. */
+static int is_empty(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    if (!stream) return -1;
+    int empty = 1;
+    for (struct dirent *entry; empty && (entry = readdir(stream));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(stream);
+    return empty;
+}
+
+/* Whether `path` is `folder` or lies inside; `folder` is absolute and without links. */
+static bool is_inside(const char *path, const char *folder)
+{
+    char *real = path ? realpath(path, NULL) : NULL;
+    size_t length = strlen(folder);
+    bool inside = real && strncmp(real, folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
+    free(real);
+    return inside;
+}
+
+/* The reason as the end of a sentence, NULL when the folder may go. */
+static const char *reason_to_keep(const char *folder, const char *source_path, const char *start_checkpoint)
+{
+    char *real = realpath(folder, NULL);
+    const char *reason = NULL;
+    int empty = is_empty(folder);
+    if (!real || empty < 0)
+        reason = "it cannot be read";
+    else if (!empty && !has_entry(folder, "cfg_args") && !has_entry(folder, "point_cloud"))
+        reason = "it is no model folder: it has neither cfg_args nor point_cloud";
+    else if (is_inside(".", real))
+        reason = "the current folder lies in it";
+    else if (is_inside(source_path, real))
+        reason = "the scene lies in it";
+    else if (is_inside(start_checkpoint, real))
+        reason = "the checkpoint to start from lies in it";
+    free(real);
+    return reason;
+}
+
+int cli_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint)
+{
+    struct stat status;
+    const char *reason = NULL;
+    if (lstat(folder, &status) != 0) {
+        if (errno == ENOENT) return CLI_OK;
+        reason = strerror(errno);
+    } else if (S_ISLNK(status.st_mode)) {
+        reason = "it is a link";
+    } else if (!S_ISDIR(status.st_mode)) {
+        reason = "it is not a folder";
+    } else {
+        reason = reason_to_keep(folder, source_path, start_checkpoint);
+    }
+    if (!reason) return CLI_OK;
+    cli_error("--delete_first does not delete %s, because %s", folder, reason);
+    return CLI_USAGE;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+int cli_delete_folder(const char *folder)
+{
+    if (!cli_path_exists(folder)) return CLI_OK;
+    if (nftw(folder, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) return CLI_OK;
+    cli_error("cannot delete %s: %s", folder, strerror(errno));
+    return CLI_FAILED;
+}

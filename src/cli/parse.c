@@ -1,0 +1,426 @@
+/* Reading the words of a command line, as argparse does: `-` and `_` are the same in names, a prefix that fits one
+ * option is enough, `--name value` or `--name=value`, several numbers after one option, negative numbers as values. */
+#include "cli.h"
+#include "progress.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define NAME_MAX_LENGTH 64
+
+/* ---------------------------------------------------------------- names */
+
+/* One spelling: underscores. Longer names are cut, and then match nothing. */
+static void normalise(const char *name, size_t length, char out[NAME_MAX_LENGTH])
+{
+    if (length >= NAME_MAX_LENGTH) length = NAME_MAX_LENGTH - 1;
+    for (size_t i = 0; i < length; i++) out[i] = name[i] == '-' ? '_' : name[i];
+    out[length] = '\0';
+}
+
+/* Levenshtein distance of two short names, one row at a time. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), row[NAME_MAX_LENGTH + 1];
+    if (n > NAME_MAX_LENGTH) return NAME_MAX_LENGTH;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+/* Keeps in *best the candidate nearest to `name`, if it is near enough to be what was meant. */
+static void consider(const char *name, const char *candidate, size_t *distance, char best[NAME_MAX_LENGTH])
+{
+    size_t d = edit_distance(name, candidate), limit = strlen(name) / 3;
+    if (d > (limit < 2 ? 2 : limit) || d >= strlen(name) || d >= *distance) return;
+    *distance = d;
+    normalise(candidate, strlen(candidate), best);
+}
+
+static void unknown_option(const cli_command *command, const char *word, const char *name)
+{
+    char best[NAME_MAX_LENGTH] = "", alias[NAME_MAX_LENGTH];
+    size_t distance = SIZE_MAX;
+    for (size_t i = 0; i < cli_n_options; i++) {
+        const cli_option *option = &cli_options[i];
+        if (!(option->commands & command->bit)) continue;
+        consider(name, option->name, &distance, best);
+        for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias))
+            consider(name, alias, &distance, best);
+    }
+    int length = (int)strcspn(word, "=");
+    if (best[0])
+        cli_error("unknown option '%.*s' for %s; did you mean '--%s'?", length, word, command->name, best);
+    else
+        cli_error("unknown option '%.*s' for %s; 'splatsmith %s --help' lists what there is", length, word,
+                  command->name, command->name);
+}
+
+typedef enum match { MATCH_NONE, MATCH_PREFIX, MATCH_EXACT } match;
+
+static match match_name(const char *name, const char *candidate)
+{
+    size_t length = strlen(name);
+    if (strncmp(name, candidate, length) != 0) return MATCH_NONE;
+    return candidate[length] ? MATCH_PREFIX : MATCH_EXACT;
+}
+
+static match match_option(const cli_option *option, const char *name)
+{
+    char alias[NAME_MAX_LENGTH];
+    match best = match_name(name, option->name);
+    for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias)) {
+        match found = match_name(name, alias);
+        if (found > best) best = found;
+    }
+    return best;
+}
+
+static void ambiguous_option(const cli_command *command, const char *name)
+{
+    char list[CLI_TEXT_MAX] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < cli_n_options && length < sizeof list; i++) {
+        const cli_option *option = &cli_options[i];
+        if ((option->commands & command->bit) && match_option(option, name) == MATCH_PREFIX)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s--%s", length ? ", " : "", option->name);
+    }
+    cli_error("option '--%s' is ambiguous for %s; it could be %s", name, command->name, list);
+}
+
+/* The option that "--name" or "--name=value" means; NULL after a message. */
+static const cli_option *find_long(const cli_command *command, const char *word)
+{
+    char name[NAME_MAX_LENGTH];
+    const cli_option *found = NULL;
+    size_t n_found = 0;
+    normalise(word + 2, strcspn(word + 2, "="), name);
+    for (size_t i = 0; name[0] && i < cli_n_options; i++) {
+        if (!(cli_options[i].commands & command->bit)) continue;
+        match how = match_option(&cli_options[i], name);
+        if (how == MATCH_EXACT) return &cli_options[i];
+        if (how == MATCH_PREFIX) {
+            found = &cli_options[i];
+            n_found++;
+        }
+    }
+    if (n_found == 1) return found;
+    if (n_found > 1)
+        ambiguous_option(command, name);
+    else
+        unknown_option(command, word, name);
+    return NULL;
+}
+
+static const cli_option *find_short(const cli_command *command, const char *word)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if ((cli_options[i].commands & command->bit) && cli_options[i].letter == word[1]) return &cli_options[i];
+    char name[NAME_MAX_LENGTH]; /* "-eval" for "--eval" is an easy slip */
+    normalise(word + 1, strcspn(word + 1, "="), name);
+    unknown_option(command, word, name);
+    return NULL;
+}
+
+/* A word that begins an option. "-" and negative numbers are values. */
+static bool is_option(const char *word)
+{
+    if (word[0] != '-' || word[1] == '\0') return false;
+    return !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
+}
+
+/* ---------------------------------------------------------------- values */
+
+static bool read_flag(const char *text, bool *value)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1", "t", "y"};
+    static const char *const no[] = {"false", "no", "off", "0", "f", "n"};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
+        if (strcasecmp(text, yes[i]) == 0) return *value = true, true;
+        if (strcasecmp(text, no[i]) == 0) return *value = false, true;
+    }
+    return false;
+}
+
+/* A whole decimal number and nothing else; *rest receives what follows when the caller allows a suffix. */
+static bool read_whole(const char *text, long long *value, const char **rest)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[text[0] == '-' || text[0] == '+'])) return false;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    *rest = end;
+    return errno == 0;
+}
+
+/* A finite decimal number: no "nan", "inf" or hexadecimal, which strtod would take. */
+static bool read_real(const char *text, double *value, const char **rest)
+{
+    char *end;
+    size_t sign = text[0] == '-' || text[0] == '+';
+    size_t first = sign + (text[sign] == '.');
+    if (!isdigit((unsigned char)text[first]) || (text[sign] == '0' && tolower((unsigned char)text[sign + 1]) == 'x'))
+        return false;
+    *value = strtod(text, &end);
+    *rest = end;
+    return isfinite(*value);
+}
+
+/* The power in a suffix like K, M, GB or GiB: 1, 2, 3, 4; 0 for none; -1 for anything else. */
+static int read_suffix(const char *text)
+{
+    static const char letters[] = "kmgt";
+    if (text[0] == '\0') return 0;
+    const char *letter = strchr(letters, tolower((unsigned char)text[0]));
+    if (!letter || (text[1] && strcasecmp(text + 1, "b") != 0 && strcasecmp(text + 1, "ib") != 0)) return -1;
+    return (int)(letter - letters) + 1;
+}
+
+/* "-1", "0.5", and 1000000 rather than 1e+06. */
+static const char *limit_text(double limit, char text[32])
+{
+    snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);
+    return text;
+}
+
+static bool out_of_range(const cli_option *option, const char *text)
+{
+    char low[32], high[32];
+    const char *what = option->kind == CLI_REAL || option->kind == CLI_GIB ? "a number" : "a whole number";
+    limit_text(option->low, low);
+    if (option->high >= 1e8)
+        cli_error("--%s takes %s of at least %s, not '%s'", option->name, what, low, text);
+    else
+        cli_error("--%s takes %s from %s to %s, not '%s'", option->name, what, low, limit_text(option->high, high),
+                  text);
+    return false;
+}
+
+static bool in_range(const cli_option *option, double value)
+{
+    return value >= option->low && value <= option->high;
+}
+
+static bool set_int(const cli_option *option, const char *text, int *value)
+{
+    long long number;
+    const char *rest;
+    if (!read_whole(text, &number, &rest) || *rest || !in_range(option, (double)number) || number > INT_MAX)
+        return out_of_range(option, text);
+    *value = (int)number;
+    return true;
+}
+
+static bool set_count(const cli_option *option, const char *text, size_t *value)
+{
+    double number;
+    const char *rest;
+    int power = 0;
+    if (!read_real(text, &number, &rest) || (power = read_suffix(rest)) < 0) return out_of_range(option, text);
+    number *= pow(1000.0, power); /* 1.5M is a whole number, 1.5 is none */
+    if (number != floor(number) || !in_range(option, number)) return out_of_range(option, text);
+    *value = (size_t)number;
+    return true;
+}
+
+static bool set_seed(const cli_option *option, const char *text, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end || errno) return out_of_range(option, text);
+    *value = number;
+    return true;
+}
+
+static bool set_real(const cli_option *option, const char *text, float *value)
+{
+    double number;
+    const char *rest;
+    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number) || fabs(number) > (double)FLT_MAX)
+        return out_of_range(option, text);
+    *value = (float)number;
+    return true;
+}
+
+static bool set_gib(const cli_option *option, const char *text, double *value)
+{
+    double number;
+    const char *rest;
+    int power = 0;
+    if (!read_real(text, &number, &rest) || (power = read_suffix(rest)) < 0) return out_of_range(option, text);
+    if (power > 0) number *= pow(1024.0, power - 3);
+    if (!in_range(option, number)) return out_of_range(option, text);
+    *value = number;
+    return true;
+}
+
+static bool set_choice(const cli_option *option, const char *text, const char **value)
+{
+    size_t length = strlen(text);
+    for (const char *word = option->metavar; length; word++) {
+        size_t n = strcspn(word, "|");
+        if (n == length && strncmp(word, text, n) == 0) return *value = text, true;
+        word += n;
+        if (!*word) break;
+    }
+    cli_error("--%s takes one of %s, not '%s'", option->name, option->metavar, text);
+    return false;
+}
+
+static bool set_value(cli_values *values, const cli_option *option, const char *text)
+{
+    void *field = (char *)values + option->offset;
+    switch (option->kind) {
+    case CLI_FLAG:
+        if (read_flag(text, field)) return true;
+        cli_error("--%s takes True or False, not '%s'", option->name, text);
+        return false;
+    case CLI_TEXT:
+        if (text[0]) return *(const char **)field = text, true;
+        cli_error("--%s must not be empty", option->name);
+        return false;
+    case CLI_CHOICE: return set_choice(option, text, field);
+    case CLI_INT: return set_int(option, text, field);
+    case CLI_COUNT: return set_count(option, text, field);
+    case CLI_SEED: return set_seed(option, text, field);
+    case CLI_REAL: return set_real(option, text, field);
+    case CLI_GIB: return set_gib(option, text, field);
+    case CLI_INTS: {
+        cli_list *list = field;
+        if (list->n < CLI_LIST_MAX) return set_int(option, text, &list->values[list->n++]);
+        cli_error("--%s takes at most %d numbers", option->name, CLI_LIST_MAX);
+        return false;
+    }
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- the walk over the words */
+
+typedef struct cli_words {
+    char **word;
+    int n, next;
+} cli_words;
+
+/* The next word, if it can be a value. */
+static const char *peek_value(const cli_words *words)
+{
+    return words->next < words->n && !is_option(words->word[words->next]) ? words->word[words->next] : NULL;
+}
+
+/* `attached` is what stood after '=' or behind a letter, or NULL. */
+static bool take_values(cli_values *values, const cli_option *option, const char *attached, cli_words *words)
+{
+    const char *text = attached ? attached : peek_value(words);
+    bool ignored;
+    values->given[option - cli_options] = true;
+    if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
+    if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
+        return set_value(values, option, "true");
+    if (!text) {
+        cli_error("--%s needs a value", option->name);
+        return false;
+    }
+    if (!attached) words->next++;
+    if (!set_value(values, option, text)) return false;
+    while (option->kind == CLI_INTS && !attached && (text = peek_value(words))) {
+        if (!set_value(values, option, text)) return false;
+        words->next++;
+    }
+    return true;
+}
+
+static bool take_operand(cli_values *values, const cli_command *command, const char *word)
+{
+    if (command->operand && !values->operand) {
+        values->operand = word;
+        return true;
+    }
+    if (command->operand)
+        cli_error("%s takes one %s, but there is another word, '%s'", command->name, command->operand, word);
+    else
+        cli_error("%s cannot use the word '%s'; options begin with '-'", command->name, word);
+    return false;
+}
+
+bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **word_list)
+{
+    cli_words words = {word_list, n_words, 0};
+    bool options_end = false;
+    while (words.next < words.n) {
+        char *word = words.word[words.next++];
+        const char *attached = NULL;
+        if (!options_end && strcmp(word, "--") == 0) {
+            options_end = true;
+            continue;
+        }
+        if (options_end || !is_option(word)) {
+            if (!take_operand(values, command, word)) return false;
+            continue;
+        }
+        const cli_option *option = word[1] == '-' ? find_long(command, word) : find_short(command, word);
+        if (!option) return false;
+        if (word[1] == '-') {
+            attached = strchr(word, '=');
+            if (attached) attached++;
+        } else if (word[2]) {
+            attached = word + 2 + (word[2] == '=');
+        }
+        if (!take_values(values, option, attached, &words)) return false;
+    }
+    return true;
+}
+
+bool cli_given(const cli_values *values, const char *name)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if (values->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- commands */
+
+const cli_command *cli_find_command(const char *name)
+{
+    char wanted[NAME_MAX_LENGTH], known[NAME_MAX_LENGTH];
+    normalise(name, strlen(name), wanted);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        normalise(cli_commands[i].name, strlen(cli_commands[i].name), known);
+        if (strcmp(wanted, known) == 0) return &cli_commands[i];
+    }
+    return NULL;
+}
+
+void cli_unknown_command(const char *name)
+{
+    char best[NAME_MAX_LENGTH] = "", wanted[NAME_MAX_LENGTH];
+    size_t distance = SIZE_MAX;
+    if (name[0] == '-') {
+        cli_error("a command must come before '%s', for example 'splatsmith train %s ...'", name, name);
+        return;
+    }
+    normalise(name, strlen(name), wanted);
+    for (size_t i = 0; i < cli_n_commands; i++)
+        if (!cli_commands[i].hidden) consider(wanted, cli_commands[i].name, &distance, best);
+    if (best[0])
+        cli_error("unknown command '%s'; did you mean '%s'?", name, best);
+    else
+        cli_error("unknown command '%s'; 'splatsmith --help' lists the commands", name);
+}

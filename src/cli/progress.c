@@ -1,0 +1,227 @@
+#include "progress.h"
+#include "cli.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The screen is one, so is its state. */
+static bool screen_quiet;
+static bool screen_has_line; /* a progress line stands on the terminal without a newline */
+
+void cli_set_quiet(bool quiet)
+{
+    screen_quiet = quiet;
+}
+
+bool cli_is_quiet(void)
+{
+    return screen_quiet;
+}
+
+static bool is_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static bool has_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return is_terminal() && !(no_color && no_color[0]);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+void cli_progress_end(void)
+{
+    if (screen_has_line) fputs("\r\x1b[K", stderr);
+    screen_has_line = false;
+}
+
+static void print_message(const char *kind, const char *colour, const char *format, va_list arguments)
+{
+    bool coloured = has_colour();
+    cli_progress_end();
+    fflush(stdout); /* where both go to one place the order is kept */
+    fprintf(stderr, "splatsmith: %s%s:%s ", coloured ? colour : "", kind, coloured ? "\x1b[0m" : "");
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message("error", "\x1b[1;31m", format, arguments);
+    va_end(arguments);
+}
+
+void cli_warning(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!screen_quiet) print_message("warning", "\x1b[33m", format, arguments);
+    va_end(arguments);
+}
+
+void cli_notice(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!screen_quiet) print_message("notice", "\x1b[36m", format, arguments);
+    va_end(arguments);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!screen_quiet) {
+        cli_progress_end();
+        fflush(stderr);
+        vprintf(format, arguments);
+        putchar('\n');
+        fflush(stdout);
+    }
+    va_end(arguments);
+}
+
+int cli_report(const splat_error *error)
+{
+    char text[sizeof error->file + sizeof error->message + 64];
+    cli_error("%s", splat_error_format(error, text, sizeof text));
+    return error->status == SPLAT_ERROR_ARGUMENT ? CLI_USAGE : CLI_FAILED;
+}
+
+void cli_log(void *user, splat_log_level level, const char *message)
+{
+    (void)user;
+    if (level == SPLAT_LOG_WARNING) cli_warning("%s", message);
+    if (level == SPLAT_LOG_NOTICE) cli_notice("%s", message);
+}
+
+/* ---------------------------------------------------------------- numbers for people */
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char *cli_duration(double seconds, char text[32])
+{
+    double whole = floor(fmin(fmax(seconds, 0), 3.6e9) + 0.5);
+    long s = (long)whole;
+    if (s >= 3600)
+        snprintf(text, 32, "%ldh%02ldm", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        snprintf(text, 32, "%ldm%02lds", s / 60, s % 60);
+    else
+        snprintf(text, 32, "%lds", s);
+    return text;
+}
+
+const char *cli_bytes(size_t bytes, char text[32])
+{
+    double megabytes = (double)bytes / (1024.0 * 1024.0);
+    if (megabytes >= 1024.0)
+        snprintf(text, 32, "%.2f GB", megabytes / 1024.0);
+    else
+        snprintf(text, 32, "%.0f MB", megabytes);
+    return text;
+}
+
+/* ---------------------------------------------------------------- the line */
+
+static double draw_interval(void)
+{
+    return is_terminal() ? 0.1 : 10.0;
+}
+
+/* Draws over the line before; what is wider than the terminal would wrap and stay, so it is cut. */
+static void draw(const char *line)
+{
+    if (!is_terminal()) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    struct winsize window;
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1 : 79;
+    fprintf(stderr, "\r%.*s\x1b[K", width, line);
+    fflush(stderr);
+    screen_has_line = true;
+}
+
+void cli_progress_start(cli_progress *progress, const splat_context *context, int total)
+{
+    memset(progress, 0, sizeof *progress);
+    progress->context = context;
+    progress->total = total;
+    progress->last_draw = progress->last_measure = cli_seconds();
+}
+
+/* Rates of the last seconds count most: each measurement fades with a time constant of five seconds. */
+static void measure_rate(cli_progress *progress, int iteration, double now)
+{
+    double elapsed = now - progress->last_measure;
+    if (elapsed <= 0 || iteration <= progress->last_iteration) return;
+    double rate = (iteration - progress->last_iteration) / elapsed;
+    double weight = progress->rate > 0 ? 1.0 - exp(-elapsed / 5.0) : 1.0;
+    progress->rate += weight * (rate - progress->rate);
+    progress->last_measure = now;
+    progress->last_iteration = iteration;
+}
+
+void cli_progress_step(cli_progress *progress, const splat_step_info *step)
+{
+    char line[256], bytes[32], eta[32] = "?";
+    double now = cli_seconds();
+    progress->loss = progress->loss > 0 ? 0.4 * step->loss + 0.6 * progress->loss : step->loss;
+    if (screen_quiet || (now - progress->last_draw < draw_interval() && step->iteration != progress->total)) return;
+    measure_rate(progress, step->iteration, now);
+    progress->last_draw = now;
+
+    splat_memory_info memory = {0};
+    splat_context_memory(progress->context, &memory);
+    if (progress->rate > 0) cli_duration((progress->total - step->iteration) / progress->rate, eta);
+    snprintf(line, sizeof line, "%d/%d %3.0f%%  loss %.4f  %.*f it/s  %zu Gaussians  %s  ETA %s", step->iteration,
+             progress->total, 100.0 * step->iteration / progress->total, progress->loss, progress->rate < 10 ? 2 : 1,
+             progress->rate, step->n_gaussians, cli_bytes(memory.bytes, bytes), eta);
+    draw(line);
+}
+
+void cli_progress_resume(cli_progress *progress, int iteration)
+{
+    progress->last_measure = cli_seconds();
+    progress->last_iteration = iteration;
+}
+
+cli_counter cli_counter_start(const char *what, size_t total)
+{
+    cli_counter counter = {what, total, cli_seconds()};
+    return counter;
+}
+
+bool cli_count_view(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
+                    const uint8_t *photo, const splat_metrics *metrics)
+{
+    cli_counter *counter = user;
+    char line[256];
+    double now = cli_seconds();
+    (void)view;
+    (void)render;
+    (void)photo;
+    (void)metrics;
+    if (screen_quiet || now - counter->last_draw < draw_interval()) return true;
+    counter->last_draw = now;
+    snprintf(line, sizeof line, "%s: %zu/%zu", counter->what, index_in_set + 1, counter->total);
+    draw(line);
+    return true;
+}

@@ -1,0 +1,63 @@
+/* What the user sees while a command works: messages, one progress line, the lines of an evaluation. */
+#ifndef SPLAT_CLI_PROGRESS_H
+#define SPLAT_CLI_PROGRESS_H
+
+#include "splatsmith.h"
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define CLI_PRINTF(format_index, first)
+#endif
+
+/* Nothing but errors from now on. */
+void cli_set_quiet(bool quiet);
+bool cli_is_quiet(void);
+
+/* "splatsmith: error: <sentence>" and the like, on the standard error output. */
+void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
+void cli_warning(const char *format, ...) CLI_PRINTF(1, 2);
+void cli_notice(const char *format, ...) CLI_PRINTF(1, 2);
+/* A result, on the standard output. */
+void cli_say(const char *format, ...) CLI_PRINTF(1, 2);
+/* Prints the library's error; returns the exit code that fits it. */
+int cli_report(const splat_error *error);
+/* The splat_log_function of every context. */
+void cli_log(void *user, splat_log_level level, const char *message);
+
+double cli_seconds(void);
+/* "1h02m", "3m07s", "42s" */
+const char *cli_duration(double seconds, char text[32]);
+/* "1.25 GB", "312 MB" (binary units, as GPUs are sold) */
+const char *cli_bytes(size_t bytes, char text[32]);
+
+/* On a terminal one line that is redrawn, elsewhere a plain line every ten seconds. */
+typedef struct cli_progress {
+    const splat_context *context;
+    int total;
+    int last_iteration;  /* when the rate was last measured */
+    double last_draw, last_measure;
+    double rate;         /* steps a second, smoothed */
+    double loss;         /* smoothed as 3DGS does */
+} cli_progress;
+
+void cli_progress_start(cli_progress *progress, const splat_context *context, int total);
+void cli_progress_step(cli_progress *progress, const splat_step_info *step);
+/* The rate is measured from here on: after the first step, and after an evaluation or a save. */
+void cli_progress_resume(cli_progress *progress, int iteration);
+
+/* "rendering test views: 3/12": a splat_view_function, whose user is the counter. */
+typedef struct cli_counter {
+    const char *what;
+    size_t total;
+    double last_draw;
+} cli_counter;
+
+cli_counter cli_counter_start(const char *what, size_t total);
+bool cli_count_view(void *counter, size_t index_in_set, const splat_view_info *view, const float *render,
+                    const uint8_t *photo, const splat_metrics *metrics);
+
+/* Removes the line from the screen. */
+void cli_progress_end(void);
+
+#endif

@@ -1,0 +1,163 @@
+/* Opening what a command works on: the context, and a model folder or PLY with its scene. */
+#include "cli.h"
+#include "progress.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_path_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    const char *separator = length && folder[length - 1] == '/' ? "" : "/";
+    if (snprintf(path, CLI_PATH_MAX, "%s%s%s", folder, separator, name) < CLI_PATH_MAX) return true;
+    cli_error("the path %.200s... is too long", folder);
+    return false;
+}
+
+int cli_context_create(const cli_values *values, splat_context **context)
+{
+    splat_context_options options = values->context;
+    splat_error error;
+    options.log = cli_log;
+    return splat_context_create(&options, context, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
+/* The N of ".../iteration_N/..." in a path, 0 when there is none. */
+static int iteration_in_path(const char *path)
+{
+    static const char mark[] = "iteration_";
+    int found = 0;
+    for (const char *at = strstr(path, mark); at; at = strstr(at + 1, mark)) {
+        char *end;
+        if (!isdigit((unsigned char)at[sizeof mark - 1])) continue;
+        long number = strtol(at + sizeof mark - 1, &end, 10);
+        if (*end == '/' && number <= 1000000000) found = (int)number;
+    }
+    return found;
+}
+
+int cli_session_find_ply(cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    if (values->ply) {
+        if (snprintf(session->ply, sizeof session->ply, "%s", values->ply) >= (int)sizeof session->ply) {
+            cli_error("the path %.200s... is too long", values->ply);
+            return CLI_USAGE;
+        }
+        session->iteration = values->iteration >= 0 ? values->iteration : iteration_in_path(values->ply);
+        return CLI_OK;
+    }
+    if (!values->model_path) {
+        cli_error("give the model folder with -m, or a PLY file with --ply");
+        return CLI_USAGE;
+    }
+    if (splat_model_find_iteration(values->model_path, values->iteration, session->ply, sizeof session->ply,
+                                   &session->iteration, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return CLI_OK;
+}
+
+/* The scene options of the training run, unless the command line says something else. */
+static void apply_config(cli_session *session, const cli_values *values)
+{
+    const splat_model_config *config = &session->config;
+    splat_scene_options *options = &session->scene_options;
+    if (!cli_given(values, "source_path")) options->source_path = config->source_path;
+    if (!cli_given(values, "images")) options->images = config->images;
+    if (!cli_given(values, "resolution")) options->resolution = config->resolution;
+    if (!cli_given(values, "white_background")) options->white_background = config->white_background;
+    if (!cli_given(values, "eval")) options->eval = config->eval;
+    if (!cli_given(values, "load_allres")) options->load_allres = config->load_allres;
+}
+
+/* A folder of another trainer may lack cfg_args; with -s that is no obstacle. */
+static int read_config(cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    char path[CLI_PATH_MAX];
+    if (!cli_path_join(path, values->model_path, "cfg_args")) return CLI_USAGE;
+    if (!cli_path_exists(path) && values->scene.source_path) {
+        cli_notice("%s does not exist: the scene's options are the defaults", path);
+        return CLI_OK;
+    }
+    if (splat_model_config_read(values->model_path, &session->config, &error) != SPLAT_OK) return cli_report(&error);
+    apply_config(session, values);
+    if (!values->scene.source_path && session->config.source_path && !cli_path_exists(session->config.source_path)) {
+        cli_error("the scene %s, which %s names, is not there; give its folder with -s", session->config.source_path,
+                  path);
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+static int open_scene(cli_session *session, const cli_values *values, bool hold_out)
+{
+    splat_scene_options *options = &session->scene_options;
+    splat_error error;
+    *options = values->scene;
+    if (values->model_path) {
+        int code = read_config(session, values);
+        if (code != CLI_OK) return code;
+        if (!cli_path_join(session->split_file, values->model_path, "split.json")) return CLI_USAGE;
+        if (cli_path_exists(session->split_file)) options->split_file = session->split_file;
+    } else if (!cli_given(values, "eval")) {
+        options->eval = hold_out;
+    }
+    if (!options->source_path) {
+        cli_error("give the scene's folder with -s");
+        return CLI_USAGE;
+    }
+    if (options->resolution == 0) {
+        cli_error("--resolution takes -1 or a whole number of at least 1, not '0'");
+        return CLI_USAGE;
+    }
+    if (splat_scene_open(session->context, options, &session->scene, &error) != SPLAT_OK) return cli_report(&error);
+    splat_scene_get_info(session->scene, &session->scene_info);
+    return CLI_OK;
+}
+
+/* --render_mode and --kernel_size; a Mip model takes the kernel size it was trained with. */
+static int set_render_mode(cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    splat_model_info info;
+    splat_render_mode mode;
+    splat_model_get_info(session->model, &info);
+    if (strcmp(values->render_mode, "auto") == 0)
+        mode = info.render_mode;
+    else
+        mode = strcmp(values->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
+    float kernel_size = 0; /* the mode's default */
+    if (mode == SPLAT_RENDER_MIP) kernel_size = session->config.kernel_size;
+    if (cli_given(values, "kernel_size")) kernel_size = values->train.kernel_size;
+    if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
+    return CLI_OK;
+}
+
+int cli_session_open(cli_session *session, const cli_values *values, bool hold_out)
+{
+    splat_error error;
+    memset(session, 0, sizeof *session);
+    int code = cli_session_find_ply(session, values);
+    if (code == CLI_OK) code = cli_context_create(values, &session->context);
+    if (code == CLI_OK) code = open_scene(session, values, hold_out);
+    if (code != CLI_OK) return code;
+    if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return set_render_mode(session, values);
+}
+
+void cli_session_close(cli_session *session)
+{
+    splat_model_destroy(session->model);
+    splat_scene_close(session->scene);
+    splat_context_destroy(session->context);
+    splat_model_config_free(&session->config);
+}

@@ -1,0 +1,191 @@
+#include "io/model_folder.h"
+
+#include "base/file.h"
+#include "io/json.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Prints a JSON value into model_path/name, atomically, and gives the value up. NULL: its making has failed. */
+static splat_status write_json(const char *model_path, const char *name, json_t *root, size_t flags, splat_error *error)
+{
+    char *path = splat_format("%s/%s", model_path, name);
+    char *text = root ? json_dumps(root, flags) : NULL;
+    splat_status status = path && text ? splat_file_write(path, text, strlen(text), error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %s", name);
+    free(text);
+    free(path);
+    json_decref(root);
+    return status;
+}
+
+/* ---------------------------------------------------------------- cameras.json */
+
+static json_t *camera_json(const splat_camera_entry *entry, size_t id)
+{
+    const float *r = entry->rotation;
+    /* camera to world: the transpose */
+    return json_pack("{s:I, s:s, s:i, s:i, s:[f,f,f], s:[[f,f,f],[f,f,f],[f,f,f]], s:f, s:f}", "id", (json_int_t)id,
+                     "img_name", entry->name, "width", entry->width, "height", entry->height, "position",
+                     (double)entry->center[0], (double)entry->center[1], (double)entry->center[2], "rotation",
+                     (double)r[0], (double)r[3], (double)r[6], (double)r[1], (double)r[4], (double)r[7], (double)r[2],
+                     (double)r[5], (double)r[8], "fy", entry->fy, "fx", entry->fx);
+}
+
+splat_status splat_cameras_json_write(const char *model_path, const splat_camera_entry *entries, size_t n,
+                                      splat_error *error)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < n; i++) {
+        json_t *camera = camera_json(&entries[i], i);
+        if (!camera || json_array_append_new(list, camera) != 0) {
+            json_decref(list);
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                              "camera %zu (%s) cannot be written to cameras.json: its name is not UTF-8, or a number "
+                              "is not finite", i, entries[i].name);
+        }
+    }
+    return write_json(model_path, "cameras.json", list, 0, error);
+}
+
+/* ---------------------------------------------------------------- split.json */
+
+static splat_status names_json(char *const *names, size_t n, json_t **list, splat_error *error)
+{
+    *list = json_array();
+    if (!*list) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for split.json");
+    for (size_t i = 0; i < n; i++) {
+        json_t *name = json_string(names[i]);
+        if (name && json_array_append_new(*list, name) == 0) continue;
+        json_decref(*list);
+        *list = NULL;
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the photo name %s is not UTF-8: rename the photo", names[i]);
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_split_write(const char *model_path, const splat_split *split, splat_error *error)
+{
+    json_t *train = NULL, *test = NULL;
+    splat_status status = names_json(split->train, split->n_train, &train, error);
+    if (status == SPLAT_OK) status = names_json(split->test, split->n_test, &test, error);
+    if (status != SPLAT_OK) {
+        json_decref(train);
+        return status;
+    }
+    /* o steals both lists, also when packing fails */
+    json_t *root = json_pack("{s:i, s:o, s:o}", "version", 1, "train", train, "test", test);
+    return write_json(model_path, "split.json", root, JSON_INDENT(1), error);
+}
+
+static splat_status read_names(const json_t *root, const char *key, const char *path, char ***names, size_t *n,
+                               splat_error *error)
+{
+    const json_t *list = NULL;
+    SPLAT_TRY(splat_json_get_array(root, key, path, &list, error));
+    if (!list) return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "it has no list \"%s\"", key);
+    size_t n_names = json_array_size(list);
+    *names = calloc(n_names ? n_names : 1, sizeof **names);
+    if (!*names) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu photo names", n_names);
+    for (; *n < n_names; (*n)++) {
+        const json_t *name = json_array_get(list, *n);
+        if (!json_is_string(name))
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "entry %zu of \"%s\" is not a text",
+                                 *n, key);
+        if (!((*names)[*n] = strdup(json_string_value(name))))
+            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo name");
+    }
+    return SPLAT_OK;
+}
+
+static splat_status read_split(const json_t *root, const char *path, splat_split *split, splat_error *error)
+{
+    double version = 0.0;
+    if (!json_is_object(root))
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "the split is not a JSON object");
+    SPLAT_TRY(splat_json_get_number(root, "version", path, &version, error));
+    if (version != 1.0)
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
+                             "\"version\" of the split is not 1, the only one known");
+    SPLAT_TRY(read_names(root, "train", path, &split->train, &split->n_train, error));
+    return read_names(root, "test", path, &split->test, &split->n_test, error);
+}
+
+splat_status splat_split_read(const char *path, splat_split *split, splat_error *error)
+{
+    json_t *root;
+    memset(split, 0, sizeof *split);
+    SPLAT_TRY(splat_json_read(path, &root, error));
+    splat_status status = read_split(root, path, split, error);
+    json_decref(root);
+    if (status != SPLAT_OK) splat_split_free(split);
+    return status;
+}
+
+void splat_split_free(splat_split *split)
+{
+    splat_names_free(split->train, split->n_train);
+    splat_names_free(split->test, split->n_test);
+    memset(split, 0, sizeof *split);
+}
+
+/* ---------------------------------------------------------------- point_cloud/iteration_N */
+
+/* N of "iteration_N"; -1 for other names. */
+static int iteration_number(const char *name)
+{
+    static const char prefix[] = "iteration_";
+    int number = 0;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0) return -1;
+    const char *digit = name + sizeof prefix - 1;
+    if (!*digit || (digit[0] == '0' && digit[1])) return -1; /* no second spelling of a number */
+    for (; *digit; digit++) {
+        if (*digit < '0' || *digit > '9' || number > (INT_MAX - 9) / 10) return -1;
+        number = 10 * number + (*digit - '0');
+    }
+    return number;
+}
+
+/* The highest iteration with a PLY, or the wanted one; -1: none. */
+static splat_status best_iteration(const char *folder, int wanted, int *best, splat_error *error)
+{
+    char **names;
+    size_t n;
+    *best = -1;
+    if (!splat_path_is_folder(folder)) return SPLAT_OK;
+    SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        int number = iteration_number(names[i]);
+        if (number <= *best || (wanted >= 0 && number != wanted)) continue;
+        char *path = splat_format("%s/%s/point_cloud.ply", folder, names[i]);
+        if (!path) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        if (path && splat_path_exists(path)) *best = number;
+        free(path);
+    }
+    splat_names_free(names, n);
+    return status;
+}
+
+splat_status splat_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
+                                  splat_error *error)
+{
+    char *folder = splat_format("%s/point_cloud", model_path);
+    int best;
+    if (!folder) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = best_iteration(folder, iteration, &best, error);
+    free(folder);
+    if (status != SPLAT_OK) return status;
+    if (best < 0 && iteration >= 0)
+        return splat_fail_at(error, SPLAT_ERROR_IO, model_path, SPLAT_NO_OFFSET,
+                             "the model folder has no point_cloud/iteration_%d/point_cloud.ply", iteration);
+    if (best < 0)
+        return splat_fail_at(error, SPLAT_ERROR_IO, model_path, SPLAT_NO_OFFSET,
+                             "this is not a model folder: it has no point_cloud/iteration_N/point_cloud.ply");
+    int length = snprintf(path, size, "%s/point_cloud/iteration_%d/point_cloud.ply", model_path, best);
+    if (length < 0 || (size_t)length >= size)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, model_path, SPLAT_NO_OFFSET, "the path is too long");
+    *found = best;
+    return SPLAT_OK;
+}

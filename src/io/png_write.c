@@ -1,0 +1,101 @@
+/* Pictures out: PNG, atomically, and renders as 8 bits. */
+#include "io/image.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <png.h>
+#include <setjmp.h>
+
+/* libpng leaves by longjmp, so nothing that is needed afterwards lives in the function that calls setjmp. */
+typedef struct png_job {
+    splat_save save;
+    png_structp png;
+    png_infop info;
+    int width, height, channels, depth;
+    const uint8_t *pixels;
+    char message[160];
+} png_job;
+
+static void on_error(png_structp png, png_const_charp text)
+{
+    png_job *job = png_get_error_ptr(png);
+    snprintf(job->message, sizeof job->message, "%s", text);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+static void on_write(png_structp png, png_bytep data, size_t n)
+{
+    png_job *job = png_get_io_ptr(png);
+    fwrite(data, 1, n, job->save.stream); /* splat_save_commit reports what fails here */
+}
+
+static void on_flush(png_structp png)
+{
+    (void)png; /* splat_save_commit does it */
+}
+
+static void write_picture(png_job *job)
+{
+    int color = job->channels == 1   ? PNG_COLOR_TYPE_GRAY
+                : job->channels == 3 ? PNG_COLOR_TYPE_RGB
+                                     : PNG_COLOR_TYPE_RGBA;
+    png_set_IHDR(job->png, job->info, (png_uint_32)job->width, (png_uint_32)job->height, job->depth, color,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(job->png, job->info);
+    if (job->depth == 16) png_set_swap(job->png); /* PNG is big-endian; base/reader.h holds us to little-endian hosts */
+    size_t row_bytes = (size_t)job->width * (size_t)job->channels * (size_t)(job->depth / 8);
+    for (int y = 0; y < job->height; y++) png_write_row(job->png, job->pixels + (size_t)y * row_bytes);
+    png_write_end(job->png, NULL);
+}
+
+static bool run(png_job *job)
+{
+    if (setjmp(png_jmpbuf(job->png))) return false;
+    write_picture(job);
+    return true;
+}
+
+splat_status splat_png_write(const char *path, int width, int height, int channels, int depth, const void *pixels,
+                             splat_error *error)
+{
+    if (width < 1 || height < 1 || width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE ||
+        (channels != 1 && channels != 3 && channels != 4) || (depth != 8 && depth != 16))
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "a PNG of %d x %d pixels with %d channels of %d bits cannot be written", width, height,
+                             channels, depth);
+    png_job job = {.width = width, .height = height, .channels = channels, .depth = depth, .pixels = pixels};
+    SPLAT_TRY(splat_save_open(&job.save, path, error));
+    job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+    if (job.png) job.info = png_create_info_struct(job.png);
+    splat_status status = SPLAT_OK;
+    if (!job.info) {
+        status = splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory to write a PNG");
+    } else {
+        png_set_write_fn(job.png, &job, on_write, on_flush);
+        if (!run(&job))
+            status = splat_fail_at(error, SPLAT_ERROR_INTERNAL, path, SPLAT_NO_OFFSET, "the PNG could not be made: %s",
+                                   job.message);
+    }
+    png_destroy_write_struct(&job.png, &job.info);
+    if (status == SPLAT_OK) return splat_save_commit(&job.save, error);
+    splat_save_abort(&job.save);
+    return status;
+}
+
+void splat_image_from_planar(const float *planar, int width, int height, uint8_t *rgb)
+{
+    size_t n = (size_t)width * (size_t)height;
+    for (size_t c = 0; c < 3; c++)
+        for (size_t i = 0; i < n; i++) {
+            float value = planar[c * n + i];
+            value = value > 0.0f ? value < 1.0f ? value : 1.0f : 0.0f; /* NaN becomes 0 */
+            rgb[3 * i + c] = (uint8_t)floorf(255.0f * value + 0.5f);
+        }
+}

@@ -1,0 +1,85 @@
+#include "base/file.h"
+#include "io/json.h"
+#include "io/model_folder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of both files. */
+static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1"};
+enum { N_KEYS = sizeof keys / sizeof keys[0] };
+
+/* JSON has no infinity (PSNR of equal pictures): null. */
+static json_t *metric_json(const splat_metrics *metrics, int key)
+{
+    const double values[N_KEYS] = {metrics->ssim, metrics->psnr, metrics->psnr_per_channel, metrics->l1};
+    return isfinite(values[key]) ? json_real(values[key]) : json_null();
+}
+
+/* Sets object[key] and takes the value over, also when this fails; NULL fails. */
+static bool set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *mean_json(const splat_metrics *mean)
+{
+    json_t *object = json_object();
+    for (int k = 0; k < N_KEYS; k++) {
+        if (set(object, keys[k], metric_json(mean, k))) continue;
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *views_json(const splat_metrics *views, const char *const *names, size_t n)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    for (int k = 0; k < N_KEYS && good; k++) {
+        json_t *column = json_object();
+        for (size_t i = 0; i < n && good; i++) good = set(column, names[i], metric_json(&views[i], k));
+        good = set(object, keys[k], column) && good;
+    }
+    if (good) return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* Sets method in a file of methods and keeps the others. Takes `value` over. */
+static splat_status merge(const char *model_path, const char *name, const char *method, json_t *value,
+                          splat_error *error)
+{
+    json_t *root = NULL;
+    char *text = NULL, *path = splat_format("%s/%s", model_path, name);
+    splat_status status = SPLAT_OK;
+    if (!path || !value) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %s", name);
+    if (status == SPLAT_OK && splat_path_exists(path)) {
+        status = splat_json_read(path, &root, error);
+        if (status == SPLAT_OK && !json_is_object(root))
+            status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                   "the results of other methods cannot be kept: this is not a JSON object");
+    } else if (status == SPLAT_OK) {
+        root = json_object();
+    }
+    if (status == SPLAT_OK) {
+        if (json_object_set(root, method, value) == 0)
+            text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+        status = text ? splat_file_write(path, text, strlen(text), error)
+                      : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %s", name);
+    }
+    json_decref(value);
+    json_decref(root);
+    free(text);
+    free(path);
+    return status;
+}
+
+splat_status splat_results_write(const char *model_path, const char *method, const splat_metrics *mean,
+                                 const splat_metrics *views, const char *const *names, size_t n, splat_error *error)
+{
+    SPLAT_TRY(merge(model_path, "results.json", method, mean_json(mean), error));
+    return merge(model_path, "per_view.json", method, views_json(views, names, n), error);
+}

@@ -1,0 +1,32 @@
+/* Scenes as JSON: NeRF-synthetic transforms_{train,test}.json, multi-scale Blender metadata.json, and
+ * Nerfstudio / instant-ngp transforms.json. */
+#ifndef SPLAT_IO_TRANSFORMS_H
+#define SPLAT_IO_TRANSFORMS_H
+
+#include "base/error.h"
+
+typedef struct splat_transforms_frame {
+    char *path;                 /* of the photo, relative to the scene folder, inside it, with extension */
+    double world_to_camera[12]; /* 3x4 row-major, x right, y down, z forward */
+    /* at the size width x height; 0 when the file does not say (then from the photo and fov_x) */
+    double fx, fy, cx, cy;
+    int width, height;
+    double fov_x, fov_y;        /* radians, 0 when focal lengths are given; fov_y 0: square pixels */
+    bool is_test;               /* the file assigns it to the test set */
+    bool is_lower_scale;        /* multi-scale Blender: not a d0 picture */
+} splat_transforms_frame;
+
+typedef struct splat_transforms {
+    const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms" */
+    splat_transforms_frame *frames;
+    size_t n_frames;
+    bool has_split;             /* is_test means something */
+    char *point_cloud;          /* relative to the scene, in the frame of the poses, or NULL */
+} splat_transforms;
+
+/* Detects by files present. FORMAT errors name the file and the line or the frame; distortion other than zero is
+ * UNSUPPORTED. Every photo is there when this returns, but nothing of it has been read. */
+splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);
+void splat_transforms_free(splat_transforms *transforms);
+
+#endif

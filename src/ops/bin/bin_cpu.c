@@ -1,0 +1,247 @@
+/* bin on the CPU: a radix sort of the visible by depth, then one stable counting sort of their tiles. Work is cut into
+ * contiguous chunks with a histogram each; a stable sort has one result, so neither chunks nor threads can change it. */
+#include "ops/bin/bin.h"
+
+#include "backend/backend.h"
+#include "ops/raster/footprint.h"
+
+#include <string.h>
+
+/* 32 key bits in three passes. */
+#define RADIX_BITS 11
+#define RADIX_SIZE (1u << RADIX_BITS)
+/* Fewer elements than this are not worth a thread. */
+#define CHUNK_MIN 2048u
+
+typedef struct chunks {
+    uint32_t n; /* elements */
+    int count, threads;
+} chunks;
+
+static chunks chunks_make(uint32_t n, int threads)
+{
+    uint32_t count = n / CHUNK_MIN + 1;
+    return (chunks){n, count < (uint32_t)threads ? (int)count : threads, threads};
+}
+
+static uint32_t chunk_begin(chunks c, int index)
+{
+    return (uint32_t)((uint64_t)c.n * (uint64_t)index / (uint64_t)c.count);
+}
+
+/* ---------------------------------------------------------------- depth order */
+
+/* One stable pass by RADIX_BITS of the keys (high halves), from bit `shift`. histograms: [count][RADIX_SIZE]. */
+static void radix_pass(chunks c, const uint64_t *from, uint64_t *to, uint32_t shift, uint32_t *histograms)
+{
+#pragma omp parallel for num_threads(c.threads) schedule(static, 1)
+    for (int chunk = 0; chunk < c.count; chunk++) {
+        uint32_t *histogram = histograms + (size_t)chunk * RADIX_SIZE;
+        memset(histogram, 0, RADIX_SIZE * sizeof *histogram);
+        uint32_t end = chunk_begin(c, chunk + 1);
+        for (uint32_t i = chunk_begin(c, chunk); i < end; i++) histogram[from[i] >> shift & (RADIX_SIZE - 1)]++;
+    }
+    uint32_t sum = 0;
+    for (uint32_t digit = 0; digit < RADIX_SIZE; digit++)
+        for (int chunk = 0; chunk < c.count; chunk++) {
+            uint32_t *slot = histograms + (size_t)chunk * RADIX_SIZE + digit, count = *slot;
+            *slot = sum;
+            sum += count;
+        }
+#pragma omp parallel for num_threads(c.threads) schedule(static, 1)
+    for (int chunk = 0; chunk < c.count; chunk++) {
+        uint32_t *next = histograms + (size_t)chunk * RADIX_SIZE;
+        uint32_t end = chunk_begin(c, chunk + 1);
+        for (uint32_t i = chunk_begin(c, chunk); i < end; i++) to[next[from[i] >> shift & (RADIX_SIZE - 1)]++] = from[i];
+    }
+}
+
+/* Entries (depth bits << 32 | visible index), ascending. Visible indices follow the ids, and the sort is stable. `pairs`
+ * holds 2 n; returns the half with the result. */
+static const uint64_t *sort_by_depth(chunks c, const float *depth, uint64_t *pairs, uint32_t *histograms)
+{
+    uint64_t *a = pairs, *b = pairs + c.n;
+#pragma omp parallel for num_threads(c.threads) schedule(static)
+    for (uint32_t v = 0; v < c.n; v++) {
+        uint32_t bits;
+        memcpy(&bits, &depth[v], sizeof bits);
+        a[v] = (uint64_t)bits << 32 | v;
+    }
+    for (uint32_t shift = 32; shift < 64; shift += RADIX_BITS) {
+        radix_pass(c, a, b, shift, histograms);
+        uint64_t *swap = a;
+        a = b;
+        b = swap;
+    }
+    return a;
+}
+
+/* ---------------------------------------------------------------- tiles of a Gaussian */
+
+/* What the rows of tiles of one Gaussian share. */
+typedef struct tile_walk {
+    double u, v, a, b, c, determinant, reach;
+    double half_height; /* of the ellipse */
+    double y_right;     /* dy of its rightmost point; the leftmost lies at -y_right */
+    double reach_x;     /* positions reach so far beyond the pixel (jitter) */
+    uint32_t x0, y0, x1, y1;
+} tile_walk;
+
+/* False: no tile at all. */
+static bool walk_begin(const splat_frame *frame, uint32_t v, tile_walk *walk)
+{
+    const float *conic = frame->conic + 4 * (size_t)v;
+    const uint16_t *rect = frame->tile_rect + 4 * (size_t)v;
+    if (rect[2] <= rect[0] || rect[3] <= rect[1]) return false;
+    splat_footprint footprint = splat_footprint_of(conic);
+    if (footprint.reach < 0) return false;
+    *walk = (tile_walk){.u = frame->mean2d[2 * (size_t)v], .v = frame->mean2d[2 * (size_t)v + 1],
+                        .a = conic[0], .b = conic[1], .c = conic[2],
+                        .determinant = footprint.determinant, .reach = footprint.reach,
+                        .reach_x = frame->jitter ? 0.5 : 0.0,
+                        .x0 = rect[0], .y0 = rect[1], .x1 = rect[2], .y1 = rect[3]};
+    if (walk->reach < INFINITY) {
+        walk->half_height = sqrt(walk->reach * walk->a / walk->determinant);
+        walk->y_right = -walk->b * sqrt(walk->reach / (walk->c * walk->determinant));
+    }
+    return true;
+}
+
+static double clamp(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* The tiles x0 <= x < x1 of row ty that the ellipse meets; the return value is their number. Exact: the part of the
+ * ellipse inside the strip of the row is convex, so a tile of the row meets it when their ranges of x meet; the range's
+ * ends lie where the strip is nearest to the ellipse's rightmost and leftmost points. */
+static uint32_t walk_row(const tile_walk *w, const splat_frame *frame, uint32_t ty, uint32_t *x0)
+{
+    *x0 = w->x0;
+    if (!(w->reach < INFINITY)) return w->x1 - w->x0;
+    double last_x = frame->camera.width - 1 + w->reach_x, last_y = frame->camera.height - 1 + w->reach_x;
+    double top = ty * (double)SPLAT_TILE - w->reach_x, bottom = top + 2 * w->reach_x + SPLAT_TILE - 1;
+    if (bottom > last_y) bottom = last_y;
+    top -= w->v;
+    bottom -= w->v;
+    if (bottom < -w->half_height || top > w->half_height) return 0;
+
+    double y = clamp(w->y_right, top, bottom), root = w->reach * w->a - w->determinant * y * y;
+    double right = w->u + (-w->b * y + sqrt(root > 0 ? root : 0)) / w->a;
+    y = clamp(-w->y_right, top, bottom);
+    root = w->reach * w->a - w->determinant * y * y;
+    double left = w->u + (-w->b * y - sqrt(root > 0 ? root : 0)) / w->a;
+
+    /* A tile's positions are [16 tx - reach_x, 16 tx + 15 + reach_x], cut at last_x. */
+    if (left > last_x) return 0;
+    double first = ceil((left - w->reach_x - (SPLAT_TILE - 1)) / SPLAT_TILE);
+    double end = floor((right + w->reach_x) / SPLAT_TILE) + 1.0;
+    uint32_t begin = (uint32_t)clamp(first, w->x0, frame->tiles_x - 1);
+    uint32_t stop = (uint32_t)clamp(end, 0, w->x1);
+    *x0 = begin;
+    return stop > begin ? stop - begin : 0;
+}
+
+/* ---------------------------------------------------------------- instances */
+
+/* Counts the tiles of each visible entry into counts[v], and how many entries of each chunk of the depth order each tile
+ * has, as differences along the tiles: a row of tiles costs two additions. tile_counts: [count][n_tiles + 1]. */
+static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *order, uint32_t *counts,
+                        uint32_t *tile_counts)
+{
+    size_t stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
+#pragma omp parallel for num_threads(c.threads) schedule(static, 1)
+    for (int chunk = 0; chunk < c.count; chunk++) {
+        uint32_t *differences = tile_counts + (size_t)chunk * stride;
+        memset(differences, 0, stride * sizeof *differences);
+        uint32_t end = chunk_begin(c, chunk + 1);
+        for (uint32_t i = chunk_begin(c, chunk); i < end; i++) {
+            uint32_t v = (uint32_t)order[i], count = 0;
+            tile_walk walk;
+            if (walk_begin(frame, v, &walk))
+                for (uint32_t ty = walk.y0; ty < walk.y1; ty++) {
+                    uint32_t x0, n = walk_row(&walk, frame, ty, &x0);
+                    if (n == 0) continue;
+                    size_t tile = (size_t)ty * frame->tiles_x + x0;
+                    differences[tile]++;
+                    differences[tile + n]--;
+                    count += n;
+                }
+            counts[v] = count;
+        }
+        for (size_t tile = 1; tile < stride; tile++) differences[tile] += differences[tile - 1];
+    }
+}
+
+/* Counts become the place of the first instance of (tile, chunk); tile_begin is filled. */
+static void place_tiles(splat_frame *frame, chunks c, uint32_t *tile_counts)
+{
+    size_t n_tiles = (size_t)frame->tiles_x * frame->tiles_y;
+    uint32_t sum = 0;
+    for (size_t tile = 0; tile < n_tiles; tile++) {
+        frame->tile_begin[tile] = sum;
+        for (int chunk = 0; chunk < c.count; chunk++) {
+            uint32_t *slot = tile_counts + (size_t)chunk * (n_tiles + 1) + tile, count = *slot;
+            *slot = sum;
+            sum += count;
+        }
+    }
+    frame->tile_begin[n_tiles] = sum;
+}
+
+static void emit_instances(splat_frame *frame, chunks c, const uint64_t *order, uint32_t *places)
+{
+    size_t stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
+#pragma omp parallel for num_threads(c.threads) schedule(static, 1)
+    for (int chunk = 0; chunk < c.count; chunk++) {
+        uint32_t *next = places + (size_t)chunk * stride;
+        uint32_t end = chunk_begin(c, chunk + 1);
+        for (uint32_t i = chunk_begin(c, chunk); i < end; i++) {
+            uint32_t v = (uint32_t)order[i], slot = frame->slot_begin[v];
+            tile_walk walk;
+            if (!walk_begin(frame, v, &walk)) continue;
+            for (uint32_t ty = walk.y0; ty < walk.y1; ty++) {
+                uint32_t x0, n = walk_row(&walk, frame, ty, &x0);
+                uint32_t *place = next + (size_t)ty * frame->tiles_x + x0;
+                for (uint32_t k = 0; k < n; k++) {
+                    uint32_t at = place[k]++;
+                    frame->instances[at] = v;
+                    frame->instance_slots[at] = slot++;
+                }
+            }
+        }
+    }
+}
+
+splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *args, splat_error *error)
+{
+    splat_frame *frame = args->frame;
+    size_t n = frame->n_visible, stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
+    chunks c = chunks_make(frame->n_visible, backend->threads);
+    size_t count = (size_t)c.count, histogram = stride > RADIX_SIZE ? stride : RADIX_SIZE;
+    frame->n_instances = 0;
+    SPLAT_TRY(splat_block_ensure(backend, &frame->block_order, "depth order", SPLAT_OWNER_TRANSIENTS,
+                                 2 * n * sizeof(uint64_t), error));
+    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
+                                 count * histogram * sizeof(uint32_t), error));
+    uint32_t *histograms = frame->block_scratch.data;
+
+    const uint64_t *order = sort_by_depth(c, frame->depth, frame->block_order.data, histograms);
+    count_tiles(frame, c, order, frame->slot_begin + 1, histograms);
+    uint64_t total = 0;
+    frame->slot_begin[0] = 0;
+    for (size_t v = 0; v < n; v++) frame->slot_begin[v + 1] = (uint32_t)(total += frame->slot_begin[v + 1]);
+    if (total > UINT32_MAX)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                          "%llu (Gaussian, tile) pairs in one view are more than the 2^32 - 1 that can be rendered; "
+                          "use a smaller picture or fewer Gaussians", (unsigned long long)total);
+
+    SPLAT_TRY(splat_block_ensure(backend, &frame->block_instances, "instances", SPLAT_OWNER_TRANSIENTS,
+                                 2 * (size_t)total * sizeof(uint32_t), error));
+    frame->instances = frame->block_instances.data;
+    frame->instance_slots = total ? frame->instances + total : NULL;
+    frame->n_instances = total;
+    place_tiles(frame, c, histograms);
+    emit_instances(frame, c, order, histograms);
+    return SPLAT_OK;
+}

@@ -1,0 +1,74 @@
+/* density_select, density_grow, density_prune, opacity_reset: the population of Gaussians (mip_splatting 10). */
+#ifndef SPLAT_OPS_DENSIFY_H
+#define SPLAT_OPS_DENSIFY_H
+
+#include "ops/types.h"
+
+enum { SPLAT_DENSITY_KEEP = 0, SPLAT_DENSITY_CLONE = 1, SPLAT_DENSITY_SPLIT = 2 };
+
+typedef struct splat_density_selection {
+    uint32_t n_clone, n_split;
+    float abs_threshold; /* Q, the quantile-matched threshold of the absolute gradient */
+    float fraction;      /* the share of Gaussians with mean gradient >= threshold */
+} splat_density_selection;
+
+/* density_select: an action for each Gaussian.
+ * g = grad/count, a = grad_abs/count (0 when count is 0 or the value is NaN). fraction = n_above/n = mean(g >= threshold);
+ * Q = the (1 - fraction) quantile of a over all Gaussians: linear between the order statistics around the position
+ * (n - 1)(n - n_above)/n (exact, by selection; fraction 0 gives the largest a). Selected: g >= threshold or a >= Q, but
+ * never a Gaussian with count 0. Clone when max exp(scale) <= percent_dense extent, otherwise split. */
+struct splat_density_select_args {
+    const splat_gaussians *gaussians;
+    const splat_statistics *statistics;
+    float grad_threshold, percent_dense, extent;
+    uint8_t *actions; /* [n] */
+    splat_density_selection *result; /* host memory */
+};
+
+/* density_grow: writes n_clone copies at [n, n + n_clone), in the order of their sources, then two samples of each split
+ * Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other: mean = mu + R(q)(s * xi),
+ * xi ~ N(0, I); scale = ln(s / 1.6); all else copied. The caller has made room in every array (parameters, moments,
+ * filter_3d) and gaussians->n is still the old count. Moments of new Gaussians are 0; m and v may be NULL when there are
+ * none. filter_3d is copied. n_clone and n_split must be those of the actions (ARGUMENT otherwise, nothing is written).
+ * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
+ * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
+struct splat_density_grow_args {
+    const splat_gaussians *gaussians;
+    const splat_tensors *m, *v; /* NULL allowed */
+    const uint8_t *actions;     /* [n] */
+    uint32_t n_clone, n_split;
+    uint64_t seed;
+    uint32_t step;
+};
+
+typedef struct splat_density_pruned {
+    uint32_t n_kept;
+    uint32_t n_split_sources, n_transparent, n_large, n_over_cap; /* why the others went (first reason that holds) */
+} splat_density_pruned;
+
+/* density_prune: removes, in order of reason, split sources (action SPLIT among the first n_actions), Gaussians with
+ * sigmoid(opacity) < min_opacity, those with max exp(scale) > max_scale (<= 0: no test), those with a parameter that is
+ * not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest logit,
+ * exactly down to target_count (equal logits: higher index goes first). The rest moves together in order, parameters,
+ * moments (m and v may be NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
+ * arrays. */
+struct splat_density_prune_args {
+    const splat_gaussians *gaussians; /* n counts the grown ones */
+    const splat_tensors *m, *v; /* NULL allowed */
+    const uint8_t *actions;  /* [n_actions] of density_select, NULL when n_actions is 0 */
+    uint32_t n_actions;
+    float min_opacity, max_scale;
+    uint32_t target_count;
+    splat_density_pruned *result; /* host memory */
+};
+
+/* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =
+ * logit(o~'/c3) (mip_splatting 10); it never rises, and stays as it is, bit for bit, when o~ <= max_opacity. Both opacity
+ * moments become 0 when given. 0 < max_opacity < 1 (ARGUMENT otherwise). */
+struct splat_opacity_reset_args {
+    const splat_gaussians *gaussians;
+    float max_opacity; /* 0.01 */
+    float *m, *v;      /* [n], NULL allowed */
+};
+
+#endif

@@ -1,0 +1,18 @@
+/* filter3d: the standard deviation of each Gaussian's 3D smoothing filter (Mip-Splatting eq. 7; mip_splatting 4). */
+#ifndef SPLAT_OPS_FILTER3D_H
+#define SPLAT_OPS_FILTER3D_H
+
+#include "ops/types.h"
+
+/* f = sqrt(0.2) / max over the cameras that see the mean of (fx / z). Sees: z > 0.2 and
+ * -0.15 W <= fx x/z + cx <= 1.15 W, the same vertically. A Gaussian seen by none gets the largest f of the seen;
+ * when none is seen at all, every f is 0. A mean that is not finite is seen by none. */
+struct splat_filter3d_args {
+    uint32_t n;
+    const float *means;          /* [n][3] */
+    const splat_camera *cameras; /* [n_cameras], host memory */
+    uint32_t n_cameras;
+    float *filter_3d;            /* [n] */
+};
+
+#endif

@@ -1,0 +1,71 @@
+/* filter3d on the CPU: parallel over Gaussians, the loop over cameras in filter3d_simd.inc. */
+#include "backend/backend.h"
+#include "base/checked.h"
+#include "ops/filter3d/filter3d.h"
+#include "ops/filter3d/filter3d_simd.h"
+
+#include <math.h>
+
+#define CHUNK 1024 /* Gaussians a task */
+
+typedef SPLAT_FILTER3D_KERNEL((*filter3d_kernel));
+
+static filter3d_kernel choose_kernel(splat_simd simd)
+{
+#if SPLATSMITH_X86
+    if (simd == SPLAT_SIMD_AVX512) return splat_filter3d_avx512;
+    if (simd == SPLAT_SIMD_AVX2) return splat_filter3d_avx2;
+#endif
+    (void)simd;
+    return splat_filter3d_c;
+}
+
+static splat_filter3d_camera prepare_camera(const splat_camera *camera)
+{
+    splat_filter3d_camera prepared;
+    double focal[2] = {camera->fx, camera->fy}, center[2] = {camera->cx, camera->cy};
+    double size[2] = {camera->width, camera->height};
+    for (int k = 0; k < 3; k++) {
+        for (int j = 0; j < 3; j++) prepared.rows[k][j] = camera->rotation[3 * k + j];
+        prepared.shift[k] = camera->translation[k];
+    }
+    for (int k = 0; k < 2; k++) {
+        prepared.low[k] = (float)((-0.15 * size[k] - center[k]) / focal[k]);
+        prepared.high[k] = (float)((1.15 * size[k] - center[k]) / focal[k]);
+    }
+    prepared.inverse_fx = (float)(1.0 / focal[0]);
+    return prepared;
+}
+
+splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filter3d_args *args, splat_error *error)
+{
+    uint32_t n = args->n, n_cameras = args->n_cameras;
+    if (n == 0) return SPLAT_OK;
+    size_t bytes;
+    if (!splat_size_mul(n_cameras ? n_cameras : 1, sizeof(splat_filter3d_camera), &bytes))
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "%u cameras are more than memory can hold", n_cameras);
+    splat_block block = {0};
+    SPLAT_TRY(splat_block_resize(backend, &block, "filter3d cameras", SPLAT_OWNER_TRANSIENTS, bytes, error));
+    splat_filter3d_camera *cameras = block.data;
+    for (uint32_t c = 0; c < n_cameras; c++) cameras[c] = prepare_camera(&args->cameras[c]);
+
+    filter3d_kernel kernel = choose_kernel(backend->simd);
+    int64_t n_chunks = ((int64_t)n + CHUNK - 1) / CHUNK;
+    float largest = 0, *filter_3d = args->filter_3d;
+#pragma omp parallel for num_threads(backend->threads) schedule(dynamic) reduction(max : largest)
+    for (int64_t chunk = 0; chunk < n_chunks; chunk++) {
+        size_t first = (size_t)chunk * CHUNK;
+        uint32_t n_here = n - first < CHUNK ? (uint32_t)(n - first) : CHUNK;
+        kernel(cameras, n_cameras, args->means + 3 * first, n_here, filter_3d + first);
+        for (uint32_t i = 0; i < n_here; i++) {
+            float f = sqrtf(0.2f) * filter_3d[first + i];
+            filter_3d[first + i] = f;
+            if (f < INFINITY && f > largest) largest = f;
+        }
+    }
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (int64_t i = 0; i < (int64_t)n; i++)
+        if (!(filter_3d[i] < INFINITY)) filter_3d[i] = largest;
+    splat_block_free(backend, &block);
+    return SPLAT_OK;
+}

@@ -1,0 +1,20 @@
+/* jitter: random sampling positions inside the pixels, and the photo resampled there (ray_jitter, resample_gt_image). */
+#ifndef SPLAT_OPS_JITTER_H
+#define SPLAT_OPS_JITTER_H
+
+#include "ops/types.h"
+
+/* offsets: uniform in [-1/2, 1/2) by splat_random(seed, SPLAT_STREAM_RAY_JITTER, step, pixel index j width + i):
+ * x from word 0, y from word 1.
+ * photo_f32 (NULL allowed): bilinear value of photo_u8 at (i, j) + offset, pixel centres at integers, coordinates
+ * clamped to [0, width-1] x [0, height-1]. */
+struct splat_jitter_args {
+    int32_t width, height;
+    uint64_t seed;
+    uint32_t step;
+    float *offsets;          /* [2][height][width] */
+    const uint8_t *photo_u8; /* [height][width][3], needed with photo_f32 */
+    float *photo_f32;        /* [3][height][width] */
+};
+
+#endif

@@ -1,0 +1,18 @@
+/* knn: exact nearest neighbours of points among themselves. */
+#ifndef SPLAT_OPS_KNN_H
+#define SPLAT_OPS_KNN_H
+
+#include "ops/types.h"
+
+/* For each point its k nearest other points (the point itself is left out by index; duplicates count with distance 0),
+ * nearest first; equal distances are ordered by index. Distances are computed in float32 as dx*dx + dy*dy + dz*dz.
+ * Points must be finite and n > k (ARGUMENT otherwise). 1 <= k <= 32. */
+struct splat_knn_args {
+    uint32_t n;
+    const float *points;  /* [n][3] */
+    uint32_t k;
+    float *distances2;    /* [n][k] squared distances, NULL allowed */
+    uint32_t *indices;    /* [n][k], NULL allowed */
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* loss: (1 - lambda) L1 + lambda (1 - SSIM), with its gradient.
+ * SSIM (Wang et al. 2004): per channel, 11x11 Gaussian window of sigma 1.5, zero padding (borders not renormalised),
+ * C1 = 0.01^2, C2 = 0.03^2, mean over pixels and channels. mip_splatting 8. */
+#ifndef SPLAT_OPS_LOSS_H
+#define SPLAT_OPS_LOSS_H
+
+#include "ops/types.h"
+
+#define SPLAT_SSIM_RADIUS 5
+/* The 1D window, normalised to sum 1: exp(-k^2 / 4.5), k = -5..5. */
+#define SPLAT_SSIM_WINDOW                                                                                              \
+    {0.00102838008447911f, 0.00759875813523919f, 0.03600077212843083f, 0.10936068950970002f, 0.21300553771125369f,     \
+     0.26601172486179436f, 0.21300553771125369f, 0.10936068950970002f, 0.03600077212843083f, 0.00759875813523919f,     \
+     0.00102838008447911f}
+#define SPLAT_SSIM_C1 1e-4f
+#define SPLAT_SSIM_C2 9e-4f
+
+typedef struct splat_loss_result {
+    double l1;   /* mean |image - photo| over 3HW */
+    double ssim; /* mean over 3HW */
+    double loss; /* (1 - lambda) l1 + lambda (1 - ssim) */
+} splat_loss_result;
+
+/* Exactly one of photo_u8 and photo_f32 is given. grad_image may be NULL (values only). The sums are made in double in a
+ * fixed order. lambda 0 skips SSIM in the gradient but result.ssim is still computed. */
+struct splat_loss_args {
+    int32_t width, height;
+    const float *image;       /* [3][height][width], not clamped */
+    const uint8_t *photo_u8;  /* [height][width][3], 255 is 1.0 */
+    const float *photo_f32;   /* [3][height][width] */
+    float lambda_dssim;
+    float *grad_image;        /* [3][height][width] */
+    splat_block *scratch;     /* grown by the op, kept by the caller between calls */
+    splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */
+};
+
+#endif

@@ -1,0 +1,2 @@
+#define SIMD(name) name##_c
+#include "ops/loss/loss_simd.inc"

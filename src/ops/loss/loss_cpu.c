@@ -1,0 +1,88 @@
+#include "ops/loss/loss_cpu.h"
+
+#include "backend/backend.h"
+#include "base/checked.h"
+
+#include <math.h>
+#include <omp.h>
+
+typedef void (*band_function)(const splat_loss_job *job, int channel, int first, int end, float *workspace);
+
+static band_function pick_band(const splat_backend *backend)
+{
+#if SPLATSMITH_X86
+    if (backend->simd == SPLAT_SIMD_AVX512) return splat_loss_band_avx512;
+    if (backend->simd == SPLAT_SIMD_AVX2) return splat_loss_band_avx2;
+#endif
+    (void)backend;
+    return splat_loss_band_c;
+}
+
+/* Two bands a thread and channel, for balance; not below 32 rows, as a band repeats a halo of 10 rows on each side. */
+static int rows_of_band(int height, int threads)
+{
+    int rows = (height - 1) / (2 * threads) + 1;
+    return rows < 32 ? 32 : rows;
+}
+
+splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_block *scratch, splat_loss_sums *sums,
+                            splat_error *error)
+{
+    size_t n_rows = 3 * (size_t)job->height, workspace_floats = SPLAT_LOSS_ROWS * splat_loss_stride(job->width);
+    size_t workspace_bytes, bytes;
+    if (!splat_size_mul(workspace_floats, (size_t)backend->threads * sizeof(float), &workspace_bytes) ||
+        !splat_size_add(workspace_bytes, n_rows * sizeof *job->rows, &bytes))
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "a picture of %dx%d pixels is too large for the loss", job->width,
+                          job->height);
+    SPLAT_TRY(splat_block_ensure(backend, scratch, "loss scratch", SPLAT_OWNER_TRANSIENTS, bytes, error));
+    float *workspaces = scratch->data; /* first: its rows stay aligned to cache lines */
+    job->rows = (splat_loss_sums *)((char *)scratch->data + workspace_bytes);
+
+    band_function run_band = pick_band(backend);
+    int height = job->height, band_rows = rows_of_band(height, backend->threads);
+    int n_bands = (height - 1) / band_rows + 1;
+#pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
+    for (int task = 0; task < 3 * n_bands; task++) {
+        int channel = task / n_bands, first = task % n_bands * band_rows;
+        int end = height - first < band_rows ? height : first + band_rows;
+        run_band(job, channel, first, end, workspaces + (size_t)omp_get_thread_num() * workspace_floats);
+    }
+
+    for (size_t c = 0; c < 3; c++) {
+        sums[c] = (splat_loss_sums){0, 0, 0};
+        for (size_t y = 0; y < (size_t)height; y++) {
+            const splat_loss_sums *row = &job->rows[c * (size_t)height + y];
+            sums[c].l1 += row->l1;
+            sums[c].squared += row->squared;
+            sums[c].ssim += row->ssim;
+        }
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
+{
+    if (args->width < 1 || args->height < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs a picture of at least one pixel, not %dx%d",
+                          args->width, args->height);
+    if (!args->photo_u8 == !args->photo_f32)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs the photo either in 8 bits or in float, not %s",
+                          args->photo_u8 ? "both" : "neither");
+    double lambda = (double)args->lambda_dssim;
+    if (!(lambda >= 0 && lambda <= 1))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "lambda_dssim must be between 0 and 1, not %g", lambda);
+    double n = 3.0 * (double)args->width * (double)args->height;
+    splat_loss_job job = {.width = args->width,
+                          .height = args->height,
+                          .image = args->image,
+                          .photo_u8 = args->photo_u8,
+                          .photo_f32 = args->photo_f32,
+                          .grad_image = args->grad_image,
+                          .l1_scale = (float)((1 - lambda) / n),
+                          .ssim_scale = (float)(-lambda / n)};
+    splat_loss_sums sums[3];
+    SPLAT_TRY(splat_loss_run(backend, &job, args->scratch, sums, error));
+    double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
+    *args->result = (splat_loss_result){.l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (1 - ssim)};
+    return SPLAT_OK;
+}

@@ -1,0 +1,53 @@
+/* project, project_backward: Gaussians to the screen and back, fused with Adam.
+ * Mathematics: 3D filter (Mip-Splatting eq. 9), SH colour, EWA projection, 2D Mip filter with compensation (eq. 10);
+ * mip_splatting 4 to 7 (docs/method.md). */
+#ifndef SPLAT_OPS_PROJECT_H
+#define SPLAT_OPS_PROJECT_H
+
+#include "ops/types.h"
+
+/* project: fills the frame's visible arrays (ids .. tile_rect) and n_visible, n_degenerate.
+ *
+ * In order, for each Gaussian: t = V mu + tr; culled when Z <= 0.2; s~ = sqrt(s^2 + f^2), o~ = o prod(s/s~);
+ * Sigma = R diag(s~^2) R^T; J at the point clamped to 1.3 tan(fov/2); cov2d = J V Sigma (J V)^T; the screen filter;
+ * rho and the tile square; rgb = max(0, 1/2 + SH(d)).
+ * compensate: alpha0 = o~ kappa, kappa = 0 when D0 <= 1e-6 or D1 <= 1e-6; otherwise kappa = 1.
+ * tile_rect is the intersection of the rho square with the bounding box of the ellipse alpha >= 1/255 (one half pixel
+ * wider when frame->jitter is set); empty when alpha0 < 1/255. It never loses a pixel that raster would blend.
+ * A Gaussian with a parameter or a result that is not finite, or a quaternion of norm < 1e-12, is skipped and counted
+ * in n_degenerate (when it is in front of the camera or its position is not finite).
+ * SH is evaluated for bands <= active_sh_degree. */
+struct splat_project_args {
+    const splat_gaussians *gaussians;
+    splat_frame *frame;
+};
+
+/* Adam (Kingma and Ba 2015), beta = (0.9, 0.999), epsilon 1e-15 added after the square root. */
+typedef struct splat_adam {
+    splat_tensors m, v;               /* first and second moments */
+    float lr[SPLAT_N_TENSORS];        /* by tensor */
+    float correction1[SPLAT_N_TENSORS], correction2[SPLAT_N_TENSORS]; /* 1 - beta^t of the step being made */
+    bool update[SPLAT_N_TENSORS];     /* false: neither parameters nor moments of the tensor change */
+} splat_adam;
+
+#define SPLAT_ADAM_BETA1 0.9f
+#define SPLAT_ADAM_BETA2 0.999f
+#define SPLAT_ADAM_EPSILON 1e-15f
+
+/* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
+ * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam).
+ *
+ * statistics (NULL allowed): for every visible Gaussian, grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs,
+ * count += 1.
+ * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
+ * above the active degree zero).
+ * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
+struct splat_project_backward_args {
+    splat_gaussians *gaussians;
+    splat_frame *frame;
+    const splat_adam *adam;
+    const splat_statistics *statistics;
+    const splat_tensors *gradients;
+};
+
+#endif

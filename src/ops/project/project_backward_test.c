@@ -1,0 +1,492 @@
+#include "ops/project/project_test.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Number `index` of a stream of standard normals. */
+static float normal(uint64_t seed, uint64_t index)
+{
+    splat_random4 r = splat_random(seed, SPLAT_STREAM_TEST, 50, index / 2);
+    float n[2];
+    splat_normal2(r.x[0], r.x[1], &n[0], &n[1]);
+    return n[index % 2];
+}
+
+/* A random linear functional of (u, v, conic, alpha0, rgb) of each Gaussian: its weights are the gradients. */
+static splat_grad2d *random_grads(uint32_t n, uint64_t seed)
+{
+    splat_grad2d *grads = calloc((size_t)n + 1, sizeof *grads);
+    for (uint32_t i = 0; i < n; i++) {
+        float w[10];
+        for (uint32_t k = 0; k < 10; k++) w[k] = normal(seed, 10 * (uint64_t)i + k);
+        grads[i] = (splat_grad2d){w[0], w[1], fabsf(w[2]), w[3], w[4], w[5], w[6], w[7], w[8], w[9]};
+    }
+    return grads;
+}
+
+static float *tensor_of(const splat_tensors *tensors, int tensor)
+{
+    float *const all[SPLAT_N_TENSORS] = {
+#define SPLAT_TENSOR(name, channels) tensors->name,
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    };
+    return all[tensor];
+}
+
+static const char *tensor_name(int tensor)
+{
+    static const char *const names[SPLAT_N_TENSORS] = {
+#define SPLAT_TENSOR(name, channels) #name,
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    };
+    return names[tensor];
+}
+
+/* Everything project_backward touches besides the scene, on the backend. */
+typedef struct backward_state {
+    splat_backend *backend;
+    splat_tensors gradients;
+    splat_adam adam;
+    splat_statistics statistics;
+    splat_block blocks[3 * SPLAT_N_TENSORS + 3];
+    size_t floats[SPLAT_N_TENSORS]; /* of each tensor */
+} backward_state;
+
+static void state_open(backward_state *state, splat_backend *backend, const splat_gaussians *g)
+{
+    memset(state, 0, sizeof *state);
+    state->backend = backend;
+    splat_block *block = state->blocks;
+    splat_tensors *sets[3] = {&state->gradients, &state->adam.m, &state->adam.v};
+    for (int t = 0; t < SPLAT_N_TENSORS; t++)
+        state->floats[t] = (size_t)g->n * splat_tensor_channels(t, g->sh_degree);
+    for (int k = 0; k < 3; k++) {
+#define SPLAT_TENSOR(name, channels)                                                                                   \
+    sets[k]->name = test_upload(backend, block++, NULL, state->floats[SPLAT_TENSOR_##name] * sizeof(float));
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    }
+    state->statistics.grad = test_upload(backend, block++, NULL, g->n * sizeof(float));
+    state->statistics.grad_abs = test_upload(backend, block++, NULL, g->n * sizeof(float));
+    state->statistics.count = test_upload(backend, block++, NULL, g->n * sizeof(float));
+}
+
+static void state_close(backward_state *state)
+{
+    for (size_t i = 0; i < sizeof state->blocks / sizeof state->blocks[0]; i++)
+        splat_block_free(state->backend, &state->blocks[i]);
+}
+
+static void set_step(splat_adam *adam, int step)
+{
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        adam->lr[t] = 0.002f * (float)(t + 1);
+        adam->correction1[t] = (float)(1.0 - pow(0.9, step));
+        adam->correction2[t] = (float)(1.0 - pow(0.999, step));
+        adam->update[t] = true;
+    }
+}
+
+static float *host_copy(splat_backend *backend, const float *device, size_t n)
+{
+    float *host = calloc(n + 1, sizeof *host);
+    test_download(backend, host, device, n * sizeof *host);
+    return host;
+}
+
+/* project, then grads (by Gaussian) into the frame, then project_backward with what is not NULL. */
+static int run_backward(project_scene *scene, const splat_grad2d *grads, const splat_adam *adam,
+                        const splat_statistics *statistics, const splat_tensors *gradients)
+{
+    int failures = project_scene_run(scene);
+    size_t n = scene->frame.n_visible;
+    splat_grad2d *visible = calloc(n + 1, sizeof *visible);
+    for (size_t v = 0; v < n; v++) visible[v] = grads[scene->ids[v]];
+    scene->backend->functions->upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
+    free(visible);
+    struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
+                                               .statistics = statistics, .gradients = gradients};
+    splat_error error = {0};
+    splat_status status = scene->backend->functions->ops.project_backward(scene->backend, &args, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
+    scene->backend->functions->synchronize(scene->backend, NULL);
+    return failures;
+}
+
+/* ------------------------------------------------------------------ the reference against central differences */
+
+typedef struct difference_case {
+    ref_gaussians_f64 g;
+    ref_camera_f64 camera;
+    bool compensate;
+    const ref_grad2d_f64 *weights;
+    ref_splat2d_f64 *splats; /* room for n */
+} difference_case;
+
+/* The share of Gaussian i. */
+static double functional(const difference_case *c, uint32_t i)
+{
+    const ref_splat2d_f64 *s = &c->splats[i];
+    const ref_grad2d_f64 *w = &c->weights[i];
+    ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
+    if (!s->visible) return 0;
+    return w->mean_x * s->u + w->mean_y * s->v + w->conic_a * s->a + w->conic_b * s->b + w->conic_c * s->c +
+           w->opacity * s->alpha0 + w->r * s->rgb[0] + w->g * s->rgb[1] + w->b * s->rgb[2];
+}
+
+/* Each entry of a tensor. With steps of 1e-5 the error of a difference is about 1e-11 third derivatives, plus the rounding
+ * of a value near 100 (1e-14) over 2e-5, 1e-9: below 1e-6 of the Gaussian's largest gradient, which counts as at least
+ * 1e-2. */
+static int check_tensor(difference_case *c, double *parameters, const double *gradients, uint32_t channels,
+                        const char *name)
+{
+    int failures = 0;
+    for (uint32_t i = 0; i < c->g.n; i++) {
+        double largest = 1e-2;
+        for (uint32_t k = 0; k < channels; k++) largest = fmax(largest, fabs(gradients[(size_t)channels * i + k]));
+        for (uint32_t k = 0; k < channels; k++) {
+            size_t place = (size_t)channels * i + k;
+            double kept = parameters[place], step = 1e-5;
+            parameters[place] = kept + step;
+            double above = functional(c, i);
+            parameters[place] = kept - step;
+            double below = functional(c, i);
+            parameters[place] = kept;
+            double difference = (above - below) / (2 * step);
+            TEST_CHECK(failures, fabs(difference - gradients[place]) <= 1e-6 * largest,
+                       "%s of Gaussian %u, channel %u: gradient %.9g, difference %.9g", name, i, k, gradients[place],
+                       difference);
+        }
+    }
+    return failures;
+}
+
+/* Sizes, places and colours that reach every branch: the clamp of the Jacobian on either axis, a clamped colour, no 3D
+ * filter, and (with compensation) footprints too thin to be compensated. */
+static test_gaussians varied_gaussians(const splat_camera *camera)
+{
+    test_gaussians t = test_gaussians_make(24, 3, 3, 77);
+    for (uint32_t i = 0; i < t.g.n; i++) {
+        /* Camera space, so that each case is where it should be. */
+        float p[3] = {0.4f * normal(78, 3 * i), 0.3f * normal(78, 3 * i + 1), 3.0f + 0.5f * normal(78, 3 * i + 2)};
+        float size = -2.0f;
+        if (i % 6 == 1) p[0] = i % 4 == 1 ? 2.7f : -2.7f, size = -0.2f;
+        if (i % 6 == 2) p[1] = i % 4 == 2 ? 2.2f : -2.2f, size = -0.2f;
+        for (int k = 0; k < 3; k++) {
+            t.g.p.means[3 * i + k] = 0;
+            for (int a = 0; a < 3; a++)
+                t.g.p.means[3 * i + k] += camera->rotation[3 * a + k] * (p[a] - camera->translation[a]);
+            t.g.p.scales[3 * i + k] = size + 0.5f * normal(79, 3 * i + k);
+        }
+        t.g.p.opacities[i] = 0.5f * normal(79, 100 + i);
+        if (i % 6 == 3) t.g.filter_3d[i] = 0;
+        if (i % 6 == 4) {
+            t.g.filter_3d[i] = 1e-5f;
+            for (int k = 0; k < 3; k++) t.g.p.scales[3 * i + k] = -8.0f;
+        }
+        if (i % 6 == 5) t.g.filter_3d[i] = 0.1f;
+        if (i % 3 == 0) t.g.p.sh_dc[3 * i + i % 2] = -4.0f;
+    }
+    return t;
+}
+
+static int test_differences(void)
+{
+    int failures = 0;
+    splat_camera camera = test_camera_make(64, 48);
+    test_gaussians t = varied_gaussians(&camera);
+    splat_grad2d *grads = random_grads(t.g.n, 4);
+    ref_grad2d_f64 *weights = calloc(t.g.n, sizeof *weights);
+    for (uint32_t i = 0; i < t.g.n; i++)
+        weights[i] = (ref_grad2d_f64){grads[i].mean_x, grads[i].mean_y, 0, grads[i].conic_a, grads[i].conic_b,
+                                      grads[i].conic_c, grads[i].opacity, grads[i].r, grads[i].g, grads[i].b};
+    for (int active = 0; active <= 3; active++)
+        for (int compensate = 0; compensate < 2; compensate++) {
+            difference_case c = {.g = ref_gaussians_from_f64(&t.g), .camera = ref_camera_from_f64(&camera),
+                                 .compensate = compensate, .weights = weights,
+                                 .splats = calloc(t.g.n, sizeof *c.splats)};
+            c.g.active_sh_degree = active;
+            ref_tensors_f64 gradients = ref_tensors_make_f64(t.g.n, t.g.sh_degree);
+            ref_project_backward_f64(&c.g, &c.camera, project_test_kernel(compensate), compensate, weights, &gradients);
+#define SPLAT_TENSOR(name, unused)                                                                                     \
+    failures += check_tensor(&c, c.g.p.name, gradients.name, splat_tensor_channels(SPLAT_TENSOR_##name, 3), #name);
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+            /* The cases above are really there. */
+            int n_x = 0, n_y = 0, n_colour = 0, n_thin = 0, n_seen = 0;
+            functional(&c, 0);
+            for (uint32_t i = 0; i < t.g.n; i++) {
+                const ref_splat2d_f64 *s = &c.splats[i];
+                if (!s->visible) continue;
+                n_seen++;
+                n_x += fabs(s->u - camera.cx + 0.5) > 1.3 * 0.5 * camera.width;
+                n_y += fabs(s->v - camera.cy + 0.5) > 1.3 * 0.5 * camera.height;
+                n_colour += s->clamped[0] || s->clamped[1] || s->clamped[2];
+                n_thin += s->alpha0 == 0;
+            }
+            TEST_CHECK(failures, n_x > 0 && n_y > 0 && n_colour > 2 && (n_thin > 0) == compensate && n_seen > 18,
+                       "%d and %d clamped, %d dark, %d thin of %d", n_x, n_y, n_colour, n_thin, n_seen);
+            ref_tensors_free_f64(&gradients);
+            ref_gaussians_free_f64(&c.g);
+            free(c.splats);
+        }
+    free(weights);
+    free(grads);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+/* ------------------------------------------------------------------ the backend against the reference */
+
+/* Gradients against the float reference. Tolerance 1e-6 (relative error 1e-3 of the root mean square): gradients through
+ * the conic of a thin Gaussian multiply the rounding of its determinant, which the reference takes as a difference. */
+static int check_gradients(const project_scene *scene, const backward_state *state, const splat_gaussians *host,
+                           bool compensate, const splat_grad2d *grads)
+{
+    int failures = 0;
+    ref_gaussians_f32 g = ref_gaussians_from_f32(host);
+    ref_camera_f32 camera = ref_camera_from_f32(&scene->frame.camera);
+    ref_tensors_f32 want = ref_tensors_make_f32(host->n, host->sh_degree);
+    ref_grad2d_f32 *ref_grads = calloc((size_t)host->n + 1, sizeof *ref_grads);
+    for (uint32_t i = 0; i < host->n; i++)
+        if (scene->entry_of[i] >= 0)
+            ref_grads[i] = (ref_grad2d_f32){grads[i].mean_x, grads[i].mean_y, grads[i].mean_abs, grads[i].conic_a,
+                                            grads[i].conic_b, grads[i].conic_c, grads[i].opacity, grads[i].r,
+                                            grads[i].g, grads[i].b};
+    ref_project_backward_f32(&g, &camera, project_test_kernel(compensate), compensate, ref_grads, &want);
+    float *const references[SPLAT_N_TENSORS] = {want.means, want.sh_dc, want.sh_rest, want.opacities, want.scales,
+                                                want.rotations};
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        float *got = host_copy(state->backend, tensor_of(&state->gradients, t), state->floats[t]);
+        double nmse = test_nmse(got, references[t], state->floats[t]);
+        TEST_CHECK(failures, nmse <= 1e-6, "gradient of %s: NMSE %g", tensor_name(t), nmse);
+        free(got);
+    }
+    free(ref_grads);
+    ref_tensors_free_f32(&want);
+    ref_gaussians_free_f32(&g);
+    return failures;
+}
+
+/* Two views of the same Gaussians: sums, not values. Relative 1e-6: a square root and two additions in float. */
+static int check_statistics(const project_scene *scene, const backward_state *state, const splat_grad2d *grads,
+                            int n_views)
+{
+    int failures = 0;
+    const uint32_t n = scene->gaussians.n;
+    float *grad = host_copy(state->backend, state->statistics.grad, n);
+    float *grad_abs = host_copy(state->backend, state->statistics.grad_abs, n);
+    float *count = host_copy(state->backend, state->statistics.count, n);
+    for (uint32_t i = 0; i < n; i++) {
+        double seen = scene->entry_of[i] >= 0 ? n_views : 0;
+        double size = seen * hypot(0.5 * scene->frame.camera.width * grads[i].mean_x,
+                                   0.5 * scene->frame.camera.height * grads[i].mean_y);
+        TEST_CHECK(failures, count[i] == seen && fabs(grad[i] - size) <= 1e-6 * size &&
+                                 fabs(grad_abs[i] - seen * grads[i].mean_abs) <= 1e-6 * seen * grads[i].mean_abs,
+                   "statistics of Gaussian %u: %g %g %g", i, count[i], grad[i], grad_abs[i]);
+    }
+    free(grad);
+    free(grad_abs);
+    free(count);
+    return failures;
+}
+
+static int test_gradients(splat_backend *backend)
+{
+    static const struct {
+        uint32_t n;
+        int sh_degree, active, width, height;
+        bool compensate;
+    } cases[] = {
+        {0, 3, 3, 64, 48, true},  {1, 0, 0, 40, 40, true},    {15, 1, 1, 37, 21, true},    {16, 1, 0, 64, 64, false},
+        {17, 2, 2, 50, 33, true}, {1000, 3, 3, 130, 70, true}, {1000, 3, 1, 96, 100, false}, {65, 2, 0, 61, 47, true},
+    };
+    int failures = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int before = failures;
+        test_gaussians t = test_gaussians_make(cases[i].n, cases[i].sh_degree, cases[i].active, 300 + i);
+        splat_camera camera = test_camera_make(cases[i].width, cases[i].height);
+        splat_grad2d *grads = random_grads(t.g.n, 20 + i);
+        project_scene scene;
+        backward_state state;
+        project_scene_open(&scene, backend, &t.g, &camera, cases[i].compensate, false);
+        state_open(&state, backend, &t.g);
+        for (int view = 0; view < 2; view++) /* the second overwrites gradients and adds to statistics */
+            failures += run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
+        failures += check_gradients(&scene, &state, &t.g, cases[i].compensate, grads);
+        failures += check_statistics(&scene, &state, grads, 2);
+        for (int k = 0; k < SPLAT_N_TENSORS; k++) { /* no Adam: parameters stay */
+            float *now = host_copy(backend, tensor_of(&scene.gaussians.p, k), state.floats[k]);
+            TEST_CHECK(failures, memcmp(now, tensor_of(&t.g.p, k), state.floats[k] * sizeof *now) == 0,
+                       "%s changed without Adam", tensor_name(k));
+            free(now);
+        }
+        if (failures > before) fprintf(stderr, "  ^ case %zu of gradients, %s\n", i, backend->description);
+        state_close(&state);
+        project_scene_close(&scene);
+        free(grads);
+        test_gaussians_free(&t);
+    }
+    return failures;
+}
+
+/* A gradient that is not finite moves nothing and is counted; the neighbours do not notice. */
+static int test_bad_gradients(splat_backend *backend)
+{
+    int failures = 0;
+    test_gaussians t = test_gaussians_make(40, 1, 1, 9);
+    splat_camera camera = test_camera_make(64, 48);
+    splat_grad2d *grads = random_grads(t.g.n, 9);
+    project_scene scene;
+    backward_state state;
+    project_scene_open(&scene, backend, &t.g, &camera, true, false);
+    state_open(&state, backend, &t.g);
+    failures += project_scene_run(&scene);
+    TEST_CHECK(failures, scene.entry_of[0] >= 0 && scene.entry_of[1] >= 0 && scene.entry_of[4] >= 0, "not visible");
+    grads[0].mean_x = NAN;
+    grads[1].b = INFINITY;
+    grads[4].conic_b = 1e38f;
+    failures += run_backward(&scene, grads, NULL, NULL, &state.gradients);
+    TEST_CHECK(failures, scene.frame.n_degenerate == 3, "%u counted", scene.frame.n_degenerate);
+    float *got = host_copy(backend, state.gradients.means, state.floats[SPLAT_TENSOR_means]);
+    for (int k = 0; k < 3; k++)
+        TEST_CHECK(failures, got[k] == 0 && got[3 + k] == 0 && got[12 + k] == 0, "a bad gradient got through");
+    TEST_CHECK(failures, got[6] != 0, "a neighbour lost its gradient");
+    free(got);
+    for (int i = 0; i < 5; i++) memset(&grads[i], 0, sizeof grads[i]);
+    failures += run_backward(&scene, grads, NULL, NULL, &state.gradients);
+    failures += check_gradients(&scene, &state, &t.g, true, grads);
+    state_close(&state);
+    project_scene_close(&scene);
+    free(grads);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+/* One step of the reference Adam on host copies, from the gradients that the backend reports, against the backend's
+ * result. Tolerance: m and v are three roundings (1e-13 is a relative error of 3e-7). A step is a few lr at most, and
+ * 1 - 0.999^t of the float reference is off by 1.3e-5, half of that after the square root; to this comes the rounding of
+ * the parameter itself. */
+static int check_adam_step(const project_scene *scene, const backward_state *state, int step, float *parameters[],
+                           float *m[], float *v[])
+{
+    int failures = 0;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        size_t n = state->floats[t];
+        float *gradient = host_copy(state->backend, tensor_of(&state->gradients, t), n);
+        float *now = host_copy(state->backend, tensor_of(&scene->gaussians.p, t), n);
+        float *now_m = host_copy(state->backend, tensor_of(&state->adam.m, t), n);
+        float *now_v = host_copy(state->backend, tensor_of(&state->adam.v, t), n);
+        if (state->adam.update[t]) ref_adam_f32(parameters[t], m[t], v[t], gradient, n, state->adam.lr[t], step);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++)
+            worst = fmax(worst, fabs((double)now[i] - parameters[t][i]) /
+                                    (2e-5 * state->adam.lr[t] + 1.2e-7 * fabs(parameters[t][i])));
+        TEST_CHECK(failures, worst <= 1, "step %d: %s is off by %g", step, tensor_name(t), worst);
+        double nmse_m = test_nmse(now_m, m[t], n), nmse_v = test_nmse(now_v, v[t], n);
+        TEST_CHECK(failures, nmse_m <= 1e-13 && nmse_v <= 1e-13, "step %d: moments of %s: NMSE %g, %g", step,
+                   tensor_name(t), nmse_m, nmse_v);
+        if (!state->adam.update[t])
+            TEST_CHECK(failures, memcmp(now, parameters[t], n * sizeof *now) == 0 && nmse_m == 0 && nmse_v == 0,
+                       "%s changed though its update is off", tensor_name(t));
+        memcpy(parameters[t], now, n * sizeof *now); /* follow the backend, so that errors do not add up */
+        free(gradient);
+        free(now);
+        free(now_m);
+        free(now_v);
+    }
+    return failures;
+}
+
+static int test_adam(splat_backend *backend)
+{
+    int failures = 0;
+    enum { N = 150, STEPS = 6 };
+    test_gaussians t = test_gaussians_make(N, 3, 2, 31);
+    splat_camera camera = test_camera_make(96, 64);
+    project_scene scene;
+    backward_state state;
+    project_scene_open(&scene, backend, &t.g, &camera, true, false);
+    state_open(&state, backend, &t.g);
+    float *parameters[SPLAT_N_TENSORS], *m[SPLAT_N_TENSORS], *v[SPLAT_N_TENSORS];
+    for (int k = 0; k < SPLAT_N_TENSORS; k++) {
+        parameters[k] = host_copy(backend, tensor_of(&scene.gaussians.p, k), state.floats[k]);
+        m[k] = calloc(state.floats[k] + 1, sizeof(float));
+        v[k] = calloc(state.floats[k] + 1, sizeof(float));
+    }
+    for (int step = 1; step <= STEPS; step++) {
+        splat_grad2d *grads = random_grads(N, 40 + (uint64_t)step);
+        if (step % 2 == 0) /* these move by momentum alone */
+            for (uint32_t i = 0; i < N; i += 3) memset(&grads[i], 0, sizeof grads[i]);
+        set_step(&state.adam, step);
+        if (step == 4) state.adam.update[SPLAT_TENSOR_opacities] = state.adam.update[SPLAT_TENSOR_sh_rest] = false;
+        failures += run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
+        failures += check_adam_step(&scene, &state, step, parameters, m, v);
+        free(grads);
+    }
+    for (int k = 0; k < SPLAT_N_TENSORS; k++) {
+        free(parameters[k]);
+        free(m[k]);
+        free(v[k]);
+    }
+    state_close(&state);
+    project_scene_close(&scene);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+/* Parameters, moments and statistics after three steps, from another number of threads and the plain C kernels. */
+static int test_same_bytes(splat_backend *backend)
+{
+    int failures = 0;
+    splat_backend *backends[2] = {backend, project_other_backend(backend)};
+    if (!backends[1]) return 0;
+    test_gaussians t = test_gaussians_make(700, 3, 3, 55);
+    splat_camera camera = test_camera_make(96, 64);
+    project_scene scenes[2];
+    backward_state states[2];
+    for (int k = 0; k < 2; k++) {
+        project_scene_open(&scenes[k], backends[k], &t.g, &camera, true, false);
+        state_open(&states[k], backends[k], &t.g);
+        for (int step = 1; step <= 3; step++) {
+            splat_grad2d *grads = random_grads(t.g.n, 60 + (uint64_t)step);
+            set_step(&states[k].adam, step);
+            failures += run_backward(&scenes[k], grads, &states[k].adam, &states[k].statistics, NULL);
+            free(grads);
+        }
+    }
+    for (int k = 0; k < SPLAT_N_TENSORS; k++) {
+        size_t bytes = states[0].floats[k] * sizeof(float);
+        TEST_CHECK(failures,
+                   memcmp(tensor_of(&scenes[0].gaussians.p, k), tensor_of(&scenes[1].gaussians.p, k), bytes) == 0 &&
+                       memcmp(tensor_of(&states[0].adam.m, k), tensor_of(&states[1].adam.m, k), bytes) == 0 &&
+                       memcmp(tensor_of(&states[0].adam.v, k), tensor_of(&states[1].adam.v, k), bytes) == 0,
+                   "%s: other threads or SIMD level, other bytes", tensor_name(k));
+    }
+    TEST_CHECK(failures, memcmp(states[0].statistics.grad, states[1].statistics.grad, t.g.n * sizeof(float)) == 0,
+               "statistics: other bytes");
+    for (int k = 0; k < 2; k++) {
+        state_close(&states[k]);
+        project_scene_close(&scenes[k]);
+    }
+    backends[1]->functions->destroy(backends[1]);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+int test_op_project_backward(splat_backend *backend)
+{
+    int failures = 0;
+    /* Needs no backend: once is enough. */
+    if (backend->simd == SPLAT_SIMD_C && backend->threads == 1) failures += test_differences();
+    failures += test_gradients(backend);
+    failures += test_bad_gradients(backend);
+    failures += test_adam(backend);
+    failures += test_same_bytes(backend);
+    return failures;
+}

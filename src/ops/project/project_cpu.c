@@ -1,0 +1,84 @@
+/* project on the CPU. Two passes over fixed blocks of Gaussians: the first finds the visible by shape and place and
+ * keeps one bit each; after a prefix sum over the blocks' counts, the second computes them again, sixteen visible ones
+ * at a time, with their colour, straight into their final entries. Computing the shape twice is cheaper than storing
+ * and moving it, and colour, the largest read, is touched for the visible only. */
+#include "ops/project/project.h"
+
+#include "ops/project/project_kernels.h"
+
+#include <string.h>
+
+const splat_project_kernels *splat_project_kernels_of(const splat_backend *backend)
+{
+#if SPLATSMITH_X86
+    if (backend->simd == SPLAT_SIMD_AVX512) return &splat_project_kernels_avx512;
+    if (backend->simd == SPLAT_SIMD_AVX2) return &splat_project_kernels_avx2;
+#endif
+    (void)backend;
+    return &splat_project_kernels_c;
+}
+
+static void move_entry(splat_frame *frame, size_t to, size_t from)
+{
+    frame->ids[to] = frame->ids[from];
+    frame->depth[to] = frame->depth[from];
+    memcpy(frame->mean2d + 2 * to, frame->mean2d + 2 * from, 2 * sizeof *frame->mean2d);
+    memcpy(frame->conic + 4 * to, frame->conic + 4 * from, 4 * sizeof *frame->conic);
+    memcpy(frame->rgb + 3 * to, frame->rgb + 3 * from, 3 * sizeof *frame->rgb);
+    memcpy(frame->tile_rect + 4 * to, frame->tile_rect + 4 * from, 4 * sizeof *frame->tile_rect);
+}
+
+/* Removes the entries that were marked with depth 0. Rare: a colour that is not finite. */
+static void drop_marked(splat_frame *frame)
+{
+    uint32_t kept = 0;
+    for (uint32_t v = 0; v < frame->n_visible; v++) {
+        if (frame->depth[v] == 0.0f) continue;
+        if (kept != v) move_entry(frame, kept, v);
+        kept++;
+    }
+    frame->n_degenerate += frame->n_visible - kept;
+    frame->n_visible = kept;
+}
+
+splat_status splat_project_cpu(splat_backend *backend, const struct splat_project_args *args, splat_error *error)
+{
+    const splat_project_kernels *kernels = splat_project_kernels_of(backend);
+    const splat_gaussians *gaussians = args->gaussians;
+    splat_frame *frame = args->frame;
+    const uint32_t n = gaussians->n;
+    const int64_t n_blocks = ((int64_t)n + SPLAT_PROJECT_BLOCK - 1) / SPLAT_PROJECT_BLOCK;
+    const splat_projector projector =
+        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    frame->n_visible = frame->n_degenerate = 0;
+    if (n == 0) return SPLAT_OK;
+
+    /* Scratch: the first entry of each block, then one bit a Gaussian. */
+    size_t counts_bytes = (size_t)n_blocks * sizeof(uint32_t);
+    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
+                                 counts_bytes + (size_t)n_blocks * SPLAT_PROJECT_GROUPS * sizeof(uint16_t), error));
+    uint32_t *first = frame->block_scratch.data;
+    uint16_t *masks = (uint16_t *)(first + n_blocks);
+
+    uint32_t n_degenerate = 0, n_bad = 0, total = 0;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(backend->threads) reduction(+ : n_degenerate)
+    for (int64_t block = 0; block < n_blocks; block++) {
+        uint32_t begin = (uint32_t)block * SPLAT_PROJECT_BLOCK;
+        uint32_t end = n - begin < SPLAT_PROJECT_BLOCK ? n : begin + SPLAT_PROJECT_BLOCK;
+        first[block] =
+            kernels->find(gaussians, &projector, begin, end, masks + block * SPLAT_PROJECT_GROUPS, &n_degenerate);
+    }
+    for (int64_t block = 0; block < n_blocks; block++) {
+        uint32_t count = first[block];
+        first[block] = total;
+        total += count;
+    }
+#pragma omp parallel for schedule(dynamic, 8) num_threads(backend->threads) reduction(+ : n_bad)
+    for (int64_t block = 0; block < n_blocks; block++)
+        n_bad += kernels->write(gaussians, &projector, (uint32_t)block * SPLAT_PROJECT_BLOCK,
+                                masks + block * SPLAT_PROJECT_GROUPS, first[block], frame);
+    frame->n_visible = total;
+    frame->n_degenerate = n_degenerate;
+    if (n_bad) drop_marked(frame);
+    return SPLAT_OK;
+}

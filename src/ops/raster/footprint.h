@@ -1,0 +1,34 @@
+/* The part of the picture that a Gaussian can blend: the ellipse alpha >= 1/255. Shared by bin (which tiles) and raster
+ * (which rows), so that the two cannot disagree. */
+#ifndef SPLAT_OPS_FOOTPRINT_H
+#define SPLAT_OPS_FOOTPRINT_H
+
+#include "ops/raster/raster.h"
+
+#include <math.h>
+
+typedef struct splat_footprint {
+    float power_min;    /* a blended sample has at least this power; > 0: no sample is blended */
+    double reach;       /* blended samples lie in A dx^2 + 2 B dx dy + C dy^2 <= reach; INFINITY: cannot be told */
+    double determinant; /* AC - B^2, positive when reach is finite */
+} splat_footprint;
+
+/* alpha0 e^power >= 1/255 means power >= -ln(255 alpha0); 5e-5 is far above the rounding of log, exp and the product.
+ *
+ * raster evaluates power in float. Its terms may cancel: at a sample with form Q = -2 power they are at most 2 Q R with
+ * R = AC / (AC - B^2), so six roundings of 2^-24 move Q by x Q with x < 1.5e-6 R. The ellipse is widened by 2 x, which is
+ * above 1 / (1 - x) - 1 up to x = 1/2; beyond (needles with an aspect over about 1000, aslant) nothing is claimed. */
+static inline splat_footprint splat_footprint_of(const float conic[4])
+{
+    double a = conic[0], b = conic[1], c = conic[2];
+    splat_footprint f = {.reach = -1.0, .determinant = a * c - b * b};
+    f.power_min = -logf(255.0f * conic[3]) - 5e-5f;
+    if (!(f.power_min <= 0)) return f;
+    if (a > 0 && c > 0 && 3e-6 * a * c < f.determinant)
+        f.reach = -2.0 * f.power_min * (1.0 + 3e-6 * a * c / f.determinant);
+    else
+        f.reach = INFINITY;
+    return f;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* raster, raster_backward: front-to-back alpha blending of the tile lists, and its gradient. */
+#ifndef SPLAT_OPS_RASTER_H
+#define SPLAT_OPS_RASTER_H
+
+#include "ops/types.h"
+
+#define SPLAT_ALPHA_MAX 0.99f          /* alpha = min(0.99, alpha0 e^power); the clamp is ignored in the derivative */
+#define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
+#define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
+
+/* raster: writes image, transmittance, last of the frame.
+ * delta = (u, v) - (i + jitter_x, j + jitter_y); power = -1/2 (A dx^2 + C dy^2) - B dx dy, skipped when > 0;
+ * colour += rgb alpha T; T *= 1 - alpha; image = colour + T background. */
+struct splat_raster_args {
+    splat_frame *frame;
+};
+
+/* raster_backward: grad2d of every visible Gaussian from dL/dimage (float[3][height][width]); walks each tile's list
+ * from the back (mip_splatting 7). The sum over pixels and tiles is made in a fixed order on the CPU: the result does
+ * not depend on the number of threads. Gaussians that blended nothing get zeros. */
+struct splat_raster_backward_args {
+    splat_frame *frame;
+    const float *grad_image;
+};
+
+#endif

@@ -1,0 +1,171 @@
+/* raster_backward against the float reference, and the reference against central differences in double. */
+#include "ops/raster/raster.h"
+
+#include "ops/raster/raster_scene_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const test_scene_spec specs[] = {
+    {"no Gaussians", TEST_SCENE_MIXED, 0, 20, 20, false, {0.2f, 0.4f, 0.6f}},
+    {"one pixel", TEST_SCENE_SOFT, 40, 1, 1, false, {0.2f, 0.4f, 0.6f}},
+    {"one Gaussian", TEST_SCENE_SOFT, 1, 40, 23, true, {1, 0, 0}},
+    {"edge tiles", TEST_SCENE_MIXED, 700, 101, 67, false, {0.2f, 0.4f, 0.6f}},
+    {"edge tiles, jitter", TEST_SCENE_MIXED, 700, 101, 67, true, {0.2f, 0.4f, 0.6f}},
+    {"one column", TEST_SCENE_MIXED, 200, 1, 130, false, {0}},
+    {"opaque", TEST_SCENE_OPAQUE, 200, 50, 40, false, {1, 0, 1}},
+    {"transparent", TEST_SCENE_TRANSPARENT, 200, 50, 40, false, {0.2f, 0.4f, 0.6f}},
+    {"10000 on a tile", TEST_SCENE_STACKED, 10000, 20, 18, true, {0.2f, 0.4f, 0.6f}},
+};
+enum { N_VALUES = 10 }; /* floats of splat_grad2d, in the order of ref_grad2d */
+static const char *const value_names[N_VALUES] = {"mean_x",  "mean_y",  "mean_abs", "conic_a", "conic_b",
+                                                  "conic_c", "opacity", "r",        "g",       "b"};
+
+/* Pixels of the band have no gradient (test_scene_gradient), so all others are compared. NMSE 1e-6 of each value: T is
+ * rebuilt by divisions (one rounding an entry), and the mean's gradient follows from moments whose parts cancel. */
+static int check_scene(splat_backend *backend, const test_scene_spec *spec)
+{
+    int failures = 0;
+    splat_error error = {0};
+    test_scene scene;
+    test_scene_make(backend, spec, 1e-5, &scene);
+    float *grad = test_scene_gradient(&scene);
+    ref_grad2d_f32 *wanted = calloc(spec->n + 1, sizeof *wanted);
+    /* What an earlier frame left in the buffers must not shine through. */
+    TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
+    if (scene.frame.block_scratch.bytes && strcmp(backend->functions->name, "cpu") == 0)
+        memset(scene.frame.block_scratch.data, 0x7f, scene.frame.block_scratch.bytes);
+    TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, &scene);
+    ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad, wanted);
+    float *a = calloc(spec->n + 1, sizeof *a), *b = calloc(spec->n + 1, sizeof *b);
+    for (size_t k = 0; k < N_VALUES; k++) {
+        for (size_t v = 0; v < spec->n; v++) {
+            a[v] = r.grad2d[N_VALUES * v + k];
+            b[v] = ((const float *)&wanted[v])[k];
+        }
+        double nmse = test_nmse(a, b, spec->n);
+        TEST_CHECK(failures, nmse <= 1e-6, "%s: NMSE %g of %s", spec->name, nmse, value_names[k]);
+    }
+    static const ref_grad2d_f32 zero;
+    for (size_t v = 0; v < spec->n && failures < 5; v++)
+        for (size_t k = 0; k < N_VALUES && memcmp(&wanted[v], &zero, sizeof zero) == 0; k++)
+            TEST_CHECK(failures, r.grad2d[N_VALUES * v + k] == 0, "%s: unseen Gaussian %zu has %s", spec->name, v,
+                       value_names[k]);
+    free(a);
+    free(b);
+    free(grad);
+    free(wanted);
+    test_result_free(&r);
+    test_scene_free(backend, &scene);
+    return failures;
+}
+
+/* ---------------------------------------------------------------- the reference */
+
+typedef struct objective {
+    const test_scene *scene;
+    ref_splat2d_f64 *splats; /* changed by the differences */
+    double *image, *grad;
+    double background[3];
+} objective;
+
+static double evaluate(objective *o)
+{
+    const test_scene_spec *spec = &o->scene->spec;
+    double sum = 0;
+    ref_raster_f64(spec->n, o->splats, spec->width, spec->height, o->background, o->scene->jitter_f64, o->image, NULL, NULL);
+    for (size_t i = 0; i < 3 * o->scene->n_pixels; i++) sum += o->grad[i] * o->image[i];
+    return sum;
+}
+
+static double difference(objective *o, double *parameter, double step)
+{
+    double saved = *parameter;
+    *parameter = saved + step;
+    double above = evaluate(o);
+    *parameter = saved - step;
+    double below = evaluate(o);
+    *parameter = saved;
+    return (above - below) / (2 * step);
+}
+
+static int check_differences(const test_scene *scene, objective *o, const ref_grad2d_f64 *grads)
+{
+    int failures = 0;
+    for (uint32_t v = 0; v < scene->spec.n; v++) {
+        ref_splat2d_f64 *s = &o->splats[v];
+        const ref_grad2d_f64 *g = &grads[v];
+        const struct {
+            double *parameter, analytic;
+            size_t name;
+        } checks[] = {{&s->u, g->mean_x, 0},       {&s->v, g->mean_y, 1}, {&s->a, g->conic_a, 3},
+                      {&s->b, g->conic_b, 4},      {&s->c, g->conic_c, 5}, {&s->alpha0, g->opacity, 6},
+                      {&s->rgb[0], g->r, 7},       {&s->rgb[1], g->g, 8}, {&s->rgb[2], g->b, 9}};
+        for (size_t k = 0; k < sizeof checks / sizeof checks[0]; k++) {
+            /* Steps of 1e-6 (conic: 1e-7, it is small): truncation and rounding are both near 1e-9 of the value, or
+             * 1e-8 absolute where values nearly cancel. */
+            double step = k >= 2 && k <= 4 ? 1e-7 : 1e-6, numeric = difference(o, checks[k].parameter, step);
+            double error = fabs(numeric - checks[k].analytic);
+            TEST_CHECK(failures, error <= 1e-6 * fabs(numeric) + 1e-6, "Gaussian %u, %s: %.12g, difference %.12g", v,
+                       value_names[checks[k].name], checks[k].analytic, numeric);
+        }
+    }
+    return failures;
+}
+
+/* mean_abs is the sum of the absolute gradients of the pixels taken alone. */
+static int check_absolute(const test_scene *scene, objective *o, const ref_grad2d_f64 *grads)
+{
+    int failures = 0;
+    const test_scene_spec *spec = &scene->spec;
+    double *sums = calloc(spec->n, sizeof *sums), *alone = calloc(3 * scene->n_pixels, sizeof *alone);
+    ref_grad2d_f64 *one = calloc(spec->n, sizeof *one);
+    for (size_t pixel = 0; pixel < scene->n_pixels; pixel++) {
+        for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = o->grad[ch * scene->n_pixels + pixel];
+        ref_raster_backward_f64(spec->n, o->splats, spec->width, spec->height, o->background, scene->jitter_f64, alone, one);
+        for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = 0;
+        for (uint32_t v = 0; v < spec->n; v++)
+            sums[v] += fabs(0.5 * spec->width * one[v].mean_x) + fabs(0.5 * spec->height * one[v].mean_y);
+    }
+    for (uint32_t v = 0; v < spec->n; v++)
+        TEST_CHECK(failures, fabs(sums[v] - grads[v].mean_abs) <= 1e-12 * sums[v], "Gaussian %u: %g, pixel by pixel %g", v,
+                   grads[v].mean_abs, sums[v]);
+    free(sums);
+    free(alone);
+    free(one);
+    return failures;
+}
+
+static int check_reference(splat_backend *backend, bool jitter)
+{
+    int failures = 0;
+    test_scene_spec spec = {"differences", TEST_SCENE_SOFT, 12, 23, 19, jitter, {0.3f, 0.9f, 0.1f}};
+    /* Pixels within 1e-3 of a threshold have no weight, so that no step crosses one. */
+    test_scene scene;
+    test_scene_make(backend, &spec, 1e-3, &scene);
+    TEST_CHECK(failures, scene.n_band <= scene.n_pixels / 20, "%zu pixels in the band", scene.n_band);
+    objective o = {&scene, scene.splats_f64, calloc(3 * scene.n_pixels, sizeof(double)),
+                   calloc(3 * scene.n_pixels, sizeof(double)), {0}};
+    float *grad = test_scene_gradient(&scene);
+    for (size_t i = 0; i < 3 * scene.n_pixels; i++) o.grad[i] = grad[i];
+    for (int ch = 0; ch < 3; ch++) o.background[ch] = spec.background[ch];
+    ref_grad2d_f64 *grads = calloc(spec.n, sizeof *grads);
+    ref_raster_backward_f64(spec.n, o.splats, spec.width, spec.height, o.background, scene.jitter_f64, o.grad, grads);
+    failures += check_differences(&scene, &o, grads);
+    failures += check_absolute(&scene, &o, grads);
+    free(grads);
+    free(grad);
+    free(o.image);
+    free(o.grad);
+    test_scene_free(backend, &scene);
+    return failures;
+}
+
+int test_op_raster_backward(splat_backend *backend)
+{
+    int failures = check_reference(backend, false) + check_reference(backend, true);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
+    return failures;
+}

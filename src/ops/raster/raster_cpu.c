@@ -1,0 +1,126 @@
+/* raster, raster_backward on the CPU: tiles in parallel. A tile writes only its own pixels and its own instances' slots,
+ * and a Gaussian's slots are summed in their order, so the number of threads cannot change a bit. */
+#include "backend/backend.h"
+#include "ops/raster/footprint.h"
+#include "ops/raster/raster_kernel.h"
+
+splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
+{
+    int32_t x = (int32_t)(tile % frame->tiles_x) * SPLAT_TILE, y = (int32_t)(tile / frame->tiles_x) * SPLAT_TILE;
+    int32_t columns = frame->camera.width - x, rows = frame->camera.height - y;
+    return (splat_raster_tile){x, y, columns < SPLAT_TILE ? columns : SPLAT_TILE, rows < SPLAT_TILE ? rows : SPLAT_TILE,
+                               frame->tile_begin[tile], frame->tile_begin[tile + 1]};
+}
+
+static int32_t row_clamp(float row, int32_t rows)
+{
+    row = row > 0 ? row : 0;
+    return (int32_t)(row < (float)rows ? row : (float)rows);
+}
+
+/* Rows of the tile with |v - y| <= the ellipse's half height, half a pixel wider with jitter. The slack covers the
+ * rounding here; a row too many costs one test. */
+static void find_rows(const splat_raster_tile *tile, const splat_footprint *footprint, float slack,
+                      splat_raster_entry *entry)
+{
+    float half = sqrtf((float)(footprint->reach * (double)entry->a / footprint->determinant));
+    half += slack + 1e-6f * fabsf(entry->v);
+    float row = entry->v - (float)tile->y;
+    entry->row_begin = row_clamp(row - half, tile->rows);
+    entry->row_end = row_clamp(row + half + 1.0f, tile->rows);
+    if (footprint->reach < 0) entry->row_end = 0;
+    if (footprint->reach == INFINITY) {
+        entry->row_begin = 0;
+        entry->row_end = tile->rows;
+    }
+}
+
+void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, uint32_t first, uint32_t n,
+                       splat_raster_entry *entries)
+{
+    float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t v = frame->instances[first + i];
+        const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v, *rgb = frame->rgb + 3 * v;
+        splat_footprint footprint = splat_footprint_of(conic);
+        entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
+                                          .alpha0 = conic[3], .red = rgb[0], .green = rgb[1], .blue = rgb[2],
+                                          .power_min = footprint.power_min};
+        find_rows(tile, &footprint, slack, &entries[i]);
+    }
+}
+
+splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_args *args, splat_error *error)
+{
+    SPLAT_RASTER_TILE((*const kernels[])) = {
+        splat_raster_tile_c,
+#if SPLATSMITH_X86
+        splat_raster_tile_avx2, splat_raster_tile_avx512,
+#endif
+    };
+    (void)error;
+    const splat_frame *frame = args->frame;
+    SPLAT_RASTER_TILE((*kernel)) = kernels[backend->simd];
+    uint32_t n_tiles = frame->tiles_x * frame->tiles_y;
+#pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
+    for (uint32_t tile = 0; tile < n_tiles; tile++) kernel(frame, tile);
+    return SPLAT_OK;
+}
+
+/* mip_splatting 7, with the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+static splat_grad2d gradient_of(const float conic[4], const splat_raster_moments *m)
+{
+    float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
+    return (splat_grad2d){.mean_x = -alpha0 * (a * m->px + b * m->py),
+                          .mean_y = -alpha0 * (c * m->py + b * m->px),
+                          .mean_abs = alpha0 * m->absolute,
+                          .conic_a = -0.5f * alpha0 * m->pxx,
+                          .conic_b = -alpha0 * m->pxy,
+                          .conic_c = -0.5f * alpha0 * m->pyy,
+                          .opacity = m->p,
+                          .r = m->r, .g = m->g, .b = m->b};
+}
+
+static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m)
+{
+    sum->p += m->p;
+    sum->px += m->px;
+    sum->py += m->py;
+    sum->pxx += m->pxx;
+    sum->pxy += m->pxy;
+    sum->pyy += m->pyy;
+    sum->absolute += m->absolute;
+    sum->r += m->r;
+    sum->g += m->g;
+    sum->b += m->b;
+}
+
+splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
+                                       splat_error *error)
+{
+    SPLAT_RASTER_BACKWARD_TILE((*const kernels[])) = {
+        splat_raster_backward_tile_c,
+#if SPLATSMITH_X86
+        splat_raster_backward_tile_avx2, splat_raster_backward_tile_avx512,
+#endif
+    };
+    splat_frame *frame = args->frame;
+    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = kernels[backend->simd];
+    uint32_t n_tiles = frame->tiles_x * frame->tiles_y, n_visible = frame->n_visible;
+    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
+                                 (size_t)frame->n_instances * sizeof(splat_raster_moments), error));
+    splat_raster_moments *slots = frame->block_scratch.data;
+#pragma omp parallel num_threads(backend->threads)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t tile = 0; tile < n_tiles; tile++) kernel(frame, args->grad_image, tile, slots);
+#pragma omp for schedule(static)
+        for (uint32_t v = 0; v < n_visible; v++) {
+            splat_raster_moments sum = {0};
+            for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
+                add_moments(&sum, &slots[slot]);
+            frame->grad2d[v] = gradient_of(frame->conic + 4 * (size_t)v, &sum);
+        }
+    }
+    return SPLAT_OK;
+}

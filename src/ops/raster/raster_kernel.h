@@ -1,0 +1,51 @@
+/* What the SIMD levels of raster and raster_backward share. */
+#ifndef SPLAT_OPS_RASTER_KERNEL_H
+#define SPLAT_OPS_RASTER_KERNEL_H
+
+#include "ops/raster/raster.h"
+
+/* Instances are copied to the stack in batches: the gathers of a batch overlap, and the rows read one cache line. */
+#define SPLAT_RASTER_BATCH 64
+
+typedef struct splat_raster_entry {
+    float u, v, a, b, c, alpha0;
+    float red, green, blue;
+    float power_min;            /* no blended sample has less (footprint.h) */
+    int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */
+} splat_raster_entry;
+
+/* A tile's pixels inside the picture. */
+typedef struct splat_raster_tile {
+    int32_t x, y, columns, rows;
+    uint32_t begin, end; /* instances */
+} splat_raster_tile;
+
+splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);
+
+/* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. */
+void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, uint32_t first, uint32_t n,
+                       splat_raster_entry *entries);
+
+/* Sums over the pixels of one instance, delta = mean - position, p = dL/dalpha0 of a pixel. The gradients of mean and
+ * conic follow from the moments of p; the moments of a Gaussian's instances add up. */
+typedef struct splat_raster_moments {
+    float p, px, py;      /* p, p dx, p dy */
+    float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
+    float absolute;       /* |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|) */
+    float r, g, b;        /* alpha T g */
+} splat_raster_moments;
+
+/* Blends one tile: image, transmittance, last of its pixels. */
+#define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
+/* Writes the moments of every instance of one tile to its slot. */
+#define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \
+    void name(const splat_frame *frame, const float *grad_image, uint32_t tile, splat_raster_moments *slots)
+
+SPLAT_RASTER_TILE(splat_raster_tile_c);
+SPLAT_RASTER_TILE(splat_raster_tile_avx2);
+SPLAT_RASTER_TILE(splat_raster_tile_avx512);
+SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_c);
+SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_avx2);
+SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_avx512);
+
+#endif

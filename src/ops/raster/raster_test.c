@@ -1,0 +1,172 @@
+/* raster against the float reference, which asks every Gaussian at every pixel of its rho square. */
+#include "ops/raster/raster.h"
+
+#include "ops/bin/bin.h"
+#include "ops/raster/raster_scene_test.h"
+#include "ops/simd.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const test_scene_spec specs[] = {
+    {"no Gaussians", TEST_SCENE_MIXED, 0, 20, 20, false, {0.2f, 0.4f, 0.6f}},
+    {"one pixel", TEST_SCENE_SOFT, 40, 1, 1, false, {0.2f, 0.4f, 0.6f}},
+    {"one Gaussian", TEST_SCENE_SOFT, 1, 40, 23, true, {0}},
+    {"whole tiles", TEST_SCENE_MIXED, 300, 64, 48, false, {1, 1, 1}},
+    {"edge tiles", TEST_SCENE_MIXED, 700, 101, 67, false, {0.2f, 0.4f, 0.6f}},
+    {"edge tiles, jitter", TEST_SCENE_MIXED, 700, 101, 67, true, {0.2f, 0.4f, 0.6f}},
+    {"one row", TEST_SCENE_MIXED, 200, 130, 1, true, {0}},
+    {"one column", TEST_SCENE_MIXED, 200, 1, 130, false, {0}},
+    {"opaque", TEST_SCENE_OPAQUE, 200, 50, 40, false, {1, 0, 1}},
+    {"transparent", TEST_SCENE_TRANSPARENT, 200, 50, 40, false, {0.2f, 0.4f, 0.6f}},
+    {"10000 on a tile", TEST_SCENE_STACKED, 10000, 20, 18, true, {0.2f, 0.4f, 0.6f}},
+};
+
+/* An eighth of the scenes' pixels may be near a threshold: a pixel sees up to some hundred Gaussians, a needle's float
+ * power is uncertain by per cents, and the stacked Gaussians all have alpha near 1/255. Elsewhere it is far less. */
+static size_t band_limit(const test_scene *scene)
+{
+    return scene->spec.kind == TEST_SCENE_STACKED ? scene->n_pixels / 2 : scene->n_pixels / 50 + 3;
+}
+
+/* Compacts plane values outside the band. */
+static size_t interior(const test_scene *scene, const float *plane, float *values)
+{
+    size_t n = 0;
+    for (size_t pixel = 0; pixel < scene->n_pixels; pixel++)
+        if (!scene->band[pixel]) values[n++] = plane[pixel];
+    return n;
+}
+
+/* NMSE 1e-7: the decisions are the same, so only the roundings of exp (2e-7) and of the sums are left, about 1e-13 squared;
+ * 1e-7 leaves room for T, whose relative error grows with the number of entries. */
+static int compare_plane(const test_scene *scene, const char *what, const float *got, const float *wanted)
+{
+    int failures = 0;
+    float *a = calloc(scene->n_pixels, sizeof *a), *b = calloc(scene->n_pixels, sizeof *b);
+    size_t n = interior(scene, got, a);
+    interior(scene, wanted, b);
+    double nmse = test_nmse(a, b, n);
+    TEST_CHECK(failures, nmse <= 1e-7, "%s: NMSE %g of %s", scene->spec.name, nmse, what);
+    free(a);
+    free(b);
+    return failures;
+}
+
+/* The instance at `last` is the one that the double walk blended last. */
+static int check_last(const test_scene *scene, const test_result *r)
+{
+    int failures = 0;
+    size_t tiles_x = ((size_t)scene->spec.width + 15) / 16, width = (size_t)scene->spec.width;
+    for (size_t pixel = 0; pixel < scene->n_pixels && failures < 5; pixel++) {
+        if (scene->band[pixel]) continue;
+        size_t tile = pixel / width / 16 * tiles_x + pixel % width / 16;
+        uint32_t last = r->last[pixel], n = r->tile_begin[tile + 1] - r->tile_begin[tile];
+        TEST_CHECK(failures, last <= n, "%s: last %u of %u", scene->spec.name, last, n);
+        if (last > n) continue;
+        int64_t v = last ? (int64_t)r->instances[r->tile_begin[tile] + last - 1] : -1;
+        TEST_CHECK(failures, v == scene->last[pixel], "%s: pixel %zu ends with %lld, not %lld", scene->spec.name, pixel,
+                   (long long)v, (long long)scene->last[pixel]);
+    }
+    return failures;
+}
+
+static int check_scene(splat_backend *backend, const test_scene_spec *spec)
+{
+    int failures = 0;
+    splat_error error = {0};
+    test_scene scene;
+    test_scene_make(backend, spec, 1e-5, &scene);
+    TEST_CHECK(failures, scene.n_band <= band_limit(&scene), "%s: %zu of %zu pixels are in the band", spec->name,
+               scene.n_band, scene.n_pixels);
+    TEST_CHECK(failures, test_scene_run(backend, &scene, NULL, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, &scene);
+    float *image = calloc(3 * scene.n_pixels, sizeof *image), *t = calloc(scene.n_pixels, sizeof *t);
+    ref_raster_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, image, t, NULL);
+    for (size_t ch = 0; ch < 3; ch++)
+        failures += compare_plane(&scene, "a colour", r.image + ch * scene.n_pixels, image + ch * scene.n_pixels);
+    failures += compare_plane(&scene, "transmittance", r.transmittance, t);
+    failures += check_last(&scene, &r);
+    /* In the band a flip is worth one faint Gaussian or the last 1e-4 of T times a few, not more. */
+    for (size_t i = 0; i < 3 * scene.n_pixels && failures < 5; i++)
+        TEST_CHECK(failures, fabsf(r.image[i] - image[i]) < 0.03f, "%s: value %zu: %g, not %g", spec->name, i,
+                   (double)r.image[i], (double)image[i]);
+    if (spec->kind == TEST_SCENE_TRANSPARENT || spec->n == 0)
+        for (size_t i = 0; i < 3 * scene.n_pixels && failures < 5; i++)
+            TEST_CHECK(failures, r.image[i] == spec->background[i / scene.n_pixels], "%s: not the background", spec->name);
+    free(image);
+    free(t);
+    test_result_free(&r);
+    test_scene_free(backend, &scene);
+    return failures;
+}
+
+/* Finite but absurd Gaussians give finite pictures and gradients. */
+static int check_finite(splat_backend *backend)
+{
+    enum { N = 64 };
+    static const float means[4] = {5.0f, -1e30f, 3e38f, 1e7f}, conics[4] = {1e-20f, 1e-3f, 10.0f, 1e4f};
+    int failures = 0;
+    test_scene scene;
+    test_scene_make(backend, &(test_scene_spec){"absurd", TEST_SCENE_MIXED, N, 30, 30, true, {0}}, -1, &scene);
+    float mean2d[2 * N], conic[4 * N], rgb[3 * N];
+    uint16_t rect[4 * N];
+    for (int i = 0; i < N; i++) {
+        mean2d[2 * i] = means[i % 4];
+        mean2d[2 * i + 1] = means[i / 4 % 4];
+        float a = conics[i / 16], c = conics[i % 4];
+        memcpy(conic + 4 * i, (float[]){a, (i % 3 - 1) * sqrtf(a * c), c, 1.0f}, 4 * sizeof(float)); /* some degenerate */
+        memcpy(rgb + 3 * i, (float[]){0, 1e4f, (float)i}, 3 * sizeof(float));
+        memcpy(rect + 4 * i, (uint16_t[]){0, 0, 2, 2}, 4 * sizeof(uint16_t));
+    }
+    backend->functions->upload(backend, scene.frame.mean2d, mean2d, sizeof mean2d, NULL);
+    backend->functions->upload(backend, scene.frame.conic, conic, sizeof conic, NULL);
+    backend->functions->upload(backend, scene.frame.rgb, rgb, sizeof rgb, NULL);
+    backend->functions->upload(backend, scene.frame.tile_rect, rect, sizeof rect, NULL);
+    float *grad = test_scene_gradient(&scene);
+    splat_error error = {0};
+    TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, &scene);
+    size_t n_bad = 0, n_blended = 0;
+    for (size_t i = 0; i < 3 * scene.n_pixels; i++) n_bad += !isfinite(r.image[i]);
+    for (size_t i = 0; i < scene.n_pixels; i++) n_bad += !isfinite(r.transmittance[i]), n_blended += r.last[i] > 0;
+    for (size_t i = 0; i < 10 * r.n_visible; i++) n_bad += !isfinite(r.grad2d[i]);
+    TEST_CHECK(failures, n_bad == 0, "%zu values are not finite", n_bad);
+    TEST_CHECK(failures, n_blended > scene.n_pixels / 2, "only %zu pixels blend", n_blended);
+    free(grad);
+    test_result_free(&r);
+    test_scene_free(backend, &scene);
+    return failures;
+}
+
+/* The vector exp is the scalar one, which is right to 2e-7. */
+static int check_exp(void)
+{
+    int failures = 0;
+    for (uint32_t i = 0; i < 20000 && failures < 5; i += SPLAT_NATIVE_LANES) {
+        splat_vf x = {0};
+        for (uint32_t lane = 0; lane < SPLAT_NATIVE_LANES; lane++) x[lane] = 200 * test_scene_random(40, i + lane) - 100;
+        splat_vf y = splat_vf_exp(x);
+        for (uint32_t lane = 0; lane < SPLAT_NATIVE_LANES; lane++) {
+            float scalar = splat_exp(x[lane]), vector = y[lane];
+            double exact = exp(fmax(-87, fmin(88, (double)x[lane])));
+            TEST_CHECK(failures, memcmp(&scalar, &vector, sizeof scalar) == 0, "exp(%g): %g, %g", (double)x[lane],
+                       (double)scalar, (double)vector);
+            TEST_CHECK(failures, fabs((double)scalar / exact - 1) < 2e-7, "exp(%g) = %g", (double)x[lane], (double)scalar);
+        }
+    }
+    return failures;
+}
+
+int test_op_raster(splat_backend *backend)
+{
+    int failures = check_exp();
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
+    failures += check_finite(backend);
+    failures += test_scene_same_everywhere(
+        backend, &(test_scene_spec){"same", TEST_SCENE_MIXED, 6000, 150, 90, true, {0.2f, 0.4f, 0.6f}});
+    failures += test_scene_same_everywhere(
+        backend, &(test_scene_spec){"same", TEST_SCENE_MIXED, 6000, 150, 90, false, {0.2f, 0.4f, 0.6f}});
+    return failures;
+}

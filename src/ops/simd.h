@@ -1,0 +1,102 @@
+/* Sixteen lanes at a time. Kernels live in <op>_simd.inc and are compiled once a level, by <op>_c.c, <op>_avx2.c and
+ * <op>_avx512.c (which define SIMD(name) and include it); <op>_cpu.c picks by backend->simd. The arithmetic is the same
+ * at every level (no contraction, no reassociation), so every level gives the same bytes.
+ *
+ * Two ways to write a kernel: on the native vectors splat_vf, splat_vi (GCC/Clang vector extensions of the width the level
+ * has: 16, 8 or 4 lanes; wider ones GCC takes apart lane by lane), or as plain loops over 16 lanes of local arrays, which
+ * the compiler vectorises (splat_exp is made for it).
+ */
+#ifndef SPLAT_OPS_SIMD_H
+#define SPLAT_OPS_SIMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define SPLAT_LANES 16
+#define SPLAT_FORCE_INLINE static inline __attribute__((always_inline))
+
+/* e^x for one value, branch-free, vectorisable; x is clamped to [-87, 88]. Relative error below 2e-7 (Cody-Waite
+ * reduction by ln 2, degree-6 polynomial on [-ln2/2, ln2/2]). */
+SPLAT_FORCE_INLINE float splat_exp(float x)
+{
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 88.0f ? 88.0f : x;
+    float shifted = x * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: the integer part lands in the low bits */
+    float n = shifted - 12582912.0f;
+    float r = x - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    int32_t bits;
+    float scale;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits - 0x4B400000 + 127) << 23;
+    memcpy(&scale, &bits, sizeof scale);
+    return p * scale;
+}
+
+/* Vectors of the level's own width. A mask is all ones or all zeros in each lane, as comparisons give it. */
+#if defined(__AVX512F__)
+#define SPLAT_NATIVE_LANES 16
+#elif defined(__AVX2__)
+#define SPLAT_NATIVE_LANES 8
+#else
+#define SPLAT_NATIVE_LANES 4
+#endif
+typedef float splat_vf __attribute__((vector_size(4 * SPLAT_NATIVE_LANES)));
+typedef int32_t splat_vi __attribute__((vector_size(4 * SPLAT_NATIVE_LANES)));
+
+SPLAT_FORCE_INLINE splat_vf splat_vf_select(splat_vi mask, splat_vf a, splat_vf b)
+{
+    return (splat_vf)(((splat_vi)a & mask) | ((splat_vi)b & ~mask));
+}
+
+SPLAT_FORCE_INLINE splat_vf splat_vf_and(splat_vi mask, splat_vf a)
+{
+    return (splat_vf)((splat_vi)a & mask);
+}
+
+/* Whether a lane of a mask is set. */
+SPLAT_FORCE_INLINE bool splat_vi_any(splat_vi mask)
+{
+#if defined(__AVX512F__)
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)mask) != 0;
+#else
+    return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
+
+/* Bit-equal to splat_exp lane by lane. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_exp(splat_vf x)
+{
+    splat_vf zero = {0}, low = zero - 87.0f, high = zero + 88.0f;
+    x = splat_vf_select(x < low, low, x);
+    x = splat_vf_select(x > high, high, x);
+    splat_vf shifted = x * 1.44269504088896341f + 12582912.0f;
+    splat_vf n = shifted - 12582912.0f;
+    splat_vf r = x - n * 0.693359375f;
+    r = r - n * -2.12194440e-4f;
+    splat_vf p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    splat_vi bits = ((splat_vi)shifted - 0x4B400000 + 127) << 23;
+    return p * (splat_vf)bits;
+}
+
+#endif

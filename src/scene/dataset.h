@@ -1,0 +1,43 @@
+/* A scene in memory: cameras at the loaded resolution, the split, the initial points. Photos stay on disk until the
+ * image cache decodes them. */
+#ifndef SPLAT_SCENE_DATASET_H
+#define SPLAT_SCENE_DATASET_H
+
+#include "base/error.h"
+#include "io/colmap.h"
+
+typedef struct splat_dataset_view {
+    char *path;            /* of the photo */
+    char *name;            /* its file name */
+    splat_camera camera;   /* at the loaded resolution */
+    int file_width, file_height; /* of the photo file */
+    int full_width, full_height; /* as the camera model says (cameras.json) */
+    double full_fx, full_fy;
+    bool is_test;
+    bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
+} splat_dataset_view;
+
+typedef struct splat_dataset {
+    const char *format;
+    splat_dataset_view *views; size_t n_views;  /* sorted by name (bytes) */
+    uint32_t *train; size_t n_train;            /* view indices */
+    uint32_t *test;  size_t n_test;
+    splat_point *points; size_t n_points;
+    bool random_points;
+    float extent;
+    bool composite_truncates; /* NeRF-synthetic: alpha compositing truncates to 8 bits */
+    bool white_background;
+} splat_dataset;
+
+/* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; else a FORMAT error
+ * that says what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */
+splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log, void *log_user,
+                                splat_dataset *dataset, splat_error *error);
+void splat_dataset_free(splat_dataset *dataset);
+
+/* The size a photo is loaded at, by the -r rules (mip_splatting 2.3). *limited is set when the 1600-pixel rule acted. */
+void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);
+/* Extent of camera centres: 1.1 x the largest distance to their mean. */
+float splat_scene_extent(const splat_dataset_view *views, const uint32_t *indices, size_t n);
+
+#endif

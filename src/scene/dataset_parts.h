@@ -1,0 +1,49 @@
+/* The steps of opening a dataset, one file each: source (what the scene's files say), size (photo and camera), split,
+ * points. */
+#ifndef SPLAT_SCENE_DATASET_PARTS_H
+#define SPLAT_SCENE_DATASET_PARTS_H
+
+#include "scene/dataset.h"
+
+/* One photo with its camera as the scene's files give it. */
+typedef struct splat_source_view {
+    char *path;               /* of the photo */
+    const char *relative;     /* the part of path below the folder of the photos (COLMAP) or of the scene */
+    double rotation[9], translation[3]; /* world to camera */
+    double fx, fy, cx, cy;    /* at width x height. cx, cy 0: centred. fx 0: from fov_x, fov_y (0: square pixels) */
+    double fov_x, fov_y;
+    int width, height;        /* 0: as the photo */
+    bool is_test, is_lower_scale;
+} splat_source_view;
+
+typedef struct splat_source {
+    const char *format;
+    splat_source_view *views; size_t n_views;
+    bool has_split;           /* is_test means something */
+    bool is_blender;          /* pictures and random points follow the NeRF-synthetic loaders */
+    char *scene_folder;
+    char *model_folder;       /* sparse/0 or sparse of a COLMAP scene, else NULL */
+    char *point_cloud;        /* a PLY, or NULL */
+} splat_source;
+
+/* Where notices go; function may be NULL. */
+typedef struct splat_dataset_log { splat_log_function function; void *user; } splat_dataset_log;
+void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, const char *format, ...) SPLAT_PRINTF(3, 4);
+
+/* dataset_source.c: reads the scene's files; views come sorted by image name. Every photo exists. */
+splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
+void splat_source_free(splat_source *source);
+
+/* dataset_size.c: probes the photo and fills sizes and camera of a view. *limited as in splat_resolution_apply. */
+splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
+                                   bool *limited, splat_error *error);
+
+/* dataset_split.c: fills is_test, train and test. Names and is_lower_scale of the views must be set. */
+splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,
+                                 const splat_scene_options *options, const splat_dataset_log *log, splat_error *error);
+
+/* dataset_points.c: points and extent. Cameras and split must be set. */
+splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_source *source, uint64_t seed,
+                                       const splat_dataset_log *log, splat_error *error);
+
+#endif

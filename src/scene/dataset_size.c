@@ -1,0 +1,85 @@
+/* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (mip_splatting 2.3). */
+#include "scene/dataset_parts.h"
+
+#include "io/image.h"
+#include "math/camera.h"
+
+#include <limits.h>
+#include <math.h>
+
+#define DEFAULT_MAX_WIDTH 1600
+
+static int clamp_side(double value)
+{
+    return value < 1 ? 1 : value > INT_MAX ? INT_MAX : (int)value;
+}
+
+void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited)
+{
+    bool is_divisor = resolution > 0 && resolution <= 64 && (resolution & (resolution - 1)) == 0;
+    *limited = resolution < 0 && width > DEFAULT_MAX_WIDTH;
+    if (is_divisor) { /* rint: halves to even, as Python's round */
+        *out_width = clamp_side(rint((double)width / resolution));
+        *out_height = clamp_side(rint((double)height / resolution));
+        return;
+    }
+    double factor = *limited ? (double)width / DEFAULT_MAX_WIDTH : resolution > 0 ? (double)width / resolution : 1.0;
+    /* truncated, and through the factor: the published order of rounding */
+    *out_width = clamp_side((double)width / factor);
+    *out_height = clamp_side((double)height / factor);
+}
+
+/* A photo may be a reduced (or enlarged) copy of what the cameras were made for, such as images_4, but must show the
+ * same field of view: sides agree within one pixel, or the aspect within 1 percent. */
+static bool same_view(int file_width, int file_height, int full_width, int full_height)
+{
+    double scale_x = (double)file_width / full_width, scale_y = (double)file_height / full_height;
+    return fabs(file_width - scale_y * full_width) <= 1 || fabs(file_height - scale_x * full_height) <= 1 ||
+           fabs(scale_x / scale_y - 1) <= 0.01;
+}
+
+static splat_status check_size(const splat_dataset_view *view, splat_error *error)
+{
+    if (same_view(view->file_width, view->file_height, view->full_width, view->full_height)) return SPLAT_OK;
+    bool turned = same_view(view->file_height, view->file_width, view->full_width, view->full_height);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->path, SPLAT_NO_OFFSET,
+                         "the photo has %d x %d pixels, but its camera is for %d x %d, which is another shape%s; use "
+                         "the photos that the cameras were computed from", view->file_width, view->file_height,
+                         view->full_width, view->full_height, turned ? " (was the photo turned afterwards?)" : "");
+}
+
+/* Focal lengths at the full size, from the field of view when the scene gives that. */
+static void set_focal_lengths(splat_dataset_view *view, const splat_source_view *source)
+{
+    view->full_fx = source->fx;
+    view->full_fy = source->fy;
+    if (source->fx > 0) return;
+    view->full_fx = 0.5 * view->full_width / tan(0.5 * source->fov_x);
+    view->full_fy = source->fov_y > 0 ? 0.5 * view->full_height / tan(0.5 * source->fov_y) : view->full_fx;
+}
+
+splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
+                                   bool *limited, splat_error *error)
+{
+    int width, height, channels;
+    SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
+    view->full_width = source->width > 0 ? source->width : view->file_width;
+    view->full_height = source->height > 0 ? source->height : view->file_height;
+    SPLAT_TRY(check_size(view, error));
+    set_focal_lengths(view, source);
+    splat_resolution_apply(resolution, view->file_width, view->file_height, &width, &height, limited);
+    if (width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, view->path, SPLAT_NO_OFFSET,
+                             "with --resolution %d this photo becomes %d x %d pixels; the most is %d a side",
+                             resolution, width, height, SPLAT_IMAGE_MAX_SIDE);
+    double cx = source->cx != 0 ? source->cx : 0.5 * view->full_width;
+    double cy = source->cy != 0 ? source->cy : 0.5 * view->full_height;
+    splat_camera_set_pose(&view->camera, source->rotation, source->translation);
+    splat_camera_set_intrinsics(&view->camera, view->full_fx, view->full_fy, cx, cy, view->full_width,
+                                view->full_height, width, height);
+    if (view->camera.fx > 0 && view->camera.fy > 0 && isfinite(view->camera.fx) && isfinite(view->camera.fy))
+        return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->path, SPLAT_NO_OFFSET,
+                         "the camera of this photo has the focal lengths %g, %g, which cannot be used", view->full_fx,
+                         view->full_fy);
+}

@@ -1,0 +1,222 @@
+/* What a scene's files say: COLMAP models and JSON scenes become one list of photos with cameras. */
+#include "scene/dataset_parts.h"
+
+#include "base/file.h"
+#include "io/transforms.h"
+#include "math/camera.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static splat_status fail_memory(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
+}
+
+static splat_status allocate_views(splat_source *source, size_t n, splat_error *error)
+{
+    source->views = calloc(n ? n : 1, sizeof *source->views);
+    if (!source->views) return fail_memory(error);
+    source->n_views = n;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- COLMAP */
+
+static bool has_cameras(const char *folder)
+{
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++) {
+        char *path = splat_format("%s/cameras.%s", folder, i == 0 ? "bin" : "txt");
+        found = path && splat_path_exists(path);
+        free(path);
+    }
+    return found;
+}
+
+/* sparse/0, where COLMAP's mapper writes its first model, or sparse itself, where image_undistorter writes. */
+static splat_status find_model_folder(splat_source *source, splat_error *error)
+{
+    static const char *const candidates[] = {"sparse/0", "sparse"};
+    for (size_t i = 0; i < 2; i++) {
+        source->model_folder = splat_format("%s/%s", source->scene_folder, candidates[i]);
+        if (!source->model_folder) return fail_memory(error);
+        if (has_cameras(source->model_folder)) return SPLAT_OK;
+        free(source->model_folder);
+        source->model_folder = NULL;
+    }
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
+                         "the folder sparse/ holds no COLMAP model: there is no cameras.bin or cameras.txt in sparse/0 "
+                         "or sparse; run \"colmap mapper\" first");
+}
+
+static bool is_file(const char *path)
+{
+    return path && splat_path_exists(path) && !splat_path_is_folder(path);
+}
+
+/* The photo under the name COLMAP has, with its sub-folders if they are there, else its file name alone (3DGS looks
+ * for that only). */
+static splat_status find_photo(const char *folder, const char *name, const char *model_folder, splat_source_view *view,
+                               splat_error *error)
+{
+    view->path = splat_format("%s/%s", folder, name);
+    if (view->path && !is_file(view->path)) {
+        free(view->path);
+        view->path = splat_format("%s/%s", folder, splat_basename(name));
+    }
+    if (!view->path) return fail_memory(error);
+    view->relative = view->path + strlen(folder) + 1;
+    if (is_file(view->path)) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
+                         "the model's photo \"%.200s\" is not in the folder %.400s; put it there or name the right "
+                         "folder with --images", name, folder);
+}
+
+static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_image *image,
+                            splat_source_view *view)
+{
+    size_t low = 0, high = model->n_cameras; /* sorted by id, and the id is there: the reader has checked */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (model->cameras[middle].id <= image->camera_id)
+            low = middle;
+        else
+            high = middle;
+    }
+    const splat_colmap_camera *camera = &model->cameras[low];
+    splat_quaternion_to_rotation(image->rotation, view->rotation);
+    memcpy(view->translation, image->translation, sizeof view->translation);
+    view->fx = camera->fx;
+    view->fy = camera->fy;
+    view->cx = camera->cx;
+    view->cy = camera->cy;
+    view->width = (int)camera->width;
+    view->height = (int)camera->height;
+}
+
+static splat_status read_colmap(const char *images, splat_source *source, splat_error *error)
+{
+    splat_colmap_model model = {0};
+    char *folder = images[0] == '/' ? strdup(images) : splat_format("%s/%s", source->scene_folder, images);
+    if (!folder) return fail_memory(error);
+    source->format = "colmap";
+    splat_status status = find_model_folder(source, error);
+    if (status == SPLAT_OK && !splat_path_is_folder(folder))
+        status = splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
+                               "the folder of the photos does not exist; name another with --images");
+    if (status == SPLAT_OK) status = splat_colmap_read(source->model_folder, &model, error);
+    if (status == SPLAT_OK) status = allocate_views(source, model.n_images, error);
+    for (size_t i = 0; status == SPLAT_OK && i < model.n_images; i++) {
+        set_colmap_view(&model, &model.images[i], &source->views[i]);
+        status = find_photo(folder, model.images[i].name, source->model_folder, &source->views[i], error);
+    }
+    splat_colmap_free(&model);
+    free(folder);
+    if (status != SPLAT_OK) return status;
+    /* A point cloud that the published trainers wrote beside the model, or that the user edited, wins. We write none
+     * here ourselves: reading points3D.bin is quick, and scenes may be read-only. */
+    source->point_cloud = splat_format("%s/points3D.ply", source->model_folder);
+    if (!source->point_cloud) return fail_memory(error);
+    if (!is_file(source->point_cloud)) {
+        free(source->point_cloud);
+        source->point_cloud = NULL;
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+static splat_status set_json_view(const splat_source *source, const splat_transforms_frame *frame,
+                                  splat_source_view *view, splat_error *error)
+{
+    view->path = splat_format("%s/%s", source->scene_folder, frame->path);
+    if (!view->path) return fail_memory(error);
+    view->relative = view->path + strlen(source->scene_folder) + 1;
+    for (int r = 0; r < 3; r++) {
+        for (int c = 0; c < 3; c++) view->rotation[3 * r + c] = frame->world_to_camera[4 * r + c];
+        view->translation[r] = frame->world_to_camera[4 * r + 3];
+    }
+    view->fx = frame->fx;
+    view->fy = frame->fy;
+    view->cx = frame->cx;
+    view->cy = frame->cy;
+    view->fov_x = frame->fov_x;
+    view->fov_y = frame->fov_y;
+    view->width = frame->width;
+    view->height = frame->height;
+    view->is_test = frame->is_test;
+    view->is_lower_scale = frame->is_lower_scale;
+    return SPLAT_OK;
+}
+
+static splat_status read_json(splat_source *source, splat_error *error)
+{
+    splat_transforms transforms;
+    SPLAT_TRY(splat_transforms_read(source->scene_folder, &transforms, error));
+    source->format = transforms.format;
+    source->has_split = transforms.has_split;
+    source->is_blender = strcmp(transforms.format, "transforms") != 0;
+    splat_status status = allocate_views(source, transforms.n_frames, error);
+    for (size_t i = 0; status == SPLAT_OK && i < transforms.n_frames; i++)
+        status = set_json_view(source, &transforms.frames[i], &source->views[i], error);
+    if (status == SPLAT_OK && transforms.point_cloud) {
+        source->point_cloud = splat_format("%s/%s", source->scene_folder, transforms.point_cloud);
+        if (!source->point_cloud) status = fail_memory(error);
+    }
+    splat_transforms_free(&transforms);
+    return status;
+}
+
+/* ---------------------------------------------------------------- both */
+
+/* By image name, which is the file name up to its first dot (what 3DGS sorts by), then file name, then path. */
+static int compare_views(const void *a, const void *b)
+{
+    const splat_source_view *first = a, *second = b;
+    const char *first_name = splat_basename(first->path), *second_name = splat_basename(second->path);
+    size_t first_length = strcspn(first_name, "."), second_length = strcspn(second_name, ".");
+    int order = memcmp(first_name, second_name, first_length < second_length ? first_length : second_length);
+    if (order == 0) order = (first_length > second_length) - (first_length < second_length);
+    if (order == 0) order = strcmp(first_name, second_name);
+    return order ? order : strcmp(first->path, second->path);
+}
+
+static splat_status sort_views(splat_source *source, splat_error *error)
+{
+    qsort(source->views, source->n_views, sizeof *source->views, compare_views);
+    for (size_t i = 1; i < source->n_views; i++)
+        if (strcmp(source->views[i].path, source->views[i - 1].path) == 0)
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, source->views[i].path, SPLAT_NO_OFFSET,
+                                 "two cameras of the scene use this photo; keep photos of the same name in sub-folders "
+                                 "of the photos' folder");
+    return SPLAT_OK;
+}
+
+splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error)
+{
+    *source = (splat_source){0};
+    if (!splat_path_is_folder(options->source_path))
+        return splat_fail_at(error, SPLAT_ERROR_IO, options->source_path, SPLAT_NO_OFFSET,
+                             "the scene is not a folder that can be opened");
+    source->scene_folder = strdup(options->source_path);
+    char *sparse = splat_format("%s/sparse", options->source_path);
+    splat_status status = source->scene_folder && sparse ? SPLAT_OK : fail_memory(error);
+    if (status == SPLAT_OK)
+        status = splat_path_is_folder(sparse) ? read_colmap(options->images ? options->images : "images", source, error)
+                                              : read_json(source, error);
+    if (status == SPLAT_OK) status = sort_views(source, error);
+    free(sparse);
+    if (status != SPLAT_OK) splat_source_free(source);
+    return status;
+}
+
+void splat_source_free(splat_source *source)
+{
+    for (size_t i = 0; i < source->n_views; i++) free(source->views[i].path);
+    free(source->views);
+    free(source->scene_folder);
+    free(source->model_folder);
+    free(source->point_cloud);
+    *source = (splat_source){0};
+}

@@ -1,0 +1,243 @@
+/* Which views are held out. In this order: a split file; without eval nothing; the scene's own test list; list_test.txt
+ * or test.txt; a number of evenly spread views; every n-th view. */
+#include "scene/dataset_parts.h"
+
+#include "base/file.h"
+#include "io/model_folder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static splat_status fail_memory(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a split");
+}
+
+/* ---------------------------------------------------------------- looking names up */
+
+/* Every way to name a view, sorted: its name, its path below the photos' folder, and both without extension. */
+typedef struct name_entry { char *key; uint32_t view; } name_entry;
+typedef struct name_index { name_entry *entries; size_t n; } name_index;
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(((const name_entry *)a)->key, ((const name_entry *)b)->key);
+}
+
+static void index_free(name_index *index)
+{
+    for (size_t i = 0; i < index->n; i++) free(index->entries[i].key);
+    free(index->entries);
+    *index = (name_index){0};
+}
+
+static size_t without_extension(const char *name)
+{
+    const char *file = splat_basename(name), *dot = strrchr(file, '.');
+    return dot && dot != file ? (size_t)(dot - name) : strlen(name);
+}
+
+static splat_status index_make(const splat_dataset *dataset, const splat_source *source, name_index *index,
+                               splat_error *error)
+{
+    *index = (name_index){calloc(4 * dataset->n_views + 1, sizeof *index->entries), 0};
+    if (!index->entries) return fail_memory(error);
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        const char *names[2] = {splat_basename(dataset->views[i].path), source->views[i].relative};
+        for (int k = 0; k < 4; k++) {
+            const char *name = names[k / 2];
+            char *key = strndup(name, k % 2 ? without_extension(name) : strlen(name));
+            if (!key) {
+                index_free(index);
+                return fail_memory(error);
+            }
+            index->entries[index->n++] = (name_entry){key, (uint32_t)i};
+        }
+    }
+    qsort(index->entries, index->n, sizeof *index->entries, compare_entries);
+    return SPLAT_OK;
+}
+
+/* Sets `mark` in marks[view] for every view of that name; false when there is none. */
+static bool mark_name(const name_index *index, const char *name, uint8_t mark, uint8_t *marks)
+{
+    size_t low = 0, high = index->n; /* the first entry that is not less */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(index->entries[middle].key, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = false;
+    for (; low < index->n && strcmp(index->entries[low].key, name) == 0; low++) {
+        marks[index->entries[low].view] |= mark;
+        found = true;
+    }
+    return found;
+}
+
+/* ---------------------------------------------------------------- lists */
+
+enum { IN_TRAIN = 1, IN_TEST = 2 };
+
+static splat_status mark_names(const name_index *index, char *const *names, size_t n, uint8_t mark, uint8_t *marks,
+                               const char *path, splat_error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!mark_name(index, names[i], mark, marks))
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                 "the split names \"%.200s\", which is no photo of the scene; was it written for "
+                                 "another scene?", names[i]);
+    return SPLAT_OK;
+}
+
+/* A name may stand for a train and a test picture of the same file name (train/r_0.png and test/r_0.png of NeRF-
+ * synthetic scenes): listed on both sides, the scene's own split tells them apart. */
+static splat_status apply_split_file(const splat_dataset *dataset, const splat_source *source, const name_index *index,
+                                     const char *path, uint8_t *marks, splat_error *error)
+{
+    splat_split split = {0};
+    SPLAT_TRY(splat_split_read(path, &split, error));
+    splat_status status = mark_names(index, split.train, split.n_train, IN_TRAIN, marks, path, error);
+    if (status == SPLAT_OK) status = mark_names(index, split.test, split.n_test, IN_TEST, marks, path, error);
+    splat_split_free(&split);
+    for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK; i++) {
+        if (marks[i] != (IN_TRAIN | IN_TEST)) continue;
+        if (!source->has_split)
+            status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                   "the split lists \"%.200s\" for training and for testing", dataset->views[i].name);
+        marks[i] = source->views[i].is_test ? IN_TEST : IN_TRAIN;
+    }
+    return status;
+}
+
+/* One name a line. Photos that COLMAP could not place may be in the list: unknown names are only counted. */
+static splat_status apply_list(const name_index *index, const char *path, uint8_t *marks, size_t *n_unknown,
+                               splat_error *error)
+{
+    uint8_t *data;
+    size_t size, n_known = 0;
+    SPLAT_TRY(splat_file_read(path, &data, &size, error));
+    char *rest = NULL;
+    for (char *line = strtok_r((char *)data, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+        while (*line == ' ' || *line == '\t') line++;
+        size_t length = strlen(line);
+        while (length && (line[length - 1] == ' ' || line[length - 1] == '\t')) line[--length] = '\0';
+        if (length == 0 || *line == '#') continue;
+        if (mark_name(index, line, IN_TEST, marks))
+            n_known++;
+        else
+            ++*n_unknown;
+    }
+    free(data);
+    if (n_known) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                         "the list of test photos names no photo of the scene; correct it or remove it");
+}
+
+/* The list of test photos beside the scene, if there is one: *path is malloc'd or NULL. */
+static splat_status find_list(const splat_source *source, char **path, splat_error *error)
+{
+    const char *folders[2] = {source->scene_folder, source->model_folder};
+    static const char *const names[2] = {"list_test.txt", "test.txt"};
+    for (int i = 0; i < 2 && folders[i]; i++) {
+        *path = splat_format("%s/%s", folders[i], names[i]);
+        if (!*path) return fail_memory(error);
+        if (splat_path_exists(*path)) return SPLAT_OK;
+        free(*path);
+    }
+    *path = NULL;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- rules */
+
+/* count views spread evenly, the first and the last among them: round(i (n - 1) / (count - 1)), halves to even. */
+static void apply_count(size_t n, size_t count, uint8_t *marks)
+{
+    if (count > n) count = n;
+    if (count == 1) marks[0] = IN_TEST;
+    for (size_t i = 0; count > 1 && i < count; i++)
+        marks[(size_t)rint((double)i * (double)(n - 1) / (double)(count - 1))] = IN_TEST;
+}
+
+static splat_status apply_rules(const splat_dataset *dataset, const splat_source *source, const name_index *index,
+                                const splat_scene_options *options, uint8_t *marks, const splat_dataset_log *log,
+                                splat_error *error)
+{
+    if (!options->eval) return SPLAT_OK;
+    if (source->has_split) {
+        for (size_t i = 0; i < dataset->n_views; i++)
+            if (source->views[i].is_test) marks[i] = IN_TEST;
+        return SPLAT_OK;
+    }
+    char *path;
+    SPLAT_TRY(find_list(source, &path, error));
+    if (path) {
+        size_t n_unknown = 0;
+        splat_status status = apply_list(index, path, marks, &n_unknown, error);
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "test photos are taken from %s", path);
+        if (status == SPLAT_OK && n_unknown)
+            splat_dataset_say(log, SPLAT_LOG_WARNING, "%zu names of %s are no photos of the scene", n_unknown, path);
+        free(path);
+        return status;
+    }
+    if (options->test_camera_count >= 0) {
+        apply_count(dataset->n_views, (size_t)options->test_camera_count, marks);
+        return SPLAT_OK;
+    }
+    if (options->llffhold < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold is %d; it must be at least 2", options->llffhold);
+    for (size_t i = 0; i < dataset->n_views; i += (size_t)options->llffhold) marks[i] = IN_TEST;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the lists of the dataset */
+
+/* What no rule has marked is trained on, except reduced pictures of multi-scale scenes. */
+static void mark_rest(const splat_dataset *dataset, bool load_allres, uint8_t *marks)
+{
+    for (size_t i = 0; i < dataset->n_views; i++)
+        if (!marks[i] && (load_allres || !dataset->views[i].is_lower_scale)) marks[i] = IN_TRAIN;
+}
+
+static void fill_lists(splat_dataset *dataset, const uint8_t *marks)
+{
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        dataset->views[i].is_test = marks[i] == IN_TEST;
+        if (marks[i] == IN_TRAIN) dataset->train[dataset->n_train++] = (uint32_t)i;
+        if (marks[i] == IN_TEST) dataset->test[dataset->n_test++] = (uint32_t)i;
+    }
+}
+
+splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,
+                                 const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
+{
+    name_index index;
+    SPLAT_TRY(index_make(dataset, source, &index, error));
+    uint8_t *marks = calloc(dataset->n_views + 1, 1);
+    dataset->train = calloc(dataset->n_views + 1, sizeof *dataset->train);
+    dataset->test = calloc(dataset->n_views + 1, sizeof *dataset->test);
+    splat_status status = marks && dataset->train && dataset->test ? SPLAT_OK : fail_memory(error);
+    if (status == SPLAT_OK && options->split_file) {
+        status = apply_split_file(dataset, source, &index, options->split_file, marks, error);
+    } else if (status == SPLAT_OK) {
+        status = apply_rules(dataset, source, &index, options, marks, log, error);
+        if (status == SPLAT_OK) mark_rest(dataset, options->load_allres, marks);
+    }
+    if (status == SPLAT_OK) {
+        fill_lists(dataset, marks);
+        size_t n_left = dataset->n_views - dataset->n_train - dataset->n_test;
+        if (options->split_file && n_left)
+            splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu photos are not in %s and are left out", n_left,
+                              options->split_file);
+        if (dataset->n_train == 0)
+            status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "all %zu photos of the scene are held out for testing, "
+                                "none is left to train on; leave --eval away or hold out fewer", dataset->n_views);
+    }
+    index_free(&index);
+    free(marks);
+    return status;
+}

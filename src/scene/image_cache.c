@@ -1,0 +1,281 @@
+/* The cache of decoded photos. One lock guards everything but the decoding itself.
+ *
+ * A view is EMPTY, QUEUED for a worker, DECODING (by a worker or by the thread that wants it), READY, or FAILED with
+ * the error kept for whoever asks. A READY view without users is in the list of the unused, the longest unused first:
+ * what is evicted when room is needed. Both lists run through the entries, so prefetch and release never allocate.
+ */
+#include "scene/image_cache.h"
+
+#include "io/image.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum entry_state { EMPTY, QUEUED, DECODING, READY, FAILED } entry_state;
+
+#define NONE SIZE_MAX
+
+typedef struct entry {
+    entry_state state;
+    size_t n_users;         /* holders and waiters: an entry with any is never evicted */
+    size_t previous, next;  /* in the queue (QUEUED) or in the unused (READY, no users) */
+    uint8_t *rgb;           /* READY */
+    splat_error *error;     /* FAILED; NULL when there was no memory to keep it */
+} entry;
+
+typedef struct entry_list { size_t first, last; } entry_list;
+
+struct splat_image_cache {
+    const splat_dataset *dataset;
+    size_t max_bytes;
+    entry *entries;
+    entry_list queue, unused;
+    splat_image_cache_info info; /* bytes counts pictures being decoded, too */
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;   /* for workers: something is queued; for acquire: a decode has ended */
+    bool stopping;
+    pthread_t *workers;
+    int n_workers;
+};
+
+static void list_append(splat_image_cache *cache, entry_list *list, size_t view)
+{
+    entry *added = &cache->entries[view];
+    added->previous = list->last;
+    added->next = NONE;
+    if (list->last != NONE)
+        cache->entries[list->last].next = view;
+    else
+        list->first = view;
+    list->last = view;
+}
+
+static void list_remove(splat_image_cache *cache, entry_list *list, size_t view)
+{
+    entry *removed = &cache->entries[view];
+    if (removed->previous != NONE)
+        cache->entries[removed->previous].next = removed->next;
+    else
+        list->first = removed->next;
+    if (removed->next != NONE)
+        cache->entries[removed->next].previous = removed->previous;
+    else
+        list->last = removed->previous;
+}
+
+static size_t view_bytes(const splat_image_cache *cache, size_t view)
+{
+    const splat_camera *camera = &cache->dataset->views[view].camera;
+    return (size_t)camera->width * (size_t)camera->height * 3;
+}
+
+static void evict(splat_image_cache *cache, size_t view)
+{
+    entry *evicted = &cache->entries[view];
+    list_remove(cache, &cache->unused, view);
+    free(evicted->rgb);
+    evicted->rgb = NULL;
+    evicted->state = EMPTY;
+    cache->info.bytes -= view_bytes(cache, view);
+    cache->info.n_evicted++;
+}
+
+/* Evicts the longest unused until `wanted` bytes more fit below the bound, or nothing is left to evict. */
+static bool make_room(splat_image_cache *cache, size_t wanted)
+{
+    while (cache->info.bytes + wanted > cache->max_bytes && cache->unused.first != NONE)
+        evict(cache, cache->unused.first);
+    return cache->info.bytes + wanted <= cache->max_bytes;
+}
+
+/* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
+static void decode(splat_image_cache *cache, size_t view)
+{
+    entry *decoded = &cache->entries[view];
+    decoded->state = DECODING;
+    cache->info.bytes += view_bytes(cache, view);
+    if (cache->info.bytes > cache->info.peak_bytes) cache->info.peak_bytes = cache->info.bytes;
+    pthread_mutex_unlock(&cache->lock);
+    splat_error error;
+    uint8_t *rgb = NULL;
+    splat_status status = splat_photo_load(cache->dataset, view, &rgb, &error);
+    splat_error *kept = NULL;
+    if (status != SPLAT_OK && (kept = malloc(sizeof *kept))) *kept = error;
+    pthread_mutex_lock(&cache->lock);
+    decoded->rgb = rgb;
+    decoded->error = kept;
+    decoded->state = status == SPLAT_OK ? READY : FAILED;
+    if (status != SPLAT_OK) cache->info.bytes -= view_bytes(cache, view);
+    pthread_cond_broadcast(&cache->done);
+}
+
+/* The end of a use. A picture becomes evictable; an error has been told to all who waited, so the next acquire tries
+ * again: the file may have been repaired. */
+static void leave(splat_image_cache *cache, size_t view)
+{
+    entry *left = &cache->entries[view];
+    if (--left->n_users > 0) return;
+    if (left->state == READY) {
+        list_append(cache, &cache->unused, view);
+        make_room(cache, 0);
+    } else if (left->state == FAILED) {
+        free(left->error);
+        left->error = NULL;
+        left->state = EMPTY;
+    }
+}
+
+static void *work(void *argument)
+{
+    splat_image_cache *cache = argument;
+    pthread_mutex_lock(&cache->lock);
+    while (!cache->stopping) {
+        size_t view = cache->queue.first;
+        if (view == NONE) {
+            pthread_cond_wait(&cache->work, &cache->lock);
+            continue;
+        }
+        entry *queued = &cache->entries[view];
+        list_remove(cache, &cache->queue, view);
+        queued->state = EMPTY;
+        if (!make_room(cache, view_bytes(cache, view))) continue; /* all is in use: acquire will decode it */
+        decode(cache, view);
+        if (queued->state == READY && queued->n_users == 0) {
+            list_append(cache, &cache->unused, view);
+            make_room(cache, 0);
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return NULL;
+}
+
+splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
+                                      splat_image_cache **cache, splat_error *error)
+{
+    *cache = NULL;
+    if (workers < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "an image cache cannot have %d workers", workers);
+    splat_image_cache *made = calloc(1, sizeof *made);
+    if (!made) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the image cache");
+    made->dataset = dataset;
+    made->max_bytes = max_bytes;
+    made->queue = made->unused = (entry_list){NONE, NONE};
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->work, NULL);
+    pthread_cond_init(&made->done, NULL);
+    made->entries = calloc(dataset->n_views ? dataset->n_views : 1, sizeof *made->entries);
+    made->workers = calloc((size_t)workers + 1, sizeof *made->workers);
+    bool good = made->entries && made->workers;
+    while (good && made->n_workers < workers) {
+        good = pthread_create(&made->workers[made->n_workers], NULL, work, made) == 0;
+        if (good) made->n_workers++;
+    }
+    if (!good) {
+        splat_image_cache_destroy(made);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the image cache with %d worker threads", workers);
+    }
+    *cache = made;
+    return SPLAT_OK;
+}
+
+void splat_image_cache_destroy(splat_image_cache *cache)
+{
+    if (!cache) return;
+    pthread_mutex_lock(&cache->lock);
+    cache->stopping = true;
+    pthread_cond_broadcast(&cache->work);
+    pthread_mutex_unlock(&cache->lock);
+    for (int i = 0; i < cache->n_workers; i++) pthread_join(cache->workers[i], NULL);
+    for (size_t i = 0; cache->entries && i < cache->dataset->n_views; i++) {
+        free(cache->entries[i].rgb);
+        free(cache->entries[i].error);
+    }
+    pthread_cond_destroy(&cache->work);
+    pthread_cond_destroy(&cache->done);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache->entries);
+    free(cache->workers);
+    free(cache);
+}
+
+splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, const uint8_t **rgb, splat_error *error)
+{
+    *rgb = NULL;
+    if (view >= cache->dataset->n_views)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "view %zu does not exist: the scene has %zu", view,
+                          cache->dataset->n_views);
+    pthread_mutex_lock(&cache->lock);
+    entry *wanted = &cache->entries[view];
+    if (wanted->state == READY && wanted->n_users == 0) list_remove(cache, &cache->unused, view);
+    wanted->n_users++; /* from here on nobody evicts it, and its state only goes towards READY or FAILED */
+    if (wanted->state == EMPTY || wanted->state == QUEUED) {
+        if (wanted->state == QUEUED) list_remove(cache, &cache->queue, view);
+        cache->info.n_misses++;
+        make_room(cache, view_bytes(cache, view));
+        decode(cache, view);
+    } else {
+        cache->info.n_hits++;
+        while (wanted->state == DECODING) pthread_cond_wait(&cache->done, &cache->lock);
+    }
+    splat_status status = SPLAT_OK;
+    if (wanted->state == READY) {
+        *rgb = wanted->rgb;
+    } else {
+        status = wanted->error ? wanted->error->status : SPLAT_ERROR_MEMORY;
+        if (error && wanted->error) *error = *wanted->error;
+        if (!wanted->error) splat_fail(error, status, "no memory to load a photo");
+        leave(cache, view);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+void splat_image_cache_release(splat_image_cache *cache, size_t view)
+{
+    if (view >= cache->dataset->n_views) return;
+    pthread_mutex_lock(&cache->lock);
+    if (cache->entries[view].n_users > 0) leave(cache, view);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void splat_image_cache_prefetch(splat_image_cache *cache, size_t view)
+{
+    if (view >= cache->dataset->n_views || cache->n_workers == 0) return;
+    pthread_mutex_lock(&cache->lock);
+    if (cache->entries[view].state == EMPTY) {
+        cache->entries[view].state = QUEUED;
+        list_append(cache, &cache->queue, view);
+        pthread_cond_signal(&cache->work);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void splat_image_cache_get_info(splat_image_cache *cache, splat_image_cache_info *info)
+{
+    pthread_mutex_lock(&cache->lock);
+    *info = cache->info;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error)
+{
+    const splat_dataset_view *wanted = &dataset->views[view];
+    splat_image image;
+    *rgb = NULL;
+    SPLAT_TRY(splat_image_read(wanted->path, &image, error));
+    uint8_t background = dataset->white_background ? 255 : 0;
+    splat_status status = SPLAT_OK;
+    if (image.width != wanted->file_width || image.height != wanted->file_height)
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
+                               "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
+                               image.width, image.height, wanted->file_width, wanted->file_height);
+    /* Compositing comes first: resizing then sees the colours that the loaders of the field see. */
+    if (status == SPLAT_OK)
+        status = splat_image_composite(&image, background, dataset->composite_truncates, error);
+    if (status == SPLAT_OK) status = splat_image_resize(&image, wanted->camera.width, wanted->camera.height, error);
+    if (status == SPLAT_OK)
+        *rgb = image.pixels;
+    else
+        splat_image_free(&image);
+    return status;
+}

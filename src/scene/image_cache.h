@@ -1,0 +1,26 @@
+/* Decoded photos, uint8 RGB at the loaded resolution, in a cache bounded in bytes (least recently used goes first), with
+ * worker threads that decode ahead. Host memory does not grow with the number of photos. Thread-safe. */
+#ifndef SPLAT_SCENE_IMAGE_CACHE_H
+#define SPLAT_SCENE_IMAGE_CACHE_H
+
+#include "scene/dataset.h"
+
+typedef struct splat_image_cache splat_image_cache;
+
+/* max_bytes bounds what is kept; pictures in use and one being decoded by each worker come on top. workers >= 0. */
+splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
+                                      splat_image_cache **cache, splat_error *error);
+void splat_image_cache_destroy(splat_image_cache *cache);
+/* The photo of a view, decoded now or earlier: uint8_t[height][width][3], read-only, valid until the matching release. */
+splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, const uint8_t **rgb, splat_error *error);
+void splat_image_cache_release(splat_image_cache *cache, size_t view);
+/* Asks the workers to decode a view soon; never blocks, never fails (a bad photo is reported by acquire). */
+void splat_image_cache_prefetch(splat_image_cache *cache, size_t view);
+
+typedef struct splat_image_cache_info { size_t bytes, peak_bytes, n_hits, n_misses, n_evicted; } splat_image_cache_info;
+void splat_image_cache_get_info(splat_image_cache *cache, splat_image_cache_info *info);
+
+/* Decode, resize, composite: what the cache does for a miss. rgb is malloc'd. */
+splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error);
+
+#endif

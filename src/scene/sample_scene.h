@@ -1,0 +1,12 @@
+/* The built-in scene: a small ray-traced COLMAP scene whose surfaces are known. */
+#ifndef SPLAT_SCENE_SAMPLE_SCENE_H
+#define SPLAT_SCENE_SAMPLE_SCENE_H
+
+#include "base/error.h"
+
+/* What splat_sample_write does. The same options give the same bytes for any number of threads. On failure everything
+ * that was written is removed again. */
+splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
+                                      splat_error *error);
+
+#endif

@@ -1,0 +1,163 @@
+/* splat_scene: the public handle over dataset and image cache. */
+#include "scene/scene.h"
+
+#include "scene/sample_scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB 1073741824.0
+#define DEFAULT_CACHE_GB 2.0
+#define LOW_DRAM_CACHE_GB 0.25
+#define MAX_DECODERS 8 /* more threads than that only wait for the disk */
+
+void splat_scene_options_init(splat_scene_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->resolution = -1;
+    options->llffhold = 8;
+    options->test_camera_count = -1;
+}
+
+static char *copy_string(const char *text, bool *failed)
+{
+    if (!text) return NULL;
+    char *copy = strdup(text);
+    if (!copy) *failed = true;
+    return copy;
+}
+
+static splat_status copy_options(splat_scene_options *copy, const splat_scene_options *options, splat_error *error)
+{
+    bool failed = false;
+    *copy = *options;
+    copy->source_path = copy_string(options->source_path, &failed);
+    copy->images = copy_string(options->images, &failed);
+    copy->split_file = copy_string(options->split_file, &failed);
+    return failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene") : SPLAT_OK;
+}
+
+static splat_status collect_train_cameras(splat_scene *scene, splat_error *error)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    scene->train_cameras = malloc((dataset->n_train + 1) * sizeof *scene->train_cameras);
+    if (!scene->train_cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_train);
+    for (size_t i = 0; i < dataset->n_train; i++) scene->train_cameras[i] = dataset->views[dataset->train[i]].camera;
+    return SPLAT_OK;
+}
+
+splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **result,
+                              splat_error *error)
+{
+    *result = NULL;
+    if (!options->source_path || !*options->source_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named; give one with -s");
+    if (options->eval && options->test_camera_count < 0 && options->llffhold < 2)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold must be at least 2, not %d", options->llffhold);
+    splat_scene *scene = calloc(1, sizeof *scene);
+    if (!scene) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
+    scene->context = context;
+    splat_status status = copy_options(&scene->options, options, error);
+    if (status == SPLAT_OK)
+        status = splat_dataset_open(&scene->options, context->log, context->log_user, &scene->dataset, error);
+    if (status == SPLAT_OK) status = collect_train_cameras(scene, error);
+    if (status == SPLAT_OK) {
+        double gb = options->image_cache_gb > 0 ? options->image_cache_gb
+                    : options->low_dram         ? LOW_DRAM_CACHE_GB
+                                                : DEFAULT_CACHE_GB;
+        int workers = context->threads < MAX_DECODERS ? context->threads : MAX_DECODERS;
+        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * GIB), workers, &scene->cache, error);
+    }
+    if (status != SPLAT_OK) {
+        splat_scene_close(scene);
+        return status;
+    }
+    *result = scene;
+    return SPLAT_OK;
+}
+
+void splat_scene_close(splat_scene *scene)
+{
+    if (!scene) return;
+    if (scene->cache) splat_image_cache_destroy(scene->cache);
+    splat_dataset_free(&scene->dataset);
+    free(scene->train_cameras);
+    free((char *)scene->options.source_path);
+    free((char *)scene->options.images);
+    free((char *)scene->options.split_file);
+    free(scene);
+}
+
+void splat_scene_largest_view(const splat_scene *scene, int *width, int *height)
+{
+    *width = *height = 0;
+    for (size_t i = 0; i < scene->dataset.n_views; i++) {
+        const splat_camera *camera = &scene->dataset.views[i].camera;
+        if ((int64_t)camera->width * camera->height > (int64_t)*width * *height) {
+            *width = camera->width;
+            *height = camera->height;
+        }
+    }
+}
+
+void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    *info = (splat_scene_info){.format = dataset->format,
+                               .n_views = dataset->n_views,
+                               .n_train = dataset->n_train,
+                               .n_test = dataset->n_test,
+                               .n_points = dataset->n_points,
+                               .extent = dataset->extent,
+                               .random_points = dataset->random_points};
+    splat_scene_largest_view(scene, &info->max_width, &info->max_height);
+}
+
+splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_view_info *info, splat_error *error)
+{
+    if (index >= scene->dataset.n_views)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "view %zu of a scene with %zu views", index, scene->dataset.n_views);
+    const splat_dataset_view *view = &scene->dataset.views[index];
+    *info = (splat_view_info){view->name, view->is_test, view->camera};
+    return SPLAT_OK;
+}
+
+splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error)
+{
+    splat_view_info view;
+    const uint8_t *photo;
+    SPLAT_TRY(splat_scene_get_view(scene, index, &view, error));
+    SPLAT_TRY(splat_image_cache_acquire(scene->cache, index, &photo, error));
+    memcpy(rgb, photo, 3 * (size_t)view.camera.width * (size_t)view.camera.height);
+    splat_image_cache_release(scene->cache, index);
+    return SPLAT_OK;
+}
+
+size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices, uint32_t storage[5])
+{
+    const splat_dataset *dataset = &scene->dataset;
+    if (set == SPLAT_VIEWS_TEST) {
+        *indices = dataset->test;
+        return dataset->n_test;
+    }
+    if (set == SPLAT_VIEWS_TRAIN) {
+        *indices = dataset->train;
+        return dataset->n_train;
+    }
+    /* the five training views of 3DGS's report: 5, 10, 15, 20, 25 modulo their number */
+    for (size_t i = 0; i < 5 && dataset->n_train; i++) storage[i] = dataset->train[5 * (i + 1) % dataset->n_train];
+    *indices = storage;
+    return dataset->n_train ? 5 : 0;
+}
+
+void splat_sample_options_init(splat_sample_options *options)
+{
+    *options = (splat_sample_options){.width = 320, .height = 240, .n_cameras = 60, .n_points = 6000, .n_truth = 200000,
+                                      .supersample = 3, .seed = 0};
+}
+
+splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
+                                splat_error *error)
+{
+    return splat_sample_scene_write(folder, options, context->threads, error);
+}

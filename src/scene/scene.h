@@ -1,0 +1,22 @@
+/* An opened scene: the dataset, the image cache, and the options it was opened with. */
+#ifndef SPLAT_SCENE_SCENE_H
+#define SPLAT_SCENE_SCENE_H
+
+#include "base/context.h"
+#include "scene/dataset.h"
+#include "scene/image_cache.h"
+
+struct splat_scene {
+    splat_context *context;
+    splat_scene_options options; /* strings are owned copies */
+    splat_dataset dataset;
+    splat_image_cache *cache;
+    splat_camera *train_cameras; /* [dataset.n_train], for the 3D filter */
+};
+
+/* Largest picture of the scene, pixels. */
+void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
+/* The views of a set: *indices borrowed from the scene, or from storage[5] for SPLAT_VIEWS_TRAIN_REPORT. */
+size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices, uint32_t storage[5]);
+
+#endif

@@ -1,0 +1,110 @@
+#include "train/evaluate.h"
+
+#include "ops/metrics/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, const uint8_t **photo, splat_metrics *metrics,
+                                  splat_error *error)
+{
+    splat_backend *b = e->context->backend;
+    const splat_camera *camera = &e->scene->dataset.views[index].camera;
+    size_t n_bytes = 3 * (size_t)camera->width * (size_t)camera->height;
+    splat_metrics_result result;
+    SPLAT_TRY(splat_model_rasterize(e->model, camera, e->background, false, error));
+    SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
+    splat_status status = splat_block_ensure(b, &e->photo, "evaluation photo", SPLAT_OWNER_EVALUATION, n_bytes, error);
+    if (status == SPLAT_OK) status = b->functions->upload(b, e->photo.data, *photo, n_bytes, error);
+    if (status == SPLAT_OK) {
+        struct splat_metrics_args args = {camera->width, camera->height, e->model->frame.image, e->photo.data,
+                                          e->quantize,   &e->scratch,    &result};
+        status = b->functions->ops.metrics(b, &args, error);
+    }
+    if (status != SPLAT_OK) {
+        splat_image_cache_release(e->scene->cache, index);
+        return status;
+    }
+    *metrics = (splat_metrics){.l1 = result.l1,
+                               .psnr = splat_psnr((result.mse[0] + result.mse[1] + result.mse[2]) / 3),
+                               .psnr_per_channel = (splat_psnr(result.mse[0]) + splat_psnr(result.mse[1]) +
+                                                    splat_psnr(result.mse[2])) / 3,
+                               .ssim = result.ssim,
+                               .n_views = 1};
+    return SPLAT_OK;
+}
+
+void splat_evaluator_free(splat_evaluator *e)
+{
+    splat_block_free(e->context->backend, &e->photo);
+    splat_block_free(e->context->backend, &e->scratch);
+}
+
+static void add(splat_metrics *sum, const splat_metrics *one)
+{
+    sum->l1 += one->l1;
+    sum->psnr += one->psnr;
+    sum->psnr_per_channel += one->psnr_per_channel;
+    sum->ssim += one->ssim;
+    sum->n_views++;
+}
+
+static void divide(splat_metrics *sum)
+{
+    double n = sum->n_views ? (double)sum->n_views : 1;
+    sum->l1 /= n;
+    sum->psnr /= n;
+    sum->psnr_per_channel /= n;
+    sum->ssim /= n;
+}
+
+/* One view: measured, added, shown. *go_on is what the visitor says. */
+static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_in_set, float *render,
+                               splat_view_function visit, void *user, splat_metrics *mean, bool *go_on, splat_error *error)
+{
+    const splat_dataset_view *view = &e->scene->dataset.views[index];
+    const uint8_t *photo;
+    splat_metrics metrics;
+    SPLAT_TRY(splat_evaluator_view(e, index, &photo, &metrics, error));
+    add(mean, &metrics);
+    splat_status status = SPLAT_OK;
+    if (visit) {
+        splat_view_info info = {view->name, view->is_test, view->camera};
+        size_t bytes = 3 * (size_t)view->camera.width * (size_t)view->camera.height * sizeof(float);
+        splat_backend *b = e->context->backend;
+        status = b->functions->download(b, render, e->model->frame.image, bytes, error);
+        if (status == SPLAT_OK) *go_on = visit(user, index_in_set, &info, render, photo, &metrics);
+    }
+    splat_image_cache_release(e->scene->cache, index);
+    return status;
+}
+
+splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_model *model, splat_view_set set,
+                            bool quantize, bool white_background, splat_view_function visit, void *user,
+                            splat_metrics *mean, splat_error *error)
+{
+    float base = white_background ? 1.0f : 0.0f;
+    splat_evaluator evaluator = {context, scene, model, quantize, {base, base, base}, {0}, {0}};
+    uint32_t storage[5];
+    const uint32_t *indices;
+    size_t n = splat_scene_view_set(scene, set, &indices, storage);
+    memset(mean, 0, sizeof *mean);
+
+    float *render = NULL;
+    if (visit) {
+        int width, height;
+        splat_scene_largest_view(scene, &width, &height);
+        render = malloc(3 * (size_t)width * (size_t)height * sizeof(float));
+        if (!render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
+    }
+    splat_status status = SPLAT_OK;
+    bool go_on = true;
+    for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
+        if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
+        status = visit_view(&evaluator, indices[i], i, render, visit, user, mean, &go_on, error);
+    }
+    divide(mean);
+    free(render);
+    splat_evaluator_free(&evaluator);
+    return status;
+}

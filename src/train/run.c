@@ -1,0 +1,202 @@
+/* A whole run: the model folder of 3DGS around the steps. */
+#include "base/file.h"
+#include "io/model_folder.h"
+#include "io/ply.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void splat_run_options_init(splat_run_options *options)
+{
+    memset(options, 0, sizeof *options);
+}
+
+static bool contains(const int *list, size_t n, int value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == value) return true;
+    return false;
+}
+
+static void tell(const splat_run_options *run, splat_event event)
+{
+    if (run->event) run->event(run->event_user, &event);
+}
+
+/* ---------------------------------------------------------------- the files written before the first step */
+
+static splat_status write_cameras(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    splat_camera_entry *entries = calloc(dataset->n_views + 1, sizeof *entries);
+    char (*names)[256] = calloc(dataset->n_views + 1, sizeof *names);
+    size_t n = 0;
+    splat_status status = SPLAT_OK;
+    if (!entries || !names) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_views);
+    for (int pass = 0; pass < 2 && status == SPLAT_OK; pass++) { /* test cameras first */
+        const uint32_t *indices = pass ? dataset->train : dataset->test;
+        for (size_t i = 0; i < (pass ? dataset->n_train : dataset->n_test); i++, n++) {
+            const splat_dataset_view *view = &dataset->views[indices[i]];
+            snprintf(names[n], sizeof names[n], "%s", view->name);
+            names[n][strcspn(names[n], ".")] = '\0';
+            splat_camera_entry *entry = &entries[n];
+            entry->name = names[n];
+            entry->width = view->full_width;
+            entry->height = view->full_height;
+            entry->fx = view->full_fx;
+            entry->fy = view->full_fy;
+            memcpy(entry->rotation, view->camera.rotation, sizeof entry->rotation);
+            memcpy(entry->center, view->camera.center, sizeof entry->center);
+        }
+    }
+    if (status == SPLAT_OK) status = splat_cameras_json_write(folder, entries, n, error);
+    free(entries);
+    free(names);
+    return status;
+}
+
+static splat_status write_split(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    char **names = calloc(dataset->n_views + 1, sizeof *names);
+    if (!names) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
+    splat_split split = {names, names + dataset->n_train, dataset->n_train, dataset->n_test};
+    for (size_t i = 0; i < dataset->n_train; i++) split.train[i] = dataset->views[dataset->train[i]].name;
+    for (size_t i = 0; i < dataset->n_test; i++) split.test[i] = dataset->views[dataset->test[i]].name;
+    splat_status status = splat_split_write(folder, &split, error);
+    free(names);
+    return status;
+}
+
+/* Absolute, so that later commands find the scene from any folder; the name as given when it cannot be resolved. */
+static char *absolute_path(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    return resolved ? resolved : strdup(path);
+}
+
+static splat_status write_config(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    const splat_scene_options *scene = &t->scene->options;
+    splat_model_config config = {.source_path = absolute_path(scene->source_path),
+                                 .model_path = absolute_path(folder),
+                                 .images = strdup(scene->images ? scene->images : "images"),
+                                 .sh_degree = t->options.sh_degree,
+                                 .resolution = scene->resolution,
+                                 .white_background = t->options.white_background,
+                                 .eval = scene->eval,
+                                 .load_allres = scene->load_allres,
+                                 .kernel_size = t->options.kernel_size};
+    splat_status status = config.source_path && config.model_path && config.images
+                              ? splat_cfg_args_write(folder, &config, t->options.ray_jitter, t->options.resample_gt_image,
+                                                     t->options.sample_more_highres, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
+    splat_model_config_free(&config);
+    return status;
+}
+
+static splat_status write_folder(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    SPLAT_TRY(splat_folder_create(folder, error));
+    SPLAT_TRY(write_config(t, folder, error));
+    SPLAT_TRY(write_cameras(t, folder, error));
+    SPLAT_TRY(write_split(t, folder, error));
+    char *path = splat_format("%s/input.ply", folder);
+    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    const splat_dataset *dataset = &t->scene->dataset;
+    splat_status status = splat_ply_write_points(path, dataset->points, NULL, dataset->n_points, error);
+    free(path);
+    return status;
+}
+
+/* ---------------------------------------------------------------- during the run */
+
+static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step, splat_error *error)
+{
+    char *folder = splat_format("%s/point_cloud/iteration_%d", run->model_path, t->iteration);
+    char *plain = folder ? splat_format("%s/point_cloud.ply", folder) : NULL;
+    char *fused = folder ? splat_format("%s/point_cloud_fused.ply", folder) : NULL;
+    splat_status status = plain && fused ? splat_folder_create(folder, error)
+                                         : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (status == SPLAT_OK) status = splat_model_save(t->model, plain, false, error);
+    if (status == SPLAT_OK) status = splat_model_save(t->model, fused, true, error);
+    if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_SAVED, .step = step, .path = plain});
+    free(folder);
+    free(plain);
+    free(fused);
+    return status;
+}
+
+static splat_status save_checkpoint(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
+                                    splat_error *error)
+{
+    char *path = splat_format("%s/chkpnt%d.splatsmith", run->model_path, t->iteration);
+    splat_status status = path ? splat_trainer_save_checkpoint(t, path, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_CHECKPOINT, .step = step, .path = path});
+    free(path);
+    return status;
+}
+
+/* The training report of 3DGS: all test views, then five training views, not quantised. */
+static splat_status evaluate(splat_trainer *t, const splat_run_options *run, const splat_step_info *step, splat_error *error)
+{
+    static const splat_view_set sets[] = {SPLAT_VIEWS_TEST, SPLAT_VIEWS_TRAIN_REPORT};
+    for (int i = 0; i < 2; i++) {
+        splat_metrics mean;
+        SPLAT_TRY(splat_evaluate(t->context, t->scene, t->model, sets[i], false, t->options.white_background, NULL, NULL,
+                                 &mean, error));
+        if (mean.n_views)
+            tell(run, (splat_event){.kind = SPLAT_EVENT_EVALUATION, .step = step, .set = sets[i], .metrics = &mean});
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, splat_error *error)
+{
+    splat_step_info step = {0};
+    if (!run->model_path || !*run->model_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
+    if (run->start_checkpoint) SPLAT_TRY(splat_trainer_load_checkpoint(t, run->start_checkpoint, error));
+    SPLAT_TRY(write_folder(t, run->model_path, error));
+
+    int last = t->options.iterations;
+    bool saved = false;
+    while (t->iteration < last && !t->stop_requested) {
+        SPLAT_TRY(splat_trainer_step(t, &step, error));
+        tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
+        if (contains(run->test_iterations, run->n_test_iterations, t->iteration) || t->iteration == last)
+            SPLAT_TRY(evaluate(t, run, &step, error));
+        saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) || t->iteration == last;
+        if (saved) SPLAT_TRY(save_model(t, run, &step, error));
+        if (contains(run->checkpoint_iterations, run->n_checkpoint_iterations, t->iteration))
+            SPLAT_TRY(save_checkpoint(t, run, &step, error));
+    }
+    if (t->iteration < last) {
+        if (!saved && t->iteration > 0) SPLAT_TRY(save_model(t, run, &step, error));
+        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after iteration %d of %d; the splat is saved", t->iteration, last);
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the public face of model folders */
+
+splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error)
+{
+    return splat_cfg_args_read(model_path, config, error);
+}
+
+void splat_model_config_free(splat_model_config *config)
+{
+    free(config->source_path);
+    free(config->model_path);
+    free(config->images);
+    memset(config, 0, sizeof *config);
+}
+
+splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
+                                        splat_error *error)
+{
+    return splat_find_iteration(model_path, iteration, path, size, found, error);
+}

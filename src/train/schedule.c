@@ -1,0 +1,65 @@
+#include "train/schedule.h"
+
+#include "base/rng.h"
+
+#include <math.h>
+
+float splat_schedule_position_lr(const splat_train_options *options, float extent, int iteration)
+{
+    double init = (double)options->position_lr_init * extent, final = (double)options->position_lr_final * extent;
+    if (init <= 0 || final <= 0) return (float)(init > 0 ? init : 0);
+    double t = (double)iteration / options->position_lr_max_steps;
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return (float)exp((1 - t) * log(init) + t * log(final));
+}
+
+int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
+{
+    int degree = iteration / 1000;
+    return degree < options->sh_degree ? degree : options->sh_degree;
+}
+
+bool splat_schedule_collects_statistics(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter;
+}
+
+bool splat_schedule_densifies_after(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter && iteration > options->densify_from_iter &&
+           iteration % options->densification_interval == 0;
+}
+
+bool splat_schedule_resets_opacity_after(const splat_train_options *options, int iteration)
+{
+    if (iteration >= options->densify_until_iter || iteration < 1) return false;
+    return iteration % options->opacity_reset_interval == 0 ||
+           (options->white_background && iteration == options->densify_from_iter);
+}
+
+bool splat_schedule_filters_after(const splat_train_options *options, int iteration)
+{
+    return iteration > options->densify_until_iter && iteration % 100 == 0 && iteration < options->iterations - 100;
+}
+
+bool splat_schedule_prunes_large(const splat_train_options *options, int iteration)
+{
+    return iteration > options->opacity_reset_interval;
+}
+
+uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order, uint32_t *order_epoch)
+{
+    uint32_t step = (uint32_t)(iteration - 1), epoch = step / n_views;
+    if (*order_epoch != epoch + 1) { /* Fisher-Yates; 0 stands for "no order yet" */
+        for (uint32_t i = 0; i < n_views; i++) order[i] = i;
+        for (uint32_t i = n_views; i > 1; i--) {
+            splat_random4 r = splat_random(seed, SPLAT_STREAM_VIEW_ORDER, epoch, i);
+            uint32_t j = (uint32_t)(((uint64_t)r.x[0] * i) >> 32);
+            uint32_t kept = order[i - 1];
+            order[i - 1] = order[j];
+            order[j] = kept;
+        }
+        *order_epoch = epoch + 1;
+    }
+    return order[step % n_views];
+}

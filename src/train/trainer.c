@@ -1,0 +1,348 @@
+/* One training step, top to bottom, and the state it needs. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian
+ * Splatting (Kerbl et al., SIGGRAPH 2023), as mip_splatting 6 to 11 says. */
+#include "train/trainer.h"
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "ops/filter3d/filter3d.h"
+#include "ops/jitter/jitter.h"
+#include "train/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HIGHRES_PROBABILITY 0.3f
+#define HIGHRES_WIDTH 800
+#define PREFETCH_VIEWS 4
+
+/* ---------------------------------------------------------------- the view of a step */
+
+typedef struct step_view {
+    uint32_t index;            /* into the dataset's views */
+    const splat_camera *camera;
+    const uint8_t *photo;      /* host, held from the cache until the step is over */
+    float background[3];
+} step_view;
+
+static uint32_t training_view(splat_trainer *t, int iteration)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    uint32_t n = (uint32_t)dataset->n_train;
+    uint32_t index = dataset->train[splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch)];
+    if (!t->options.sample_more_highres) return index;
+    /* With probability 0.3 the drawn view is replaced by one at least 800 wide, uniformly; it is consumed all the same. */
+    splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_HIGHRES_VIEW, (uint32_t)iteration, 0);
+    if (splat_uniform(r.x[0]) >= HIGHRES_PROBABILITY) return index;
+    uint32_t n_wide = 0;
+    for (uint32_t i = 0; i < n; i++) n_wide += dataset->views[dataset->train[i]].camera.width >= HIGHRES_WIDTH;
+    if (!n_wide) return index;
+    uint32_t wanted = (uint32_t)(((uint64_t)r.x[1] * n_wide) >> 32);
+    for (uint32_t i = 0; i < n; i++)
+        if (dataset->views[dataset->train[i]].camera.width >= HIGHRES_WIDTH && wanted-- == 0) return dataset->train[i];
+    return index;
+}
+
+static splat_status next_view(splat_trainer *t, int iteration, step_view *view, splat_error *error)
+{
+    uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);
+    view->index = training_view(t, iteration);
+    for (int ahead = 1; ahead <= PREFETCH_VIEWS && iteration + ahead <= t->options.iterations; ahead++)
+        if ((first + (uint32_t)ahead) / n == first / n) /* the next epoch's order is drawn when it begins */
+            splat_image_cache_prefetch(t->scene->cache, training_view(t, iteration + ahead));
+    view->camera = &t->scene->dataset.views[view->index].camera;
+    float base = t->options.white_background ? 1.0f : 0.0f;
+    splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_BACKGROUND, (uint32_t)iteration, 0);
+    for (int c = 0; c < 3; c++) view->background[c] = t->options.random_background ? splat_uniform(r.x[c]) : base;
+    return splat_image_cache_acquire(t->scene->cache, view->index, &view->photo, error);
+}
+
+/* The photo (and with ray jitter the sampling offsets and the resampled photo) on the device. */
+static splat_status stage_photo(splat_trainer *t, const step_view *view, int iteration, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    size_t n_pixels = (size_t)view->camera->width * (size_t)view->camera->height;
+    SPLAT_TRY(splat_block_ensure(b, &t->photo, "photo", SPLAT_OWNER_IMAGES, 3 * n_pixels, error));
+    SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float), error));
+    SPLAT_TRY(b->functions->upload(b, t->photo.data, view->photo, 3 * n_pixels, error));
+    if (!t->options.ray_jitter) return SPLAT_OK;
+    SPLAT_TRY(splat_block_ensure(b, &t->jitter, "ray jitter", SPLAT_OWNER_TRANSIENTS, 2 * n_pixels * sizeof(float), error));
+    if (t->options.resample_gt_image)
+        SPLAT_TRY(splat_block_ensure(b, &t->photo_resampled, "photo resampled", SPLAT_OWNER_IMAGES,
+                                     3 * n_pixels * sizeof(float), error));
+    struct splat_jitter_args args = {view->camera->width, view->camera->height, t->options.seed, (uint32_t)iteration,
+                                     t->jitter.data,      t->photo.data,        t->photo_resampled.data};
+    return b->functions->ops.jitter(b, &args, error);
+}
+
+/* ---------------------------------------------------------------- Adam's rates */
+
+static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
+{
+    const splat_train_options *o = &t->options;
+    *adam = (splat_adam){.m = t->m.tensors, .v = t->v.tensors};
+    adam->lr[SPLAT_TENSOR_means] = splat_schedule_position_lr(o, t->scene->dataset.extent, iteration);
+    adam->lr[SPLAT_TENSOR_sh_dc] = o->feature_lr;
+    adam->lr[SPLAT_TENSOR_sh_rest] = o->feature_lr / 20.0f;
+    adam->lr[SPLAT_TENSOR_opacities] = o->opacity_lr;
+    adam->lr[SPLAT_TENSOR_scales] = o->scaling_lr;
+    adam->lr[SPLAT_TENSOR_rotations] = o->rotation_lr;
+    /* The published trainer replaces tensors in density control and opacity reset before it steps, which loses their
+     * gradients: no step at densification, none of the opacities at a reset, and none at the last iteration. */
+    bool any = !splat_schedule_densifies_after(o, iteration) && iteration < o->iterations;
+    for (int i = 0; i < SPLAT_N_TENSORS; i++) {
+        adam->update[i] = any && !(i == SPLAT_TENSOR_opacities && splat_schedule_resets_opacity_after(o, iteration));
+        if (adam->update[i]) t->adam_steps[i]++;
+        adam->correction1[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA1, t->adam_steps[i]));
+        adam->correction2[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA2, t->adam_steps[i]));
+    }
+}
+
+/* ---------------------------------------------------------------- the step */
+
+/* Adds the time since *mark to a stage. Waits for the device only when stages are asked for (the CPU never waits). */
+static void lap(double *stage, double *mark)
+{
+    double now = splat_clock_seconds();
+    *stage += 1e3 * (now - *mark);
+    *mark = now;
+}
+
+static splat_status check_loss(const splat_trainer *t, const splat_loss_result *loss, int iteration, uint32_t view,
+                               splat_error *error)
+{
+    if (isfinite(loss->loss)) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                      "the loss is not finite at iteration %d (view %s); the model is as it was after the step before",
+                      iteration, t->scene->dataset.views[view].name);
+}
+
+static splat_status run_step(splat_trainer *t, int iteration, const step_view *view, splat_loss_result *loss,
+                             splat_error *error)
+{
+    splat_backend *b = t->backend;
+    const splat_ops *ops = &b->functions->ops;
+    splat_gaussians *gaussians = &t->model->gaussians;
+    splat_frame *frame = &t->model->frame;
+    double mark = splat_clock_seconds();
+
+    SPLAT_TRY(stage_photo(t, view, iteration, error));
+    SPLAT_TRY(splat_frame_reserve(b, frame, gaussians->n, view->camera, true, error));
+    frame->filter = splat_model_screen_filter(t->model);
+    frame->jitter = t->options.ray_jitter ? t->jitter.data : NULL;
+    memcpy(frame->background, view->background, sizeof frame->background);
+    lap(&t->times.data, &mark);
+
+    SPLAT_TRY(ops->project(b, &(struct splat_project_args){gaussians, frame}, error));
+    lap(&t->times.project, &mark);
+    SPLAT_TRY(ops->bin(b, &(struct splat_bin_args){frame}, error));
+    lap(&t->times.bin, &mark);
+    SPLAT_TRY(ops->raster(b, &(struct splat_raster_args){frame}, error));
+    lap(&t->times.raster, &mark);
+
+    bool resampled = t->options.ray_jitter && t->options.resample_gt_image;
+    struct splat_loss_args loss_args = {.width = view->camera->width,
+                                        .height = view->camera->height,
+                                        .image = frame->image,
+                                        .photo_u8 = resampled ? NULL : t->photo.data,
+                                        .photo_f32 = resampled ? t->photo_resampled.data : NULL,
+                                        .lambda_dssim = t->options.lambda_dssim,
+                                        .grad_image = t->grad_image.data,
+                                        .scratch = &t->loss_scratch,
+                                        .result = loss};
+    SPLAT_TRY(ops->loss(b, &loss_args, error));
+    SPLAT_TRY(check_loss(t, loss, iteration, view->index, error));
+    lap(&t->times.loss, &mark);
+
+    SPLAT_TRY(ops->raster_backward(b, &(struct splat_raster_backward_args){frame, t->grad_image.data}, error));
+    lap(&t->times.raster_backward, &mark);
+
+    splat_adam adam;
+    adam_of_step(t, iteration, &adam);
+    splat_statistics statistics = {t->statistics[0].data, t->statistics[1].data, t->statistics[2].data};
+    struct splat_project_backward_args backward = {
+        .gaussians = gaussians,
+        .frame = frame,
+        .adam = &adam,
+        .statistics = splat_schedule_collects_statistics(&t->options, iteration) ? &statistics : NULL};
+    SPLAT_TRY(ops->project_backward(b, &backward, error));
+    lap(&t->times.project_backward, &mark);
+    return SPLAT_OK;
+}
+
+splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
+{
+    double begin = splat_clock_seconds();
+    int iteration = t->iteration + 1;
+    splat_loss_result loss = {0};
+    step_view view;
+
+    SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
+    t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
+    double mark = splat_clock_seconds();
+    SPLAT_TRY(next_view(t, iteration, &view, error));
+    lap(&t->times.data, &mark);
+    splat_status status = run_step(t, iteration, &view, &loss, error);
+    splat_image_cache_release(t->scene->cache, view.index);
+    SPLAT_TRY(status);
+
+    t->iteration = iteration;
+    t->times.steps++;
+    if (info) {
+        const splat_frame *frame = &t->model->frame;
+        *info = (splat_step_info){.iteration = iteration,
+                                  .loss = (float)loss.loss,
+                                  .l1 = (float)loss.l1,
+                                  .ssim = (float)loss.ssim,
+                                  .n_gaussians = t->model->gaussians.n,
+                                  .n_visible = frame->n_visible,
+                                  .n_instances = frame->n_instances,
+                                  .n_degenerate = frame->n_degenerate,
+                                  .active_sh_degree = t->model->gaussians.active_sh_degree,
+                                  .view_index = view.index,
+                                  .step_ms = 1e3 * (splat_clock_seconds() - begin),
+                                  .n_added = t->n_added,
+                                  .n_removed = t->n_removed};
+    }
+    t->n_added = t->n_removed = 0;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- making and ending a trainer */
+
+void splat_train_options_init(splat_train_options *options)
+{
+    *options = (splat_train_options){.iterations = 30000,
+                                     .sh_degree = 3,
+                                     .kernel_size = 0.1f,
+                                     .position_lr_init = 0.00016f,
+                                     .position_lr_final = 0.0000016f,
+                                     .position_lr_delay_mult = 0.01f,
+                                     .position_lr_max_steps = 30000,
+                                     .feature_lr = 0.0025f,
+                                     .opacity_lr = 0.05f,
+                                     .scaling_lr = 0.005f,
+                                     .rotation_lr = 0.001f,
+                                     .lambda_dssim = 0.2f,
+                                     .percent_dense = 0.01f,
+                                     .densification_interval = 100,
+                                     .opacity_reset_interval = 3000,
+                                     .densify_from_iter = 500,
+                                     .densify_until_iter = 15000,
+                                     .densify_grad_threshold = 0.0002f,
+                                     .min_opacity_threshold = 0.005f};
+}
+
+static splat_status check_options(const splat_train_options *o, splat_error *error)
+{
+    const struct { const char *name; double value, low, high; } ranges[] = {
+        {"iterations", o->iterations, 1, 1e8},
+        {"sh_degree", o->sh_degree, 0, SPLAT_MAX_SH_DEGREE},
+        {"kernel_size", o->kernel_size, 0, 100},
+        {"position_lr_init", o->position_lr_init, 0, 1e3},
+        {"position_lr_final", o->position_lr_final, 0, 1e3},
+        {"position_lr_max_steps", o->position_lr_max_steps, 1, 1e9},
+        {"feature_lr", o->feature_lr, 0, 1e3},
+        {"opacity_lr", o->opacity_lr, 0, 1e3},
+        {"scaling_lr", o->scaling_lr, 0, 1e3},
+        {"rotation_lr", o->rotation_lr, 0, 1e3},
+        {"lambda_dssim", o->lambda_dssim, 0, 1},
+        {"percent_dense", o->percent_dense, 0, 1e3},
+        {"densification_interval", o->densification_interval, 1, 1e8},
+        {"opacity_reset_interval", o->opacity_reset_interval, 1, 1e9},
+        {"densify_from_iter", o->densify_from_iter, 0, 1e9},
+        {"densify_until_iter", o->densify_until_iter, 0, 1e9},
+        {"densify_grad_threshold", o->densify_grad_threshold, 0, 1e6},
+        {"min_opacity_threshold", o->min_opacity_threshold, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (!(ranges[i].value >= ranges[i].low && ranges[i].value <= ranges[i].high))
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%s must be between %g and %g, not %g", ranges[i].name,
+                              ranges[i].low, ranges[i].high, ranges[i].value);
+    if (o->resample_gt_image && !o->ray_jitter)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resample_gt_image needs ray_jitter; turn both on or both off");
+    return SPLAT_OK;
+}
+
+static splat_status trainer_init(splat_trainer *t, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    SPLAT_TRY(check_options(&t->options, error));
+    if (dataset->n_train == 0)
+        return splat_fail(error, SPLAT_ERROR_FORMAT, "the scene has no training views; hold fewer views out for testing");
+    t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
+    if (!t->view_order) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_train);
+    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, &t->model, error));
+    SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
+    t->model->has_filter_3d = true;
+    t->model->gaussians.active_sh_degree = 0;
+    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points,
+                                           t->options.target_gaussian_count, error));
+    SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
+    return splat_trainer_update_filter(t, error);
+}
+
+splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
+                                  splat_trainer **result, splat_error *error)
+{
+    *result = NULL;
+    splat_trainer *t = calloc(1, sizeof *t);
+    if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a trainer");
+    t->context = context;
+    t->backend = context->backend;
+    t->scene = scene;
+    t->options = *options;
+    splat_status status = trainer_init(t, error);
+    if (status != SPLAT_OK) {
+        splat_trainer_destroy(t);
+        return status;
+    }
+    *result = t;
+    return SPLAT_OK;
+}
+
+void splat_trainer_destroy(splat_trainer *t)
+{
+    if (!t) return;
+    splat_backend *b = t->backend;
+    splat_model_destroy(t->model);
+    splat_tensor_blocks_free(b, &t->m);
+    splat_tensor_blocks_free(b, &t->v);
+    for (int i = 0; i < 3; i++) splat_block_free(b, &t->statistics[i]);
+    splat_block *transients[] = {&t->photo, &t->photo_resampled, &t->jitter, &t->grad_image, &t->loss_scratch};
+    for (size_t i = 0; i < sizeof transients / sizeof transients[0]; i++) splat_block_free(b, transients[i]);
+    free(t->view_order);
+    free(t);
+}
+
+splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
+{
+    const splat_gaussians *g = &t->model->gaussians;
+    struct splat_filter3d_args args = {g->n, g->p.means, t->scene->train_cameras, (uint32_t)t->scene->dataset.n_train,
+                                       g->filter_3d};
+    double mark = splat_clock_seconds();
+    SPLAT_TRY(t->backend->functions->ops.filter3d(t->backend, &args, error));
+    lap(&t->times.filter_3d, &mark);
+    return SPLAT_OK;
+}
+
+splat_model *splat_trainer_model(splat_trainer *t)
+{
+    return t->model;
+}
+
+int splat_trainer_iteration(const splat_trainer *t)
+{
+    return t->iteration;
+}
+
+void splat_trainer_stage_times(splat_trainer *t, splat_stage_times *times)
+{
+    *times = t->times;
+    memset(&t->times, 0, sizeof t->times);
+}
+
+void splat_trainer_request_stop(splat_trainer *t)
+{
+    t->stop_requested = 1;
+}
