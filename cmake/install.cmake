@@ -10,6 +10,12 @@ add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
   VERBATIM)
 add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
 
+# What the static library needs of CUDA; nvcc's objects also use the C++ runtime.
+set(splatsmith_cuda_libs "")
+if(SPLATSMITH_HAS_CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  set(splatsmith_cuda_libs "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lrt -ldl")
+endif()
 configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
 
 install(TARGETS splatsmith splatsmith_lib

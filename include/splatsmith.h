@@ -247,7 +247,8 @@ typedef struct splat_train_options {
 typedef struct splat_step_info {
     int iteration;       /* 1-based, of the step just done */
     float loss, l1, ssim;
-    size_t n_gaussians, n_visible, n_instances, n_degenerate;
+    size_t n_visible, n_instances, n_degenerate;
+    size_t n_gaussians;
     int active_sh_degree;
     size_t view_index;
     double step_ms;

@@ -48,7 +48,8 @@ static inline void assert_failure(splat_status status, splat_status wanted, cons
     char text[2048];
     if (status == SPLAT_OK) fail_msg("no error, but expected: %s", words);
     splat_error_format(error, text, sizeof text);
-    if (status != wanted || !strstr(text, words)) fail_msg("expected status %d, \"%s\"; got %d, %s", wanted, words, status, text);
+    if (status != wanted || !strstr(text, words))
+        fail_msg("expected status %d, \"%s\"; got %d, %s", wanted, words, status, text);
 }
 
 /* Calls `check` with every prefix of the data, then with thousands of damaged copies. */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static splat_colmap_camera cameras[] = {{2, 1, 640, 480, 500.25, 501.0 / 3, 320, 240.5},
+static splat_colmap_camera cameras[] = {{2, 1, 640, 480, 500 + 1.0 / 3, 501.0 / 7, 320, 240.5},
                                         {7, 1, 100, 50, 1e-3, 1e5, -20, 700},
                                         {4000000000u, 1, 1, 1, 1, 1, 0.5, 0.5}};
 static splat_colmap_image images[] = {
@@ -13,7 +13,7 @@ static splat_colmap_image images[] = {
     {1, 2, {0.1, -0.2, 1.0 / 3, 0.9}, {1e-9, -2.5, 1.0 / 7}, "sub/dir/a.jpg"},
     {9, 4000000000u, {-0.5, 0.5, -0.5, 0.5}, {1, 2, 3}, "name with spaces.v2.png"},
 };
-static splat_point points[] = {{{0.1f, -2.0f / 3, 1e20f}, {0, 128, 255}}, {{1e-30f, 0, -0.0f}, {1, 2, 3}}};
+static splat_point points[] = {{{0.123456789f, -2.0f / 3, 1e20f}, {0, 128, 255}}, {{1e-30f, 0, -0.0f}, {1, 2, 3}}};
 static const splat_colmap_model model = {cameras, 3, images, 3, points, 2};
 
 static const char *const stems[] = {"cameras", "images", "points3D"};
@@ -114,7 +114,8 @@ static void test_text(void **state)
     assert_int_equal(m.n_cameras, 2);
     assert_int_equal(m.cameras[0].id, 1); /* sorted by id */
     assert_int_equal(m.cameras[1].model_id, 0);
-    assert_true(m.cameras[1].fx == 700.5 && m.cameras[1].fy == 700.5 && m.cameras[1].cx == 400 && m.cameras[1].cy == 300);
+    assert_true(m.cameras[1].fx == 700.5 && m.cameras[1].fy == 700.5 && m.cameras[1].cx == 400 &&
+                m.cameras[1].cy == 300);
     assert_int_equal(m.n_images, 3); /* in the file's order */
     assert_string_equal(m.images[0].name, "photo.jpg");
     assert_true(m.images[0].translation[2] == 0.3);
@@ -260,8 +261,8 @@ static void test_binary_refused(void **state)
 {
     (void)state;
     static const uint32_t models[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xffffffff};
-    static const char *const names[] = {"SIMPLE_RADIAL;", "RADIAL;", "OPENCV;", "OPENCV_FISHEYE;", "FULL_OPENCV;", "FOV;",
-                                        "SIMPLE_RADIAL_FISHEYE;", "RADIAL_FISHEYE;", "THIN_PRISM_FISHEYE;",
+    static const char *const names[] = {"SIMPLE_RADIAL;", "RADIAL;", "OPENCV;", "OPENCV_FISHEYE;", "FULL_OPENCV;",
+                                        "FOV;", "SIMPLE_RADIAL_FISHEYE;", "RADIAL_FISHEYE;", "THIN_PRISM_FISHEYE;",
                                         "RAD_TAN_THIN_PRISM_FISHEYE;", "model 12;", "model -1;"};
     const double many[16] = {700, 701, 400, 300, 0.1};
     for (int k = 0; k < 12; k++) {
@@ -383,14 +384,16 @@ static void test_text_refused(void **state)
         {0, "1 PINHOLE 640 480 1,5 501 320 240", "\"1,5\" is not a valid focal length"},
         {0, "1 PINHOLE 0 480 500 501 320 240", "0 x 480 pixels"},
         {0, "1 PINHOLE 640 480 0 501 320 240", "must be positive"},
-        {0, "1 PINHOLE 640 480 5 5 3 2\n# c\n1 PINHOLE 640 480 5 5 3 2\n", "camera id 1 comes twice (text/cameras.txt, line 3)"},
+        {0, "1 PINHOLE 640 480 5 5 3 2\n# c\n1 PINHOLE 640 480 5 5 3 2\n",
+         "camera id 1 comes twice (text/cameras.txt, line 3)"},
         {1, "", "no images (text/images.txt)"},
         {1, "1 0 0 0 0 0 0 0 1 a.jpg\n\n", "no rotation (text/images.txt, line 1)"},
         {1, "1 1 0 0 0 inf 0 0 1 a.jpg\n\n", "\"inf\" is not a valid translation"},
         {1, "1 1 0 0 0 0 0 0 1\n\n", "no file name"},
         {1, "1 1 0 0 0 0 0 0 8 a.jpg\n\n", "uses camera 8"},
         {1, "1 1 0 0 0 0 0 0 1 ../a.jpg\n\n", "leaves the folder"},
-        {1, "1 1 0 0 0 0 0 0 1 a.jpg\n\n1 1 0 0 0 0 0 0 1 b.jpg\n\n", "image id 1 comes twice (text/images.txt, line 3)"},
+        {1, "1 1 0 0 0 0 0 0 1 a.jpg\n\n1 1 0 0 0 0 0 0 1 b.jpg\n\n",
+         "image id 1 comes twice (text/images.txt, line 3)"},
         /* the lines of 2D points left out: every other photo would vanish */
         {1, "1 1 0 0 0 0 0 0 1 a.jpg\n2 1 0 0 0 0 0 0 1 b.jpg\n", "2D points of image 1"},
         {2, "1 0 0 0 1 2 256 0", "\"256\" is not a valid colour"},

@@ -38,6 +38,7 @@ struct splat_backend {
     const splat_backend_functions *functions;
     splat_memory memory;
     int threads;     /* host threads for parallel loops */
+    size_t device_bytes; /* memory of the device; 0 when it is the host's */
     splat_simd simd; /* the widest the CPU ops may use */
     char description[160];
 };

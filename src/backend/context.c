@@ -17,19 +17,43 @@ void splat_context_options_init(splat_context_options *options)
     memset(options, 0, sizeof *options);
 }
 
+/* The GPU, or a refusal that says why there is none. */
+static splat_status open_gpu(const splat_context_options *options, splat_backend **backend, splat_error *error)
+{
+#if SPLATSMITH_HAS_CUDA
+    return splat_backend_cuda_create(options->gpu, options->threads, backend, error);
+#else
+    (void)options;
+    *backend = NULL;
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no CUDA backend; use --backend cpu or auto");
+#endif
+}
+
+static splat_status open_backend(splat_context *context, const splat_context_options *options, splat_error *error)
+{
+    const char *name = options->backend ? options->backend : "auto";
+    bool automatic = strcmp(name, "auto") == 0;
+    if (strcmp(name, "cuda") == 0) return open_gpu(options, &context->backend, error);
+    if (!automatic && strcmp(name, "cpu") != 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "backend must be auto, cpu or cuda, not '%s'", name);
+#if SPLATSMITH_HAS_CUDA
+    splat_error refused;
+    if (automatic) {
+        if (open_gpu(options, &context->backend, &refused) == SPLAT_OK) return SPLAT_OK;
+        splat_log(context, SPLAT_LOG_NOTICE, "running on the CPU: %s", refused.message);
+    }
+#endif
+    return splat_backend_cpu_create(options->threads, options->simd, &context->backend, error);
+}
+
 splat_status splat_context_create(const splat_context_options *options, splat_context **result, splat_error *error)
 {
     *result = NULL;
-    const char *name = options->backend ? options->backend : "auto";
-    if (strcmp(name, "cuda") == 0)
-        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no CUDA backend; use --backend cpu or auto");
-    if (strcmp(name, "auto") != 0 && strcmp(name, "cpu") != 0)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "backend must be auto, cpu or cuda, not '%s'", name);
     splat_context *context = calloc(1, sizeof *context);
     if (!context) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a context");
     context->log = options->log ? options->log : silent_log;
     context->log_user = options->log_user;
-    splat_status status = splat_backend_cpu_create(options->threads, options->simd, &context->backend, error);
+    splat_status status = open_backend(context, options, error);
     if (status != SPLAT_OK) {
         free(context);
         return status;

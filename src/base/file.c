@@ -95,7 +95,8 @@ static void flush_folder_of(const char *path)
 
 splat_status splat_save_commit(splat_save *save, splat_error *error)
 {
-    bool good = !ferror(save->stream) && fflush(save->stream) == 0 && fsync(fileno(save->stream)) == 0;
+    bool earlier = ferror(save->stream) != 0; /* the reason of an earlier write is no longer in errno */
+    bool good = !earlier && fflush(save->stream) == 0 && fsync(fileno(save->stream)) == 0;
     if (fclose(save->stream) != 0) good = false;
     save->stream = NULL;
     if (good) good = rename(save->temporary, save->path) == 0;
@@ -104,6 +105,9 @@ splat_status splat_save_commit(splat_save *save, splat_error *error)
         free(save->temporary);
         save->temporary = NULL;
         flush_folder_of(save->path);
+    } else if (earlier) {
+        status = splat_fail_at(error, SPLAT_ERROR_IO, save->path, SPLAT_NO_OFFSET,
+                               "cannot write the file: the disk is full or failing; the old file is unchanged");
     } else {
         status = splat_fail_errno(error, save->path, "write the file");
     }

@@ -5,8 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +167,7 @@ static bool read_whole(const char *text, long long *value, const char **rest)
     return errno == 0;
 }
 
-/* A finite decimal number: no "nan", "inf" or hexadecimal, which strtod would take. */
+/* A decimal number: no "nan", "inf" or hexadecimal, which strtod would take. The range excludes an overflow. */
 static bool read_real(const char *text, double *value, const char **rest)
 {
     char *end;
@@ -179,7 +177,7 @@ static bool read_real(const char *text, double *value, const char **rest)
         return false;
     *value = strtod(text, &end);
     *rest = end;
-    return isfinite(*value);
+    return true;
 }
 
 /* The power in a suffix like K, M, GB or GiB: 1, 2, 3, 4; 0 for none; -1 for anything else. */
@@ -221,7 +219,7 @@ static bool set_int(const cli_option *option, const char *text, int *value)
 {
     long long number;
     const char *rest;
-    if (!read_whole(text, &number, &rest) || *rest || !in_range(option, (double)number) || number > INT_MAX)
+    if (!read_whole(text, &number, &rest) || *rest || !in_range(option, (double)number))
         return out_of_range(option, text);
     *value = (int)number;
     return true;
@@ -253,8 +251,7 @@ static bool set_real(const cli_option *option, const char *text, float *value)
 {
     double number;
     const char *rest;
-    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number) || fabs(number) > (double)FLT_MAX)
-        return out_of_range(option, text);
+    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number)) return out_of_range(option, text);
     *value = (float)number;
     return true;
 }

@@ -87,10 +87,15 @@ static int compare_cameras(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
+const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id)
+{
+    const splat_colmap_camera wanted = {.id = id};
+    return bsearch(&wanted, model->cameras, model->n_cameras, sizeof wanted, compare_cameras);
+}
+
 splat_status splat_colmap_check_image(const splat_colmap_model *model, const splat_colmap_image *image,
                                       const splat_colmap_place *place, splat_error *error)
 {
-    splat_colmap_camera camera = {.id = image->camera_id};
     const double *q = image->rotation, *t = image->translation;
     double length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     if (!isfinite(length2) || length2 < 1e-12)
@@ -108,10 +113,10 @@ splat_status splat_colmap_check_image(const splat_colmap_model *model, const spl
                                  "image %" PRIu32 " has the name \"%.200s\", which leaves the folder of the photos; "
                                  "names must be relative, with forward slashes and without \"..\"", image->id,
                                  image->name);
-    if (!bsearch(&camera, model->cameras, model->n_cameras, sizeof camera, compare_cameras))
+    if (!splat_colmap_find_camera(model, image->camera_id))
         return splat_colmap_fail(place, SPLAT_ERROR_FORMAT, error,
                                  "image %" PRIu32 " (%.200s) uses camera %" PRIu32 ", which the model does not have",
-                                 image->id, image->name, camera.id);
+                                 image->id, image->name, image->camera_id);
     return SPLAT_OK;
 }
 

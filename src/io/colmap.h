@@ -29,11 +29,14 @@ typedef struct splat_colmap_model {
     splat_point *points;          size_t n_points;
 } splat_colmap_model;
 
-/* Reads cameras and images of a folder, .bin before .txt. Models other than (SIMPLE_)PINHOLE fail with UNSUPPORTED and
- * the sentence users search for. Unknown files (rigs.bin, frames.bin) are ignored. Points are read separately. */
+/* Reads cameras (sorted by id) and images (in the file's order) of a folder, .bin before .txt. Models other than
+ * (SIMPLE_)PINHOLE fail with UNSUPPORTED and the sentence users search for. Unknown files (rigs.bin, frames.bin) are
+ * ignored. Points are read separately. */
 splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
 /* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. */
 splat_status splat_colmap_read_points(const char *folder, splat_colmap_model *model, splat_error *error);
+/* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */
+const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id);
 void splat_colmap_free(splat_colmap_model *model);
 /* Writes cameras, images and points3D (PINHOLE, no tracks), as .bin and as .txt, atomically each. */
 splat_status splat_colmap_write(const char *folder, const splat_colmap_model *model, splat_error *error);

@@ -1,5 +1,6 @@
 /* One Gaussian's footprint on the screen and its gradient: EWA splatting (Zwicker et al. 2002) with the 2D Mip filter
- * (Mip-Splatting eq. 10); mip_splatting 6 and 7. Branch-free, so that a loop over lanes vectorises. Shared by C and CUDA.
+ * (Mip-Splatting eq. 10); mip_splatting 6 and 7. Branch-free, so that a loop over lanes vectorises. Shared by C and
+ * CUDA.
  *
  * The 2D covariance is T T^t with T = J V R diag(s~), a 2x3 matrix of rows t0, t1. Its determinant is |t0 x t1|^2
  * (Lagrange): a sum of squares, exact to rounding where a0 c0 - b^2 would cancel for needles. */
@@ -22,7 +23,8 @@ typedef struct splat_projector {
     int compensate; /* 0 or 1 */
 } splat_projector;
 
-SPLAT_MATH_INLINE splat_projector splat_projector_make(const splat_camera *camera, float kernel_size, int compensate, int tile)
+SPLAT_MATH_INLINE splat_projector splat_projector_make(const splat_camera *camera, float kernel_size, int compensate,
+                                                       int tile)
 {
     splat_projector p;
     for (int i = 0; i < 9; i++) p.r[i] = camera->rotation[i];
@@ -55,8 +57,9 @@ typedef struct splat_footprint {
 } splat_footprint;
 
 /* mean: world; s: filtered scales s~; q: unit quaternion (w, x, y, z). */
-SPLAT_MATH_INLINE splat_footprint splat_footprint_make(const splat_projector *p, float mean_x, float mean_y, float mean_z,
-                                                  float sx, float sy, float sz, float qw, float qx, float qy, float qz)
+SPLAT_MATH_INLINE splat_footprint splat_footprint_make(const splat_projector *p, float mean_x, float mean_y,
+                                                       float mean_z, float sx, float sy, float sz, float qw, float qx,
+                                                       float qy, float qz)
 {
     splat_footprint f;
     float cam_x = p->r[0] * mean_x + p->r[1] * mean_y + p->r[2] * mean_z + p->t[0];
@@ -133,8 +136,8 @@ SPLAT_MATH_INLINE float splat_footprint_rho(const splat_footprint *f)
 }
 
 /* The squared half extents of the ellipse alpha >= 1/255 are reach a and reach c, where reach = 2 ln(255 alpha0). This
- * widens reach by what rounding can do to alpha at the border of a needle: the terms of the power are up to ac/det times
- * the power, and each of the roughly 30 roundings (conic, offsets, products) costs 2^-24 of the largest. */
+ * widens reach by what rounding can do to alpha at the border of a needle: the terms of the power are up to ac/det
+ * times the power, and each of the roughly 30 roundings (conic, offsets, products) costs 2^-24 of the largest. */
 SPLAT_MATH_INLINE float splat_footprint_safe_reach(const splat_footprint *f, float reach)
 {
     return reach * (1.001f + 2e-6f * f->a * f->conic_a);
@@ -149,10 +152,9 @@ typedef struct splat_footprint_gradient {
 
 /* From dL/d(u, v, A, B, C, alpha0) to the inputs of splat_footprint_make and to o~ = alpha0/kappa. Exact: no epsilon
  * beyond those of the forward formulas, and a clamped X/Z is a constant. */
-SPLAT_MATH_INLINE splat_footprint_gradient splat_footprint_backward(const splat_projector *p, const splat_footprint *f,
-                                                               float sx, float sy, float sz, float qw, float qx,
-                                                               float qy, float qz, float opacity, float gu, float gv,
-                                                               float ga, float gb, float gc, float galpha)
+SPLAT_MATH_INLINE splat_footprint_gradient splat_footprint_backward(
+    const splat_projector *p, const splat_footprint *f, float sx, float sy, float sz, float qw, float qx, float qy,
+    float qz, float opacity, float gu, float gv, float ga, float gb, float gc, float galpha)
 {
     splat_footprint_gradient g;
     /* dL/dcov = -Q dL/dQ Q, with Q the conic; b counted once. */

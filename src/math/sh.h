@@ -52,7 +52,8 @@ SPLAT_MATH_INLINE void splat_sh_band3(float x, float y, float z, float *b, int s
     b[15 * stride] = SPLAT_SH_C3_6 * x * (xx - 3.0f * yy);
 }
 
-/* d[0..2] += sum over k of the band of w[k stride] grad b_k, with x, y, z taken as independent; d has the stride too. */
+/* d[0..2] += sum over k of the band of w[k stride] grad b_k, with x, y, z taken as independent; d has the stride
+ * too. */
 SPLAT_MATH_INLINE void splat_sh_band1_gradient(const float *w, int stride, float *d)
 {
     d[0] += -SPLAT_SH_C1 * w[3 * stride];
@@ -72,7 +73,8 @@ SPLAT_MATH_INLINE void splat_sh_band2_gradient(float x, float y, float z, const 
 SPLAT_MATH_INLINE void splat_sh_band3_gradient(float x, float y, float z, const float *w, int stride, float *d)
 {
     float xx = x * x, yy = y * y, zz = z * z, xy = x * y, yz = y * z, xz = x * z;
-    float w9 = SPLAT_SH_C3_0 * w[9 * stride], w10 = SPLAT_SH_C3_1 * w[10 * stride], w11 = SPLAT_SH_C3_2 * w[11 * stride];
+    float w9 = SPLAT_SH_C3_0 * w[9 * stride], w10 = SPLAT_SH_C3_1 * w[10 * stride];
+    float w11 = SPLAT_SH_C3_2 * w[11 * stride];
     float w12 = SPLAT_SH_C3_3 * w[12 * stride], w13 = SPLAT_SH_C3_4 * w[13 * stride];
     float w14 = SPLAT_SH_C3_5 * w[14 * stride], w15 = SPLAT_SH_C3_6 * w[15 * stride];
     d[0] += 6.0f * w9 * xy + w10 * yz - 2.0f * w11 * xy - 6.0f * w12 * xz + w13 * (4.0f * zz - 3.0f * xx - yy) +

@@ -8,7 +8,7 @@
 
 typedef struct splat_dataset_view {
     char *path;            /* of the photo */
-    char *name;            /* its file name */
+    char *name;            /* its file name; below sub-folders when two train, or two test photos share it */
     splat_camera camera;   /* at the loaded resolution */
     int file_width, file_height; /* of the photo file */
     int full_width, full_height; /* as the camera model says (cameras.json) */
@@ -35,7 +35,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
                                 splat_dataset *dataset, splat_error *error);
 void splat_dataset_free(splat_dataset *dataset);
 
-/* The size a photo is loaded at, by the -r rules (mip_splatting 2.3). *limited is set when the 1600-pixel rule acted. */
+/* The size a photo is loaded at, by the -r rules (mip_splatting 2.3). *limited: the 1600-pixel rule acted. */
 void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);
 /* Extent of camera centres: 1.1 x the largest distance to their mean. */
 float splat_scene_extent(const splat_dataset_view *views, const uint32_t *indices, size_t n);

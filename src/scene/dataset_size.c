@@ -58,6 +58,14 @@ static void set_focal_lengths(splat_dataset_view *view, const splat_source_view 
     view->full_fy = source->fov_y > 0 ? 0.5 * view->full_height / tan(0.5 * source->fov_y) : view->full_fx;
 }
 
+/* Values that the files' readers let pass may still overflow once they are combined. */
+static bool is_sound(const splat_camera *camera)
+{
+    const float *c = camera->center;
+    return camera->fx > 0 && camera->fy > 0 && isfinite(camera->fx) && isfinite(camera->fy) && isfinite(camera->cx) &&
+           isfinite(camera->cy) && isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]);
+}
+
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
                                    bool *limited, splat_error *error)
 {
@@ -77,9 +85,8 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     splat_camera_set_pose(&view->camera, source->rotation, source->translation);
     splat_camera_set_intrinsics(&view->camera, view->full_fx, view->full_fy, cx, cy, view->full_width,
                                 view->full_height, width, height);
-    if (view->camera.fx > 0 && view->camera.fy > 0 && isfinite(view->camera.fx) && isfinite(view->camera.fy))
-        return SPLAT_OK;
+    if (is_sound(&view->camera)) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->path, SPLAT_NO_OFFSET,
-                         "the camera of this photo has the focal lengths %g, %g, which cannot be used", view->full_fx,
-                         view->full_fy);
+                         "the camera of this photo (focal lengths %g, %g) cannot be held in 32-bit numbers",
+                         view->full_fx, view->full_fy);
 }

@@ -73,18 +73,9 @@ static splat_status find_photo(const char *folder, const char *name, const char 
                          "folder with --images", name, folder);
 }
 
-static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_image *image,
-                            splat_source_view *view)
+static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_image *image, splat_source_view *view)
 {
-    size_t low = 0, high = model->n_cameras; /* sorted by id, and the id is there: the reader has checked */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (model->cameras[middle].id <= image->camera_id)
-            low = middle;
-        else
-            high = middle;
-    }
-    const splat_colmap_camera *camera = &model->cameras[low];
+    const splat_colmap_camera *camera = splat_colmap_find_camera(model, image->camera_id); /* read has checked it */
     splat_quaternion_to_rotation(image->rotation, view->rotation);
     memcpy(view->translation, image->translation, sizeof view->translation);
     view->fx = camera->fx;

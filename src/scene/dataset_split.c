@@ -229,8 +229,9 @@ splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *sou
     }
     if (status == SPLAT_OK) {
         fill_lists(dataset, marks);
-        size_t n_left = dataset->n_views - dataset->n_train - dataset->n_test;
-        if (options->split_file && n_left)
+        size_t n_left = 0;
+        for (size_t i = 0; i < dataset->n_views; i++) n_left += !marks[i] && !dataset->views[i].is_lower_scale;
+        if (n_left) /* only after a split file: the rules leave none out */
             splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu photos are not in %s and are left out", n_left,
                               options->split_file);
         if (dataset->n_train == 0)

@@ -110,15 +110,24 @@ static splat_status prune(splat_trainer *t, int iteration, const uint8_t *action
     return splat_trainer_resize(t, pruned.n_kept, error);
 }
 
+/* Views will have more instances as there are more Gaussians. */
+static void scale_hints(splat_trainer *t, uint32_t old_n)
+{
+    double ratio = (double)t->model->gaussians.n / old_n;
+    for (size_t i = 0; i < t->scene->dataset.n_views; i++)
+        t->instance_hints[i] = (uint64_t)((double)t->instance_hints[i] * ratio);
+}
+
 static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 {
     splat_block actions = {0};
-    uint32_t n_actions = 0;
+    uint32_t n_actions = 0, old_n = t->model->gaussians.n;
     splat_status status = splat_block_resize(t->backend, &actions, "density actions", SPLAT_OWNER_TRANSIENTS,
                                              t->model->gaussians.n, error);
     if (status == SPLAT_OK) status = grow(t, iteration, actions.data, &n_actions, error);
     if (status == SPLAT_OK) status = prune(t, iteration, actions.data, n_actions, error);
     splat_block_free(t->backend, &actions);
+    scale_hints(t, old_n);
     return status;
 }
 

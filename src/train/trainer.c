@@ -21,7 +21,7 @@
 typedef struct step_view {
     uint32_t index;            /* into the dataset's views */
     const splat_camera *camera;
-    const uint8_t *photo;      /* host, held from the cache until the step is over */
+    uint8_t *photo;            /* device */
     float background[3];
 } step_view;
 
@@ -43,35 +43,60 @@ static uint32_t training_view(splat_trainer *t, int iteration)
     return index;
 }
 
-static splat_status next_view(splat_trainer *t, int iteration, step_view *view, splat_error *error)
+static bool is_on_device(const splat_trainer *t, uint32_t view)
+{
+    return t->photos.block.bytes && t->photos.loaded[view];
+}
+
+static void next_view(splat_trainer *t, int iteration, step_view *view)
 {
     uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);
     view->index = training_view(t, iteration);
-    for (int ahead = 1; ahead <= PREFETCH_VIEWS && iteration + ahead <= t->options.iterations; ahead++)
-        if ((first + (uint32_t)ahead) / n == first / n) /* the next epoch's order is drawn when it begins */
-            splat_image_cache_prefetch(t->scene->cache, training_view(t, iteration + ahead));
+    for (int ahead = 1; ahead <= PREFETCH_VIEWS && iteration + ahead <= t->options.iterations; ahead++) {
+        if ((first + (uint32_t)ahead) / n != first / n) break; /* the next epoch's order is drawn when it begins */
+        uint32_t later = training_view(t, iteration + ahead);
+        if (!is_on_device(t, later)) splat_image_cache_prefetch(t->scene->cache, later);
+    }
     view->camera = &t->scene->dataset.views[view->index].camera;
     float base = t->options.white_background ? 1.0f : 0.0f;
     splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_BACKGROUND, (uint32_t)iteration, 0);
     for (int c = 0; c < 3; c++) view->background[c] = t->options.random_background ? splat_uniform(r.x[c]) : base;
-    return splat_image_cache_acquire(t->scene->cache, view->index, &view->photo, error);
 }
 
-/* The photo (and with ray jitter the sampling offsets and the resampled photo) on the device. */
-static splat_status stage_photo(splat_trainer *t, const step_view *view, int iteration, splat_error *error)
+/* The decoded photo into device memory: its place among the resident ones, or the block of the view in work. */
+static splat_status upload_photo(splat_trainer *t, step_view *view, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    size_t bytes = 3 * (size_t)view->camera->width * (size_t)view->camera->height;
+    if (t->photos.block.bytes) {
+        view->photo = (uint8_t *)t->photos.block.data + t->photos.offsets[view->index];
+        if (t->photos.loaded[view->index]) return SPLAT_OK;
+    } else {
+        SPLAT_TRY(splat_block_ensure(b, &t->photo, "photo", SPLAT_OWNER_IMAGES, bytes, error));
+        view->photo = t->photo.data;
+    }
+    const uint8_t *decoded;
+    SPLAT_TRY(splat_image_cache_acquire(t->scene->cache, view->index, &decoded, error));
+    splat_status status = b->functions->upload(b, view->photo, decoded, bytes, error);
+    splat_image_cache_release(t->scene->cache, view->index);
+    if (t->photos.block.bytes && status == SPLAT_OK) t->photos.loaded[view->index] = true;
+    return status;
+}
+
+/* The photo and, with ray jitter, the sampling offsets and the photo resampled there. */
+static splat_status stage_photo(splat_trainer *t, step_view *view, int iteration, splat_error *error)
 {
     splat_backend *b = t->backend;
     size_t n_pixels = (size_t)view->camera->width * (size_t)view->camera->height;
-    SPLAT_TRY(splat_block_ensure(b, &t->photo, "photo", SPLAT_OWNER_IMAGES, 3 * n_pixels, error));
+    SPLAT_TRY(upload_photo(t, view, error));
     SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float), error));
-    SPLAT_TRY(b->functions->upload(b, t->photo.data, view->photo, 3 * n_pixels, error));
     if (!t->options.ray_jitter) return SPLAT_OK;
     SPLAT_TRY(splat_block_ensure(b, &t->jitter, "ray jitter", SPLAT_OWNER_TRANSIENTS, 2 * n_pixels * sizeof(float), error));
     if (t->options.resample_gt_image)
         SPLAT_TRY(splat_block_ensure(b, &t->photo_resampled, "photo resampled", SPLAT_OWNER_IMAGES,
                                      3 * n_pixels * sizeof(float), error));
     struct splat_jitter_args args = {view->camera->width, view->camera->height, t->options.seed, (uint32_t)iteration,
-                                     t->jitter.data,      t->photo.data,        t->photo_resampled.data};
+                                     t->jitter.data,      view->photo,          t->photo_resampled.data};
     return b->functions->ops.jitter(b, &args, error);
 }
 
@@ -100,7 +125,7 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 
 /* ---------------------------------------------------------------- the step */
 
-/* Adds the time since *mark to a stage. Waits for the device only when stages are asked for (the CPU never waits). */
+/* Adds the time since *mark to a stage: of the work on the CPU, of its submission on an asynchronous backend. */
 static void lap(double *stage, double *mark)
 {
     double now = splat_clock_seconds();
@@ -108,17 +133,38 @@ static void lap(double *stage, double *mark)
     *mark = now;
 }
 
-static splat_status check_loss(const splat_trainer *t, const splat_loss_result *loss, int iteration, uint32_t view,
-                               splat_error *error)
+static splat_status check_loss(const splat_trainer *t, double loss, int iteration, uint32_t view, splat_error *error)
 {
-    if (isfinite(loss->loss)) return SPLAT_OK;
+    if (isfinite(loss)) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_NUMERIC,
                       "the loss is not finite at iteration %d (view %s); the model is as it was after the step before",
                       iteration, t->scene->dataset.views[view].name);
 }
 
-static splat_status run_step(splat_trainer *t, int iteration, const step_view *view, splat_loss_result *loss,
-                             splat_error *error)
+/* The gradient of the loss; on a synchronous backend also its value, which must be finite before anything is updated. */
+static splat_status step_loss(splat_trainer *t, int iteration, const step_view *view, splat_step_result *result,
+                              splat_error *error)
+{
+    splat_backend *b = t->backend;
+    bool resampled = t->options.ray_jitter && t->options.resample_gt_image, waits = !b->functions->take_result;
+    splat_loss_result loss = {0};
+    struct splat_loss_args args = {.width = view->camera->width,
+                                   .height = view->camera->height,
+                                   .image = t->model->frame.image,
+                                   .photo_u8 = resampled ? NULL : view->photo,
+                                   .photo_f32 = resampled ? t->photo_resampled.data : NULL,
+                                   .lambda_dssim = t->options.lambda_dssim,
+                                   .grad_image = t->grad_image.data,
+                                   .scratch = &t->loss_scratch,
+                                   .result = waits ? &loss : NULL};
+    SPLAT_TRY(b->functions->ops.loss(b, &args, error));
+    if (!waits) return SPLAT_OK;
+    const splat_frame *frame = &t->model->frame;
+    *result = (splat_step_result){loss.l1, loss.ssim, frame->n_visible, frame->n_degenerate, frame->n_instances, false};
+    return check_loss(t, loss.loss, iteration, view->index, error);
+}
+
+static splat_status run_step(splat_trainer *t, int iteration, step_view *view, splat_step_result *result, splat_error *error)
 {
     splat_backend *b = t->backend;
     const splat_ops *ops = &b->functions->ops;
@@ -130,6 +176,7 @@ static splat_status run_step(splat_trainer *t, int iteration, const step_view *v
     SPLAT_TRY(splat_frame_reserve(b, frame, gaussians->n, view->camera, true, error));
     frame->filter = splat_model_screen_filter(t->model);
     frame->jitter = t->options.ray_jitter ? t->jitter.data : NULL;
+    frame->n_instances_hint = t->instance_hints[view->index];
     memcpy(frame->background, view->background, sizeof frame->background);
     lap(&t->times.data, &mark);
 
@@ -139,21 +186,8 @@ static splat_status run_step(splat_trainer *t, int iteration, const step_view *v
     lap(&t->times.bin, &mark);
     SPLAT_TRY(ops->raster(b, &(struct splat_raster_args){frame}, error));
     lap(&t->times.raster, &mark);
-
-    bool resampled = t->options.ray_jitter && t->options.resample_gt_image;
-    struct splat_loss_args loss_args = {.width = view->camera->width,
-                                        .height = view->camera->height,
-                                        .image = frame->image,
-                                        .photo_u8 = resampled ? NULL : t->photo.data,
-                                        .photo_f32 = resampled ? t->photo_resampled.data : NULL,
-                                        .lambda_dssim = t->options.lambda_dssim,
-                                        .grad_image = t->grad_image.data,
-                                        .scratch = &t->loss_scratch,
-                                        .result = loss};
-    SPLAT_TRY(ops->loss(b, &loss_args, error));
-    SPLAT_TRY(check_loss(t, loss, iteration, view->index, error));
+    SPLAT_TRY(step_loss(t, iteration, view, result, error));
     lap(&t->times.loss, &mark);
-
     SPLAT_TRY(ops->raster_backward(b, &(struct splat_raster_backward_args){frame, t->grad_image.data}, error));
     lap(&t->times.raster_backward, &mark);
 
@@ -170,34 +204,51 @@ static splat_status run_step(splat_trainer *t, int iteration, const step_view *v
     return SPLAT_OK;
 }
 
+/* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
+static splat_status exchange_results(splat_trainer *t, int iteration, const step_view *view, splat_step_result *result,
+                                     splat_error *error)
+{
+    splat_backend *b = t->backend;
+    size_t n_values = 3 * (size_t)view->camera->width * (size_t)view->camera->height;
+    SPLAT_TRY(b->functions->post_result(b, iteration % SPLAT_RESULT_SLOTS, n_values, error));
+    uint32_t earlier = t->posted_view;
+    bool had_posted = t->has_posted;
+    t->posted_view = view->index;
+    t->has_posted = true;
+    if (!had_posted) return SPLAT_OK;
+    SPLAT_TRY(b->functions->take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
+    t->instance_hints[earlier] = result->n_instances;
+    if (result->overflow)
+        splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out", iteration - 1,
+                  (unsigned long long)result->n_instances);
+    return check_loss(t, result->loss_l1 + result->loss_ssim, iteration - 1, earlier, error);
+}
+
 splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     double begin = splat_clock_seconds();
     int iteration = t->iteration + 1;
-    splat_loss_result loss = {0};
+    splat_step_result result = {0};
     step_view view;
 
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
-    double mark = splat_clock_seconds();
-    SPLAT_TRY(next_view(t, iteration, &view, error));
-    lap(&t->times.data, &mark);
-    splat_status status = run_step(t, iteration, &view, &loss, error);
-    splat_image_cache_release(t->scene->cache, view.index);
-    SPLAT_TRY(status);
+    next_view(t, iteration, &view);
+    SPLAT_TRY(run_step(t, iteration, &view, &result, error));
+    if (t->backend->functions->take_result) SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
 
     t->iteration = iteration;
     t->times.steps++;
     if (info) {
-        const splat_frame *frame = &t->model->frame;
+        float lambda = t->options.lambda_dssim;
         *info = (splat_step_info){.iteration = iteration,
-                                  .loss = (float)loss.loss,
-                                  .l1 = (float)loss.l1,
-                                  .ssim = (float)loss.ssim,
+                                  .loss = (float)((1 - lambda) * result.loss_l1 + lambda * (1 - result.loss_ssim)),
+                                  .l1 = (float)result.loss_l1,
+                                  .ssim = (float)result.loss_ssim,
                                   .n_gaussians = t->model->gaussians.n,
-                                  .n_visible = frame->n_visible,
-                                  .n_instances = frame->n_instances,
-                                  .n_degenerate = frame->n_degenerate,
+                                  .n_visible = result.n_visible,
+                                  .n_instances = result.n_instances,
+                                  .n_degenerate = result.n_degenerate,
                                   .active_sh_degree = t->model->gaussians.active_sh_degree,
                                   .view_index = view.index,
                                   .step_ms = 1e3 * (splat_clock_seconds() - begin),
@@ -271,7 +322,10 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     if (dataset->n_train == 0)
         return splat_fail(error, SPLAT_ERROR_FORMAT, "the scene has no training views; hold fewer views out for testing");
     t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
-    if (!t->view_order) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_train);
+    t->instance_hints = calloc(dataset->n_views, sizeof *t->instance_hints);
+    if (!t->view_order || !t->instance_hints)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
+    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, error));
     SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, &t->model, error));
     SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
     t->model->has_filter_3d = true;
@@ -311,7 +365,9 @@ void splat_trainer_destroy(splat_trainer *t)
     for (int i = 0; i < 3; i++) splat_block_free(b, &t->statistics[i]);
     splat_block *transients[] = {&t->photo, &t->photo_resampled, &t->jitter, &t->grad_image, &t->loss_scratch};
     for (size_t i = 0; i < sizeof transients / sizeof transients[0]; i++) splat_block_free(b, transients[i]);
+    splat_photo_store_free(&t->photos, b);
     free(t->view_order);
+    free(t->instance_hints);
     free(t);
 }
 

@@ -8,6 +8,13 @@
 
 #include <signal.h>
 
+/* Photos kept in device memory as uint8, each uploaded when it is first used. */
+typedef struct splat_photo_store {
+    splat_block block;                   /* empty: not kept */
+    size_t *offsets;                     /* [n_views] bytes into the block; SIZE_MAX: not a training view */
+    bool *loaded;                        /* [n_views] */
+} splat_photo_store;
+
 struct splat_trainer {
     splat_context *context;
     splat_backend *backend;
@@ -21,12 +28,22 @@ struct splat_trainer {
     splat_block statistics[3];           /* grad, grad_abs, count: [n] each */
 
     splat_block photo, photo_resampled, jitter, grad_image, loss_scratch; /* transients of the view in work */
+    splat_photo_store photos;            /* the training photos on the device, when they fit easily */
+    uint64_t *instance_hints;            /* [n_views] the view's last known instance count, 0: unknown */
+    uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
+    bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
 
     size_t n_added, n_removed;           /* by the density control before the step in work */
     splat_stage_times times;
     volatile sig_atomic_t stop_requested;
 };
+
+/* photo_store.c: decides whether the photos of the training views stay on the device (a device backend, and at most an
+ * eighth of its memory), and makes room for them. */
+splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
+                                    splat_error *error);
+void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);

@@ -80,7 +80,8 @@ static const uint64_t *sort_by_depth(chunks c, const float *depth, uint64_t *pai
 
 /* What the rows of tiles of one Gaussian share. */
 typedef struct tile_walk {
-    double u, v, a, b, c, determinant, reach;
+    double u, v, a, b, c, reach;
+    double determinant; /* AC - B^2 */
     double half_height; /* of the ellipse */
     double y_right;     /* dy of its rightmost point; the leftmost lies at -y_right */
     double reach_x;     /* positions reach so far beyond the pixel (jitter) */
@@ -97,12 +98,13 @@ static bool walk_begin(const splat_frame *frame, uint32_t v, tile_walk *walk)
     if (footprint.reach < 0) return false;
     *walk = (tile_walk){.u = frame->mean2d[2 * (size_t)v], .v = frame->mean2d[2 * (size_t)v + 1],
                         .a = conic[0], .b = conic[1], .c = conic[2],
-                        .determinant = footprint.determinant, .reach = footprint.reach,
+                        .reach = footprint.reach,
                         .reach_x = frame->jitter ? 0.5 : 0.0,
                         .x0 = rect[0], .y0 = rect[1], .x1 = rect[2], .y1 = rect[3]};
     if (walk->reach < INFINITY) {
-        walk->half_height = sqrt(walk->reach * walk->a / walk->determinant);
-        walk->y_right = -walk->b * sqrt(walk->reach / (walk->c * walk->determinant));
+        walk->determinant = walk->a * walk->c - walk->b * walk->b;
+        walk->half_height = sqrt(walk->reach * walk->a * footprint.inverse);
+        walk->y_right = -walk->b * sqrt(walk->reach * footprint.inverse / walk->c);
     }
     return true;
 }

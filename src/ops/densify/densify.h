@@ -13,10 +13,10 @@ typedef struct splat_density_selection {
 } splat_density_selection;
 
 /* density_select: an action for each Gaussian.
- * g = grad/count, a = grad_abs/count (0 when count is 0 or the value is NaN). fraction = n_above/n = mean(g >= threshold);
- * Q = the (1 - fraction) quantile of a over all Gaussians: linear between the order statistics around the position
- * (n - 1)(n - n_above)/n (exact, by selection; fraction 0 gives the largest a). Selected: g >= threshold or a >= Q, but
- * never a Gaussian with count 0. Clone when max exp(scale) <= percent_dense extent, otherwise split. */
+ * g = grad/count, a = grad_abs/count (0 when count is 0 or the value is NaN). fraction = n_above/n, where n_above have
+ * g >= threshold. Q = the (1 - fraction) quantile of a over all Gaussians: linear between the order statistics around
+ * the position (n - 1)(n - n_above)/n (exact, by selection; fraction 0 gives the largest a). Selected: g >= threshold
+ * or a >= Q, but never one with count 0. Clone when max exp(scale) <= percent_dense extent, otherwise split. */
 struct splat_density_select_args {
     const splat_gaussians *gaussians;
     const splat_statistics *statistics;
@@ -25,11 +25,12 @@ struct splat_density_select_args {
     splat_density_selection *result; /* host memory */
 };
 
-/* density_grow: writes n_clone copies at [n, n + n_clone), in the order of their sources, then two samples of each split
- * Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other: mean = mu + R(q)(s * xi),
- * xi ~ N(0, I); scale = ln(s / 1.6); all else copied. The caller has made room in every array (parameters, moments,
- * filter_3d) and gaussians->n is still the old count. Moments of new Gaussians are 0; m and v may be NULL when there are
- * none. filter_3d is copied. n_clone and n_split must be those of the actions (ARGUMENT otherwise, nothing is written).
+/* density_grow: writes n_clone copies at [n, n + n_clone), in the order of their sources, then two samples of each
+ * split Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other:
+ * mean = mu + R(q)(s * xi), xi ~ N(0, I); scale = ln(s / 1.6); all else copied, filter_3d too. Moments of new Gaussians
+ * are 0; m and v may be NULL when there are none. The caller has made room in every array (parameters, moments,
+ * filter_3d) and gaussians->n is still the old count. n_clone and n_split must be those of the actions (ARGUMENT
+ * otherwise, and nothing is written).
  * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
  * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
 struct splat_density_grow_args {
@@ -60,11 +61,12 @@ struct splat_density_prune_args {
     float min_opacity, max_scale;
     uint32_t target_count;
     splat_density_pruned *result; /* host memory */
+    bool reorder; /* true: the backend may order the survivors along a space-filling curve; the CPU keeps their order */
 };
 
 /* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =
- * logit(o~'/c3) (mip_splatting 10); it never rises, and stays as it is, bit for bit, when o~ <= max_opacity. Both opacity
- * moments become 0 when given. 0 < max_opacity < 1 (ARGUMENT otherwise). */
+ * logit(o~'/c3) (mip_splatting 10); it never rises, and stays as it is, bit for bit, when o~ <= max_opacity. Both
+ * opacity moments become 0 when given. 0 < max_opacity < 1 (ARGUMENT otherwise). */
 struct splat_opacity_reset_args {
     const splat_gaussians *gaussians;
     float max_opacity; /* 0.01 */

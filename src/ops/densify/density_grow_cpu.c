@@ -71,13 +71,14 @@ static void grow_chunk(const struct splat_density_grow_args *args, const splat_d
     }
 }
 
-splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_density_grow_args *args, splat_error *error)
+splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_density_grow_args *args,
+                                    splat_error *error)
 {
     uint32_t n = args->gaussians->n, n_chunks = splat_density_chunks(n);
     uint64_t n_grown = (uint64_t)n + args->n_clone + 2 * (uint64_t)args->n_split;
     if (n_grown > UINT32_MAX)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians, more than fit a model",
-                          (unsigned long long)n_grown);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",
+                          (unsigned long long)n_grown, UINT32_MAX);
     if (args->n_clone == 0 && args->n_split == 0) return SPLAT_OK;
     splat_block block = {0};
     SPLAT_TRY(splat_block_resize(backend, &block, "density offsets", SPLAT_OWNER_TRANSIENTS,
@@ -92,8 +93,9 @@ splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_d
     }
     if (total.clones != args->n_clone || total.splits != args->n_split) {
         splat_block_free(backend, &block);
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u clones and %u splits were announced, the actions hold %u and %u",
-                          args->n_clone, args->n_split, total.clones, total.splits);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "%u clones and %u splits were announced, the actions hold %u and %u", args->n_clone,
+                          args->n_split, total.clones, total.splits);
     }
     splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->m, args->v);
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic)

@@ -40,7 +40,8 @@ static bool is_borderline(const splat_camera *camera, const float mean[3])
     if (fabs(p[2] - 0.2) < 1e-5) return true;
     double u = camera->fx * p[0] / p[2] + camera->cx, v = camera->fy * p[1] / p[2] + camera->cy;
     double w = camera->width, h = camera->height;
-    return fabs(u + 0.15 * w) < 1e-3 || fabs(u - 1.15 * w) < 1e-3 || fabs(v + 0.15 * h) < 1e-3 || fabs(v - 1.15 * h) < 1e-3;
+    return fabs(u + 0.15 * w) < 1e-3 || fabs(u - 1.15 * w) < 1e-3 || fabs(v + 0.15 * h) < 1e-3 ||
+           fabs(v - 1.15 * h) < 1e-3;
 }
 
 /* Points around the ring: seen by some, behind, outside; a few that are not finite. */
@@ -90,19 +91,19 @@ static int check_against_reference(splat_backend *backend, uint32_t n, const spl
     for (uint32_t i = 0; i < n; i++) n_largest += reference[i] == largest;
     TEST_CHECK(failures, worst < 2e-5, "n %u, %u cameras: relative error %g", n, n_cameras, worst);
     if (n >= 1000 && n_cameras)
-        TEST_CHECK(failures, largest > 0 && n_largest > 10 && n_largest < n / 2, "the data exercises nothing: %u unseen",
-                   n_largest);
+        TEST_CHECK(failures, largest > 0 && n_largest > 10 && n_largest < n / 2,
+                   "the data exercises nothing: %u unseen", n_largest);
     free(means), free(fast), free(means64), free(reference);
     return failures;
 }
 
-/* Values known by hand: a camera at the origin, fx = 100, 100 x 100 pixels: the frustum is |x| <= 0.65 z, |y| <= 0.65 z. */
+/* Values known by hand: a camera at the origin, fx = 100, 100 x 100 pixels, so that |x| <= 0.65 z and |y| <= 0.65 z. */
 static int check_known(splat_backend *backend)
 {
     int failures = 0;
     const float s = sqrtf(0.2f);
-    splat_camera camera = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = 100, .fy = 100, .cx = 50, .cy = 50, .width = 100,
-                           .height = 100};
+    splat_camera camera = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = 100, .fy = 100, .cx = 50, .cy = 50,
+                           .width = 100, .height = 100};
     const struct {
         float mean[3], expected;
     } cases[] = {
@@ -116,8 +117,8 @@ static int check_known(splat_backend *backend)
     for (int i = 0; i < N; i++) memcpy(means + 3 * i, cases[i].mean, sizeof cases[i].mean);
     run(backend, means, N, &camera, 1, result);
     for (int i = 0; i < N; i++)
-        TEST_CHECK(failures, fabsf(result[i] - s * cases[i].expected / 100) < 1e-6f, "case %d: %g, not %g", i, result[i],
-                   s * cases[i].expected / 100);
+        TEST_CHECK(failures, fabsf(result[i] - s * cases[i].expected / 100) < 1e-6f, "case %d: %g, not %g", i,
+                   result[i], s * cases[i].expected / 100);
     camera.translation[2] = -100; /* nothing is in front of it */
     run(backend, means, N, &camera, 1, result);
     for (int i = 0; i < N; i++) TEST_CHECK(failures, result[i] == 0, "case %d, none seen: %g", i, result[i]);
@@ -137,7 +138,8 @@ static int check_identity(splat_backend *backend, const splat_camera *cameras)
     make_means(means, N_MAX, cameras);
     run(backend, means, N_MAX, cameras, N_CAMERAS, a);
     run(plain, means, N_MAX, cameras, N_CAMERAS, b);
-    TEST_CHECK(failures, memcmp(a, b, N_MAX * sizeof *a) == 0, "%s differs from one thread of plain C", backend->description);
+    TEST_CHECK(failures, memcmp(a, b, N_MAX * sizeof *a) == 0, "%s differs from one thread of plain C",
+               backend->description);
     free(means), free(a), free(b);
     plain->functions->destroy(plain);
     return failures;

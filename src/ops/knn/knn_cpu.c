@@ -5,9 +5,9 @@
  * Splits order points by (coordinate, index), a total order: duplicates are divided like other points.
  *
  * A box's distance, computed with the operations of a point's distance, is never above the computed distance of a point
- * inside (rounding is monotone), so pruning is exact in float32. Ties go to the lowest index; each node knows its lowest
- * index and is skipped on a tie when that is too high. This is what keeps n identical points at O(n log n): without
- * it every leaf could hold a better tie. */
+ * inside (rounding is monotone), so pruning is exact in float32. Ties go to the lowest index; each node knows its
+ * lowest index and is skipped on a tie when that is too high. This is what keeps n identical points at O(n log n):
+ * without it every leaf could hold a better tie. */
 #include "backend/backend.h"
 #include "base/checked.h"
 #include "ops/knn/knn.h"
@@ -209,9 +209,10 @@ static void build_tree(splat_backend *backend, const tree *t, const float *point
 splat_status splat_knn_cpu(splat_backend *backend, const struct splat_knn_args *args, splat_error *error)
 {
     uint32_t n = args->n, k = args->k;
-    if (k < 1 || k > MAX_K) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "knn: k must be between 1 and %d, not %u", MAX_K, k);
+    if (k < 1 || k > MAX_K)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "knn: k must be between 1 and %d, not %u", MAX_K, k);
     if (n <= k)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the %u nearest neighbours need at least %u points; there are %u", k,
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u nearest neighbours need at least %u points; there are %u", k,
                           k + 1, n);
     uint32_t bad = first_not_finite(backend, args->points, n);
     if (bad != UINT32_MAX)
@@ -226,7 +227,8 @@ splat_status splat_knn_cpu(splat_backend *backend, const struct splat_knn_args *
         splat_fail(error, status, "knn: %u points are more than memory can hold", n);
         goto done;
     }
-    SPLAT_TRY_GOTO(status, done, splat_block_resize(backend, &items, "knn items", SPLAT_OWNER_TRANSIENTS, item_bytes, error));
+    SPLAT_TRY_GOTO(status, done, splat_block_resize(backend, &items, "knn items", SPLAT_OWNER_TRANSIENTS, item_bytes,
+                                                    error));
     SPLAT_TRY_GOTO(status, done, splat_block_resize(backend, &nodes, "knn nodes", SPLAT_OWNER_TRANSIENTS,
                                                     n_nodes * sizeof *t.nodes, error));
     t.items = items.data;

@@ -15,7 +15,8 @@
  * tile_rect is the intersection of the rho square with the bounding box of the ellipse alpha >= 1/255 (one half pixel
  * wider when frame->jitter is set); empty when alpha0 < 1/255. It never loses a pixel that raster would blend.
  * A Gaussian with a parameter or a result that is not finite, or a quaternion of norm < 1e-12, is skipped and counted
- * in n_degenerate (when it is in front of the camera or its position is not finite).
+ * in n_degenerate (when it is in front of the camera or its position is not finite). Colours are looked at, and so
+ * counted, only where they are evaluated: active bands of Gaussians that are visible otherwise.
  * SH is evaluated for bands <= active_sh_degree. */
 struct splat_project_args {
     const splat_gaussians *gaussians;
@@ -40,7 +41,7 @@ typedef struct splat_adam {
  * statistics (NULL allowed): for every visible Gaussian, grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs,
  * count += 1.
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
- * above the active degree zero).
+ * above the active degree zero). A Gaussian whose gradient is not finite gets zeros and is added to n_degenerate.
  * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;

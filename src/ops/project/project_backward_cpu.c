@@ -22,14 +22,17 @@ static uint32_t lower_bound(const splat_frame *frame, uint64_t id)
 }
 
 /* mip_splatting 7.1: gradients of the mean in NDC units. */
-static void add_statistics(const splat_statistics *statistics, const splat_frame *frame, uint32_t v_begin, uint32_t v_end)
+static void add_statistics(const splat_statistics *statistics, const splat_frame *frame, uint32_t v_begin,
+                           uint32_t v_end)
 {
     const float half_width = 0.5f * (float)frame->camera.width, half_height = 0.5f * (float)frame->camera.height;
     for (uint32_t v = v_begin; v < v_end; v++) {
         const splat_grad2d *g = frame->grad2d + v;
         float x = half_width * g->mean_x, y = half_height * g->mean_y;
+        float length = sqrtf(x * x + y * y);
         size_t i = frame->ids[v];
-        statistics->grad[i] += sqrtf(x * x + y * y);
+        if (!isfinite(length) || !isfinite(g->mean_abs)) continue; /* counted in n_degenerate; the sums stay usable */
+        statistics->grad[i] += length;
         statistics->grad_abs[i] += g->mean_abs;
         statistics->count[i] += 1.0f;
     }

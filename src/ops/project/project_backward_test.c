@@ -139,9 +139,9 @@ static double functional(const difference_case *c, uint32_t i)
            w->opacity * s->alpha0 + w->r * s->rgb[0] + w->g * s->rgb[1] + w->b * s->rgb[2];
 }
 
-/* Each entry of a tensor. With steps of 1e-5 the error of a difference is about 1e-11 third derivatives, plus the rounding
- * of a value near 100 (1e-14) over 2e-5, 1e-9: below 1e-6 of the Gaussian's largest gradient, which counts as at least
- * 1e-2. */
+/* Each entry of a tensor. With steps of 1e-5 the error of a difference is about 1e-11 third derivatives, plus the
+ * rounding of a value near 100 (1e-14) over 2e-5, 1e-9: below 1e-6 of the Gaussian's largest gradient, which counts as
+ * at least 1e-2. */
 static int check_tensor(difference_case *c, double *parameters, const double *gradients, uint32_t channels,
                         const char *name)
 {
@@ -243,8 +243,9 @@ static int test_differences(void)
 
 /* ------------------------------------------------------------------ the backend against the reference */
 
-/* Gradients against the float reference. Tolerance 1e-6 (relative error 1e-3 of the root mean square): gradients through
- * the conic of a thin Gaussian multiply the rounding of its determinant, which the reference takes as a difference. */
+/* Gradients against the float reference. Tolerance 1e-6 (relative error 1e-3 of the root mean square): gradients
+ * through the conic of a thin Gaussian multiply the rounding of its determinant, which the reference takes as a
+ * difference. */
 static int check_gradients(const project_scene *scene, const backward_state *state, const splat_gaussians *host,
                            bool compensate, const splat_grad2d *grads)
 {
@@ -296,15 +297,35 @@ static int check_statistics(const project_scene *scene, const backward_state *st
     return failures;
 }
 
+/* Gradients of one kind alone: a small share of a sum would hide in the others' size. */
+enum { ALL_PARTS, MEAN_PART, CONIC_PART, OPACITY_PART, COLOUR_PART };
+
+static void keep_part(splat_grad2d *grads, uint32_t n, int part)
+{
+    for (uint32_t i = 0; i < n && part != ALL_PARTS; i++) {
+        splat_grad2d *g = &grads[i];
+        if (part != MEAN_PART) g->mean_x = g->mean_y = 0;
+        if (part != CONIC_PART) g->conic_a = g->conic_b = g->conic_c = 0;
+        if (part != OPACITY_PART) g->opacity = 0;
+        if (part != COLOUR_PART) g->r = g->g = g->b = 0;
+    }
+}
+
 static int test_gradients(splat_backend *backend)
 {
     static const struct {
         uint32_t n;
         int sh_degree, active, width, height;
         bool compensate;
+        int part;
     } cases[] = {
-        {0, 3, 3, 64, 48, true},  {1, 0, 0, 40, 40, true},    {15, 1, 1, 37, 21, true},    {16, 1, 0, 64, 64, false},
-        {17, 2, 2, 50, 33, true}, {1000, 3, 3, 130, 70, true}, {1000, 3, 1, 96, 100, false}, {65, 2, 0, 61, 47, true},
+        {0, 3, 3, 64, 48, true, ALL_PARTS},       {1, 0, 0, 40, 40, true, ALL_PARTS},
+        {15, 1, 1, 37, 21, true, ALL_PARTS},      {16, 1, 0, 64, 64, false, ALL_PARTS},
+        {17, 2, 2, 50, 33, true, ALL_PARTS},      {1000, 3, 3, 130, 70, true, ALL_PARTS},
+        {1000, 3, 1, 96, 100, false, ALL_PARTS},  {65, 2, 0, 61, 47, true, ALL_PARTS},
+        {150, 1, 1, 80, 60, true, MEAN_PART},     {150, 1, 1, 80, 60, true, CONIC_PART},
+        {150, 1, 1, 80, 60, true, OPACITY_PART},  {150, 1, 1, 80, 60, false, OPACITY_PART},
+        {150, 3, 3, 80, 60, true, COLOUR_PART},   {150, 3, 2, 80, 60, false, COLOUR_PART},
     };
     int failures = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -312,6 +333,7 @@ static int test_gradients(splat_backend *backend)
         test_gaussians t = test_gaussians_make(cases[i].n, cases[i].sh_degree, cases[i].active, 300 + i);
         splat_camera camera = test_camera_make(cases[i].width, cases[i].height);
         splat_grad2d *grads = random_grads(t.g.n, 20 + i);
+        keep_part(grads, t.g.n, cases[i].part);
         project_scene scene;
         backward_state state;
         project_scene_open(&scene, backend, &t.g, &camera, cases[i].compensate, false);
@@ -351,9 +373,12 @@ static int test_bad_gradients(splat_backend *backend)
     grads[0].mean_x = NAN;
     grads[1].b = INFINITY;
     grads[4].conic_b = 1e38f;
-    failures += run_backward(&scene, grads, NULL, NULL, &state.gradients);
+    failures += run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
     TEST_CHECK(failures, scene.frame.n_degenerate == 3, "%u counted", scene.frame.n_degenerate);
     float *got = host_copy(backend, state.gradients.means, state.floats[SPLAT_TENSOR_means]);
+    float *sums = host_copy(backend, state.statistics.grad, t.g.n);
+    for (uint32_t i = 0; i < t.g.n; i++) TEST_CHECK(failures, isfinite(sums[i]), "statistics of Gaussian %u", i);
+    free(sums);
     for (int k = 0; k < 3; k++)
         TEST_CHECK(failures, got[k] == 0 && got[3 + k] == 0 && got[12 + k] == 0, "a bad gradient got through");
     TEST_CHECK(failures, got[6] != 0, "a neighbour lost its gradient");
@@ -370,8 +395,8 @@ static int test_bad_gradients(splat_backend *backend)
 
 /* One step of the reference Adam on host copies, from the gradients that the backend reports, against the backend's
  * result. Tolerance: m and v are three roundings (1e-13 is a relative error of 3e-7). A step is a few lr at most, and
- * 1 - 0.999^t of the float reference is off by 1.3e-5, half of that after the square root; to this comes the rounding of
- * the parameter itself. */
+ * 1 - 0.999^t of the float reference is off by 1.3e-5, half of that after the square root; to this comes the rounding
+ * of the parameter itself. */
 static int check_adam_step(const project_scene *scene, const backward_state *state, int step, float *parameters[],
                            float *m[], float *v[])
 {

@@ -10,7 +10,7 @@
 typedef struct splat_footprint {
     float power_min;    /* a blended sample has at least this power; > 0: no sample is blended */
     double reach;       /* blended samples lie in A dx^2 + 2 B dx dy + C dy^2 <= reach; INFINITY: cannot be told */
-    double determinant; /* AC - B^2, positive when reach is finite */
+    double inverse;     /* 1 / (AC - B^2), positive when reach is finite */
 } splat_footprint;
 
 /* alpha0 e^power >= 1/255 means power >= -ln(255 alpha0); 5e-5 is far above the rounding of log, exp and the product.
@@ -20,14 +20,11 @@ typedef struct splat_footprint {
  * above 1 / (1 - x) - 1 up to x = 1/2; beyond (needles with an aspect over about 1000, aslant) nothing is claimed. */
 static inline splat_footprint splat_footprint_of(const float conic[4])
 {
-    double a = conic[0], b = conic[1], c = conic[2];
-    splat_footprint f = {.reach = -1.0, .determinant = a * c - b * b};
+    double a = conic[0], b = conic[1], c = conic[2], determinant = a * c - b * b, uncertain = 3e-6 * a * c;
+    splat_footprint f = {.reach = -1.0, .inverse = 1.0 / determinant};
     f.power_min = -logf(255.0f * conic[3]) - 5e-5f;
     if (!(f.power_min <= 0)) return f;
-    if (a > 0 && c > 0 && 3e-6 * a * c < f.determinant)
-        f.reach = -2.0 * f.power_min * (1.0 + 3e-6 * a * c / f.determinant);
-    else
-        f.reach = INFINITY;
+    f.reach = a > 0 && c > 0 && uncertain < determinant ? -2.0 * f.power_min * (1.0 + uncertain * f.inverse) : INFINITY;
     return f;
 }
 

@@ -23,7 +23,7 @@ static int32_t row_clamp(float row, int32_t rows)
 static void find_rows(const splat_raster_tile *tile, const splat_footprint *footprint, float slack,
                       splat_raster_entry *entry)
 {
-    float half = sqrtf((float)(footprint->reach * (double)entry->a / footprint->determinant));
+    float half = sqrtf((float)(footprint->reach * (double)entry->a * footprint->inverse));
     half += slack + 1e-6f * fabsf(entry->v);
     float row = entry->v - (float)tile->y;
     entry->row_begin = row_clamp(row - half, tile->rows);

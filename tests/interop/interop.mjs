@@ -1,0 +1,179 @@
+// Splatsmith's PLY files, read by public loaders as they are published: gsplat (gsplat.js) and splat-transform.
+//
+//   node interop.mjs FOLDER             exchanges files with the program named by SPLATSMITH_BINARY
+//   node interop.mjs FOLDER FILE.ply..  lets the loaders read the files and compares what they see
+//
+// FOLDER holds node_modules and receives the files. Leaves with 77 when there is nothing to test with.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const [folder, ...files] = process.argv.slice(2);
+const transform = join(folder, 'node_modules', '@playcanvas', 'splat-transform', 'bin', 'cli.mjs');
+let gsplat;
+
+function skip(why) {
+    console.log(`SKIPPED: ${why}; no public loader has read our PLY files`);
+    process.exit(77);
+}
+
+function check(good, what) {
+    if (!good) throw new Error(what);
+}
+
+const near = (a, b, tolerance) => Math.abs(a - b) <= tolerance;
+
+// ---------------------------------------------------------------- files
+
+// A small generator of numbers: the same files at every run.
+function makeRandom(seed) {
+    let state = seed >>> 0;
+    return () => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return state / 4294967296;
+    };
+}
+
+// The plainest splat format: position, scale (linear), RGBA and rotation bytes; 32 bytes each.
+function makeSplatFile(n) {
+    const random = makeRandom(1), data = new DataView(new ArrayBuffer(32 * n));
+    for (let i = 0; i < n; i++) {
+        for (let k = 0; k < 3; k++) data.setFloat32(32 * i + 4 * k, 8 * random() - 4, true);
+        for (let k = 3; k < 6; k++) data.setFloat32(32 * i + 4 * k, Math.exp(-4 * random() - 1), true);
+        for (let k = 24; k < 27; k++) data.setUint8(32 * i + k, Math.floor(256 * random()));
+        data.setUint8(32 * i + 27, 10 + Math.floor(236 * random()));
+        for (let k = 28; k < 32; k++) data.setUint8(32 * i + k, 1 + Math.floor(255 * random()));
+    }
+    return data;
+}
+
+// A PLY of Mip-Splatting: 63 floats, filter_3D last. Returns the values by column.
+function makeMipFile(path, n) {
+    const names = ['x', 'y', 'z', 'nx', 'ny', 'nz', 'f_dc_0', 'f_dc_1', 'f_dc_2'];
+    for (let i = 0; i < 45; i++) names.push(`f_rest_${i}`);
+    names.push('opacity', 'scale_0', 'scale_1', 'scale_2', 'rot_0', 'rot_1', 'rot_2', 'rot_3', 'filter_3D');
+    const random = makeRandom(2), values = new Float32Array(n * names.length);
+    for (let i = 0; i < values.length; i++) {
+        const name = names[i % names.length];
+        values[i] = name[0] === 'n' ? 0 : name === 'filter_3D' ? 0.2 * random() : 4 * random() - 2;
+    }
+    const header = `ply\nformat binary_little_endian 1.0\nelement vertex ${n}\n` +
+        names.map((name) => `property float ${name}\n`).join('') + 'end_header\n';
+    writeFileSync(path, Buffer.concat([Buffer.from(header), Buffer.from(values.buffer)]));
+    return (row, name) => values[row * names.length + names.indexOf(name)];
+}
+
+// ---------------------------------------------------------------- loaders
+
+function loadWithGsplat(path) {
+    const bytes = readFileSync(path);
+    const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+    return gsplat.PLYLoader.LoadFromArrayBuffer(buffer, new gsplat.Scene()).data;
+}
+
+function runTransform(input, output) {
+    execFileSync(process.execPath, [transform, '-q', '-w', '-g', 'cpu', input, output], { stdio: 'inherit' });
+}
+
+// All columns as splat-transform sees them.
+function loadWithTransform(path) {
+    const csv = join(folder, `${basename(path)}.csv`);
+    runTransform(path, csv);
+    const [head, ...lines] = readFileSync(csv, 'utf8').trim().split('\n');
+    const names = head.split(','), rows = lines.map((line) => line.split(',').map(Number));
+    return { n: rows.length, names, at: (row, name) => rows[row][names.indexOf(name)] };
+}
+
+// What both loaders say about one file must agree; float text and byte colours leave a little room.
+function compareLoaders(path) {
+    const a = loadWithGsplat(path), b = loadWithTransform(path);
+    check(a.vertexCount === b.n, `${path}: gsplat sees ${a.vertexCount} splats, splat-transform ${b.n}`);
+    for (let i = 0; i < b.n; i++) {
+        ['x', 'y', 'z'].forEach((name, k) => check(near(a.positions[3 * i + k], b.at(i, name), 1e-5),
+            `${path}: splat ${i} has ${name} ${a.positions[3 * i + k]} and ${b.at(i, name)}`));
+        [0, 1, 2].forEach((k) => {
+            const scale = Math.exp(b.at(i, `scale_${k}`));
+            check(near(a.scales[3 * i + k], scale, 1e-5 * scale), `${path}: splat ${i}: scale_${k} differs`);
+        });
+        const opacity = 255 / (1 + Math.exp(-b.at(i, 'opacity')));
+        check(near(a.colors[4 * i + 3], opacity, 1), `${path}: splat ${i}: opacity differs`);
+    }
+    console.log(`${path}: ${b.n} splats, ${b.names.length} columns: both loaders agree`);
+    return { a, b };
+}
+
+// ---------------------------------------------------------------- exchanges
+
+function splatsmithExport(input, output, ...more) {
+    const program = process.env.SPLATSMITH_BINARY;
+    execFileSync(program, ['export', '--ply', input, '-o', output, ...more], { stdio: 'inherit' });
+}
+
+// .splat -> another tool's PLY -> our PLY -> both loaders.
+function exchangeForeign(n) {
+    const source = makeSplatFile(n), paths = ['foreign.splat', 'foreign.ply', 'ours.ply'].map((x) => join(folder, x));
+    writeFileSync(paths[0], Buffer.from(source.buffer));
+    runTransform(paths[0], paths[1]);
+    splatsmithExport(paths[1], paths[2]);
+    const { a } = compareLoaders(paths[2]);
+    check(a.vertexCount === n, `our PLY has ${a.vertexCount} of ${n} splats`);
+    for (let i = 0; i < n; i++) {
+        for (let k = 0; k < 3; k++) {
+            const scale = source.getFloat32(32 * i + 12 + 4 * k, true);
+            check(a.positions[3 * i + k] === source.getFloat32(32 * i + 4 * k, true), `position ${i} has changed`);
+            check(near(a.scales[3 * i + k], scale, 1e-5 * scale), `scale ${i} has changed`);
+            check(near(a.colors[4 * i + k], source.getUint8(32 * i + 24 + k), 1), `colour ${i} has changed`);
+        }
+        check(near(a.colors[4 * i + 3], source.getUint8(32 * i + 27), 1), `opacity ${i} has changed`);
+    }
+}
+
+// A Mip-Splatting PLY -> our fused PLY: scale sqrt(s^2 + f^2), opacity o prod s / sqrt(s^2 + f^2), SH untouched.
+function exchangeMip(n) {
+    const mip = join(folder, 'mip.ply'), fused = join(folder, 'mip_fused.ply'), plain = join(folder, 'mip_plain.ply');
+    const source = makeMipFile(mip, n);
+    splatsmithExport(mip, plain);
+    check(readFileSync(plain).includes('filter_3D'), 'the plain export has lost filter_3D');
+    compareLoaders(plain);
+    splatsmithExport(mip, fused, '--fused');
+    check(!readFileSync(fused).includes('filter_3D'), 'the fused export still has filter_3D');
+    check(readFileSync(fused).includes('comment SplatRenderMode: mip\n'), 'the fused export has no render mode');
+    const { a, b } = compareLoaders(fused);
+    check(a.vertexCount === n, `our fused PLY has ${a.vertexCount} of ${n} splats`);
+    for (let i = 0; i < n; i++) {
+        const f = source(i, 'filter_3D');
+        let opacity = 1 / (1 + Math.exp(-source(i, 'opacity')));
+        for (let k = 0; k < 3; k++) {
+            const s = Math.exp(source(i, `scale_${k}`)), filtered = Math.hypot(s, f);
+            opacity *= s / filtered;
+            check(near(b.at(i, `scale_${k}`), Math.log(filtered), 1e-5), `fused scale ${i} is wrong`);
+        }
+        check(near(b.at(i, 'opacity'), Math.log(opacity / (1 - opacity)), 1e-5), `fused opacity ${i} is wrong`);
+        for (const name of ['x', 'f_dc_1', 'f_rest_0', 'f_rest_16', 'f_rest_44'])
+            check(near(b.at(i, name), source(i, name), 1e-5), `${name} ${i} has changed`);
+    }
+}
+
+async function main() {
+    if (!folder) throw new Error('usage: node interop.mjs FOLDER [FILE.ply ...]');
+    if (!existsSync(transform)) skip('the npm packages are not installed');
+    try {
+        gsplat = await import('gsplat');
+    } catch (error) {
+        skip(`gsplat cannot be loaded (${error.message})`);
+    }
+    if (files.length) {
+        files.forEach(compareLoaders);
+        return;
+    }
+    if (!process.env.SPLATSMITH_BINARY) throw new Error('SPLATSMITH_BINARY does not name the program');
+    for (const name of ['ours.ply', 'mip_plain.ply', 'mip_fused.ply']) rmSync(join(folder, name), { force: true });
+    exchangeForeign(500);
+    exchangeMip(300);
+    console.log('OK: public loaders read our PLY files, and we read theirs');
+}
+
+main().catch((error) => {
+    console.error(`FAILED: ${error.message}`);
+    process.exit(1);
+});

@@ -1,0 +1,391 @@
+/* The trainer as a whole, on a small sample scene: schedule, determinism, checkpoints, caps, options, evaluation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCENE "scene"
+
+typedef struct fixture {
+    splat_context *context;
+    splat_scene *scene;
+} fixture;
+
+static void must(splat_status status, const splat_error *error)
+{
+    if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
+}
+
+static fixture open_fixture(int threads, const char *simd)
+{
+    fixture f;
+    splat_error error;
+    splat_context_options options;
+    splat_context_options_init(&options);
+    options.backend = "cpu";
+    options.threads = threads;
+    options.simd = simd;
+    must(splat_context_create(&options, &f.context, &error), &error);
+    if (!splat_path_exists(SCENE)) {
+        splat_sample_options sample;
+        splat_sample_options_init(&sample);
+        sample.width = 100;
+        sample.height = 70; /* not a multiple of the tile */
+        sample.n_cameras = 17;
+        sample.n_points = 400;
+        sample.n_truth = 100;
+        sample.supersample = 1;
+        must(splat_sample_write(f.context, SCENE, &sample, &error), &error);
+    }
+    splat_scene_options scene;
+    splat_scene_options_init(&scene);
+    scene.source_path = SCENE;
+    scene.eval = true;
+    must(splat_scene_open(f.context, &scene, &f.scene, &error), &error);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    splat_scene_close(f->scene);
+    splat_memory_info memory;
+    splat_context_memory(f->context, &memory);
+    assert_int_equal(memory.bytes, 0); /* every block was given back */
+    splat_context_destroy(f->context);
+}
+
+/* Short runs that still pass through every kind of event: SH degree, densification, reset, late filter. */
+static splat_train_options busy_options(int iterations)
+{
+    splat_train_options o;
+    splat_train_options_init(&o);
+    o.iterations = iterations;
+    o.densify_from_iter = 10;
+    o.densification_interval = 10;
+    o.densify_until_iter = 45;
+    o.opacity_reset_interval = 25;
+    o.densify_grad_threshold = 0.0001f;
+    return o;
+}
+
+static splat_trainer *make_trainer(const fixture *f, const splat_train_options *options)
+{
+    splat_trainer *trainer;
+    splat_error error;
+    must(splat_trainer_create(f->context, f->scene, options, &trainer, &error), &error);
+    return trainer;
+}
+
+static splat_step_info run_steps(splat_trainer *trainer, int n)
+{
+    splat_step_info info = {0};
+    splat_error error;
+    for (int i = 0; i < n; i++) must(splat_trainer_step(trainer, &info, &error), &error);
+    return info;
+}
+
+/* The bytes of the saved model; the caller frees. */
+static uint8_t *model_bytes(splat_trainer *trainer, const char *path, size_t *size)
+{
+    uint8_t *data;
+    splat_error error;
+    must(splat_model_save(splat_trainer_model(trainer), path, false, &error), &error);
+    must(splat_file_read(path, &data, size, &error), &error);
+    return data;
+}
+
+static void assert_same_model(splat_trainer *a, splat_trainer *b)
+{
+    size_t size_a, size_b;
+    uint8_t *bytes_a = model_bytes(a, "a.ply", &size_a), *bytes_b = model_bytes(b, "b.ply", &size_b);
+    assert_int_equal(size_a, size_b);
+    assert_memory_equal(bytes_a, bytes_b, size_a);
+    free(bytes_a);
+    free(bytes_b);
+}
+
+/* ---------------------------------------------------------------- schedule */
+
+static void schedule_is_the_published_one(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init(&o);
+    assert_true(fabsf(splat_schedule_position_lr(&o, 2, 0) / 3.2e-4f - 1) < 1e-5f);
+    assert_true(fabsf(splat_schedule_position_lr(&o, 2, 30000) / 3.2e-6f - 1) < 1e-5f);
+    assert_true(fabsf(splat_schedule_position_lr(&o, 2, 15000) / 3.2e-5f - 1) < 1e-5f); /* geometric middle */
+    assert_true(splat_schedule_position_lr(&o, 2, 60000) == splat_schedule_position_lr(&o, 2, 30000));
+    assert_int_equal(splat_schedule_sh_degree(&o, 999), 0);
+    assert_int_equal(splat_schedule_sh_degree(&o, 1000), 1);
+    assert_int_equal(splat_schedule_sh_degree(&o, 30000), 3);
+    int densified = 0, reset = 0, filtered = 0, first = 0, last = 0;
+    for (int i = 1; i <= o.iterations; i++) {
+        if (splat_schedule_densifies_after(&o, i)) {
+            densified++;
+            first = first ? first : i;
+            last = i;
+        }
+        reset += splat_schedule_resets_opacity_after(&o, i);
+        filtered += splat_schedule_filters_after(&o, i);
+    }
+    assert_int_equal(first, 600);
+    assert_int_equal(last, 14900);
+    assert_int_equal(densified, 144);
+    assert_int_equal(reset, 4);      /* 3000, 6000, 9000, 12000 */
+    assert_int_equal(filtered, 148); /* 15100, ..., 29800 */
+    o.white_background = true;
+    assert_true(splat_schedule_resets_opacity_after(&o, 500));
+    assert_false(splat_schedule_prunes_large(&o, 3000));
+    assert_true(splat_schedule_prunes_large(&o, 3001));
+}
+
+static void every_epoch_is_a_permutation(void **state)
+{
+    (void)state;
+    uint32_t order[7], epoch = 0, first_epoch[7];
+    bool differs = false;
+    for (int e = 0; e < 3; e++) {
+        bool seen[7] = {false};
+        for (int i = 0; i < 7; i++) {
+            uint32_t view = splat_schedule_view(3, 7, 7 * e + i + 1, order, &epoch);
+            assert_true(view < 7 && !seen[view]);
+            seen[view] = true;
+            if (e == 0) first_epoch[i] = view;
+            differs = differs || view != first_epoch[i];
+        }
+    }
+    assert_true(differs);
+    /* the order is a function of the iteration: jumping back gives the same view */
+    assert_int_equal(splat_schedule_view(3, 7, 3, order, &epoch), first_epoch[2]);
+}
+
+/* ---------------------------------------------------------------- training */
+
+static void training_learns_and_densifies(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = busy_options(200);
+    o.opacity_reset_interval = 1000;
+    splat_trainer *trainer = make_trainer(&f, &o);
+    splat_metrics before, after, test;
+    splat_error error;
+    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TRAIN, false, false, NULL, NULL, &before, &error), &error);
+    splat_step_info first = run_steps(trainer, 1), last = run_steps(trainer, 199);
+    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TRAIN, false, false, NULL, NULL, &after, &error), &error);
+    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TEST, false, false, NULL, NULL, &test, &error), &error);
+    assert_int_equal(before.n_views, 14);
+    assert_int_equal(test.n_views, 3); /* every 8th of 17 */
+    print_message("train PSNR %.2f -> %.2f dB, test %.2f, loss %.4f -> %.4f\n", before.psnr, after.psnr, test.psnr, first.loss,
+                  last.loss);
+    assert_true(after.psnr > before.psnr + 3);
+    assert_true(test.psnr > 14.5); /* few views, few steps: the demo judges quality */
+    assert_true(last.loss < 0.7f * first.loss);
+    assert_true(last.n_gaussians > first.n_gaussians);
+    assert_true(after.ssim > before.ssim && after.l1 < before.l1);
+    splat_trainer_destroy(trainer);
+    close_fixture(&f);
+}
+
+static void threads_and_simd_do_not_change_a_byte(void **state)
+{
+    (void)state;
+    static const struct { int threads; const char *simd; } variants[] = {{2, "auto"}, {5, "auto"}, {1, "c"}};
+    fixture f = open_fixture(1, "auto");
+    splat_train_options o = busy_options(60);
+    splat_trainer *reference = make_trainer(&f, &o);
+    run_steps(reference, 60);
+    for (size_t i = 0; i < 3; i++) {
+        fixture g = open_fixture(variants[i].threads, variants[i].simd);
+        splat_trainer *other = make_trainer(&g, &o);
+        run_steps(other, 60);
+        assert_same_model(reference, other);
+        splat_trainer_destroy(other);
+        close_fixture(&g);
+    }
+    o.seed = 1; /* and the seed does */
+    splat_trainer *other = make_trainer(&f, &o);
+    run_steps(other, 60);
+    size_t size_a, size_b;
+    uint8_t *a = model_bytes(reference, "a.ply", &size_a), *b = model_bytes(other, "b.ply", &size_b);
+    assert_true(size_a != size_b || memcmp(a, b, size_a) != 0);
+    free(a);
+    free(b);
+    splat_trainer_destroy(other);
+    splat_trainer_destroy(reference);
+    close_fixture(&f);
+}
+
+static void the_cap_is_exact(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = busy_options(60);
+    o.target_gaussian_count = 450;
+    o.min_opacity_threshold = 0;
+    splat_trainer *trainer = make_trainer(&f, &o);
+    splat_step_info info = {0};
+    splat_error error;
+    bool reached = false;
+    for (int i = 0; i < 60; i++) {
+        must(splat_trainer_step(trainer, &info, &error), &error);
+        assert_true(info.n_gaussians <= 450);
+        reached = reached || info.n_gaussians == 450;
+    }
+    assert_true(reached);
+    splat_trainer_destroy(trainer);
+    o.target_gaussian_count = 100; /* below the number of points: starts with so many */
+    trainer = make_trainer(&f, &o);
+    assert_int_equal(run_steps(trainer, 1).n_gaussians, 100);
+    splat_trainer_destroy(trainer);
+    close_fixture(&f);
+}
+
+static void every_option_of_the_step_changes_the_result(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options base = busy_options(30);
+    splat_trainer *reference = make_trainer(&f, &base);
+    run_steps(reference, 30);
+    size_t size, other_size;
+    uint8_t *bytes = model_bytes(reference, "a.ply", &size);
+    for (int variant = 0; variant < 16; variant++) {
+        splat_train_options o = base;
+        switch (variant) {
+        case 0: o.white_background = true; break;
+        case 1: o.random_background = true; break;
+        case 2: o.kernel_size = 0.3f; break;
+        case 3: o.ray_jitter = true; break;
+        case 4: o.ray_jitter = o.resample_gt_image = true; break;
+        case 5: o.lambda_dssim = 0.5f; break;
+        case 6: o.position_lr_init *= 2; break;
+        case 7: o.position_lr_max_steps = 20; break;
+        case 8: o.feature_lr *= 2; break;
+        case 9: o.opacity_lr *= 2; break;
+        case 10: o.scaling_lr *= 2; break;
+        case 11: o.rotation_lr *= 2; break;
+        case 12: o.percent_dense = 0.2f; break;
+        case 13: o.densify_until_iter = 15; break;
+        case 14: o.min_opacity_threshold = 0.1f; break;
+        default: o.densify_grad_threshold = 1; break;
+        }
+        splat_trainer *trainer = make_trainer(&f, &o);
+        run_steps(trainer, 30);
+        uint8_t *other = model_bytes(trainer, "b.ply", &other_size);
+        if (size == other_size && memcmp(bytes, other, size) == 0) fail_msg("variant %d changed nothing", variant);
+        free(other);
+        splat_trainer_destroy(trainer);
+    }
+    free(bytes);
+    splat_trainer_destroy(reference);
+    close_fixture(&f);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(1, "auto");
+    splat_trainer *trainer;
+    splat_error error;
+    for (int variant = 0; variant < 5; variant++) {
+        splat_train_options o = busy_options(10);
+        if (variant == 0) o.iterations = 0;
+        if (variant == 1) o.sh_degree = 4;
+        if (variant == 2) o.lambda_dssim = NAN;
+        if (variant == 3) o.resample_gt_image = true;
+        if (variant == 4) o.densification_interval = 0;
+        assert_int_equal(splat_trainer_create(f.context, f.scene, &o, &trainer, &error), SPLAT_ERROR_ARGUMENT);
+        assert_null(trainer);
+        assert_true(strlen(error.message) > 10);
+    }
+    close_fixture(&f);
+}
+
+/* ---------------------------------------------------------------- checkpoints */
+
+static void a_resumed_run_is_the_same_run(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = busy_options(60);
+    splat_trainer *whole = make_trainer(&f, &o);
+    run_steps(whole, 60);
+    static const int stops[] = {0, 1, 20, 29, 50}; /* 20 and 50 just before a densification, a reset, a late filter */
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+        splat_error error;
+        splat_trainer *before = make_trainer(&f, &o);
+        run_steps(before, stops[i]);
+        must(splat_trainer_save_checkpoint(before, "state.splatsmith", &error), &error);
+        splat_trainer_destroy(before);
+        splat_trainer *after = make_trainer(&f, &o);
+        run_steps(after, 3); /* its own state is replaced */
+        must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
+        assert_int_equal(splat_trainer_iteration(after), stops[i]);
+        run_steps(after, 60 - stops[i]);
+        assert_same_model(whole, after);
+        splat_trainer_destroy(after);
+    }
+    splat_trainer_destroy(whole);
+    close_fixture(&f);
+}
+
+static void a_damaged_checkpoint_changes_nothing(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = busy_options(60);
+    o.sh_degree = 0;
+    splat_error error;
+    splat_trainer *trainer = make_trainer(&f, &o), *untouched = make_trainer(&f, &o);
+    must(splat_trainer_save_checkpoint(trainer, "good.splatsmith", &error), &error);
+    uint8_t *data;
+    size_t size;
+    must(splat_file_read("good.splatsmith", &data, &size, &error), &error);
+    for (size_t length = 0; length < size; length += length < 3000 ? 1 : 997) {
+        must(splat_file_write("bad.splatsmith", data, length, &error), &error);
+        assert_int_not_equal(splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error), SPLAT_OK);
+        assert_string_equal(error.file, "bad.splatsmith");
+    }
+    for (size_t at = 0; at < size; at += at < 3000 ? 1 : 1499) {
+        data[at] ^= 0x10;
+        must(splat_file_write("bad.splatsmith", data, size, &error), &error);
+        if (splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error) == SPLAT_OK) fail_msg("byte %zu is not protected", at);
+        data[at] ^= 0x10;
+    }
+    free(data);
+    assert_same_model(trainer, untouched);
+    o.sh_degree = 1; /* another trainer refuses it with a reason */
+    splat_trainer *other = make_trainer(&f, &o);
+    assert_int_equal(splat_trainer_load_checkpoint(other, "good.splatsmith", &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "sh_degree 0"));
+    splat_trainer_destroy(other);
+    splat_trainer_destroy(trainer);
+    splat_trainer_destroy(untouched);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    splat_folder_delete(SCENE, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedule_is_the_published_one),
+        cmocka_unit_test(every_epoch_is_a_permutation),
+        cmocka_unit_test(training_learns_and_densifies),
+        cmocka_unit_test(threads_and_simd_do_not_change_a_byte),
+        cmocka_unit_test(the_cap_is_exact),
+        cmocka_unit_test(every_option_of_the_step_changes_the_result),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(a_resumed_run_is_the_same_run),
+        cmocka_unit_test(a_damaged_checkpoint_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
