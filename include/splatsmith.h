@@ -124,8 +124,8 @@ typedef struct splat_scene_options {
     const char *split_file;    /* a split written before (split.json of a model folder): it wins; NULL: none */
     bool white_background;     /* composite pictures with alpha over white instead of black */
     bool load_allres;          /* multi-scale Blender scenes: train on all scales */
-    double image_cache_gb;     /* bound of the decoded-photo cache, GiB; default 2 */
-    bool low_dram;             /* a small default for the cache (0.25 GiB) when image_cache_gb is not set (<= 0) */
+    double image_cache_gb;     /* bound of the decoded-photo cache, GiB; <= 0 (default): 2, or 0.25 with low_dram */
+    bool low_dram;
     uint64_t seed;             /* random points of scenes that have none */
 } splat_scene_options;
 
@@ -148,6 +148,7 @@ void splat_scene_options_init(splat_scene_options *options);
  * caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
 splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **scene,
                               splat_error *error);
+/* NULL is allowed, as for every function that gives a handle back. */
 void splat_scene_close(splat_scene *scene);
 void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info);
 /* index < n_views, in the order of sorted names. */

@@ -253,7 +253,7 @@ static void test_numbers(void **state)
     RUN_ERR(2, "--model_path needs a value", "train", "-m", "-s", "x");
     RUN_ERR(2, "--source_path must not be empty", "train", "-s", "");
     RUN_ERR(2, "--resolution takes", "train", "-s", "x", "-r", "-2");
-    RUN_ERR(2, "--resolution takes", "train", "-s", "x", "-r0");
+    RUN_ERR(2, "--resolution takes -1 or a whole number of at least 1", "train", "-s", "x", "-r0");
 }
 
 /* Words that are right get as far as the scene, which is absent: exit code 1 and its name. */
@@ -382,6 +382,8 @@ static void test_resume(void **state)
     assert_int_equal(glob("model/chkpnt20*", 0, NULL, &found), 0);
     RUN_OUT(0, "Trained 10 steps in ", "train", "-s", "scene", "-m", "resumed", SHORT_RUN, "--start_checkpoint",
             found.gl_pathv[0], "--threads", "1");
+    RUN_ERR(0, "nothing to train: the checkpoint is at step 20", "train", "-s", "scene", "-m", "resumed", "--eval",
+            "--llffhold", "4", "-n", "20", "--start_checkpoint", found.gl_pathv[0]);
     globfree(&found);
     read_text("model/point_cloud/iteration_30/point_cloud.ply", whole, sizeof whole);
     read_text("resumed/point_cloud/iteration_30/point_cloud.ply", resumed, sizeof resumed);

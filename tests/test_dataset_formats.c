@@ -68,7 +68,8 @@ static void test_multiscale(void **state)
     make_png("blender/test/r_0_d1.png", 10, 5);
 #define M "[[1,0,0,0],[0,1,0,0],[0,0,1,4],[0,0,0,1]]"
     fixture_text("blender/metadata.json",
-                 "{\"train\": {\"file_path\": [\"train/r_0_d0.png\", \"train/r_0_d1.png\"], \"cam2world\": [" M "," M "],"
+                 "{\"train\": {\"file_path\": [\"train/r_0_d0.png\", \"train/r_0_d1.png\"], \"cam2world\": ["
+                 M "," M "],"
                  " \"width\": [20, 10], \"height\": [10, 5], \"focal\": [30, 15]}, \"test\": {\"file_path\": "
                  "[\"test/r_0_d1.png\"], \"cam2world\": [" M "], \"width\": [10], \"height\": [5], \"focal\": [15]}}");
     for (int k = 0; k < 4; k++) {

@@ -112,7 +112,7 @@ static void test_cfg_args_python(void **state)
                    "assert (n.kernel_size, n.ray_jitter, n.resample_gt_image, n.sample_more_highres) == "
                    "(0.05, True, False, True)\n"
                    "assert n.data_device == 'cuda' and n.images == 'images' and n.model_path == '.'\n"
-                   "assert '\\n' not in text\n"
+                   "assert '\\n' not in text and 'source_path=' + repr(n.source_path) + ',' in text\n"
                    /* and back: what Python itself prints, with more keys and stranger values */
                    "n.extra = ['a)', (1, {'b': \"it's\"})]; n.path = None; n.f = -1e-07\n"
                    "open('python/cfg_args', 'w', encoding='utf-8').write(repr(n))\n");

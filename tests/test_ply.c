@@ -208,7 +208,7 @@ static size_t make_binary_points(uint8_t *file, bool big)
     double two_doubles[2] = {1e300, -1.0}, x[2] = {0.25, -8.0};
     float y[2] = {0.5f, 16.0f}, blue[2] = {0.5f, 2.0f};
     int16_t z[2] = {-300, 7};
-    uint16_t n_data = 2, green[2] = {65535, 257};
+    uint16_t n_data = 2, green[2] = {65535, 51400};
     uint8_t red[2] = {200, 0}, n_skip[2] = {2, 0}, byte = 0x80;
     uint32_t word = 0xdeadbeef;
     p = put(p, &n_data, 2, big);
@@ -240,13 +240,18 @@ static void test_points(void **state)
         size_t size = make_binary_points(file, big);
         ASSERT_OK(splat_file_write("points.ply", file, size, &error));
         ASSERT_OK(splat_ply_read_points("points.ply", &points, &n, &error));
-        static const splat_point wanted[2] = {{{0.25f, 0.5f, -300.0f}, {200, 255, 128}}, {{-8, 16, 7}, {0, 1, 255}}};
+        static const splat_point wanted[2] = {{{0.25f, 0.5f, -300.0f}, {200, 255, 128}}, {{-8, 16, 7}, {0, 200, 255}}};
         assert_int_equal(n, 2);
         for (int i = 0; i < 2; i++) {
             assert_floats(points[i].position, wanted[i].position, 3);
             assert_memory_equal(points[i].color, wanted[i].color, 3);
         }
         free(points);
+        file[size - 58] = 0xff; /* the length of the first "skip": -1 */
+        ASSERT_OK(splat_file_write("points.ply", file, size, &error));
+        assert_int_equal(splat_ply_read_points("points.ply", &points, &n, &error), SPLAT_ERROR_FORMAT);
+        assert_non_null(strstr(error.message, "list skip has an impossible length"));
+        assert_int_equal(error.offset, size - 58);
     }
     static const splat_point some[2] = {{{1, 2, 3}, {4, 5, 6}}, {{-1, -2, -3}, {255, 0, 1}}};
     static const float normals[6] = {0, 0, 1, 0, 1, 0};

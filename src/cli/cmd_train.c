@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,11 +21,14 @@ static void on_signal(int number)
     static const char text[] =
         "\nsplatsmith: notice: stopping after this step and saving; Ctrl-C again quits at once\n";
     splat_trainer *trainer = atomic_load(&stop_target);
+    int kept = errno;
     stop_signal = number;
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     if (trainer) splat_trainer_request_stop(trainer);
-    if (!cli_is_quiet() && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+    ssize_t ignored = cli_is_quiet() ? 0 : write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    errno = kept;
 }
 
 static void install_signals(splat_trainer *trainer)
@@ -103,6 +107,7 @@ static void print_summary(const report *r)
     char time_text[32], psnr_text[64] = "";
     double seconds = cli_seconds() - r->started;
     double training = seconds - r->other_seconds;
+    if (r->n_steps == 0) return;
     if (r->psnr_iteration)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
     cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
@@ -126,8 +131,6 @@ static bool options_agree(const cli_values *values)
         cli_error("--enable_lpips True: LPIPS is not part of this version; PSNR, SSIM and L1 are measured");
     } else if (values->train.resample_gt_image && !values->train.ray_jitter) {
         cli_error("--resample_gt_image needs --ray_jitter");
-    } else if (values->scene.resolution == 0) {
-        cli_error("--resolution takes -1 or a whole number of at least 1, not '0'");
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
     } else if (!values->scene.source_path && !values->eval_only) {
@@ -261,6 +264,9 @@ static int train(job *j)
     remove_signals();
     cli_progress_end();
     if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(r);
+    if (status == SPLAT_OK && r->n_steps == 0)
+        cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
+                   splat_trainer_iteration(j->trainer));
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_STOPPED) {
         cli_notice("stopped at step %d of %d", splat_trainer_iteration(j->trainer), j->train_options.iterations);

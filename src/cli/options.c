@@ -15,6 +15,7 @@ enum { MODEL = EVAL | RENDER | SHEET, WORK = TRAIN | MODEL | EXPORT | SAMPLE, AL
 #define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
 #define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
 #define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
+#define SIZE(field, low, high) CLI_SIZE, AT(field, int), "N", low, high
 #define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
 #define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
 #define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
@@ -68,10 +69,10 @@ const cli_option cli_options[] = {
     {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
 
     /* scene */
-    {"resolution", 'r', "data_factor", TRAIN, CLI_GROUP_SCENE, INT(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", TRAIN, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
      "1600 wide", NULL},
-    {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, INT(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, TRAIN, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black behind the scene and behind photos with alpha", NULL},
@@ -284,7 +285,8 @@ static void default_text(const cli_option *option, const cli_values *defaults, c
         return;
     }
     switch (option->kind) {
-    case CLI_INT: snprintf(text, size, "%d", *(const int *)(const void *)field); break;
+    case CLI_INT:
+    case CLI_SIZE: snprintf(text, size, "%d", *(const int *)(const void *)field); break;
     case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)(const void *)field); break;
     case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)(const void *)field); break;
     case CLI_REAL: snprintf(text, size, "%g", (double)*(const float *)(const void *)field); break;

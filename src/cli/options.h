@@ -38,6 +38,7 @@ typedef enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of the words of `metavar`, which stand between bars */
     CLI_INT,    /* int */
+    CLI_SIZE,   /* int, like CLI_INT but never 0 */
     CLI_INTS,   /* cli_list */
     CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
     CLI_SEED,   /* uint64_t */

@@ -225,6 +225,14 @@ static bool set_int(const cli_option *option, const char *text, int *value)
     return true;
 }
 
+static bool set_size(const cli_option *option, const char *text, int *value)
+{
+    if (!set_int(option, text, value)) return false;
+    if (*value != 0) return true;
+    cli_error("--%s takes -1 or a whole number of at least 1, not '%s'", option->name, text);
+    return false;
+}
+
 static bool set_count(const cli_option *option, const char *text, size_t *value)
 {
     double number;
@@ -295,6 +303,7 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
         return false;
     case CLI_CHOICE: return set_choice(option, text, field);
     case CLI_INT: return set_int(option, text, field);
+    case CLI_SIZE: return set_size(option, text, field);
     case CLI_COUNT: return set_count(option, text, field);
     case CLI_SEED: return set_seed(option, text, field);
     case CLI_REAL: return set_real(option, text, field);

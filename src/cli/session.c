@@ -114,10 +114,6 @@ static int open_scene(cli_session *session, const cli_values *values, bool hold_
         cli_error("give the scene's folder with -s");
         return CLI_USAGE;
     }
-    if (options->resolution == 0) {
-        cli_error("--resolution takes -1 or a whole number of at least 1, not '0'");
-        return CLI_USAGE;
-    }
     if (splat_scene_open(session->context, options, &session->scene, &error) != SPLAT_OK) return cli_report(&error);
     splat_scene_get_info(session->scene, &session->scene_info);
     return CLI_OK;

@@ -85,7 +85,7 @@ static splat_status set_extent(splat_dataset *dataset, splat_error *error)
 static splat_status draw_points(splat_dataset *dataset, const double center[3], float half_side, uint64_t seed,
                                 splat_error *error)
 {
-    dataset->points = malloc(N_RANDOM_POINTS * sizeof *dataset->points);
+    dataset->points = calloc(N_RANDOM_POINTS, sizeof *dataset->points); /* zero padding: the same bytes every time */
     if (!dataset->points) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %d points", N_RANDOM_POINTS);
     for (uint64_t i = 0; i < N_RANDOM_POINTS; i++) {
         splat_random4 random = splat_random(seed, SPLAT_STREAM_RANDOM_POINTS, 0, i);

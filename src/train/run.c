@@ -174,7 +174,8 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
             SPLAT_TRY(save_checkpoint(t, run, &step, error));
     }
     if (t->iteration < last) {
-        if (!saved && t->iteration > 0) SPLAT_TRY(save_model(t, run, &step, error));
+        if (t->iteration == 0) return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
+        if (!saved) SPLAT_TRY(save_model(t, run, &step, error));
         return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after iteration %d of %d; the splat is saved", t->iteration, last);
     }
     return SPLAT_OK;

@@ -121,6 +121,8 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
         adam->correction1[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA1, t->adam_steps[i]));
         adam->correction2[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA2, t->adam_steps[i]));
     }
+    /* Until the first band is active its gradients and moments are all zero: the step counts, but moves nothing. */
+    if (t->model->gaussians.active_sh_degree == 0) adam->update[SPLAT_TENSOR_sh_rest] = false;
 }
 
 /* ---------------------------------------------------------------- the step */

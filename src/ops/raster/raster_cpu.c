@@ -14,8 +14,10 @@ splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
 
 static int32_t row_clamp(float row, int32_t rows)
 {
+    float most = (float)rows;
+    row = row < most ? row : most; /* in this order GCC makes no branches of it */
     row = row > 0 ? row : 0;
-    return (int32_t)(row < (float)rows ? row : (float)rows);
+    return (int32_t)row;
 }
 
 /* Rows of the tile with |v - y| <= the ellipse's half height, half a pixel wider with jitter. The slack covers the
@@ -40,7 +42,10 @@ void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, 
 {
     float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
     for (uint32_t i = 0; i < n; i++) {
-        size_t v = frame->instances[first + i];
+        size_t v = frame->instances[first + i], ahead = frame->instances[i + 8 < n ? first + i + 8 : first + i];
+        __builtin_prefetch(frame->mean2d + 2 * ahead);
+        __builtin_prefetch(frame->conic + 4 * ahead);
+        __builtin_prefetch(frame->rgb + 3 * ahead);
         const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v, *rgb = frame->rgb + 3 * v;
         splat_footprint footprint = splat_footprint_of(conic);
         entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
