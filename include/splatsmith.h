@@ -119,7 +119,7 @@ typedef struct splat_scene_options {
     const char *images;        /* folder of the photos inside the scene; NULL is "images" */
     int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
     bool eval;                 /* hold test views out */
-    int llffhold;              /* with eval: every n-th view by sorted name is a test view; default 8 */
+    int llffhold;              /* with eval: every n-th view by sorted name is a test view; >= 2, default 8 */
     int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */
     const char *split_file;    /* a split written before (split.json of a model folder): it wins; NULL: none */
     bool white_background;     /* composite pictures with alpha over white instead of black */
@@ -138,7 +138,7 @@ typedef struct splat_scene_info {
 } splat_scene_info;
 
 typedef struct splat_view_info {
-    const char *name;    /* file name of the photo without folders; lives as long as the scene */
+    const char *name;    /* file name of the photo (its path below the photos where names repeat); the scene owns it */
     bool is_test;
     splat_camera camera; /* at the loaded resolution */
 } splat_view_info;
@@ -271,10 +271,11 @@ int splat_trainer_iteration(const splat_trainer *trainer);
 typedef struct splat_stage_times { double project, bin, raster, loss, raster_backward, project_backward, density, filter_3d, data, other; int steps; } splat_stage_times;
 void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
 
-/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, view order, random streams,
- * iteration, options. One self-describing file, written atomically. */
+/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration. Random numbers and the
+ * order of views are functions of seed and iteration. One self-describing file, written atomically. */
 splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
-/* Replaces the state of a trainer made for the same scene. On error the trainer is unchanged. */
+/* Replaces the state of a trainer made for the same scene, split, seed and SH degree (ARGUMENT otherwise). Other options
+ * are the trainer's. On error the trainer is unchanged. */
 splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
 
 typedef enum splat_event_kind {

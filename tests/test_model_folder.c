@@ -262,6 +262,7 @@ static void test_cameras(void **state)
     double r22 = json_real_value(json_array_get(json_array_get(rotation, 2), 2));
     assert_true((float)p0 == 0.1f && r01 == 3.0 && r10 == 1.0 && r22 == 8.0);
     assert_true(json_real_value(json_object_get(camera, "fx")) == 500.25);
+    assert_true(json_real_value(json_object_get(camera, "fy")) == 501.0);
     assert_int_equal(json_unpack(json_array_get(root, 1), "{s:i, s:s}", "id", &id, "img_name", &name), 0);
     assert_int_equal(id, 1);
     assert_string_equal(name, entries[1].name);

@@ -19,33 +19,64 @@ static bool wanted(const char *name, int argc, char **argv)
     return argc < 2;
 }
 
-int main(int argc, char **argv)
+typedef struct test_totals { int passed, failed, skipped; } test_totals;
+
+static void run_tests(splat_backend *backend, int argc, char **argv, test_totals *totals)
+{
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        if (!wanted(tests[i].name, argc, argv)) continue;
+        size_t before = backend->memory.bytes;
+        int failures = tests[i].test(backend);
+        size_t left = backend->memory.bytes - before;
+        TEST_CHECK(failures, left == 0, "%s left %zu bytes of blocks", tests[i].name, left);
+        printf("%s %s on %s\n", failures ? "FAILED" : "ok", tests[i].name, backend->description);
+        fflush(stdout);
+        if (failures)
+            totals->failed++;
+        else
+            totals->passed++;
+    }
+    backend->functions->destroy(backend);
+}
+
+static void run_cpu(int argc, char **argv, test_totals *totals)
 {
     static const char *const levels[] = {"c", "avx2", "avx512"};
     static const int thread_counts[] = {1, 3};
-    int n_passed = 0, n_failed = 0, n_skipped = 0;
     for (size_t level = 0; level < 3; level++)
         for (size_t t = 0; t < 2; t++) {
             splat_backend *backend;
-            if (splat_backend_cpu_create(thread_counts[t], levels[level], &backend, NULL) != SPLAT_OK) {
+            if (splat_backend_cpu_create(thread_counts[t], levels[level], &backend, NULL) == SPLAT_OK) {
+                run_tests(backend, argc, argv, totals);
+            } else {
                 printf("SKIPPED: this CPU has no %s\n", levels[level]);
-                n_skipped++;
-                continue;
+                totals->skipped++;
             }
-            for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-                if (!wanted(tests[i].name, argc, argv)) continue;
-                int failures = tests[i].test(backend);
-                size_t left = backend->memory.bytes;
-                TEST_CHECK(failures, left == 0, "%s left %zu bytes of blocks", tests[i].name, left);
-                printf("%s %s on %s\n", failures ? "FAILED" : "ok", tests[i].name, backend->description);
-                fflush(stdout);
-                if (failures)
-                    n_failed++;
-                else
-                    n_passed++;
-            }
-            backend->functions->destroy(backend);
         }
-    printf("%d passed, %d failed, %d skipped\n", n_passed, n_failed, n_skipped);
-    return n_failed || !n_passed;
+}
+
+static void run_cuda(int argc, char **argv, test_totals *totals)
+{
+    splat_error error = {.message = "this build has no CUDA backend"};
+#if SPLATSMITH_HAS_CUDA
+    splat_backend *backend;
+    if (splat_backend_cuda_create(0, 1, &backend, &error) == SPLAT_OK) {
+        run_tests(backend, argc, argv, totals);
+        return;
+    }
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    printf("SKIPPED: the ops on CUDA: %s\n", error.message);
+    totals->skipped++;
+}
+
+int main(int argc, char **argv)
+{
+    test_totals totals = {0};
+    run_cpu(argc, argv, &totals);
+    run_cuda(argc, argv, &totals);
+    printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
+    return totals.failed || !totals.passed;
 }

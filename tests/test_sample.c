@@ -86,25 +86,36 @@ static void test_surface(void **state)
     splat_error error;
     splat_sample_world world;
     splat_point *points;
-    size_t n, n_ball = 0;
+    size_t n, n_ball = 0, n_torus = 0;
+    double sum_ring = 0;
     write_sample("one", &small, 2);
     splat_sample_world_init(&world, small.seed);
     ASSERT_OK(splat_ply_read_points("one/ground_truth.ply", &points, &n, &error));
     assert_int_equal(n, small.n_truth);
     for (size_t i = 0; i < n; i++) {
+        const float *p = points[i].position;
+        splat_vec3 x = splat_vec3_make((double)p[0], (double)p[1], (double)p[2]), above = x;
         double distance = 1e30;
         int nearest = 0;
         for (int shape = 0; shape < SPLAT_SAMPLE_N_SHAPES; shape++) {
-            double d = splat_sample_distance(&world, (splat_sample_shape)shape,
-                                             splat_vec3_make((double)points[i].position[0],
-                                                             (double)points[i].position[1],
-                                                             (double)points[i].position[2]));
+            double d = splat_sample_distance(&world, (splat_sample_shape)shape, x);
             if (d < distance) nearest = shape;
             distance = fmin(distance, d);
         }
         assert_true(fabs(distance) < 1e-6); /* float coordinates up to 4: half a unit in the last place is 2.4e-7 */
         n_ball += nearest == SPLAT_SAMPLE_BALL;
+        above.y -= 0.02; /* neither the foot of the box nor the ground below it is there */
+        assert_false(fabs(x.y) < 1e-6 && splat_sample_distance(&world, SPLAT_SAMPLE_BOX, above) < -0.01);
+        if (nearest != SPLAT_SAMPLE_TORUS) continue;
+        const splat_sample_solid *torus = &world.solids[nearest];
+        splat_vec3 offset = splat_vec3_sub(x, torus->center);
+        double height = splat_vec3_dot(offset, torus->axes[1]);
+        sum_ring += sqrt(splat_vec3_dot(offset, offset) - height * height);
+        n_torus++;
     }
+    /* by area the outer half of a torus counts more: the mean distance from its axis is R + r^2 / 2R, 0.482, and not
+     * R = 0.45; 0.004 is the standard deviation of this mean of 940 */
+    assert_true(fabs(sum_ring / (double)n_torus - (0.45 + 0.17 * 0.17 / 0.9)) < 0.015);
     free(points);
     /* by area: ball 5.31; ground 50.27 less what the box covers 0.66; box 2.04 without its foot; torus 3.02; hoop 0.27;
      * pole 0.14. Five standard deviations of a binomial count. */

@@ -2,9 +2,9 @@
  * <op>_avx512.c (which define SIMD(name) and include it); <op>_cpu.c picks by backend->simd. The arithmetic is the same
  * at every level (no contraction, no reassociation), so every level gives the same bytes.
  *
- * Two ways to write a kernel: on the native vectors splat_vf, splat_vi (GCC/Clang vector extensions of the width the level
- * has: 16, 8 or 4 lanes; wider ones GCC takes apart lane by lane), or as plain loops over 16 lanes of local arrays, which
- * the compiler vectorises (splat_exp is made for it).
+ * Two ways to write a kernel: on the native vectors splat_vf, splat_vi (GCC/Clang vector extensions of the width the
+ * level has: 16, 8 or 4 lanes; wider ones GCC takes apart lane by lane), or as plain loops over 16 lanes of local
+ * arrays, which the compiler vectorises (splat_exp is made for it).
  */
 #ifndef SPLAT_OPS_SIMD_H
 #define SPLAT_OPS_SIMD_H

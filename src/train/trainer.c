@@ -161,8 +161,7 @@ static splat_status step_loss(splat_trainer *t, int iteration, const step_view *
                                    .result = waits ? &loss : NULL};
     SPLAT_TRY(b->functions->ops.loss(b, &args, error));
     if (!waits) return SPLAT_OK;
-    const splat_frame *frame = &t->model->frame;
-    *result = (splat_step_result){loss.l1, loss.ssim, frame->n_visible, frame->n_degenerate, frame->n_instances, false};
+    *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
     return check_loss(t, loss.loss, iteration, view->index, error);
 }
 
@@ -203,6 +202,9 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
         .statistics = splat_schedule_collects_statistics(&t->options, iteration) ? &statistics : NULL};
     SPLAT_TRY(ops->project_backward(b, &backward, error));
     lap(&t->times.project_backward, &mark);
+    result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
+    result->n_degenerate = frame->n_degenerate;
+    result->n_instances = frame->n_instances;
     return SPLAT_OK;
 }
 

@@ -15,6 +15,7 @@ static const test_scene_spec specs[] = {
     {"mixed", TEST_SCENE_MIXED, 900, 101, 67, false, {0}},
     {"mixed, jitter", TEST_SCENE_MIXED, 900, 101, 67, true, {0}},
     {"one row of tiles", TEST_SCENE_MIXED, 200, 130, 1, true, {0}},
+    {"large rectangles", TEST_SCENE_MIXED, 150, 300, 200, true, {0}},
     {"transparent", TEST_SCENE_TRANSPARENT, 100, 64, 48, false, {0}},
     {"several chunks", TEST_SCENE_MIXED, 15000, 40, 40, false, {0}},
 };
@@ -49,7 +50,8 @@ static bool tile_reached(const test_scene *scene, const ref_splat2d_f32 *s, int 
     const int fine = 8;
     double margin = scene->jitter ? 0.5 : 0.0;
     double x0 = 16 * tx - margin, y0 = 16 * ty - margin;
-    double x1 = fmin(16 * tx + 15, scene->spec.width - 1) + margin, y1 = fmin(16 * ty + 15, scene->spec.height - 1) + margin;
+    double x1 = fmin(16 * tx + 15, scene->spec.width - 1) + margin;
+    double y1 = fmin(16 * ty + 15, scene->spec.height - 1) + margin;
     for (double y = y0; y <= y1; y += 1.0 / fine)
         for (double x = x0; x <= x1; x += 1.0 / fine)
             if (alpha_at(s, (float)x, (float)y) >= 0.99f * SPLAT_ALPHA_MIN) return true;
@@ -112,11 +114,11 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
                 n_rect++;
                 TEST_CHECK(failures, in || !tile_blends(&scene, &scene.splats[v], tx, ty),
                            "%s: Gaussian %zu blends in tile (%d, %d), which does not list it", spec->name, v, tx, ty);
-                if (in) n_reached += tile_reached(&scene, &scene.splats[v], tx, ty);
+                if (in && spec->n >= 900) n_reached += tile_reached(&scene, &scene.splats[v], tx, ty);
             }
     }
-    /* The test is exact up to its margin and to the grid of tile_reached, which misses corners that are cut by less than
-     * an eighth of a pixel: nearly every listed tile is reached, while whole rectangles would list about a third more. */
+    /* bin is exact up to its margin, and the grid of tile_reached misses corners that are cut by less than an eighth of
+     * a pixel: nearly every listed tile is reached, while whole rectangles list half as many again. */
     if (spec->kind == TEST_SCENE_MIXED && spec->n >= 900) {
         TEST_CHECK(failures, (double)(r.n_instances - n_reached) <= 0.01 * (double)r.n_instances,
                    "%s: %zu of %zu instances are not reached", spec->name, r.n_instances - n_reached, r.n_instances);
@@ -156,7 +158,8 @@ static int check_too_many(splat_backend *backend)
     frame->tile_begin = frame->block_tiles.data;
     splat_status status = backend->functions->ops.bin(backend, &(struct splat_bin_args){frame}, &error);
     TEST_CHECK(failures, status == SPLAT_ERROR_UNSUPPORTED, "status %d", (int)status);
-    TEST_CHECK(failures, strstr(error.message, "4299161600"), "message: %s", error.message);
+    bool cpu = strcmp(backend->functions->name, "cpu") == 0; /* which counts to the end */
+    TEST_CHECK(failures, !cpu || strstr(error.message, "4299161600"), "message: %s", error.message);
     TEST_CHECK(failures, frame->n_instances == 0, "a refused frame has instances");
     free(conic);
     free(rect);

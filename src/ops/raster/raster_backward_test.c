@@ -38,7 +38,8 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
         memset(scene.frame.block_scratch.data, 0x7f, scene.frame.block_scratch.bytes);
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     test_result r = test_result_make(backend, &scene);
-    ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad, wanted);
+    ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad,
+                            wanted);
     float *a = calloc(spec->n + 1, sizeof *a), *b = calloc(spec->n + 1, sizeof *b);
     for (size_t k = 0; k < N_VALUES; k++) {
         for (size_t v = 0; v < spec->n; v++) {
@@ -75,7 +76,8 @@ static double evaluate(objective *o)
 {
     const test_scene_spec *spec = &o->scene->spec;
     double sum = 0;
-    ref_raster_f64(spec->n, o->splats, spec->width, spec->height, o->background, o->scene->jitter_f64, o->image, NULL, NULL);
+    ref_raster_f64(spec->n, o->splats, spec->width, spec->height, o->background, o->scene->jitter_f64, o->image, NULL,
+                   NULL);
     for (size_t i = 0; i < 3 * o->scene->n_pixels; i++) sum += o->grad[i] * o->image[i];
     return sum;
 }
@@ -124,13 +126,14 @@ static int check_absolute(const test_scene *scene, objective *o, const ref_grad2
     ref_grad2d_f64 *one = calloc(spec->n, sizeof *one);
     for (size_t pixel = 0; pixel < scene->n_pixels; pixel++) {
         for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = o->grad[ch * scene->n_pixels + pixel];
-        ref_raster_backward_f64(spec->n, o->splats, spec->width, spec->height, o->background, scene->jitter_f64, alone, one);
+        ref_raster_backward_f64(spec->n, o->splats, spec->width, spec->height, o->background, scene->jitter_f64, alone,
+                                one);
         for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = 0;
         for (uint32_t v = 0; v < spec->n; v++)
             sums[v] += fabs(0.5 * spec->width * one[v].mean_x) + fabs(0.5 * spec->height * one[v].mean_y);
     }
     for (uint32_t v = 0; v < spec->n; v++)
-        TEST_CHECK(failures, fabs(sums[v] - grads[v].mean_abs) <= 1e-12 * sums[v], "Gaussian %u: %g, pixel by pixel %g", v,
+        TEST_CHECK(failures, fabs(sums[v] - grads[v].mean_abs) <= 1e-12 * sums[v], "Gaussian %u: %g, by pixels %g", v,
                    grads[v].mean_abs, sums[v]);
     free(sums);
     free(alone);

@@ -1,7 +1,7 @@
-/* raster, raster_backward on the CPU: tiles in parallel. A tile writes only its own pixels and its own instances' slots,
+/* raster, raster_backward on the CPU: tiles in parallel. A tile writes only its own pixels and its instances' slots,
  * and a Gaussian's slots are summed in their order, so the number of threads cannot change a bit. */
 #include "backend/backend.h"
-#include "ops/raster/footprint.h"
+#include "ops/raster/reach.h"
 #include "ops/raster/raster_kernel.h"
 
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
@@ -22,16 +22,16 @@ static int32_t row_clamp(float row, int32_t rows)
 
 /* Rows of the tile with |v - y| <= the ellipse's half height, half a pixel wider with jitter. The slack covers the
  * rounding here; a row too many costs one test. */
-static void find_rows(const splat_raster_tile *tile, const splat_footprint *footprint, float slack,
+static void find_rows(const splat_raster_tile *tile, const splat_reach *reach, float slack,
                       splat_raster_entry *entry)
 {
-    float half = sqrtf((float)(footprint->reach * (double)entry->a * footprint->inverse));
+    float half = sqrtf((float)(reach->form * (double)entry->a * reach->inverse));
     half += slack + 1e-6f * fabsf(entry->v);
     float row = entry->v - (float)tile->y;
     entry->row_begin = row_clamp(row - half, tile->rows);
     entry->row_end = row_clamp(row + half + 1.0f, tile->rows);
-    if (footprint->reach < 0) entry->row_end = 0;
-    if (footprint->reach == INFINITY) {
+    if (reach->form < 0) entry->row_end = 0;
+    if (reach->form == INFINITY) {
         entry->row_begin = 0;
         entry->row_end = tile->rows;
     }
@@ -42,16 +42,13 @@ void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, 
 {
     float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
     for (uint32_t i = 0; i < n; i++) {
-        size_t v = frame->instances[first + i], ahead = frame->instances[i + 8 < n ? first + i + 8 : first + i];
-        __builtin_prefetch(frame->mean2d + 2 * ahead);
-        __builtin_prefetch(frame->conic + 4 * ahead);
-        __builtin_prefetch(frame->rgb + 3 * ahead);
+        size_t v = frame->instances[first + i];
         const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v, *rgb = frame->rgb + 3 * v;
-        splat_footprint footprint = splat_footprint_of(conic);
+        splat_reach reach = splat_reach_of(conic);
         entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
                                           .alpha0 = conic[3], .red = rgb[0], .green = rgb[1], .blue = rgb[2],
-                                          .power_min = footprint.power_min};
-        find_rows(tile, &footprint, slack, &entries[i]);
+                                          .power_min = reach.power_min};
+        find_rows(tile, &reach, slack, &entries[i]);
     }
 }
 
@@ -72,7 +69,7 @@ splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_
     return SPLAT_OK;
 }
 
-/* mip_splatting 7, with the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+/* mip_splatting 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
 static splat_grad2d gradient_of(const float conic[4], const splat_raster_moments *m)
 {
     float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];

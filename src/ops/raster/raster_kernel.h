@@ -10,7 +10,7 @@
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
     float red, green, blue;
-    float power_min;            /* no blended sample has less (footprint.h) */
+    float power_min;            /* no blended sample has less (reach.h) */
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */
 } splat_raster_entry;
 

@@ -113,14 +113,15 @@ static void find_band(test_scene *scene, const depth_entry *order, size_t pixel,
     scene->last[pixel] = -1;
     for (uint32_t k = 0; k < scene->spec.n; k++) {
         const ref_splat2d_f64 *s = &scene->splats_f64[order[k].index];
-        if (!s->visible || i / 16 < s->tiles[0] || i / 16 >= s->tiles[2] || j / 16 < s->tiles[1] || j / 16 >= s->tiles[3])
-            continue;
+        int tx = i / 16, ty = j / 16;
+        if (!s->visible || tx < s->tiles[0] || tx >= s->tiles[2] || ty < s->tiles[1] || ty >= s->tiles[3]) continue;
         double dx = s->u - x, dy = s->v - y, size = s->a * dx * dx + s->c * dy * dy;
         double power = -0.5 * size - s->b * dx * dy;
         double alpha = fmin(0.99, s->alpha0 * exp(power));
         /* Rounding of the float power grows with its terms: 6 roundings of 2^-24. */
         double rounding = 4e-7 * size;
-        if (fabs(alpha * 255 - 1) < band_width + rounding || (size > 0 && fabs(power) < rounding)) scene->band[pixel] = true;
+        if (fabs(alpha * 255 - 1) < band_width + rounding) scene->band[pixel] = true;
+        if (fabs(power) < rounding) scene->band[pixel] = true;
         if (power > 0 || alpha < 1.0 / 255) continue;
         double next = t * (1 - alpha);
         /* T has one rounding an entry, and each alpha that of its power. */
@@ -220,9 +221,11 @@ splat_status test_scene_run(splat_backend *backend, test_scene *scene, const flo
     const splat_ops *ops = &backend->functions->ops;
     SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){&scene->frame}, error));
     SPLAT_TRY(ops->raster(backend, &(struct splat_raster_args){&scene->frame}, error));
-    if (!grad_image) return SPLAT_OK;
-    const float *grad = test_upload(backend, &scene->grad_block, grad_image, 3 * scene->n_pixels * sizeof(float));
-    return ops->raster_backward(backend, &(struct splat_raster_backward_args){&scene->frame, grad}, error);
+    if (grad_image) {
+        const float *grad = test_upload(backend, &scene->grad_block, grad_image, 3 * scene->n_pixels * sizeof(float));
+        SPLAT_TRY(ops->raster_backward(backend, &(struct splat_raster_backward_args){&scene->frame, grad}, error));
+    }
+    return backend->functions->synchronize(backend, error); /* n_instances is there now */
 }
 
 float *test_scene_gradient(const test_scene *scene)

@@ -1,5 +1,5 @@
-/* Scenes for the tests of bin, raster and raster_backward: Gaussians on the screen made by hand, the same for the frame and
- * for the references. */
+/* Scenes for the tests of bin, raster and raster_backward: Gaussians on the screen made by hand, the same for the frame
+ * and for the references. */
 #ifndef SPLAT_OPS_RASTER_SCENE_TEST_H
 #define SPLAT_OPS_RASTER_SCENE_TEST_H
 
