@@ -66,8 +66,9 @@ typedef struct splat_grad2d {
     float r, g, b;              /* dL/d rgb */
 } splat_grad2d;
 
-/* The transients of one view. The arrays of "visible" entries are compact: entry v belongs to Gaussian ids[v]; the CPU
- * writes them in ascending order of ids, other backends in any order. Visible means: a tile is touched by the square of
+/* The transients of one view. Entry v of the "visible" arrays belongs to Gaussian ids[v]. The CPU writes only the visible,
+ * in ascending order of ids; other backends may write them in any order, and with entries between that are not visible
+ * (depth 0, an empty tile_rect, all else undefined). Not to be copied: the backend keeps the addresses of the blocks. Visible means: a tile is touched by the square of
  * half side rho = ceil(3 sqrt(lambda_max)) around the projected mean (mip_splatting 6). */
 typedef struct splat_frame {
     /* set by the caller (splat_frame_reserve, then assignments) */
@@ -89,8 +90,8 @@ typedef struct splat_frame {
     /* written by bin */
     uint32_t *instances;        /* [n_instances] visible index v, by tile, then by depth, then by id */
     uint32_t *instance_slots;   /* [n_instances] unique slot in [0, n_instances), those of one v are contiguous:
-                                   slot_begin[v] .. slot_begin[v+1] */
-    uint32_t *slot_begin;       /* [n_visible + 1] */
+                                   slot_begin[v] .. slot_begin[v+1]. NULL on backends that sum in another way */
+    uint32_t *slot_begin;       /* [n_visible + 1], with instance_slots */
     uint32_t *tile_begin;       /* [tiles_x tiles_y + 1] first instance of each tile */
     /* written by raster */
     float *image;               /* [3][height][width] colour over the background, not clamped */

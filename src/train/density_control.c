@@ -100,6 +100,7 @@ static splat_status prune(splat_trainer *t, int iteration, const uint8_t *action
         .min_opacity = t->options.min_opacity_threshold,
         .max_scale = splat_schedule_prunes_large(&t->options, iteration) ? LARGE_SCALE * t->scene->dataset.extent : 0,
         .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0,
+        .reorder = true,
         .result = &pruned};
     SPLAT_TRY(b->functions->ops.density_prune(b, &args, error));
     t->n_removed += g->n - pruned.n_kept;

@@ -65,17 +65,19 @@ static int check_structure(const test_scene *scene, const test_result *r, bool *
     bool *used = calloc(r->n_instances + 1, sizeof *used);
     int tiles_x = (scene->spec.width + 15) / 16;
     TEST_CHECK(failures, r->tile_begin[0] == 0 && r->tile_begin[r->n_tiles] == r->n_instances, "tile_begin");
-    TEST_CHECK(failures, r->slot_begin[0] == 0 && r->slot_begin[r->n_visible] == r->n_instances, "slot_begin");
+    if (r->instance_slots)
+        TEST_CHECK(failures, r->slot_begin[0] == 0 && r->slot_begin[r->n_visible] == r->n_instances, "slot_begin");
     for (size_t tile = 0; tile < r->n_tiles && failures < 10; tile++) {
         TEST_CHECK(failures, r->tile_begin[tile] <= r->tile_begin[tile + 1], "tile %zu", tile);
         for (uint32_t i = r->tile_begin[tile]; i < r->tile_begin[tile + 1] && failures < 10; i++) {
-            uint32_t v = r->instances[i], slot = r->instance_slots[i];
+            uint32_t v = r->instances[i];
             TEST_CHECK(failures, v < r->n_visible, "instance %u", i);
             if (v >= r->n_visible) break;
-            TEST_CHECK(failures, slot >= r->slot_begin[v] && slot < r->slot_begin[v + 1], "slot %u of %u", slot, v);
-            if (slot < r->n_instances) {
-                TEST_CHECK(failures, !used[slot], "slot %u twice", slot);
-                used[slot] = true;
+            if (r->instance_slots) {
+                uint32_t slot = r->instance_slots[i];
+                TEST_CHECK(failures, slot >= r->slot_begin[v] && slot < r->slot_begin[v + 1], "slot %u of %u", slot, v);
+                TEST_CHECK(failures, slot < r->n_instances && !used[slot], "slot %u twice or too large", slot);
+                if (slot < r->n_instances) used[slot] = true;
             }
             TEST_CHECK(failures, !listed[v * r->n_tiles + tile], "%u twice in tile %zu", v, tile);
             listed[v * r->n_tiles + tile] = true;

@@ -17,12 +17,15 @@ typedef struct project_scene {
     float *mean2d, *conic, *rgb, *depth;
     uint16_t *rect;
     int64_t *entry_of; /* [n] entry of a Gaussian, -1 when it is not visible */
+    uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
 
 void project_scene_open(project_scene *scene, splat_backend *backend, const splat_gaussians *host,
                         const splat_camera *camera, bool compensate, bool jitter);
 /* Runs project and copies its results; counts failures. */
 int project_scene_run(project_scene *scene);
+/* Reads the counts of the view, which an asynchronous backend keeps on the device. */
+void project_scene_counts(project_scene *scene);
 void project_scene_close(project_scene *scene);
 
 /* A second CPU backend that must give the same bytes: plain C, and another number of threads. NULL when `backend` is
