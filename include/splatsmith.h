@@ -202,7 +202,11 @@ typedef struct splat_metrics {
     size_t n_views;
 } splat_metrics;
 
-typedef enum splat_view_set { SPLAT_VIEWS_TRAIN = 0, SPLAT_VIEWS_TEST = 1, SPLAT_VIEWS_TRAIN_REPORT = 2 /* five train views */ } splat_view_set;
+typedef enum splat_view_set {
+    SPLAT_VIEWS_TRAIN = 0,
+    SPLAT_VIEWS_TEST = 1,
+    SPLAT_VIEWS_TRAIN_REPORT = 2 /* five train views */
+} splat_view_set;
 
 /* One evaluated view. render is float[3][height][width] clamped to [0,1], photo uint8_t[height][width][3]; both live
  * for the call. Return false to stop. */
@@ -268,14 +272,17 @@ splat_model *splat_trainer_model(splat_trainer *trainer);
 int splat_trainer_iteration(const splat_trainer *trainer);
 
 /* Milliseconds since the last call of this function, by stage of the step. */
-typedef struct splat_stage_times { double project, bin, raster, loss, raster_backward, project_backward, density, filter_3d, data, other; int steps; } splat_stage_times;
+typedef struct splat_stage_times {
+    double project, bin, raster, loss, raster_backward, project_backward, density, filter_3d, data, other;
+    int steps;
+} splat_stage_times;
 void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
 
 /* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration. Random numbers and the
  * order of views are functions of seed and iteration. One self-describing file, written atomically. */
 splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
-/* Replaces the state of a trainer made for the same scene, split, seed and SH degree (ARGUMENT otherwise). Other options
- * are the trainer's. On error the trainer is unchanged. */
+/* Replaces the state of a trainer made for the same scene, split, seed and SH degree (ARGUMENT otherwise). Other
+ * options are the trainer's. On error the trainer is unchanged. */
 splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
 
 typedef enum splat_event_kind {

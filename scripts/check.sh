@@ -2,6 +2,7 @@
 # Builds and runs every test: the release build with all tests, then the parser tests under ASan and UBSan.
 set -eu
 cd "$(dirname "$0")/.."
+scripts/check_style.sh
 scripts/check_layers.sh
 cmake --preset ci >/dev/null
 cmake --build --preset ci

@@ -250,9 +250,10 @@ static void test_rules(void **state)
     options.llffhold = 0;
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "llffhold is 0");
     options.llffhold = 1;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "none is left to train on");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "llffhold is 1");
     options.test_camera_count = 1000; /* capped at all views */
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "all 20 photos");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
+                   "all 20 photos of the scene are held out for testing, none is left to train on");
     make_numbered(6);
     options.test_camera_count = 3;
     expect_split(&options, "0 2 5"); /* 2.5 -> 2, the even one */

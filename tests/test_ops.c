@@ -1,4 +1,5 @@
-/* Walks the op table: every op's test, on every backend and SIMD level of this machine. `test_ops [name...]` runs some. */
+/* Walks the op table: every op's test, on every backend and SIMD level of this machine. `test_ops [name...]` runs
+ * some. */
 #include "ops/test_ops.h"
 
 #include <string.h>

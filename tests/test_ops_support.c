@@ -47,7 +47,8 @@ splat_camera test_camera_make(int width, int height)
         .cx = 0.5f * (float)width + 0.7f, .cy = 0.5f * (float)height - 0.4f,
         .width = width, .height = height};
     for (int i = 0; i < 3; i++)
-        camera.center[i] = -(camera.rotation[i] * camera.translation[0] + camera.rotation[3 + i] * camera.translation[1] +
+        camera.center[i] = -(camera.rotation[i] * camera.translation[0] +
+                             camera.rotation[3 + i] * camera.translation[1] +
                              camera.rotation[6 + i] * camera.translation[2]);
     return camera;
 }

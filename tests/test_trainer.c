@@ -169,6 +169,15 @@ static void every_epoch_is_a_permutation(void **state)
 
 /* ---------------------------------------------------------------- training */
 
+static splat_metrics measure(const fixture *f, splat_trainer *trainer, splat_view_set set)
+{
+    splat_metrics mean;
+    splat_error error;
+    must(splat_evaluate(f->context, f->scene, splat_trainer_model(trainer), set, false, false, NULL, NULL, &mean,
+                        &error), &error);
+    return mean;
+}
+
 static void training_learns_and_densifies(void **state)
 {
     (void)state;
@@ -176,16 +185,13 @@ static void training_learns_and_densifies(void **state)
     splat_train_options o = busy_options(200);
     o.opacity_reset_interval = 1000;
     splat_trainer *trainer = make_trainer(&f, &o);
-    splat_metrics before, after, test;
-    splat_error error;
-    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TRAIN, false, false, NULL, NULL, &before, &error), &error);
+    splat_metrics before = measure(&f, trainer, SPLAT_VIEWS_TRAIN);
     splat_step_info first = run_steps(trainer, 1), last = run_steps(trainer, 199);
-    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TRAIN, false, false, NULL, NULL, &after, &error), &error);
-    must(splat_evaluate(f.context, f.scene, splat_trainer_model(trainer), SPLAT_VIEWS_TEST, false, false, NULL, NULL, &test, &error), &error);
+    splat_metrics after = measure(&f, trainer, SPLAT_VIEWS_TRAIN), test = measure(&f, trainer, SPLAT_VIEWS_TEST);
     assert_int_equal(before.n_views, 14);
     assert_int_equal(test.n_views, 3); /* every 8th of 17 */
-    print_message("train PSNR %.2f -> %.2f dB, test %.2f, loss %.4f -> %.4f\n", before.psnr, after.psnr, test.psnr, first.loss,
-                  last.loss);
+    print_message("train PSNR %.2f -> %.2f dB, test %.2f, loss %.4f -> %.4f\n", before.psnr, after.psnr, test.psnr,
+                  first.loss, last.loss);
     assert_true(after.psnr > before.psnr + 3);
     assert_true(test.psnr > 14.5); /* few views, few steps: the demo judges quality */
     assert_true(last.loss < 0.7f * first.loss);
@@ -358,7 +364,8 @@ static void a_damaged_checkpoint_changes_nothing(void **state)
     for (size_t at = 0; at < size; at += at < 3000 ? 1 : 1499) {
         data[at] ^= 0x10;
         must(splat_file_write("bad.splatsmith", data, size, &error), &error);
-        if (splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error) == SPLAT_OK) fail_msg("byte %zu is not protected", at);
+        if (splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error) == SPLAT_OK)
+            fail_msg("byte %zu is not protected", at);
         data[at] ^= 0x10;
     }
     free(data);

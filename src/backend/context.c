@@ -95,6 +95,7 @@ void splat_context_memory_blocks(const splat_context *context, splat_memory_bloc
     size_t n = 0;
     for (const splat_block *block = memory->blocks; block; block = block->next) blocks[n++] = block;
     qsort(blocks, n, sizeof *blocks, compare_blocks);
-    for (size_t i = 0; i < n; i++) visit(user, splat_owner_name(blocks[i]->owner), blocks[i]->name, blocks[i]->reserved);
+    for (size_t i = 0; i < n; i++)
+        visit(user, splat_owner_name(blocks[i]->owner), blocks[i]->name, blocks[i]->reserved);
     free(blocks);
 }

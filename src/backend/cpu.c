@@ -24,7 +24,8 @@ static splat_status cpu_map(splat_backend *backend, splat_block *block, size_t b
     (void)backend;
     size_t reserved = round_to_pages(bytes);
     if (reserved < bytes)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "block '%s': %zu bytes are more than memory can hold", block->name, bytes);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "block '%s': %zu bytes are more than memory can hold", block->name,
+                          bytes);
     void *data = block->data;
     if (reserved == 0) {
         if (data) munmap(data, block->reserved);
@@ -35,8 +36,9 @@ static splat_status cpu_map(splat_backend *backend, splat_block *block, size_t b
         data = mremap(data, block->reserved, reserved, MREMAP_MAYMOVE);
     }
     if (data == MAP_FAILED)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for block '%s' (%s): %zu bytes wanted, %zu held by all blocks",
-                          block->name, splat_owner_name(block->owner), reserved, backend->memory.bytes);
+        return splat_fail(error, SPLAT_ERROR_MEMORY,
+                          "no memory for block '%s' (%s): %zu bytes wanted, %zu held by all blocks", block->name,
+                          splat_owner_name(block->owner), reserved, backend->memory.bytes);
     /* Pages beyond the old end are zero; bytes between the old content and its page's end may not be. */
     if (data && bytes > block->bytes && block->bytes) {
         size_t end = block->reserved < bytes ? block->reserved : bytes;
@@ -56,7 +58,8 @@ static splat_status cpu_upload(splat_backend *backend, void *device, const void 
     return SPLAT_OK;
 }
 
-static splat_status cpu_download(splat_backend *backend, void *host, const void *device, size_t bytes, splat_error *error)
+static splat_status cpu_download(splat_backend *backend, void *host, const void *device, size_t bytes,
+                                 splat_error *error)
 {
     (void)backend;
     (void)error;
@@ -125,7 +128,8 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
         int wanted = -1;
         for (int i = 0; i < 3; i++)
             if (strcmp(simd, names[i]) == 0) wanted = i;
-        if (wanted < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "simd must be auto, avx512, avx2 or c, not '%s'", simd);
+        if (wanted < 0)
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "simd must be auto, avx512, avx2 or c, not '%s'", simd);
         if (wanted > (int)level)
             return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this CPU has no %s; use --simd auto", simd);
         level = (splat_simd)wanted;

@@ -1,4 +1,5 @@
-/* Named device memory. Every block has a name, an owner and bytes, and is counted; nothing else allocates device memory.
+/* Named device memory. Every block has a name, an owner and bytes, and is counted; nothing else allocates device
+ * memory.
  *
  * A block is resized in place where the backend can (mremap on the host): content is kept, new bytes are zero. `data`
  * may move when a block grows, so take it from the block when it is used and do not keep it across a resize.

@@ -179,7 +179,8 @@ splat_status splat_folder_delete(const char *path, splat_error *error)
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
         char *child = splat_format("%s/%s", path, names[i]);
-        status = child ? splat_folder_delete(child, error) : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        status = child ? splat_folder_delete(child, error)
+                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         free(child);
     }
     splat_names_free(names, n);

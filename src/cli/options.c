@@ -165,10 +165,10 @@ const cli_option cli_options[] = {
      "False is taken", NULL},
 
     /* sample scene */
-    {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 16, 16384), "of the pictures, in pixels", NULL},
-    {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 16, 16384), "of the pictures, in pixels", NULL},
-    {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 1, 100000), "number of pictures", NULL},
-    {"points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_points, 1, 100000000), "noisy points to start from",
+    {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
+    {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
+    {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 2, 999), "number of pictures", NULL},
+    {"points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_points, 4, 10000000), "noisy points to start from",
      NULL},
     {"truth_points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_truth, 1, 100000000),
      "exact surface points in ground_truth.ply", NULL},

@@ -23,9 +23,10 @@ splat_status splat_image_probe(const char *path, int *width, int *height, int *c
 void splat_image_free(splat_image *image);
 
 /* Pillow's Image.resize(BICUBIC): a = -0.5, support widened when shrinking, horizontal pass first, 8-bit intermediate;
- * RGBA is premultiplied around the passes as Pillow does. Equal to Pillow to 1/255. In place: replaces image->pixels. */
+ * RGBA is premultiplied around the passes as Pillow does. Equal to Pillow to 1/255. Replaces image->pixels. */
 splat_status splat_image_resize(splat_image *image, int width, int height, splat_error *error);
-/* RGBA over a background of 0 or 255: rgb a + bg (1 - a), truncated to 8 bits as the NeRF-synthetic loaders do, or rounded. */
+/* RGBA over a background of 0 or 255: rgb a + bg (1 - a), truncated to 8 bits as the NeRF-synthetic loaders do, or
+ * rounded. */
 splat_status splat_image_composite(splat_image *image, uint8_t background, bool truncate, splat_error *error);
 
 /* Atomic. depth is 8 (uint8_t) or 16 (uint16_t, host order); channels 1, 3 or 4. */

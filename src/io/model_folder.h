@@ -28,8 +28,8 @@ splat_status splat_split_write(const char *model_path, const splat_split *split,
 splat_status splat_split_read(const char *path, splat_split *split, splat_error *error);
 void splat_split_free(splat_split *split);
 
-/* results.json {method: {SSIM, PSNR, PSNR_per_channel, L1}} and per_view.json {method: {SSIM: {view: value}, ..}}, indent 1.
- * Other methods already in the files are kept. names[i] is "00000.png" and so on. */
+/* results.json {method: {SSIM, PSNR, PSNR_per_channel, L1}} and per_view.json {method: {SSIM: {view: value}, ..}},
+ * indent 1. Other methods already in the files are kept. names[i] is "00000.png" and so on. */
 splat_status splat_results_write(const char *model_path, const char *method, const splat_metrics *mean,
                                  const splat_metrics *views, const char *const *names, size_t n, splat_error *error);
 

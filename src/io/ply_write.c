@@ -11,7 +11,7 @@ enum { MAX_ROW = 63 };
 /* The largest |logit| written for a fused opacity: sigmoid is 0 or 1 far before. */
 static const double max_logit = 100.0;
 
-/* Bakes the 3D filter f into one Gaussian (mip_splatting 4): s~ = sqrt(s^2 + f^2), opacity o c3, c3 = prod s / s~.
+/* Bakes the 3D filter f into one Gaussian (docs/method.md 4): s~ = sqrt(s^2 + f^2), opacity o c3, c3 = prod s / s~.
  * In logarithms, so that neither tiny scales nor opacities near 0 and 1 lose digits:
  * logit(o c3) = ln c3 - ln(1 + e^-logit(o) - c3). */
 static void bake_filter(float scales[3], float *opacity, double f)

@@ -1,5 +1,5 @@
 /* Scenes as JSON. All three kinds hold camera-to-world matrices in OpenGL axes (x right, y up, z backward); see
- * method mip_splatting 2.4 and 2.5, and the data format page of Nerfstudio. */
+ * docs/method.md 2.4 and 2.5, and the data format page of Nerfstudio. */
 #include "io/transforms.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* One Gaussian's footprint on the screen and its gradient: EWA splatting (Zwicker et al. 2002) with the 2D Mip filter
- * (Mip-Splatting eq. 10); mip_splatting 6 and 7. Branch-free, so that a loop over lanes vectorises. Shared by C and
+ * (Mip-Splatting eq. 10); docs/method.md 6 and 7. Branch-free, so that a loop over lanes vectorises. Shared by C and
  * CUDA.
  *
  * The 2D covariance is T T^t with T = J V R diag(s~), a 2x3 matrix of rows t0, t1. Its determinant is |t0 x t1|^2

@@ -1,4 +1,4 @@
-/* Real spherical harmonics of degree 0 to 3, as 3D Gaussian Splatting uses them (mip_splatting 5): colour coefficients
+/* Real spherical harmonics of degree 0 to 3, as 3D Gaussian Splatting uses them (docs/method.md 5): colour coefficients
  * times the basis at the unit direction from the camera to the Gaussian. Shared by C and CUDA.
  *
  * Functions take a stride between coefficients, so that sixteen Gaussians can lie side by side (stride 16, one lane

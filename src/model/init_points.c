@@ -1,4 +1,4 @@
-/* The first Gaussians, one on each point (mip_splatting 3). */
+/* The first Gaussians, one on each point (docs/method.md 3). */
 #include "model/model.h"
 
 #include "ops/knn/knn.h"
@@ -32,7 +32,8 @@ static splat_status fill_scales(splat_model *model, splat_ply_gaussians *host, s
     splat_block distances = {0};
     size_t bytes = 3 * host->n * sizeof(float);
     float *nearest = malloc(bytes);
-    splat_status status = nearest ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points", host->n);
+    splat_status status = nearest ? SPLAT_OK
+                                  : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points", host->n);
     if (status == SPLAT_OK)
         status = splat_block_resize(backend, &distances, "knn distances", SPLAT_OWNER_TRANSIENTS, bytes, error);
     if (status == SPLAT_OK) {
@@ -57,7 +58,9 @@ splat_status splat_model_init_from_points(splat_model *model, const splat_point 
 {
     splat_backend *backend = model->backend;
     size_t n = max_count && max_count < n_points ? max_count : n_points;
-    if (n < 4) return splat_fail(error, SPLAT_ERROR_FORMAT, "the scene has %zu points; training needs at least 4 to start from", n);
+    if (n < 4)
+        return splat_fail(error, SPLAT_ERROR_FORMAT,
+                          "the scene has %zu points; training needs at least 4 to start from", n);
     if (n > UINT32_MAX / 2) return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "%zu points are more than 2^31", n);
     splat_ply_gaussians host = {.n = n, .sh_degree = model->gaussians.sh_degree};
     host.means = calloc(3 * n, sizeof(float));

@@ -32,7 +32,8 @@ splat_status splat_tensor_blocks_resize(splat_backend *backend, splat_tensor_blo
     splat_status status = SPLAT_OK;
     int i = 0;
     for (; i < SPLAT_N_TENSORS && status == SPLAT_OK; i++)
-        status = splat_block_resize(backend, &tensors->blocks[i], names[i], owner, tensor_bytes(i, sh_degree, n), error);
+        status = splat_block_resize(backend, &tensors->blocks[i], names[i], owner, tensor_bytes(i, sh_degree, n),
+                                    error);
     if (status != SPLAT_OK) /* the one that failed is unchanged; the ones before it go back */
         for (i -= 2; i >= 0; i--)
             splat_block_resize(backend, &tensors->blocks[i], names[i], owner, tensor_bytes(i, sh_degree, old_n), NULL);
@@ -50,8 +51,8 @@ splat_status splat_model_create(splat_context *context, int sh_degree, splat_mod
 {
     *result = NULL;
     if (sh_degree < 0 || sh_degree > SPLAT_MAX_SH_DEGREE)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "sh_degree must be between 0 and %d, not %d", SPLAT_MAX_SH_DEGREE,
-                          sh_degree);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "sh_degree must be between 0 and %d, not %d",
+                          SPLAT_MAX_SH_DEGREE, sh_degree);
     splat_model *model = calloc(1, sizeof *model);
     if (!model) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a model");
     model->context = context;
@@ -81,8 +82,8 @@ splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *err
         status = splat_block_resize(model->backend, &model->filter_3d, "filter_3d", SPLAT_OWNER_PARAMETERS,
                                     (size_t)n * sizeof(float), error);
         if (status != SPLAT_OK)
-            splat_tensor_blocks_resize(model->backend, &model->parameters, parameter_names, SPLAT_OWNER_PARAMETERS, n, g->n,
-                                       g->sh_degree, NULL);
+            splat_tensor_blocks_resize(model->backend, &model->parameters, parameter_names, SPLAT_OWNER_PARAMETERS, n,
+                                       g->n, g->sh_degree, NULL);
     }
     g->p = model->parameters.tensors;
     g->filter_3d = model->filter_3d.data;
@@ -96,7 +97,8 @@ static splat_status upload_all(splat_model *model, const splat_ply_gaussians *ho
     const splat_backend_functions *f = model->backend->functions;
     splat_gaussians *g = &model->gaussians;
 #define SPLAT_TENSOR(name, channels)                                                                                   \
-    SPLAT_TRY(f->upload(model->backend, g->p.name, host->name, tensor_bytes(SPLAT_TENSOR_##name, g->sh_degree, g->n), error));
+    SPLAT_TRY(f->upload(model->backend, g->p.name, host->name, tensor_bytes(SPLAT_TENSOR_##name, g->sh_degree, g->n),  \
+                        error));
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
     if (host->filter_3d)
@@ -112,7 +114,8 @@ splat_status splat_model_load(splat_context *context, const char *path, splat_mo
     splat_model *model = NULL;
     splat_status status = SPLAT_OK;
     if (host.n > UINT32_MAX / 2)
-        status = splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET, "%zu Gaussians are more than 2^31", host.n);
+        status = splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
+                               "%zu Gaussians are more than 2^31", host.n);
     if (status == SPLAT_OK) status = splat_model_create(context, host.sh_degree, &model, error);
     if (status == SPLAT_OK) status = splat_model_resize(model, (uint32_t)host.n, error);
     if (status == SPLAT_OK) status = upload_all(model, &host, error);
@@ -147,8 +150,9 @@ splat_status splat_model_save(const splat_model *model, const char *path, bool f
 #undef SPLAT_TENSOR
     if (status == SPLAT_OK && model->has_filter_3d) {
         host.filter_3d = malloc((size_t)g->n * sizeof(float) + 1);
-        status = host.filter_3d ? f->download(model->backend, host.filter_3d, g->filter_3d, (size_t)g->n * sizeof(float), error)
-                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save %u Gaussians", g->n);
+        status = host.filter_3d
+                     ? f->download(model->backend, host.filter_3d, g->filter_3d, (size_t)g->n * sizeof(float), error)
+                     : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save %u Gaussians", g->n);
     }
     if (status == SPLAT_OK) {
         host.tagged_mip = model->render_mode == SPLAT_RENDER_MIP;
@@ -164,7 +168,8 @@ void splat_model_get_info(const splat_model *model, splat_model_info *info)
                                model->kernel_size};
 }
 
-splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size, splat_error *error)
+splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
+                                         splat_error *error)
 {
     if (mode == SPLAT_RENDER_AUTO) mode = model->render_mode;
     if (mode != SPLAT_RENDER_MIP && mode != SPLAT_RENDER_CLASSIC)

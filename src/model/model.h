@@ -16,8 +16,8 @@ typedef struct splat_tensor_blocks {
     splat_tensors tensors; /* the blocks' data, refreshed by every resize */
 } splat_tensor_blocks;
 
-/* Makes every tensor n rows long; content is kept, new rows are zero. On failure (MEMORY) all are as before, except that
- * some may have room for more. */
+/* Makes every tensor n rows long; content is kept, new rows are zero. On failure (MEMORY) all are as before, except
+ * that some may have room for more. */
 splat_status splat_tensor_blocks_resize(splat_backend *backend, splat_tensor_blocks *tensors,
                                         const char *const names[SPLAT_N_TENSORS], splat_owner owner, uint32_t old_n,
                                         uint32_t n, int sh_degree, splat_error *error);
@@ -43,7 +43,7 @@ splat_status splat_model_rasterize(splat_model *model, const splat_camera *camer
                                    bool training, splat_error *error);
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
 
-/* Means, colours and scales from points (mip_splatting 3): scale = mean distance of the three nearest, opacity 0.1.
+/* Means, colours and scales from points (docs/method.md 3): scale = mean distance of the three nearest, opacity 0.1.
  * n_points >= 4. At most max_count (0: all) points are used, evenly spread over the list. */
 splat_status splat_model_init_from_points(splat_model *model, const splat_point *points, size_t n_points,
                                           size_t max_count, splat_error *error);

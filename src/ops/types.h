@@ -44,7 +44,7 @@ typedef struct splat_gaussians {
     float *filter_3d;     /* [n] standard deviation of the 3D smoothing filter, world units; 0 is none */
 } splat_gaussians;
 
-/* Densification statistics since the last density control (method: mip_splatting 7.1, 10). */
+/* Densification statistics since the last density control (docs/method.md 7.1, 10). */
 typedef struct splat_statistics {
     float *grad;     /* [n] sum of |(dL/du W/2, dL/dv H/2)| over the views that saw it */
     float *grad_abs; /* [n] sum of the per-pixel absolute gradients, L1 over the axes */
@@ -66,10 +66,11 @@ typedef struct splat_grad2d {
     float r, g, b;              /* dL/d rgb */
 } splat_grad2d;
 
-/* The transients of one view. Entry v of the "visible" arrays belongs to Gaussian ids[v]. The CPU writes only the visible,
- * in ascending order of ids; other backends may write them in any order, and with entries between that are not visible
- * (depth 0, an empty tile_rect, all else undefined). Not to be copied: the backend keeps the addresses of the blocks. Visible means: a tile is touched by the square of
- * half side rho = ceil(3 sqrt(lambda_max)) around the projected mean (mip_splatting 6). */
+/* The transients of one view. Entry v of the "visible" arrays belongs to Gaussian ids[v]. The CPU writes only the
+ * visible, in ascending order of ids; other backends may write them in any order, and with entries between that are not
+ * visible (depth 0, an empty tile_rect, all else undefined). Not to be copied: the backend keeps the addresses of the
+ * blocks. Visible means: a tile is touched by the square of half side rho = ceil(3 sqrt(lambda_max)) around the
+ * projected mean (docs/method.md 6). */
 typedef struct splat_frame {
     /* set by the caller (splat_frame_reserve, then assignments) */
     splat_camera camera;

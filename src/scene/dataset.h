@@ -35,7 +35,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
                                 splat_dataset *dataset, splat_error *error);
 void splat_dataset_free(splat_dataset *dataset);
 
-/* The size a photo is loaded at, by the -r rules (mip_splatting 2.3). *limited: the 1600-pixel rule acted. */
+/* The size a photo is loaded at, by the -r rules (docs/method.md 2.3). *limited: the 1600-pixel rule acted. */
 void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);
 /* Extent of camera centres: 1.1 x the largest distance to their mean. */
 float splat_scene_extent(const splat_dataset_view *views, const uint32_t *indices, size_t n);

@@ -1,4 +1,4 @@
-/* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (mip_splatting 2.3). */
+/* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (docs/method.md 2.3). */
 #include "scene/dataset_parts.h"
 
 #include "io/image.h"

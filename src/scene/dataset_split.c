@@ -188,7 +188,7 @@ static splat_status apply_rules(const splat_dataset *dataset, const splat_source
         apply_count(dataset->n_views, (size_t)options->test_camera_count, marks);
         return SPLAT_OK;
     }
-    if (options->llffhold < 1)
+    if (options->llffhold < 2)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold is %d; it must be at least 2", options->llffhold);
     for (size_t i = 0; i < dataset->n_views; i += (size_t)options->llffhold) marks[i] = IN_TEST;
     return SPLAT_OK;

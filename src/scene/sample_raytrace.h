@@ -86,6 +86,10 @@ typedef struct splat_sample_hit {
     splat_vec3 position, normal; /* normal: outwards, length 1 */
 } splat_sample_hit;
 
+/* Radius of the backdrop, a painted ball around the scene and its cameras: something for the sky of the photos to be, at
+ * a distance that they can measure. It is not part of the true surface. */
+#define SPLAT_SAMPLE_BACKDROP 9.0
+
 void splat_sample_world_init(splat_sample_world *world, uint64_t seed);
 
 /* The first surface along a ray; direction has length 1. */
@@ -103,6 +107,8 @@ bool splat_sample_surface_point(const splat_sample_world *world, const uint32_t 
 
 /* Colour in [0, 1] of a surface point seen along `direction`, and of whatever a ray meets. */
 splat_vec3 splat_sample_shade(const splat_sample_world *world, const splat_sample_hit *hit, splat_vec3 direction);
+/* Colour of a point of the backdrop. */
+splat_vec3 splat_sample_backdrop(const splat_sample_world *world, splat_vec3 point);
 splat_vec3 splat_sample_color(const splat_sample_world *world, splat_vec3 origin, splat_vec3 direction);
 
 #endif

@@ -15,6 +15,8 @@ static const double pi = 3.14159265358979323846;
 /* Steps of the random stream: one purpose each; surface points take one step an attempt. */
 enum { STEP_CAMERAS = 1, STEP_NOISE = 2, STEP_POINTS = 1 << 16, STEP_TRUTH = 2 << 16, MAX_ATTEMPTS = 1 << 15 };
 
+#define BACKDROP_SHARE 8 /* every eighth point lies on the backdrop */
+
 /* A pinhole camera: rows are right, down, forward. */
 typedef struct sample_camera {
     splat_vec3 center, rows[3];
@@ -163,11 +165,33 @@ static splat_point make_point(const sample *s, const splat_sample_hit *hit, spla
     return point;
 }
 
+/* A point of the backdrop that some camera sees, with its colour. */
+static splat_point draw_backdrop_point(const sample *s, size_t index)
+{
+    splat_sample_hit hit = {.normal = {0, 1, 0}};
+    splat_vec3 direction;
+    for (uint32_t attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        splat_random4 words = splat_random(s->options->seed, SPLAT_STREAM_SAMPLE_SCENE, STEP_POINTS + attempt, index);
+        double z = 2 * (double)splat_uniform(words.x[0]) - 1, angle = 2 * pi * (double)splat_uniform(words.x[1]);
+        double r = sqrt(1 - z * z);
+        hit.normal = splat_vec3_make(-r * cos(angle), -z, -r * sin(angle)); /* inwards */
+        hit.position = splat_vec3_scale(hit.normal, -SPLAT_SAMPLE_BACKDROP);
+        if (hit.position.y < 0 && is_seen(s, &hit, &direction)) break;
+    }
+    splat_vec3 color = splat_sample_backdrop(&s->world, hit.position);
+    return (splat_point){{(float)hit.position.x, (float)hit.position.y, (float)hit.position.z},
+                         {to_byte(color.x), to_byte(color.y), to_byte(color.z)}};
+}
+
 static void draw_points(const sample *s, splat_point *points, int n)
 {
     const double sigma = 0.007;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
     for (int i = 0; i < n; i++) {
+        if (i % BACKDROP_SHARE == 0) {
+            points[i] = draw_backdrop_point(s, (size_t)i);
+            continue;
+        }
         splat_sample_hit hit = {0};
         splat_vec3 direction;
         draw_point(s, STEP_POINTS, (size_t)i, true, &hit, &direction);

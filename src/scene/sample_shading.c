@@ -146,11 +146,19 @@ static double sky_visibility(const splat_sample_world *world, const splat_sample
     return visible;
 }
 
-/* The studio around the scene: nearly dark, a little lighter at the horizon. */
-static splat_vec3 background(splat_vec3 direction)
+splat_vec3 splat_sample_backdrop(const splat_sample_world *world, splat_vec3 p)
 {
-    double height = fmin(fmax(-direction.y, 0), 1);
-    return mix(splat_vec3_make(0.055, 0.065, 0.085), splat_vec3_make(0.015, 0.02, 0.03), sqrt(height));
+    double height = fmin(fmax(-p.y / SPLAT_SAMPLE_BACKDROP, 0), 1);
+    splat_vec3 color = mix(splat_vec3_make(0.24, 0.27, 0.33), splat_vec3_make(0.07, 0.09, 0.14), sqrt(height));
+    double cloth = fractal_noise(world, p, 0.45), weave = fractal_noise(world, splat_vec3_make(p.z, p.x, p.y), 1.7);
+    return splat_vec3_scale(color, 0.55 + 0.6 * cloth + 0.35 * weave);
+}
+
+/* Where a ray that met nothing ends: origin lies inside the ball. */
+static splat_vec3 background(const splat_sample_world *world, splat_vec3 origin, splat_vec3 direction)
+{
+    double b = splat_vec3_dot(origin, direction), c = splat_vec3_dot(origin, origin) - SPLAT_SAMPLE_BACKDROP * SPLAT_SAMPLE_BACKDROP;
+    return splat_sample_backdrop(world, splat_vec3_along(origin, direction, -b + sqrt(b * b - c)));
 }
 
 splat_vec3 splat_sample_shade(const splat_sample_world *world, const splat_sample_hit *hit, splat_vec3 direction)
@@ -172,7 +180,7 @@ splat_vec3 splat_sample_shade(const splat_sample_world *world, const splat_sampl
     }
     if (hit->shape == SPLAT_SAMPLE_GROUND) { /* the light ends before the ground does */
         double r = sqrt(hit->position.x * hit->position.x + hit->position.z * hit->position.z);
-        color = mix(color, background(splat_vec3_make(0, 0, 1)), smoothstep(2.4, 3.9, r));
+        color = splat_vec3_scale(color, 1 - 0.75 * smoothstep(2.4, 3.9, r));
     }
     return color;
 }
@@ -181,6 +189,6 @@ splat_vec3 splat_sample_color(const splat_sample_world *world, splat_vec3 origin
 {
     splat_sample_hit hit;
     splat_vec3 color = splat_sample_trace(world, origin, direction, &hit) ? splat_sample_shade(world, &hit, direction)
-                                                                          : background(direction);
+                                                                          : background(world, origin, direction);
     return splat_vec3_make(fmin(fmax(color.x, 0), 1), fmin(fmax(color.y, 0), 1), fmin(fmax(color.z, 0), 1));
 }

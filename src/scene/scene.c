@@ -41,7 +41,8 @@ static splat_status collect_train_cameras(splat_scene *scene, splat_error *error
 {
     const splat_dataset *dataset = &scene->dataset;
     scene->train_cameras = malloc((dataset->n_train + 1) * sizeof *scene->train_cameras);
-    if (!scene->train_cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_train);
+    if (!scene->train_cameras)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_train);
     for (size_t i = 0; i < dataset->n_train; i++) scene->train_cameras[i] = dataset->views[dataset->train[i]].camera;
     return SPLAT_OK;
 }
@@ -116,7 +117,8 @@ void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
 splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_view_info *info, splat_error *error)
 {
     if (index >= scene->dataset.n_views)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "view %zu of a scene with %zu views", index, scene->dataset.n_views);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "view %zu of a scene with %zu views", index,
+                          scene->dataset.n_views);
     const splat_dataset_view *view = &scene->dataset.views[index];
     *info = (splat_view_info){view->name, view->is_test, view->camera};
     return SPLAT_OK;

@@ -17,6 +17,7 @@ struct splat_scene {
 /* Largest picture of the scene, pixels. */
 void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
 /* The views of a set: *indices borrowed from the scene, or from storage[5] for SPLAT_VIEWS_TRAIN_REPORT. */
-size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices, uint32_t storage[5]);
+size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices,
+                            uint32_t storage[5]);
 
 #endif

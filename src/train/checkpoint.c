@@ -1,10 +1,10 @@
 /* Checkpoints: everything a run needs to go on bit for bit, in one self-describing file.
  *
- *   "SPLATCK1" | u64 length of the header | header (JSON) | tensors, contiguous, little-endian | u32 CRC-32 of the header |
- *   "SPLATEND"
+ *   "SPLATCK1" | u64 length of the header | header (JSON) | tensors, contiguous, little-endian |
+ *   u32 CRC-32 of the header | "SPLATEND"
  *
- * The header lists each tensor with name, rows, channels, offset and CRC-32. Random numbers are functions of (seed, step),
- * and the order of the views of the iteration, so neither needs to be stored. */
+ * The header lists each tensor with name, rows, channels, offset and CRC-32. Random numbers are functions of (seed,
+ * step), and the order of the views of the iteration, so neither needs to be stored. */
 #include "train/trainer.h"
 
 #include "base/checked.h"
@@ -78,9 +78,10 @@ static json_t *header_of(const splat_trainer *t)
     const splat_gaussians *g = &t->model->gaussians;
     json_t *steps = json_array();
     for (int i = 0; i < SPLAT_N_TENSORS; i++) json_array_append_new(steps, json_integer(t->adam_steps[i]));
-    return json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:o, s:[]}", "version", VERSION, "library", SPLATSMITH_VERSION,
-                     "iteration", t->iteration, "n_gaussians", (json_int_t)g->n, "sh_degree", g->sh_degree, "seed",
-                     (json_int_t)t->options.seed, "views_crc32", (json_int_t)views_crc(t), "adam_steps", steps, "tensors");
+    return json_pack("{s:i, s:s, s:i, s:I, s:i, s:I, s:I, s:o, s:[]}", "version", VERSION, "library",
+                     SPLATSMITH_VERSION, "iteration", t->iteration, "n_gaussians", (json_int_t)g->n, "sh_degree",
+                     g->sh_degree, "seed", (json_int_t)t->options.seed, "views_crc32", (json_int_t)views_crc(t),
+                     "adam_steps", steps, "tensors");
 }
 
 splat_status splat_trainer_save_checkpoint(splat_trainer *t, const char *path, splat_error *error)
@@ -93,15 +94,16 @@ splat_status splat_trainer_save_checkpoint(splat_trainer *t, const char *path, s
     size_t total = 0;
     for (int i = 0; i < N_ENTRIES; i++) total += (size_t)n * entries[i].channels * sizeof(float);
     uint8_t *data = malloc(total + 1);
-    splat_status status = data && list ? SPLAT_OK
-                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a checkpoint of %zu bytes", total);
+    splat_status status = data && list
+                              ? SPLAT_OK
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a checkpoint of %zu bytes", total);
     size_t offset = 0;
     for (int i = 0; i < N_ENTRIES && status == SPLAT_OK; i++) {
         size_t bytes = (size_t)n * entries[i].channels * sizeof(float);
         status = b->functions->download(b, data + offset, entries[i].device, bytes, error);
         if (status != SPLAT_OK) break;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:i, s:I, s:I}", "name", entries[i].name, "type", "F32", "rows",
-                                              (json_int_t)n, "channels", (int)entries[i].channels, "offset",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:i, s:I, s:I}", "name", entries[i].name, "type", "F32",
+                                              "rows", (json_int_t)n, "channels", (int)entries[i].channels, "offset",
                                               (json_int_t)offset, "crc32", (json_int_t)crc_of(data + offset, bytes)));
         offset += bytes;
     }
@@ -137,7 +139,8 @@ typedef struct loaded {
 
 static splat_status corrupt(splat_error *error, const char *path, uint64_t offset, const char *what)
 {
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, offset, "the checkpoint is damaged: %s; use an older one", what);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, offset, "the checkpoint is damaged: %s; use an older one",
+                         what);
 }
 
 static bool get_integer(const json_t *object, const char *key, json_int_t low, json_int_t high, json_int_t *value)
@@ -175,33 +178,40 @@ static splat_status check_header(const splat_trainer *t, const char *path, loade
     json_int_t version, iteration, n, degree, crc, seed, step;
     if (!get_integer(in->header, "version", 1, 1 << 30, &version)) return corrupt(error, path, 16, "it has no version");
     if (version != VERSION)
-        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, 16, "checkpoint version %d is newer than this program", (int)version);
-    if (!get_integer(in->header, "iteration", 0, INT32_MAX, &iteration) || !get_integer(in->header, "n_gaussians", 1, UINT32_MAX / 2, &n) ||
-        !get_integer(in->header, "sh_degree", 0, SPLAT_MAX_SH_DEGREE, &degree) || !get_integer(in->header, "views_crc32", 0, UINT32_MAX, &crc) ||
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, 16,
+                             "checkpoint version %d is newer than this program", (int)version);
+    if (!get_integer(in->header, "iteration", 0, INT32_MAX, &iteration) ||
+        !get_integer(in->header, "n_gaussians", 1, UINT32_MAX / 2, &n) ||
+        !get_integer(in->header, "sh_degree", 0, SPLAT_MAX_SH_DEGREE, &degree) ||
+        !get_integer(in->header, "views_crc32", 0, UINT32_MAX, &crc) ||
         !get_integer(in->header, "seed", INT64_MIN, INT64_MAX, &seed))
         return corrupt(error, path, 16, "a number of its header is missing or out of range");
     const json_t *steps = json_object_get(in->header, "adam_steps");
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
         const json_t *item = json_array_get(steps, (size_t)i);
         step = json_is_integer(item) ? json_integer_value(item) : -1;
-        if (step < 0 || step > iteration) return corrupt(error, path, 16, "its optimizer steps are missing or out of range");
+        if (step < 0 || step > iteration)
+            return corrupt(error, path, 16, "its optimizer steps are missing or out of range");
         in->adam_steps[i] = (int)step;
     }
     if (degree != t->options.sh_degree)
-        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET, "the checkpoint has SH degree %d, not %d; resume with --sh_degree %d",
-                             (int)degree, t->options.sh_degree, (int)degree);
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "the checkpoint has SH degree %d, not %d; resume with --sh_degree %d", (int)degree,
+                             t->options.sh_degree, (int)degree);
     if ((uint32_t)crc != views_crc(t))
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
-                             "the checkpoint was made with other training views; use the same scene, resolution and split");
+                             "the checkpoint was made with other training views; use the same scene, resolution and "
+                             "split");
     if ((uint64_t)seed != t->options.seed)
-        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET, "the checkpoint was made with --seed %lld; resume with the same",
-                             (long long)seed);
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "the checkpoint was made with --seed %lld; resume with the same", (long long)seed);
     in->iteration = (int)iteration;
     in->n = (uint32_t)n;
     return SPLAT_OK;
 }
 
-static splat_status check_tensors(const splat_trainer *t, const char *path, const loaded *in, size_t tensor_bytes, splat_error *error)
+static splat_status check_tensors(const splat_trainer *t, const char *path, const loaded *in, size_t tensor_bytes,
+                                  splat_error *error)
 {
     entry entries[N_ENTRIES];
     list_entries(t, entries);
@@ -215,13 +225,16 @@ static splat_status check_tensors(const splat_trainer *t, const char *path, cons
         json_int_t value;
         if (!name || strcmp(name, entries[i].name) != 0 || !get_integer(item, "rows", in->n, in->n, &value) ||
             !get_integer(item, "channels", entries[i].channels, entries[i].channels, &value) ||
-            !get_integer(item, "offset", (json_int_t)offset, (json_int_t)offset, &value) || bytes > tensor_bytes - offset)
+            !get_integer(item, "offset", (json_int_t)offset, (json_int_t)offset, &value) ||
+            bytes > tensor_bytes - offset)
             return corrupt(error, path, 16, "a tensor is not where the header should put it");
-        if (!get_integer(item, "crc32", 0, UINT32_MAX, &value) || (uint32_t)value != crc_of(in->tensors + offset, bytes))
+        if (!get_integer(item, "crc32", 0, UINT32_MAX, &value) ||
+            (uint32_t)value != crc_of(in->tensors + offset, bytes))
             return corrupt(error, path, (uint64_t)offset, "a tensor does not match its checksum");
         offset += bytes;
     }
-    return offset == tensor_bytes ? SPLAT_OK : corrupt(error, path, SPLAT_NO_OFFSET, "there are bytes after the last tensor");
+    return offset == tensor_bytes ? SPLAT_OK
+                                  : corrupt(error, path, SPLAT_NO_OFFSET, "there are bytes after the last tensor");
 }
 
 static splat_status take(splat_trainer *t, const loaded *in, splat_error *error)

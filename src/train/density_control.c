@@ -1,4 +1,4 @@
-/* Density control: clone, split, prune, cap, opacity reset, and the 3D filter that follows (mip_splatting 10, 4). */
+/* Density control: clone, split, prune, cap, opacity reset, and the 3D filter that follows (docs/method.md 10, 4). */
 #include "train/trainer.h"
 
 #include "base/clock.h"
@@ -36,7 +36,8 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
     splat_gaussians *g = &t->model->gaussians;
     uint32_t old_n = g->n;
     /* Optimizer and statistics first: when one of them is refused, what grew goes back and the model never changed. */
-    splat_status status = splat_tensor_blocks_resize(b, &t->m, m_names, SPLAT_OWNER_OPTIMIZER, old_n, n, g->sh_degree, error);
+    splat_status status = splat_tensor_blocks_resize(b, &t->m, m_names, SPLAT_OWNER_OPTIMIZER, old_n, n, g->sh_degree,
+                                                     error);
     if (status == SPLAT_OK)
         status = splat_tensor_blocks_resize(b, &t->v, v_names, SPLAT_OWNER_OPTIMIZER, old_n, n, g->sh_degree, error);
     if (status == SPLAT_OK) status = resize_statistics(t, n, error);
@@ -71,8 +72,9 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
     if (wanted == old_n) return SPLAT_OK;
     splat_error refused;
     if (wanted > UINT32_MAX / 2 || splat_trainer_resize(t, (uint32_t)wanted, &refused) != SPLAT_OK) {
-        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: no room for %llu Gaussians; growth is refused, training goes on",
-                  iteration, (unsigned long long)wanted);
+        splat_log(t->context, SPLAT_LOG_WARNING,
+                  "iteration %d: no room for %llu Gaussians; growth is refused, training goes on", iteration,
+                  (unsigned long long)wanted);
         return SPLAT_OK;
     }
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
@@ -85,7 +87,8 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
     return status;
 }
 
-static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions, splat_error *error)
+static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
+                          splat_error *error)
 {
     splat_backend *b = t->backend;
     splat_gaussians *g = &t->model->gaussians;

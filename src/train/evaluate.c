@@ -60,7 +60,8 @@ static void divide(splat_metrics *sum)
 
 /* One view: measured, added, shown. *go_on is what the visitor says. */
 static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_in_set, float *render,
-                               splat_view_function visit, void *user, splat_metrics *mean, bool *go_on, splat_error *error)
+                               splat_view_function visit, void *user, splat_metrics *mean, bool *go_on,
+                               splat_error *error)
 {
     const splat_dataset_view *view = &e->scene->dataset.views[index];
     const uint8_t *photo;

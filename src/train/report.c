@@ -40,12 +40,15 @@ splat_status splat_write_results(splat_context *context, splat_scene *scene, spl
     list.views = calloc(n, sizeof *list.views);
     list.names = calloc(n, sizeof *list.names);
     const char **names = calloc(n, sizeof *names);
-    splat_status status = list.views && list.names && names ? SPLAT_OK
-                                                            : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu results", n);
+    splat_status status = list.views && list.names && names
+                              ? SPLAT_OK
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu results", n);
     if (status == SPLAT_OK)
-        status = splat_evaluate(context, scene, model, SPLAT_VIEWS_TEST, true, white_background, collect_result, &list, mean, error);
+        status = splat_evaluate(context, scene, model, SPLAT_VIEWS_TEST, true, white_background, collect_result, &list,
+                                mean, error);
     if (status == SPLAT_OK && list.n < n)
-        status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no results were written", list.n, n);
+        status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no results were written",
+                            list.n, n);
     if (status == SPLAT_OK) {
         char method[32];
         snprintf(method, sizeof method, "ours_%d", iteration);
@@ -102,7 +105,9 @@ splat_status splat_render_views(splat_context *context, splat_scene *scene, spla
     w.renders = splat_format("%s/%s/ours_%d/test_preds_%d", model_path, name, iteration, resolution);
     w.photos = splat_format("%s/%s/ours_%d/gt_%d", model_path, name, iteration, resolution);
     w.rgb = malloc(3 * (size_t)width * (size_t)height + 1);
-    splat_status status = w.renders && w.photos && w.rgb ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for pictures");
+    splat_status status = w.renders && w.photos && w.rgb
+                              ? SPLAT_OK
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for pictures");
     if (status == SPLAT_OK) status = splat_folder_create(w.renders, error);
     if (status == SPLAT_OK) status = splat_folder_create(w.photos, error);
     splat_metrics mean;
@@ -141,10 +146,12 @@ static void put_row(sheet *s, size_t row, int width, int height, const uint8_t *
             for (int c = 0; c < 3; c++) {
                 size_t pixel = (size_t)y * (size_t)width + (size_t)x;
                 float truth = (float)photo[3 * pixel + (size_t)c] / 255.0f, shown = render[(size_t)c * plane + pixel];
-                uint8_t values[3] = {photo[3 * pixel + (size_t)c], to_byte(shown), to_byte(SHEET_GAIN * fabsf(truth - shown))};
+                uint8_t values[3] = {photo[3 * pixel + (size_t)c], to_byte(shown),
+                                     to_byte(SHEET_GAIN * fabsf(truth - shown))};
                 for (int column = 0; column < 3; column++) {
                     int left = SHEET_GAP + column * (s->cell_width + SHEET_GAP);
-                    s->rgb[3 * ((size_t)(top + y) * (size_t)s->width + (size_t)(left + x)) + (size_t)c] = values[column];
+                    s->rgb[3 * ((size_t)(top + y) * (size_t)s->width + (size_t)(left + x)) + (size_t)c] =
+                        values[column];
                 }
             }
 }
@@ -188,7 +195,8 @@ splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scen
     size_t sheet_bytes = 3 * (size_t)s.width * (size_t)s.height;
     s.rgb = malloc(sheet_bytes);
     float *render = malloc(3 * (size_t)widest * (size_t)tallest * sizeof(float));
-    splat_status status = s.rgb && render ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
+    splat_status status = s.rgb && render ? SPLAT_OK
+                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
 
     float base = white_background ? 1.0f : 0.0f;
     splat_evaluator evaluator = {context, scene, model, false, {base, base, base}, {0}, {0}};

@@ -33,7 +33,8 @@ static splat_status write_cameras(const splat_trainer *t, const char *folder, sp
     char (*names)[256] = calloc(dataset->n_views + 1, sizeof *names);
     size_t n = 0;
     splat_status status = SPLAT_OK;
-    if (!entries || !names) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_views);
+    if (!entries || !names)
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_views);
     for (int pass = 0; pass < 2 && status == SPLAT_OK; pass++) { /* test cameras first */
         const uint32_t *indices = pass ? dataset->train : dataset->test;
         for (size_t i = 0; i < (pass ? dataset->n_train : dataset->n_test); i++, n++) {
@@ -89,8 +90,9 @@ static splat_status write_config(const splat_trainer *t, const char *folder, spl
                                  .load_allres = scene->load_allres,
                                  .kernel_size = t->options.kernel_size};
     splat_status status = config.source_path && config.model_path && config.images
-                              ? splat_cfg_args_write(folder, &config, t->options.ray_jitter, t->options.resample_gt_image,
-                                                     t->options.sample_more_highres, error)
+                              ? splat_cfg_args_write(folder, &config, t->options.ray_jitter,
+                                                     t->options.resample_gt_image, t->options.sample_more_highres,
+                                                     error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
     splat_model_config_free(&config);
     return status;
@@ -112,7 +114,8 @@ static splat_status write_folder(const splat_trainer *t, const char *folder, spl
 
 /* ---------------------------------------------------------------- during the run */
 
-static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step, splat_error *error)
+static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
+                               splat_error *error)
 {
     char *folder = splat_format("%s/point_cloud/iteration_%d", run->model_path, t->iteration);
     char *plain = folder ? splat_format("%s/point_cloud.ply", folder) : NULL;
@@ -140,13 +143,14 @@ static splat_status save_checkpoint(splat_trainer *t, const splat_run_options *r
 }
 
 /* The training report of 3DGS: all test views, then five training views, not quantised. */
-static splat_status evaluate(splat_trainer *t, const splat_run_options *run, const splat_step_info *step, splat_error *error)
+static splat_status evaluate(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
+                             splat_error *error)
 {
     static const splat_view_set sets[] = {SPLAT_VIEWS_TEST, SPLAT_VIEWS_TRAIN_REPORT};
     for (int i = 0; i < 2; i++) {
         splat_metrics mean;
-        SPLAT_TRY(splat_evaluate(t->context, t->scene, t->model, sets[i], false, t->options.white_background, NULL, NULL,
-                                 &mean, error));
+        SPLAT_TRY(splat_evaluate(t->context, t->scene, t->model, sets[i], false, t->options.white_background, NULL,
+                                 NULL, &mean, error));
         if (mean.n_views)
             tell(run, (splat_event){.kind = SPLAT_EVENT_EVALUATION, .step = step, .set = sets[i], .metrics = &mean});
     }
@@ -174,9 +178,11 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
             SPLAT_TRY(save_checkpoint(t, run, &step, error));
     }
     if (t->iteration < last) {
-        if (t->iteration == 0) return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
+        if (t->iteration == 0)
+            return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
         if (!saved) SPLAT_TRY(save_model(t, run, &step, error));
-        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after iteration %d of %d; the splat is saved", t->iteration, last);
+        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after iteration %d of %d; the splat is saved",
+                          t->iteration, last);
     }
     return SPLAT_OK;
 }

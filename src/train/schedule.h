@@ -1,6 +1,6 @@
-/* When things happen in a run, and at what rates: pure functions of the iteration (mip_splatting 9, 10). Iterations are
- * 1-based. "After iteration i" work (density control, opacity reset, the late 3D filter) is done at the start of step
- * i + 1, so that what is measured and saved at i is what the published trainer measures and saves at i. */
+/* When things happen in a run, and at what rates: pure functions of the iteration (docs/method.md 9, 10). Iterations
+ * are 1-based. "After iteration i" work (density control, opacity reset, the late 3D filter) is done at the start of
+ * step i + 1, so that what is measured and saved at i is what the published trainer measures and saves at i. */
 #ifndef SPLAT_TRAIN_SCHEDULE_H
 #define SPLAT_TRAIN_SCHEDULE_H
 
@@ -18,6 +18,7 @@ bool splat_schedule_filters_after(const splat_train_options *options, int iterat
 /* Prune Gaussians larger than a tenth of the extent. */
 bool splat_schedule_prunes_large(const splat_train_options *options, int iteration);
 /* The training view (index into the training list) of an iteration: each epoch is a random permutation. */
-uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order_storage, uint32_t *order_epoch);
+uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order_storage,
+                             uint32_t *order_epoch);
 
 #endif

@@ -1,5 +1,5 @@
 /* One training step, top to bottom, and the state it needs. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian
- * Splatting (Kerbl et al., SIGGRAPH 2023), as mip_splatting 6 to 11 says. */
+ * Splatting (Kerbl et al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. */
 #include "train/trainer.h"
 
 #include "base/clock.h"
@@ -29,9 +29,10 @@ static uint32_t training_view(splat_trainer *t, int iteration)
 {
     const splat_dataset *dataset = &t->scene->dataset;
     uint32_t n = (uint32_t)dataset->n_train;
-    uint32_t index = dataset->train[splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch)];
+    uint32_t index =
+        dataset->train[splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch)];
     if (!t->options.sample_more_highres) return index;
-    /* With probability 0.3 the drawn view is replaced by one at least 800 wide, uniformly; it is consumed all the same. */
+    /* With probability 0.3 a uniform view at least 800 wide replaces the drawn one, which is consumed all the same. */
     splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_HIGHRES_VIEW, (uint32_t)iteration, 0);
     if (splat_uniform(r.x[0]) >= HIGHRES_PROBABILITY) return index;
     uint32_t n_wide = 0;
@@ -89,9 +90,11 @@ static splat_status stage_photo(splat_trainer *t, step_view *view, int iteration
     splat_backend *b = t->backend;
     size_t n_pixels = (size_t)view->camera->width * (size_t)view->camera->height;
     SPLAT_TRY(upload_photo(t, view, error));
-    SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float), error));
+    SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float),
+                                 error));
     if (!t->options.ray_jitter) return SPLAT_OK;
-    SPLAT_TRY(splat_block_ensure(b, &t->jitter, "ray jitter", SPLAT_OWNER_TRANSIENTS, 2 * n_pixels * sizeof(float), error));
+    SPLAT_TRY(splat_block_ensure(b, &t->jitter, "ray jitter", SPLAT_OWNER_TRANSIENTS, 2 * n_pixels * sizeof(float),
+                                 error));
     if (t->options.resample_gt_image)
         SPLAT_TRY(splat_block_ensure(b, &t->photo_resampled, "photo resampled", SPLAT_OWNER_IMAGES,
                                      3 * n_pixels * sizeof(float), error));
@@ -143,7 +146,8 @@ static splat_status check_loss(const splat_trainer *t, double loss, int iteratio
                       iteration, t->scene->dataset.views[view].name);
 }
 
-/* The gradient of the loss; on a synchronous backend also its value, which must be finite before anything is updated. */
+/* The gradient of the loss; on a synchronous backend also its value, which must be finite before anything is
+ * updated. */
 static splat_status step_loss(splat_trainer *t, int iteration, const step_view *view, splat_step_result *result,
                               splat_error *error)
 {
@@ -165,7 +169,8 @@ static splat_status step_loss(splat_trainer *t, int iteration, const step_view *
     return check_loss(t, loss.loss, iteration, view->index, error);
 }
 
-static splat_status run_step(splat_trainer *t, int iteration, step_view *view, splat_step_result *result, splat_error *error)
+static splat_status run_step(splat_trainer *t, int iteration, step_view *view, splat_step_result *result,
+                             splat_error *error)
 {
     splat_backend *b = t->backend;
     const splat_ops *ops = &b->functions->ops;
@@ -223,8 +228,8 @@ static splat_status exchange_results(splat_trainer *t, int iteration, const step
     SPLAT_TRY(b->functions->take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
     t->instance_hints[earlier] = result->n_instances;
     if (result->overflow)
-        splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out", iteration - 1,
-                  (unsigned long long)result->n_instances);
+        splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out",
+                  iteration - 1, (unsigned long long)result->n_instances);
     return check_loss(t, result->loss_l1 + result->loss_ssim, iteration - 1, earlier, error);
 }
 
@@ -324,7 +329,8 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     const splat_dataset *dataset = &t->scene->dataset;
     SPLAT_TRY(check_options(&t->options, error));
     if (dataset->n_train == 0)
-        return splat_fail(error, SPLAT_ERROR_FORMAT, "the scene has no training views; hold fewer views out for testing");
+        return splat_fail(error, SPLAT_ERROR_FORMAT,
+                          "the scene has no training views; hold fewer views out for testing");
     t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
     t->instance_hints = calloc(dataset->n_views, sizeof *t->instance_hints);
     if (!t->view_order || !t->instance_hints)

@@ -1,4 +1,4 @@
-/* density_select, density_grow, density_prune, opacity_reset: the population of Gaussians (mip_splatting 10). */
+/* density_select, density_grow, density_prune, opacity_reset: the population of Gaussians (docs/method.md 10). */
 #ifndef SPLAT_OPS_DENSIFY_H
 #define SPLAT_OPS_DENSIFY_H
 
@@ -65,7 +65,7 @@ struct splat_density_prune_args {
 };
 
 /* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =
- * logit(o~'/c3) (mip_splatting 10); it never rises, and stays as it is, bit for bit, when o~ <= max_opacity. Both
+ * logit(o~'/c3) (docs/method.md 10); it never rises, and stays as it is, bit for bit, when o~ <= max_opacity. Both
  * opacity moments become 0 when given. 0 < max_opacity < 1 (ARGUMENT otherwise). */
 struct splat_opacity_reset_args {
     const splat_gaussians *gaussians;

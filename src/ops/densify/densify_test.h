@@ -171,4 +171,7 @@ static inline splat_status run_grow(splat_backend *backend, population *p, uint3
     return status;
 }
 
+/* A part of test_op_density_prune (density_reorder_test.c). */
+int check_density_reorder(splat_backend *backend);
+
 #endif

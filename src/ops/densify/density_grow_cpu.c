@@ -9,7 +9,7 @@ typedef struct chunk_offsets {
     uint32_t clones, splits;
 } chunk_offsets;
 
-/* p.means and p.scales of sample j of source i: mu + R(q)(s xi), ln s - ln 1.6 (mip_splatting 10, step 3). */
+/* p.means and p.scales of sample j of source i: mu + R(q)(s xi), ln s - ln 1.6 (docs/method.md 10, step 3). */
 static void sample_split(const struct splat_density_grow_args *args, size_t i, uint32_t j, size_t to)
 {
     const splat_tensors *p = &args->gaussians->p;

@@ -139,7 +139,7 @@ int test_op_density_prune(splat_backend *backend)
         {"cap not reached", 0.3f, 0.05f, 100000, true, true}, {"no large test", 0.005f, -1, 0, false, true},
         {"all removed", 1.1f, 0.5f, 300, true, true},
     };
-    int failures = check_prune_ties(backend);
+    int failures = check_prune_ties(backend) + check_density_reorder(backend);
     for (int c = 0; c < N_COUNTS; c++)
         for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++)
             if (counts[c] <= 1000 || t < 2) failures += check_prune(backend, counts[c], &tests[t]);

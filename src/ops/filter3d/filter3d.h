@@ -1,4 +1,4 @@
-/* filter3d: the standard deviation of each Gaussian's 3D smoothing filter (Mip-Splatting eq. 7; mip_splatting 4). */
+/* filter3d: the standard deviation of each Gaussian's 3D smoothing filter (Mip-Splatting eq. 7; docs/method.md 4). */
 #ifndef SPLAT_OPS_FILTER3D_H
 #define SPLAT_OPS_FILTER3D_H
 

@@ -1,4 +1,5 @@
-/* jitter: random sampling positions inside the pixels, and the photo resampled there (ray_jitter, resample_gt_image). */
+/* jitter: random sampling positions inside the pixels, and the photo resampled there (ray_jitter,
+ * resample_gt_image). */
 #ifndef SPLAT_OPS_JITTER_H
 #define SPLAT_OPS_JITTER_H
 

@@ -1,6 +1,6 @@
 /* loss: (1 - lambda) L1 + lambda (1 - SSIM), with its gradient.
  * SSIM (Wang et al. 2004): per channel, 11x11 Gaussian window of sigma 1.5, zero padding (borders not renormalised),
- * C1 = 0.01^2, C2 = 0.03^2, mean over pixels and channels. mip_splatting 8. */
+ * C1 = 0.01^2, C2 = 0.03^2, mean over pixels and channels. docs/method.md 8. */
 #ifndef SPLAT_OPS_LOSS_H
 #define SPLAT_OPS_LOSS_H
 
@@ -21,8 +21,8 @@ typedef struct splat_loss_result {
     double loss; /* (1 - lambda) l1 + lambda (1 - ssim) */
 } splat_loss_result;
 
-/* Exactly one of photo_u8 and photo_f32 is given. grad_image may be NULL (values only). The sums are made in double in a
- * fixed order. lambda 0 skips SSIM in the gradient but result.ssim is still computed. */
+/* Exactly one of photo_u8 and photo_f32 is given. grad_image may be NULL (values only). The sums are made in double in
+ * a fixed order. lambda 0 skips SSIM in the gradient but result.ssim is still computed. */
 struct splat_loss_args {
     int32_t width, height;
     const float *image;       /* [3][height][width], not clamped */

@@ -1,4 +1,4 @@
-/* metrics: L1, PSNR sums and SSIM of a clamped (and, if asked, 8-bit) render against a photo. mip_splatting 12. */
+/* metrics: L1, PSNR sums and SSIM of a clamped (and, if asked, 8-bit) render against a photo. docs/method.md 12. */
 #ifndef SPLAT_OPS_METRICS_H
 #define SPLAT_OPS_METRICS_H
 
@@ -12,7 +12,7 @@ typedef struct splat_metrics_result {
 
 struct splat_metrics_args {
     int32_t width, height;
-    float *image;            /* [3][height][width]; clamped to [0,1] in place, and quantised: floor(255 x + 1/2) / 255 */
+    float *image;            /* [3][height][width]; clamped to [0,1] in place; quantised: floor(255 x + 1/2) / 255 */
     const uint8_t *photo_u8; /* [height][width][3] */
     bool quantize;
     splat_block *scratch;

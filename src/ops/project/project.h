@@ -1,6 +1,6 @@
 /* project, project_backward: Gaussians to the screen and back, fused with Adam.
  * Mathematics: 3D filter (Mip-Splatting eq. 9), SH colour, EWA projection, 2D Mip filter with compensation (eq. 10);
- * mip_splatting 4 to 7 (docs/method.md). */
+ * docs/method.md 4 to 7. */
 #ifndef SPLAT_OPS_PROJECT_H
 #define SPLAT_OPS_PROJECT_H
 

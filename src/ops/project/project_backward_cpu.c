@@ -21,7 +21,7 @@ static uint32_t lower_bound(const splat_frame *frame, uint64_t id)
     return low;
 }
 
-/* mip_splatting 7.1: gradients of the mean in NDC units. */
+/* docs/method.md 7.1: gradients of the mean in NDC units. */
 static void add_statistics(const splat_statistics *statistics, const splat_frame *frame, uint32_t v_begin,
                            uint32_t v_end)
 {

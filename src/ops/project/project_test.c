@@ -104,7 +104,8 @@ int project_scene_run(project_scene *scene)
         TEST_CHECK(failures, !ascending || v == 0 || scene->ids[v - 1] < id, "entry %zu: ids do not ascend", v);
         if (id < all) scene->entry_of[id] = (int64_t)v;
     }
-    TEST_CHECK(failures, n_entries == scene->n_visible, "%u entries are visible, %u were counted", n_entries, scene->n_visible);
+    TEST_CHECK(failures, n_entries == scene->n_visible, "%u entries are visible, %u were counted", n_entries,
+               scene->n_visible);
     return failures;
 }
 

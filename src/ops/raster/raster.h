@@ -16,7 +16,7 @@ struct splat_raster_args {
 };
 
 /* raster_backward: grad2d of every visible Gaussian from dL/dimage (float[3][height][width]); walks each tile's list
- * from the back (mip_splatting 7). The sum over pixels and tiles is made in a fixed order on the CPU: the result does
+ * from the back (docs/method.md 7). The sum over pixels and tiles is made in a fixed order on the CPU: the result does
  * not depend on the number of threads. Gaussians that blended nothing get zeros. */
 struct splat_raster_backward_args {
     splat_frame *frame;

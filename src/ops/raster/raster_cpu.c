@@ -69,7 +69,7 @@ splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_
     return SPLAT_OK;
 }
 
-/* mip_splatting 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+/* docs/method.md 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
 static splat_grad2d gradient_of(const float conic[4], const splat_raster_moments *m)
 {
     float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];

@@ -44,7 +44,7 @@ static int clamp_tile(float x, int n)
     return x < 0 ? 0 : x > (float)n ? n : (int)x;
 }
 
-/* One Gaussian with its rho square (mip_splatting 6) and the box of alpha >= 1/255 in it. */
+/* One Gaussian with its rho square (docs/method.md 6) and the box of alpha >= 1/255 in it. */
 static void make_splat(const test_scene_spec *spec, uint32_t i, ref_splat2d_f32 *s, uint16_t rect[4])
 {
     float sigma[2], alpha0, angle = 3.14159f * test_scene_random(5, i);

@@ -1,0 +1,15 @@
+#!/bin/sh
+# What the compiler does not see: long lines, trailing white space, unfinished work, and files too long to read.
+# tests/golden is generated.
+set -eu
+cd "$(dirname "$0")/.."
+
+find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_modules/*' \
+    \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' \) -print |
+    LC_ALL=C sort | xargs awk '
+    function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; failed = 1 }
+    length($0) > 120                                            { complain("longer than 120 columns") }
+    /[ \t\r]$/                                                  { complain("white space at the end") }
+    /(^|[^A-Za-z0-9_])(TODO|FIXME|XXX)([^A-Za-z0-9_]|$)/        { complain("unfinished work") }
+    FNR == 901                                                  { complain("more than 900 lines in this file") }
+    END { exit failed }'
