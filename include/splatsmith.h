@@ -271,12 +271,38 @@ splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, s
 splat_model *splat_trainer_model(splat_trainer *trainer);
 int splat_trainer_iteration(const splat_trainer *trainer);
 
-/* Milliseconds since the last call of this function, by stage of the step. */
+/* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {
-    double project, bin, raster, loss, raster_backward, project_backward, density, filter_3d, data, other;
+    double data, project, bin, raster, loss, raster_backward, project_backward;
     int steps;
 } splat_stage_times;
+/* Off at first: on a GPU measuring makes every step wait for its end. Turning it on clears the sums. */
+void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
+/* The sums since the last call of this function. */
 void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
+
+/* Starts from a splat instead of the scene's points: parameters and filter from a PLY of the trainer's SH degree, fresh
+ * moments; the next step is iteration + 1. On error the trainer is unchanged. */
+splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
+
+typedef struct splat_bench_options {
+    int warmup, iterations;  /* steps before, and steps measured */
+    bool stages;             /* then as many steps again with every stage timed */
+} splat_bench_options;
+
+typedef struct splat_bench_result {
+    double ms_mean, ms_median, ms_p95;  /* of a step; the mean is the wall clock over the measured steps */
+    double iterations_per_second;
+    size_t n_gaussians_first, n_gaussians_last;
+    double n_visible, n_instances;      /* means */
+    size_t peak_bytes;                  /* of the named blocks, warm-up included */
+    double copy_gb_per_s;               /* measured: bytes read plus bytes written by a large copy on the device */
+    splat_stage_times stages;           /* steps = 0 when they were not asked for */
+} splat_bench_result;
+
+/* Trains warmup + iterations (+ iterations) steps and measures. Errors: those of a step; ARGUMENT. */
+splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
+                                 splat_error *error);
 
 /* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration. Random numbers and the
  * order of views are functions of seed and iteration. One self-describing file, written atomically. */

@@ -17,6 +17,7 @@ typedef struct splat_step_result {
 } splat_step_result;
 
 #define SPLAT_RESULT_SLOTS 4
+#define SPLAT_MARKS 16
 
 typedef struct splat_backend_functions {
     const char *name; /* "cpu", "cuda" */
@@ -30,7 +31,11 @@ typedef struct splat_backend_functions {
     splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
     splat_status (*download)(splat_backend *backend, void *host, const void *device, size_t bytes, splat_error *error);
     splat_status (*zero)(splat_backend *backend, void *device, size_t bytes, splat_error *error);
+    splat_status (*copy)(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error); /* on the device */
     splat_status (*synchronize)(splat_backend *backend, splat_error *error);
+    /* Stopwatch: marks the moment when all work so far is done, and the milliseconds between two marks (waits). */
+    splat_status (*stamp)(splat_backend *backend, int mark, splat_error *error);
+    splat_status (*stamp_ms)(splat_backend *backend, int from, int to, double *ms, splat_error *error);
     splat_ops ops;
 } splat_backend_functions;
 
@@ -40,6 +45,7 @@ struct splat_backend {
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
     splat_simd simd; /* the widest the CPU ops may use */
+    double stamps[SPLAT_MARKS]; /* seconds, of a synchronous backend */
     char description[160];
 };
 

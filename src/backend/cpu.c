@@ -1,6 +1,8 @@
 /* The CPU backend: host memory by mmap (grown in place by mremap, so growth copies nothing), ops by OpenMP and SIMD. */
 #include "backend/backend.h"
 
+#include "base/clock.h"
+
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
@@ -75,6 +77,20 @@ static splat_status cpu_zero(splat_backend *backend, void *device, size_t bytes,
     return SPLAT_OK;
 }
 
+static splat_status cpu_stamp(splat_backend *backend, int mark, splat_error *error)
+{
+    (void)error;
+    backend->stamps[mark] = splat_clock_seconds();
+    return SPLAT_OK;
+}
+
+static splat_status cpu_stamp_ms(splat_backend *backend, int from, int to, double *ms, splat_error *error)
+{
+    (void)error;
+    *ms = 1e3 * (backend->stamps[to] - backend->stamps[from]);
+    return SPLAT_OK;
+}
+
 static splat_status cpu_synchronize(splat_backend *backend, splat_error *error)
 {
     (void)backend;
@@ -89,6 +105,9 @@ static const splat_backend_functions cpu_functions = {
     .upload = cpu_upload,
     .download = cpu_download,
     .zero = cpu_zero,
+    .copy = cpu_upload, /* all memory is the host's */
+    .stamp = cpu_stamp,
+    .stamp_ms = cpu_stamp_ms,
     .synchronize = cpu_synchronize,
     .ops =
         {

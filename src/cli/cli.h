@@ -16,6 +16,7 @@ int cmd_eval(const cli_values *values);
 int cmd_render(const cli_values *values);
 int cmd_export(const cli_values *values);
 int cmd_contact_sheet(const cli_values *values);
+int cmd_bench(const cli_values *values);
 int cmd_sample(const cli_values *values);
 int cmd_info(const cli_values *values);
 int cmd_help(const cli_values *values);

@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128 };
-enum { MODEL = EVAL | RENDER | SHEET, WORK = TRAIN | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
+enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256 };
+enum { STEPS = TRAIN | BENCH, MODEL = EVAL | RENDER | SHEET, WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
 
 #define ANY 1e300 /* no limit but that of the type */
 
@@ -31,7 +31,7 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
 /* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
 const cli_option cli_options[] = {
     /* input */
-    {"source_path", 's', NULL, TRAIN, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
      "(NeRF, Nerfstudio)", ""},
     {"source_path", 's', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
@@ -42,14 +42,20 @@ const cli_option cli_options[] = {
      "which saved iteration of the model folder; -1: the last", NULL},
     {"ply", 0, "input_ply", MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "a PLY file of the 3DGS family, instead of the model folder's", ""},
-    {"images", 'i', NULL, TRAIN, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+    {"images", 'i', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
-    {"start_checkpoint", 0, NULL, TRAIN, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
+    {"start_checkpoint", 0, NULL, STEPS, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
      "go on from a checkpoint of the same scene", ""},
 
+    {"ply", 0, "input_ply", BENCH, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+     "start from this splat instead of the scene's points", ""},
+    {"from_iteration", 0, NULL, BENCH, CLI_GROUP_INPUT, INT(from_iteration, 0, INT_MAX),
+     "with --ply: the iteration that the splat stands for", NULL},
+
     /* output */
+    {"output", 'o', NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the JSON to write", "none"},
     {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
     {"experiment_name", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
@@ -69,88 +75,92 @@ const cli_option cli_options[] = {
     {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
 
     /* scene */
-    {"resolution", 'r', "data_factor", TRAIN, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", STEPS, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
      "1600 wide", NULL},
     {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
-    {"white_background", 'w', NULL, TRAIN, CLI_GROUP_SCENE, FLAG(scene.white_background),
+    {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black behind the scene and behind photos with alpha", NULL},
     {"white_background", 'w', NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black background", "the model's"},
-    {"eval", 0, NULL, TRAIN, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
+    {"eval", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
     {"eval", 0, NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.eval),
      "hold test views out; a split.json in the model folder wins", "the model's"},
-    {"llffhold", 0, "test_every", TRAIN | MODEL, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
+    {"llffhold", 0, "test_every", STEPS | MODEL, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
      "with --eval: every N-th view by sorted name is a test view", NULL},
-    {"test_camera_count", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
+    {"test_camera_count", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
-    {"load_allres", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, FLAG(scene.load_allres),
+    {"load_allres", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
-    {"image_cache_gb", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
+    {"image_cache_gb", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
      "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
-    {"low_dram", 0, NULL, TRAIN | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram),
+    {"low_dram", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram),
      "a small cache of decoded photos", NULL},
 
     /* training */
-    {"iterations", 'n', "max_steps,iter,total_train_iters", TRAIN, CLI_GROUP_TRAINING,
+    {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING,
      INT(train.iterations, 1, 1e8), "training steps", NULL},
-    {"sh_degree", 0, NULL, TRAIN, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
+    {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
      "degree of the spherical harmonics; one more every 1000 steps until it is reached", NULL},
-    {"lambda_dssim", 0, NULL, TRAIN, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
+    {"lambda_dssim", 0, NULL, STEPS, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
      "weight of D-SSIM against L1 in the loss", NULL},
-    {"random_background", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(train.random_background),
+    {"random_background", 0, NULL, STEPS, CLI_GROUP_TRAINING, FLAG(train.random_background),
      "a random background colour in each step", NULL},
-    {"seed", 0, NULL, TRAIN, CLI_GROUP_TRAINING, SEED(train.seed),
+    {"seed", 0, NULL, STEPS, CLI_GROUP_TRAINING, SEED(train.seed),
      "of the view order, the splits and random points: the same seed gives the same splat", NULL},
+    {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8), "steps to measure", NULL},
+    {"warmup", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.warmup, 0, 1e8), "steps before the measurement", NULL},
+    {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
+     "then as many steps again, each stage timed and set beside its limit", NULL},
     {"eval_only", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
-    {"kernel_size", 'k', NULL, TRAIN, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+    {"kernel_size", 'k', NULL, STEPS, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D Mip filter, in square pixels", NULL},
     {"kernel_size", 'k', NULL, MODEL, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
     {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
-    {"ray_jitter", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.ray_jitter),
+    {"ray_jitter", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.ray_jitter),
      "sample at a random position inside each pixel", NULL},
-    {"resample_gt_image", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.resample_gt_image),
+    {"resample_gt_image", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.resample_gt_image),
      "with --ray_jitter: sample the photo at the same position", NULL},
-    {"sample_more_highres", 0, NULL, TRAIN, CLI_GROUP_FILTER, FLAG(train.sample_more_highres),
+    {"sample_more_highres", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.sample_more_highres),
      "with probability 0.3 take a view at least 800 wide", NULL},
 
     /* learning rates */
-    {"position_lr_init", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
+    {"position_lr_init", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
      "of the means at the start, times the scene's extent", NULL},
-    {"position_lr_final", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
+    {"position_lr_final", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
      "of the means at the end", NULL},
-    {"position_lr_delay_mult", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
+    {"position_lr_delay_mult", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
      "factor of a delayed start", NULL},
-    {"position_lr_max_steps", 0, NULL, TRAIN, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
+    {"position_lr_max_steps", 0, NULL, STEPS, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
      "steps from the first to the last rate", NULL},
-    {"feature_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
+    {"feature_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
      "of the colours (a twentieth of it for the higher degrees)", NULL},
-    {"opacity_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
-    {"scaling_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
-    {"rotation_lr", 0, NULL, TRAIN, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3), "of the rotations", NULL},
+    {"opacity_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
+    {"scaling_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
+    {"rotation_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3), "of the rotations", NULL},
 
     /* density control */
-    {"target_gaussian_count", 0, "cap_max", TRAIN, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
+    {"target_gaussian_count", 0, "cap_max", STEPS, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
      "keep at most N Gaussians, the most opaque ones; 5M is five million; 0: no limit", NULL},
-    {"min_opacity_threshold", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.min_opacity_threshold, 0, 1),
+    {"min_opacity_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.min_opacity_threshold, 0, 1),
      "remove Gaussians less opaque than this", NULL},
-    {"percent_dense", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.percent_dense, 0, 1e3),
+    {"percent_dense", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.percent_dense, 0, 1e3),
      "Gaussians larger than this part of the extent are split, smaller ones cloned", NULL},
-    {"densify_grad_threshold", 0, NULL, TRAIN, CLI_GROUP_DENSITY, REAL(train.densify_grad_threshold, 0, 1e6),
+    {"densify_grad_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.densify_grad_threshold, 0, 1e6),
      "positional gradient that asks for more Gaussians", NULL},
-    {"densify_from_iter", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densify_from_iter, 0, 1e9),
+    {"densify_from_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_from_iter, 0, 1e9),
      "first step that may densify", NULL},
-    {"densify_until_iter", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densify_until_iter, 0, 1e9),
+    {"densify_until_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_until_iter, 0, 1e9),
      "end of densification", NULL},
-    {"densification_interval", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.densification_interval, 1, 1e8),
+    {"densification_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densification_interval, 1, 1e8),
      "steps between two densifications", NULL},
-    {"opacity_reset_interval", 0, NULL, TRAIN, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
+    {"opacity_reset_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
      "steps between two resets of the opacities", NULL},
 
     /* evaluation and saving */
@@ -225,6 +235,8 @@ const cli_command cli_commands[] = {
      "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},
     {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
      "write one PNG with photos, renders and errors", NULL, false},
+    {"bench", BENCH, cmd_bench, "-s SCENE [options]", NULL, "measure the training loop",
+     "  splatsmith bench -s data/bonsai --eval -r 1 --warmup 3000 --num_iterations 1000 --stages -o bench.json", false},
     {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a small ray-traced scene to try things with",
      "The folder must be absent or empty.", false},
     {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
@@ -252,6 +264,7 @@ void cli_values_init(cli_values *values)
     set_list(&values->save_iterations, usual, 2);
     values->iteration = -1;
     values->n_sheet_views = 3;
+    values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
     values->render_mode = "auto";
 }
 

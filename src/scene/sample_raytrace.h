@@ -86,8 +86,8 @@ typedef struct splat_sample_hit {
     splat_vec3 position, normal; /* normal: outwards, length 1 */
 } splat_sample_hit;
 
-/* Radius of the backdrop, a painted ball around the scene and its cameras: something for the sky of the photos to be, at
- * a distance that they can measure. It is not part of the true surface. */
+/* Radius of the backdrop, a painted ball around the scene and its cameras: something for the sky of the photos to be,
+ * at a distance that they can measure. It is not part of the true surface. */
 #define SPLAT_SAMPLE_BACKDROP 9.0
 
 void splat_sample_world_init(splat_sample_world *world, uint64_t seed);

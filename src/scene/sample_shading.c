@@ -157,7 +157,8 @@ splat_vec3 splat_sample_backdrop(const splat_sample_world *world, splat_vec3 p)
 /* Where a ray that met nothing ends: origin lies inside the ball. */
 static splat_vec3 background(const splat_sample_world *world, splat_vec3 origin, splat_vec3 direction)
 {
-    double b = splat_vec3_dot(origin, direction), c = splat_vec3_dot(origin, origin) - SPLAT_SAMPLE_BACKDROP * SPLAT_SAMPLE_BACKDROP;
+    double b = splat_vec3_dot(origin, direction);
+    double c = splat_vec3_dot(origin, origin) - SPLAT_SAMPLE_BACKDROP * SPLAT_SAMPLE_BACKDROP;
     return splat_sample_backdrop(world, splat_vec3_along(origin, direction, -b + sqrt(b * b - c)));
 }
 

@@ -269,3 +269,42 @@ splat_status splat_trainer_load_checkpoint(splat_trainer *t, const char *path, s
     free(data);
     return status;
 }
+
+/* ---------------------------------------------------------------- from a PLY */
+
+splat_status splat_trainer_load_model(splat_trainer *t, const char *ply_path, int iteration, splat_error *error)
+{
+    splat_model *model;
+    splat_backend *b = t->backend;
+    splat_gaussians *to = &t->model->gaussians;
+    SPLAT_TRY(splat_model_load(t->context, ply_path, &model, error));
+    const splat_gaussians *from = &model->gaussians;
+    splat_status status = SPLAT_OK;
+    if (from->sh_degree != t->options.sh_degree)
+        status = splat_fail_at(error, SPLAT_ERROR_ARGUMENT, ply_path, SPLAT_NO_OFFSET,
+                               "the splat has SH degree %d, not %d; use --sh_degree %d", from->sh_degree, t->options.sh_degree,
+                               from->sh_degree);
+    if (status == SPLAT_OK && from->n == 0)
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, ply_path, SPLAT_NO_OFFSET, "the splat has no Gaussians");
+    if (status == SPLAT_OK && iteration < 0)
+        status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "a splat cannot stand for iteration %d", iteration);
+    if (status == SPLAT_OK) status = splat_trainer_resize(t, from->n, error);
+#define SPLAT_TENSOR(name, channels)                                                                                   \
+    if (status == SPLAT_OK) {                                                                                          \
+        size_t bytes = (size_t)from->n * splat_tensor_channels(SPLAT_TENSOR_##name, from->sh_degree) * sizeof(float);  \
+        status = b->functions->copy(b, to->p.name, from->p.name, bytes, error);                                        \
+        if (status == SPLAT_OK) status = b->functions->zero(b, t->m.tensors.name, bytes, error);                       \
+        if (status == SPLAT_OK) status = b->functions->zero(b, t->v.tensors.name, bytes, error);                       \
+    }
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    if (status == SPLAT_OK) {
+        memset(t->adam_steps, 0, sizeof t->adam_steps);
+        memset(t->instance_hints, 0, t->scene->dataset.n_views * sizeof *t->instance_hints);
+        t->iteration = iteration;
+        status = splat_trainer_update_filter(t, error);
+    }
+    if (status == SPLAT_OK) status = b->functions->synchronize(b, error); /* before the copy's source is gone */
+    splat_model_destroy(model);
+    return status;
+}

@@ -1,7 +1,6 @@
 /* Density control: clone, split, prune, cap, opacity reset, and the 3D filter that follows (docs/method.md 10, 4). */
 #include "train/trainer.h"
 
-#include "base/clock.h"
 #include "ops/densify/densify.h"
 #include "train/schedule.h"
 
@@ -137,7 +136,6 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 
 splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_error *error)
 {
-    double begin = splat_clock_seconds();
     bool densifies = splat_schedule_densifies_after(&t->options, iteration);
     if (densifies) {
         SPLAT_TRY(densify(t, iteration, error));
@@ -149,6 +147,5 @@ splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_
         SPLAT_TRY(t->backend->functions->ops.opacity_reset(t->backend, &args, error));
     }
     if (splat_schedule_filters_after(&t->options, iteration)) SPLAT_TRY(splat_trainer_update_filter(t, error));
-    t->times.density += 1e3 * (splat_clock_seconds() - begin);
     return SPLAT_OK;
 }

@@ -130,12 +130,27 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 
 /* ---------------------------------------------------------------- the step */
 
-/* Adds the time since *mark to a stage: of the work on the CPU, of its submission on an asynchronous backend. */
-static void lap(double *stage, double *mark)
+/* The step's stages, in order; each ends at the mark of its number. */
+enum { MARK_BEGIN, MARK_DATA, MARK_PROJECT, MARK_BIN, MARK_RASTER, MARK_LOSS, MARK_RASTER_BACKWARD, MARK_PROJECT_BACKWARD };
+
+/* Marks the end of a stage, when stages are measured. */
+static splat_status stamp(splat_trainer *t, int mark, splat_error *error)
 {
-    double now = splat_clock_seconds();
-    *stage += 1e3 * (now - *mark);
-    *mark = now;
+    return t->measures_stages ? t->backend->functions->stamp(t->backend, mark, error) : SPLAT_OK;
+}
+
+static splat_status add_stage_times(splat_trainer *t, splat_error *error)
+{
+    if (!t->measures_stages) return SPLAT_OK;
+    double *const stages[] = {&t->times.data, &t->times.project,         &t->times.bin,             &t->times.raster,
+                              &t->times.loss, &t->times.raster_backward, &t->times.project_backward};
+    for (int i = 0; i < 7; i++) {
+        double ms;
+        SPLAT_TRY(t->backend->functions->stamp_ms(t->backend, i, i + 1, &ms, error));
+        *stages[i] += ms;
+    }
+    t->times.steps++;
+    return SPLAT_OK;
 }
 
 static splat_status check_loss(const splat_trainer *t, double loss, int iteration, uint32_t view, splat_error *error)
@@ -176,26 +191,26 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     const splat_ops *ops = &b->functions->ops;
     splat_gaussians *gaussians = &t->model->gaussians;
     splat_frame *frame = &t->model->frame;
-    double mark = splat_clock_seconds();
 
+    SPLAT_TRY(stamp(t, MARK_BEGIN, error));
     SPLAT_TRY(stage_photo(t, view, iteration, error));
     SPLAT_TRY(splat_frame_reserve(b, frame, gaussians->n, view->camera, true, error));
     frame->filter = splat_model_screen_filter(t->model);
     frame->jitter = t->options.ray_jitter ? t->jitter.data : NULL;
     frame->n_instances_hint = t->instance_hints[view->index];
     memcpy(frame->background, view->background, sizeof frame->background);
-    lap(&t->times.data, &mark);
+    SPLAT_TRY(stamp(t, MARK_DATA, error));
 
     SPLAT_TRY(ops->project(b, &(struct splat_project_args){gaussians, frame}, error));
-    lap(&t->times.project, &mark);
+    SPLAT_TRY(stamp(t, MARK_PROJECT, error));
     SPLAT_TRY(ops->bin(b, &(struct splat_bin_args){frame}, error));
-    lap(&t->times.bin, &mark);
+    SPLAT_TRY(stamp(t, MARK_BIN, error));
     SPLAT_TRY(ops->raster(b, &(struct splat_raster_args){frame}, error));
-    lap(&t->times.raster, &mark);
+    SPLAT_TRY(stamp(t, MARK_RASTER, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
-    lap(&t->times.loss, &mark);
+    SPLAT_TRY(stamp(t, MARK_LOSS, error));
     SPLAT_TRY(ops->raster_backward(b, &(struct splat_raster_backward_args){frame, t->grad_image.data}, error));
-    lap(&t->times.raster_backward, &mark);
+    SPLAT_TRY(stamp(t, MARK_RASTER_BACKWARD, error));
 
     splat_adam adam;
     adam_of_step(t, iteration, &adam);
@@ -206,7 +221,7 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
         .adam = &adam,
         .statistics = splat_schedule_collects_statistics(&t->options, iteration) ? &statistics : NULL};
     SPLAT_TRY(ops->project_backward(b, &backward, error));
-    lap(&t->times.project_backward, &mark);
+    SPLAT_TRY(stamp(t, MARK_PROJECT_BACKWARD, error));
     result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
     result->n_degenerate = frame->n_degenerate;
     result->n_instances = frame->n_instances;
@@ -246,8 +261,8 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     SPLAT_TRY(run_step(t, iteration, &view, &result, error));
     if (t->backend->functions->take_result) SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
 
+    SPLAT_TRY(add_stage_times(t, error));
     t->iteration = iteration;
-    t->times.steps++;
     if (info) {
         float lambda = t->options.lambda_dssim;
         *info = (splat_step_info){.iteration = iteration,
@@ -386,10 +401,7 @@ splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
     const splat_gaussians *g = &t->model->gaussians;
     struct splat_filter3d_args args = {g->n, g->p.means, t->scene->train_cameras, (uint32_t)t->scene->dataset.n_train,
                                        g->filter_3d};
-    double mark = splat_clock_seconds();
-    SPLAT_TRY(t->backend->functions->ops.filter3d(t->backend, &args, error));
-    lap(&t->times.filter_3d, &mark);
-    return SPLAT_OK;
+    return t->backend->functions->ops.filter3d(t->backend, &args, error);
 }
 
 splat_model *splat_trainer_model(splat_trainer *t)
@@ -400,6 +412,12 @@ splat_model *splat_trainer_model(splat_trainer *t)
 int splat_trainer_iteration(const splat_trainer *t)
 {
     return t->iteration;
+}
+
+void splat_trainer_measure_stages(splat_trainer *t, bool on)
+{
+    t->measures_stages = on;
+    memset(&t->times, 0, sizeof t->times);
 }
 
 void splat_trainer_stage_times(splat_trainer *t, splat_stage_times *times)

@@ -35,7 +35,8 @@ struct splat_trainer {
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
 
     size_t n_added, n_removed;           /* by the density control before the step in work */
-    splat_stage_times times;
+    bool measures_stages;
+    splat_stage_times times;             /* sums since they were last read */
     volatile sig_atomic_t stop_requested;
 };
 
