@@ -31,7 +31,8 @@ typedef struct splat_backend_functions {
     splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
     splat_status (*download)(splat_backend *backend, void *host, const void *device, size_t bytes, splat_error *error);
     splat_status (*zero)(splat_backend *backend, void *device, size_t bytes, splat_error *error);
-    splat_status (*copy)(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error); /* on the device */
+    /* on the device */
+    splat_status (*copy)(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error);
     splat_status (*synchronize)(splat_backend *backend, splat_error *error);
     /* Stopwatch: marks the moment when all work so far is done, and the milliseconds between two marks (waits). */
     splat_status (*stamp)(splat_backend *backend, int mark, splat_error *error);

@@ -26,7 +26,8 @@ static void stage_rows(const bench *b, const splat_train_options *options, stage
 {
     const splat_bench_result *r = &b->result;
     const splat_stage_times *t = &r->stages;
-    double steps = t->steps ? t->steps : 1, n = (double)r->n_gaussians_last, visible = r->n_visible, pairs = r->n_instances;
+    double steps = t->steps ? t->steps : 1;
+    double n = (double)r->n_gaussians_last, visible = r->n_visible, pairs = r->n_instances;
     double pixels = (double)b->info.max_width * b->info.max_height;
     double rest = 3.0 * ((options->sh_degree + 1) * (options->sh_degree + 1) - 1), parameters = 14 + rest;
     double per_ms = r->copy_gb_per_s * 1e6; /* bytes */
@@ -45,9 +46,9 @@ static void stage_rows(const bench *b, const splat_train_options *options, stage
 static void print_result(const bench *b, const stage_row *rows)
 {
     const splat_bench_result *r = &b->result;
-    cli_say("%.1f it/s: %.3f ms a step (median %.3f, p95 %.3f); %zu Gaussians, %.0f visible, %.0f instances; peak %.0f MB",
-            r->iterations_per_second, r->ms_mean, r->ms_median, r->ms_p95, r->n_gaussians_last, r->n_visible,
-            r->n_instances, 1e-6 * (double)r->peak_bytes);
+    cli_say("%.1f it/s: %.3f ms a step (median %.3f, p95 %.3f); %zu Gaussians, %.0f visible, %.0f instances; "
+            "peak %.0f MB", r->iterations_per_second, r->ms_mean, r->ms_median, r->ms_p95, r->n_gaussians_last,
+            r->n_visible, r->n_instances, 1e-6 * (double)r->peak_bytes);
     cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
     if (!r->stages.steps) return;
     double sum = 0;
@@ -55,7 +56,8 @@ static void print_result(const bench *b, const stage_row *rows)
     for (int i = 0; i < N_STAGES; i++) {
         sum += rows[i].ms;
         if (rows[i].limit_ms > 0)
-            cli_say("%-24s %9.4f %9.4f %7.1f", rows[i].name, rows[i].ms, rows[i].limit_ms, rows[i].ms / rows[i].limit_ms);
+            cli_say("%-24s %9.4f %9.4f %7.1f", rows[i].name, rows[i].ms, rows[i].limit_ms,
+                    rows[i].ms / rows[i].limit_ms);
         else
             cli_say("%-24s %9.4f", rows[i].name, rows[i].ms);
     }
@@ -87,16 +89,18 @@ static void write_result(FILE *out, const bench *b, const cli_values *values, co
     write_text(out, splat_context_description(b->context));
     fprintf(out, ",\n \"scene\": ");
     write_text(out, values->scene.source_path);
-    fprintf(out, ",\n \"train_views\": %zu, \"width\": %d, \"height\": %d,\n", b->info.n_train, b->info.max_width, b->info.max_height);
-    fprintf(out, " \"warmup\": %d, \"iterations\": %d, \"sh_degree\": %d,\n", values->bench.warmup, values->bench.iterations,
-            values->train.sh_degree);
-    fprintf(out, " \"ms_mean\": %.6f, \"ms_median\": %.6f, \"ms_p95\": %.6f, \"it_per_s\": %.3f,\n", r->ms_mean, r->ms_median,
-            r->ms_p95, r->iterations_per_second);
+    fprintf(out, ",\n \"train_views\": %zu, \"width\": %d, \"height\": %d,\n", b->info.n_train, b->info.max_width,
+            b->info.max_height);
+    fprintf(out, " \"warmup\": %d, \"iterations\": %d, \"sh_degree\": %d,\n", values->bench.warmup,
+            values->bench.iterations, values->train.sh_degree);
+    fprintf(out, " \"ms_mean\": %.6f, \"ms_median\": %.6f, \"ms_p95\": %.6f, \"it_per_s\": %.3f,\n", r->ms_mean,
+            r->ms_median, r->ms_p95, r->iterations_per_second);
     fprintf(out, " \"gaussians_first\": %zu, \"gaussians_last\": %zu, \"visible\": %.1f, \"instances\": %.1f,\n",
             r->n_gaussians_first, r->n_gaussians_last, r->n_visible, r->n_instances);
     fprintf(out, " \"peak_bytes\": %zu, \"copy_gb_per_s\": %.1f,\n \"stages_ms\": {", r->peak_bytes, r->copy_gb_per_s);
     for (int i = 0; i < N_STAGES && r->stages.steps; i++)
-        fprintf(out, "%s\n  \"%s\": {\"ms\": %.6f, \"limit_ms\": %.6f}", i ? "," : "", rows[i].name, rows[i].ms, rows[i].limit_ms);
+        fprintf(out, "%s\n  \"%s\": {\"ms\": %.6f, \"limit_ms\": %.6f}", i ? "," : "", rows[i].name, rows[i].ms,
+                rows[i].limit_ms);
     fprintf(out, "\n },\n \"blocks\": [[\"owner\", \"name\", \"bytes\"]");
     splat_context_memory_blocks(b->context, write_block, out);
     fprintf(out, "\n ]\n}\n");
@@ -139,7 +143,8 @@ static int open_bench(bench *b, const cli_values *values)
         splat_trainer_create(b->context, b->scene, &train, &b->trainer, &error) != SPLAT_OK ||
         (values->start_checkpoint &&
          splat_trainer_load_checkpoint(b->trainer, values->start_checkpoint, &error) != SPLAT_OK) ||
-        (values->ply && splat_trainer_load_model(b->trainer, values->ply, values->from_iteration, &error) != SPLAT_OK) ||
+        (values->ply &&
+         splat_trainer_load_model(b->trainer, values->ply, values->from_iteration, &error) != SPLAT_OK) ||
         splat_trainer_bench(b->trainer, &values->bench, &b->result, &error) != SPLAT_OK)
         return cli_report(&error);
     splat_scene_get_info(b->scene, &b->info);

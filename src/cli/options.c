@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256 };
-enum { STEPS = TRAIN | BENCH, MODEL = EVAL | RENDER | SHEET, WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
+enum { STEPS = TRAIN | BENCH, MODEL = EVAL | RENDER | SHEET };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
 
 #define ANY 1e300 /* no limit but that of the type */
 

@@ -58,7 +58,8 @@ splat_status splat_trainer_bench(splat_trainer *t, const splat_bench_options *op
     memset(result, 0, sizeof *result);
     int n = options->iterations;
     if (n < 1 || options->warmup < 0)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a benchmark needs at least one iteration and no negative warm-up");
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "a benchmark needs at least one iteration and no negative warm-up");
     double *step_ms = malloc((size_t)n * sizeof *step_ms);
     if (!step_ms) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %d times", n);
     splat_status status = run(t, options->warmup, NULL, result, error);

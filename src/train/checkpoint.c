@@ -282,8 +282,8 @@ splat_status splat_trainer_load_model(splat_trainer *t, const char *ply_path, in
     splat_status status = SPLAT_OK;
     if (from->sh_degree != t->options.sh_degree)
         status = splat_fail_at(error, SPLAT_ERROR_ARGUMENT, ply_path, SPLAT_NO_OFFSET,
-                               "the splat has SH degree %d, not %d; use --sh_degree %d", from->sh_degree, t->options.sh_degree,
-                               from->sh_degree);
+                               "the splat has SH degree %d, not %d; use --sh_degree %d", from->sh_degree,
+                               t->options.sh_degree, from->sh_degree);
     if (status == SPLAT_OK && from->n == 0)
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, ply_path, SPLAT_NO_OFFSET, "the splat has no Gaussians");
     if (status == SPLAT_OK && iteration < 0)

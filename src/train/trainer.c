@@ -131,7 +131,9 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 /* ---------------------------------------------------------------- the step */
 
 /* The step's stages, in order; each ends at the mark of its number. */
-enum { MARK_BEGIN, MARK_DATA, MARK_PROJECT, MARK_BIN, MARK_RASTER, MARK_LOSS, MARK_RASTER_BACKWARD, MARK_PROJECT_BACKWARD };
+enum {
+    MARK_BEGIN, MARK_DATA, MARK_PROJECT, MARK_BIN, MARK_RASTER, MARK_LOSS, MARK_RASTER_BACKWARD, MARK_PROJECT_BACKWARD
+};
 
 /* Marks the end of a stage, when stages are measured. */
 static splat_status stamp(splat_trainer *t, int mark, splat_error *error)
