@@ -75,6 +75,7 @@ typedef struct splat_context_options {
     const char *backend;    /* "auto", "cpu" or "cuda"; NULL is "auto" */
     int gpu;                /* index of the device for "cuda"; default 0 */
     int threads;            /* CPU threads; 0 (default): as many as the process may use. Results do not depend on it */
+    bool deterministic;     /* GPU: the same bytes on every run, slower; the CPU always gives the same bytes */
     const char *simd;       /* "auto", "avx512", "avx2" or "c"; NULL is "auto" (the widest this CPU has) */
     splat_log_function log; /* NULL: silence */
     void *log_user;
@@ -276,7 +277,7 @@ typedef struct splat_stage_times {
     double data, project, bin, raster, loss, raster_backward, project_backward;
     int steps;
 } splat_stage_times;
-/* Off at first: on a GPU measuring makes every step wait for its end. Turning it on clears the sums. */
+/* Off at first. Turning it on clears the sums; the last two steps are not in them yet. */
 void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
 /* The sums since the last call of this function. */
 void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);

@@ -17,7 +17,7 @@ typedef struct splat_step_result {
 } splat_step_result;
 
 #define SPLAT_RESULT_SLOTS 4
-#define SPLAT_MARKS 16
+#define SPLAT_MARKS 32
 
 typedef struct splat_backend_functions {
     const char *name; /* "cpu", "cuda" */
@@ -51,7 +51,8 @@ struct splat_backend {
 };
 
 /* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */
-splat_status splat_backend_cuda_create(int gpu, int threads, splat_backend **backend, splat_error *error);
+splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, splat_backend **backend,
+                                       splat_error *error);
 splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backend **backend, splat_error *error);
 
 #endif

@@ -21,7 +21,7 @@ void splat_context_options_init(splat_context_options *options)
 static splat_status open_gpu(const splat_context_options *options, splat_backend **backend, splat_error *error)
 {
 #if SPLATSMITH_HAS_CUDA
-    return splat_backend_cuda_create(options->gpu, options->threads, backend, error);
+    return splat_backend_cuda_create(options->gpu, options->threads, options->deterministic, backend, error);
 #else
     (void)options;
     *backend = NULL;

@@ -190,6 +190,8 @@ const cli_option cli_options[] = {
     /* machine */
     {"backend", 0, NULL, WORK, CLI_GROUP_MACHINE, CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
     {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
+    {"deterministic", 0, NULL, WORK, CLI_GROUP_MACHINE, FLAG(context.deterministic),
+     "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
     {"threads", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
      "CPU threads; the result does not depend on it", "all"},
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),

@@ -51,7 +51,7 @@ splat_status splat_frame_reserve(splat_backend *backend, splat_frame *frame, uin
                                  cut_visible(frame, NULL, n), error));
     cut_visible(frame, frame->block_visible.data, n);
     SPLAT_TRY(splat_block_ensure(backend, &frame->block_tiles, "tile_begin", SPLAT_OWNER_TRANSIENTS,
-                                 (n_tiles + 1) * sizeof *frame->tile_begin, error));
+                                 (2 * n_tiles + 1) * sizeof *frame->tile_begin, error)); /* and an order of the tiles */
     frame->tile_begin = frame->block_tiles.data;
     SPLAT_TRY(splat_block_ensure(backend, &frame->block_pixels, "pixels", SPLAT_OWNER_TRANSIENTS,
                                  cut_pixels(frame, NULL, n_pixels), error));

@@ -78,7 +78,8 @@ typedef struct splat_frame {
     float background[3];
     const float *jitter;        /* [2][height][width] offsets (x plane, then y) of the sampling position, or NULL */
     uint32_t tiles_x, tiles_y;
-    uint64_t n_instances_hint;  /* the view's last known count, 0: unknown; a backend may size its arrays by it */
+    uint64_t n_instances_hint;  /* the view's last known counts, 0: unknown; a backend may size its arrays by them */
+    uint32_t n_visible_hint;
 
     /* written by project: capacity n of the Gaussians */
     uint32_t *ids;              /* [n_visible] index of the Gaussian */
@@ -92,7 +93,7 @@ typedef struct splat_frame {
     uint32_t *instances;        /* [n_instances] visible index v, by tile, then by depth, then by id */
     uint32_t *instance_slots;   /* [n_instances] unique slot in [0, n_instances), those of one v are contiguous:
                                    slot_begin[v] .. slot_begin[v+1]. NULL on backends that sum in another way */
-    uint32_t *slot_begin;       /* [n_visible + 1], with instance_slots */
+    uint32_t *slot_begin;       /* [n_visible + 1], or NULL on backends that number slots in another order */
     uint32_t *tile_begin;       /* [tiles_x tiles_y + 1] first instance of each tile */
     /* written by raster */
     float *image;               /* [3][height][width] colour over the background, not clamped */

@@ -300,7 +300,7 @@ splat_status splat_trainer_load_model(splat_trainer *t, const char *ply_path, in
 #undef SPLAT_TENSOR
     if (status == SPLAT_OK) {
         memset(t->adam_steps, 0, sizeof t->adam_steps);
-        memset(t->instance_hints, 0, t->scene->dataset.n_views * sizeof *t->instance_hints);
+        memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
         t->iteration = iteration;
         status = splat_trainer_update_filter(t, error);
     }

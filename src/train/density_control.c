@@ -117,8 +117,10 @@ static splat_status prune(splat_trainer *t, int iteration, const uint8_t *action
 static void scale_hints(splat_trainer *t, uint32_t old_n)
 {
     double ratio = (double)t->model->gaussians.n / old_n;
-    for (size_t i = 0; i < t->scene->dataset.n_views; i++)
-        t->instance_hints[i] = (uint64_t)((double)t->instance_hints[i] * ratio);
+    for (size_t i = 0; i < t->scene->dataset.n_views; i++) {
+        t->hints[i].n_instances = (uint64_t)((double)t->hints[i].n_instances * ratio);
+        t->hints[i].n_visible = (uint32_t)((double)t->hints[i].n_visible * ratio);
+    }
 }
 
 static splat_status densify(splat_trainer *t, int iteration, splat_error *error)

@@ -132,13 +132,23 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 
 /* The step's stages, in order; each ends at the mark of its number. */
 enum {
-    MARK_BEGIN, MARK_DATA, MARK_PROJECT, MARK_BIN, MARK_RASTER, MARK_LOSS, MARK_RASTER_BACKWARD, MARK_PROJECT_BACKWARD
+    MARK_BEGIN,
+    MARK_DATA,
+    MARK_PROJECT,
+    MARK_BIN,
+    MARK_RASTER,
+    MARK_LOSS,
+    MARK_RASTER_BACKWARD,
+    MARK_PROJECT_BACKWARD,
+    N_MARKS
 };
+#define MARKED_STEPS 4 /* sets of marks; a step's are read two steps later, when a device has long passed them */
 
 /* Marks the end of a stage, when stages are measured. */
 static splat_status stamp(splat_trainer *t, int mark, splat_error *error)
 {
-    return t->measures_stages ? t->backend->functions->stamp(t->backend, mark, error) : SPLAT_OK;
+    if (!t->measures_stages) return SPLAT_OK;
+    return t->backend->functions->stamp(t->backend, t->n_marked % MARKED_STEPS * N_MARKS + mark, error);
 }
 
 static splat_status add_stage_times(splat_trainer *t, splat_error *error)
@@ -146,9 +156,12 @@ static splat_status add_stage_times(splat_trainer *t, splat_error *error)
     if (!t->measures_stages) return SPLAT_OK;
     double *const stages[] = {&t->times.data, &t->times.project,         &t->times.bin,             &t->times.raster,
                               &t->times.loss, &t->times.raster_backward, &t->times.project_backward};
+    t->n_marked++;
+    if (t->n_marked < 3) return SPLAT_OK;
+    int first = (t->n_marked - 3) % MARKED_STEPS * N_MARKS;
     for (int i = 0; i < 7; i++) {
         double ms;
-        SPLAT_TRY(t->backend->functions->stamp_ms(t->backend, i, i + 1, &ms, error));
+        SPLAT_TRY(t->backend->functions->stamp_ms(t->backend, first + i, first + i + 1, &ms, error));
         *stages[i] += ms;
     }
     t->times.steps++;
@@ -199,7 +212,8 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     SPLAT_TRY(splat_frame_reserve(b, frame, gaussians->n, view->camera, true, error));
     frame->filter = splat_model_screen_filter(t->model);
     frame->jitter = t->options.ray_jitter ? t->jitter.data : NULL;
-    frame->n_instances_hint = t->instance_hints[view->index];
+    frame->n_instances_hint = t->hints[view->index].n_instances;
+    frame->n_visible_hint = t->hints[view->index].n_visible;
     memcpy(frame->background, view->background, sizeof frame->background);
     SPLAT_TRY(stamp(t, MARK_DATA, error));
 
@@ -230,6 +244,15 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     return SPLAT_OK;
 }
 
+/* A count that fell (after an opacity reset) comes back soon: the hint falls by a tenth a visit. */
+static void remember(splat_view_hint *hint, const splat_step_result *result)
+{
+    uint64_t n_instances = hint->n_instances - hint->n_instances / 10;
+    uint32_t n_visible = hint->n_visible - hint->n_visible / 10;
+    hint->n_instances = result->n_instances > n_instances ? result->n_instances : n_instances;
+    hint->n_visible = result->n_visible > n_visible ? result->n_visible : n_visible;
+}
+
 /* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
 static splat_status exchange_results(splat_trainer *t, int iteration, const step_view *view, splat_step_result *result,
                                      splat_error *error)
@@ -243,7 +266,7 @@ static splat_status exchange_results(splat_trainer *t, int iteration, const step
     t->has_posted = true;
     if (!had_posted) return SPLAT_OK;
     SPLAT_TRY(b->functions->take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
-    t->instance_hints[earlier] = result->n_instances;
+    remember(&t->hints[earlier], result);
     if (result->overflow)
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out",
                   iteration - 1, (unsigned long long)result->n_instances);
@@ -349,8 +372,8 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
         return splat_fail(error, SPLAT_ERROR_FORMAT,
                           "the scene has no training views; hold fewer views out for testing");
     t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
-    t->instance_hints = calloc(dataset->n_views, sizeof *t->instance_hints);
-    if (!t->view_order || !t->instance_hints)
+    t->hints = calloc(dataset->n_views, sizeof *t->hints);
+    if (!t->view_order || !t->hints)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
     SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, error));
     SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, &t->model, error));
@@ -394,7 +417,7 @@ void splat_trainer_destroy(splat_trainer *t)
     for (size_t i = 0; i < sizeof transients / sizeof transients[0]; i++) splat_block_free(b, transients[i]);
     splat_photo_store_free(&t->photos, b);
     free(t->view_order);
-    free(t->instance_hints);
+    free(t->hints);
     free(t);
 }
 
@@ -419,6 +442,7 @@ int splat_trainer_iteration(const splat_trainer *t)
 void splat_trainer_measure_stages(splat_trainer *t, bool on)
 {
     t->measures_stages = on;
+    t->n_marked = 0;
     memset(&t->times, 0, sizeof t->times);
 }
 

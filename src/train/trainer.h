@@ -15,6 +15,12 @@ typedef struct splat_photo_store {
     bool *loaded;                        /* [n_views] */
 } splat_photo_store;
 
+/* What a view needed when it was last trained on, 0: unknown. Sizes arrays, never results. */
+typedef struct splat_view_hint {
+    uint64_t n_instances;
+    uint32_t n_visible;
+} splat_view_hint;
+
 struct splat_trainer {
     splat_context *context;
     splat_backend *backend;
@@ -29,13 +35,14 @@ struct splat_trainer {
 
     splat_block photo, photo_resampled, jitter, grad_image, loss_scratch; /* transients of the view in work */
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
-    uint64_t *instance_hints;            /* [n_views] the view's last known instance count, 0: unknown */
+    splat_view_hint *hints;              /* [n_views] */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
     bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
 
     size_t n_added, n_removed;           /* by the density control before the step in work */
     bool measures_stages;
+    int n_marked;                        /* steps since then */
     splat_stage_times times;             /* sums since they were last read */
     volatile sig_atomic_t stop_requested;
 };

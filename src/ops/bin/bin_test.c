@@ -65,7 +65,7 @@ static int check_structure(const test_scene *scene, const test_result *r, bool *
     bool *used = calloc(r->n_instances + 1, sizeof *used);
     int tiles_x = (scene->spec.width + 15) / 16;
     TEST_CHECK(failures, r->tile_begin[0] == 0 && r->tile_begin[r->n_tiles] == r->n_instances, "tile_begin");
-    if (r->instance_slots)
+    if (r->slot_begin)
         TEST_CHECK(failures, r->slot_begin[0] == 0 && r->slot_begin[r->n_visible] == r->n_instances, "slot_begin");
     for (size_t tile = 0; tile < r->n_tiles && failures < 10; tile++) {
         TEST_CHECK(failures, r->tile_begin[tile] <= r->tile_begin[tile + 1], "tile %zu", tile);
@@ -75,7 +75,8 @@ static int check_structure(const test_scene *scene, const test_result *r, bool *
             if (v >= r->n_visible) break;
             if (r->instance_slots) {
                 uint32_t slot = r->instance_slots[i];
-                TEST_CHECK(failures, slot >= r->slot_begin[v] && slot < r->slot_begin[v + 1], "slot %u of %u", slot, v);
+                TEST_CHECK(failures, !r->slot_begin || (slot >= r->slot_begin[v] && slot < r->slot_begin[v + 1]),
+                           "slot %u of %u", slot, v);
                 TEST_CHECK(failures, slot < r->n_instances && !used[slot], "slot %u twice or too large", slot);
                 if (slot < r->n_instances) used[slot] = true;
             }

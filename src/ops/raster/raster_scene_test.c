@@ -253,10 +253,8 @@ test_result test_result_make(splat_backend *backend, const test_scene *scene)
     r.last = fetch(backend, f->last, r.n_pixels * sizeof(uint32_t));
     r.grad2d = fetch(backend, f->grad2d, r.n_visible * sizeof(splat_grad2d));
     r.instances = fetch(backend, f->instances, r.n_instances * sizeof(uint32_t));
-    if (f->instance_slots) {
-        r.instance_slots = fetch(backend, f->instance_slots, r.n_instances * sizeof(uint32_t));
-        r.slot_begin = fetch(backend, f->slot_begin, (r.n_visible + 1) * sizeof(uint32_t));
-    }
+    if (f->instance_slots) r.instance_slots = fetch(backend, f->instance_slots, r.n_instances * sizeof(uint32_t));
+    if (f->slot_begin) r.slot_begin = fetch(backend, f->slot_begin, (r.n_visible + 1) * sizeof(uint32_t));
     r.tile_begin = fetch(backend, f->tile_begin, (r.n_tiles + 1) * sizeof(uint32_t));
     return r;
 }

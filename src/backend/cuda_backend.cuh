@@ -1,0 +1,108 @@
+/* What the .cu files share: the CUDA backend's state, checked calls, and a few device helpers. */
+#ifndef SPLAT_BACKEND_CUDA_BACKEND_CUH
+#define SPLAT_BACKEND_CUDA_BACKEND_CUH
+
+extern "C" {
+#include "backend/backend.h"
+#include "ops/types.h"
+}
+
+#include <cuda_runtime.h>
+
+/* Device-side state of the step in flight. A kernel that finds `bad` set changes nothing: the host learns of it one
+ * step later, and the model is as it was. */
+struct splat_cuda_step_state {
+    unsigned long long n_instances; /* the view's */
+    unsigned int n_visible, n_degenerate;
+    unsigned int n_listed;          /* visible with a tile */
+    unsigned int overflow;          /* the instance arrays were too small: the step did nothing */
+    unsigned int not_finite;        /* the loss was not finite: the step did nothing */
+    double l1, ssim;                /* sums over 3HW */
+    unsigned int largest_filter_3d; /* filter3d's: bits of the largest filter of the Gaussians that are seen */
+};
+
+struct splat_cuda_backend {
+    splat_backend base; /* first: a splat_backend * is a splat_cuda_backend * */
+    int device, n_multiprocessors;
+    size_t total_bytes;
+    cudaStream_t stream;
+    splat_cuda_step_state *state; /* device */
+    splat_block block_state;
+    bool deterministic;             /* sums in a fixed order, no float atomics */
+    /* of the last bin, for the deterministic backward pass: visible indices by depth, the first slot of each */
+    const uint32_t *order;
+    const uint64_t *offsets;
+    uint32_t n_order, n_slots;
+    const uint32_t *tile_order;     /* of the last bin: tiles, those with the longest lists first */
+    splat_cuda_step_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
+    size_t result_values[SPLAT_RESULT_SLOTS];
+    cudaEvent_t result_events[SPLAT_RESULT_SLOTS], marks[SPLAT_MARKS];
+    size_t granularity; /* bytes of a mapped granule */
+    struct splat_cuda_driver *driver;
+};
+
+static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
+{
+    return (splat_cuda_backend *)backend;
+}
+
+/* SPLAT_OK, or SPLAT_ERROR_DEVICE / MEMORY with the runtime's words. */
+splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error);
+
+#define CUDA_TRY(doing, call)                                                                                          \
+    do {                                                                                                               \
+        splat_status cuda_status_ = splat_cuda_check((call), doing, error);                                            \
+        if (cuda_status_ != SPLAT_OK) return cuda_status_;                                                             \
+    } while (0)
+
+/* After a launch, in every build. */
+#define CUDA_LAUNCHED(name) CUDA_TRY("launch " name, cudaGetLastError())
+
+static inline unsigned splat_cuda_blocks(uint64_t n, unsigned threads)
+{
+    return (unsigned)((n + threads - 1) / threads);
+}
+
+/* The CUDA versions of the ops. */
+extern "C" {
+#define SPLAT_OP(name)                                                                                                 \
+    splat_status splat_##name##_cuda(struct splat_backend *backend, const struct splat_##name##_args *args,            \
+                                     splat_error *error);
+#include "ops/ops.def"
+#undef SPLAT_OP
+}
+
+#ifdef __CUDACC__
+/* ac - b^2 to an ulp or two, also where the products nearly cancel (Kahan). */
+__device__ __forceinline__ float splat_determinant(float a, float b, float c)
+{
+    float square = b * b, lost = fmaf(-b, b, square);
+    return fmaf(a, c, -square) + lost;
+}
+
+/* Needles with ac / (ac - b^2) beyond this are not culled: rounding of their power could pass any bound. */
+#define SPLAT_CULL_RATIO 3e5f
+
+/* Over the whole warp; one instruction from sm_80 on. */
+__device__ __forceinline__ unsigned splat_warp_sum_u32(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+#endif
+}
+
+__device__ __forceinline__ unsigned splat_warp_max_u32(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset > 0; offset /= 2) value = max(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    return value;
+#endif
+}
+#endif
+
+#endif

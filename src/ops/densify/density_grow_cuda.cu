@@ -1,0 +1,155 @@
+/* density_grow on CUDA: one scan of the actions gives every new row its source; rows are then copied array by array. */
+#include "backend/cuda_backend.cuh"
+#include "base/rng.h"
+
+extern "C" {
+#include "ops/densify/densify_common.h"
+}
+#include "ops/densify/order_cuda.cuh"
+
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/transform_iterator.h>
+
+#define GROW_THREADS 256
+
+/* An action as counts of clones (low half) and splits (high half): one scan sums both. */
+struct action_counts {
+    __host__ __device__ uint64_t operator()(uint8_t action) const
+    {
+        return action == SPLAT_DENSITY_CLONE ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
+    }
+};
+typedef thrust::transform_iterator<action_counts, const uint8_t *> counts_iterator;
+
+/* sums are inclusive. sources[r] is the Gaussian that new row n + r comes from. */
+__global__ void __launch_bounds__(GROW_THREADS)
+    sources_kernel(const uint8_t *actions, const uint64_t *sums, uint32_t n, uint32_t n_clone, uint32_t *sources)
+{
+    uint32_t i = blockIdx.x * GROW_THREADS + threadIdx.x;
+    if (i >= n) return;
+    if (actions[i] == SPLAT_DENSITY_CLONE) {
+        sources[(uint32_t)sums[i] - 1] = i;
+    } else if (actions[i] == SPLAT_DENSITY_SPLIT) {
+        size_t at = n_clone + 2 * (size_t)((sums[i] >> 32) - 1);
+        sources[at] = sources[at + 1] = i;
+    }
+}
+
+/* A thread a value: threadIdx.x is the column, neighbours write neighbours. */
+__global__ void __launch_bounds__(GROW_THREADS)
+    copy_kernel(float *data, const uint32_t *sources, uint32_t n, uint32_t n_new)
+{
+    uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= n_new) return;
+    data[((size_t)n + row) * blockDim.x + threadIdx.x] = data[(size_t)sources[row] * blockDim.x + threadIdx.x];
+}
+
+/* Means and scales of the samples: mu + R(q)(s xi), ln s - ln 1.6 (docs/method.md 10, step 3). Row r is sample r % 2 of
+ * its source. */
+__global__ void __launch_bounds__(GROW_THREADS)
+    sample_kernel(const __grid_constant__ splat_tensors p, const uint32_t *sources, size_t first, uint32_t n_samples,
+                  uint64_t seed, uint32_t step)
+{
+    uint32_t row = blockIdx.x * GROW_THREADS + threadIdx.x;
+    if (row >= n_samples) return;
+    size_t i = sources[row], to = first + row;
+    const float *scale = p.scales + 3 * i, *mu = p.means + 3 * i;
+    float4 raw = reinterpret_cast<const float4 *>(p.rotations)[i];
+    float norm = fmaxf(sqrtf(raw.x * raw.x + raw.y * raw.y + raw.z * raw.z + raw.w * raw.w), 1e-12f);
+    float w = raw.x / norm, x = raw.y / norm, y = raw.z / norm, z = raw.w / norm, xi[4];
+    splat_random4 r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 * (uint64_t)i + (row & 1));
+    splat_normal2(r.x[0], r.x[1], &xi[0], &xi[1]);
+    splat_normal2(r.x[2], r.x[3], &xi[2], &xi[3]);
+    float dx = expf(scale[0]) * xi[0], dy = expf(scale[1]) * xi[1], dz = expf(scale[2]) * xi[2];
+    p.means[3 * to] = mu[0] + ((1 - 2 * (y * y + z * z)) * dx + 2 * (x * y - w * z) * dy + 2 * (x * z + w * y) * dz);
+    p.means[3 * to + 1] = mu[1] +
+                          (2 * (x * y + w * z) * dx + (1 - 2 * (x * x + z * z)) * dy + 2 * (y * z - w * x) * dz);
+    p.means[3 * to + 2] = mu[2] +
+                          (2 * (x * z - w * y) * dx + 2 * (y * z + w * x) * dy + (1 - 2 * (x * x + y * y)) * dz);
+    for (int k = 0; k < 3; k++) p.scales[3 * to + k] = scale[k] - 0.470003629f; /* ln 1.6 */
+}
+
+/* In one block, with the scan's own memory. */
+struct grow_arrays {
+    uint64_t *sums;
+    uint32_t *sources;
+};
+
+static splat_status sum_actions(splat_cuda_backend *cuda, const struct splat_density_grow_args *args,
+                                splat_block *block, grow_arrays *arrays, splat_error *error)
+{
+    uint32_t n = args->gaussians->n;
+    size_t n_new = args->n_clone + 2 * (size_t)args->n_split, scan_bytes = 0;
+    size_t sums_bytes = splat_order_aligned((size_t)n * sizeof(uint64_t)),
+           sources_bytes = splat_order_aligned(n_new * sizeof(uint32_t));
+    counts_iterator counts(args->actions, action_counts());
+    CUDA_TRY("plan a scan", cub::DeviceScan::InclusiveSum(NULL, scan_bytes, counts, (uint64_t *)NULL, n, cuda->stream));
+    SPLAT_TRY(splat_block_resize(&cuda->base, block, "density offsets", SPLAT_OWNER_TRANSIENTS,
+                                 sums_bytes + sources_bytes + scan_bytes, error));
+    char *base = (char *)block->data;
+    arrays->sums = (uint64_t *)base;
+    arrays->sources = (uint32_t *)(base + sums_bytes);
+    CUDA_TRY("sum the actions", cub::DeviceScan::InclusiveSum(base + sums_bytes + sources_bytes, scan_bytes, counts,
+                                                              arrays->sums, n, cuda->stream));
+    return SPLAT_OK;
+}
+
+static splat_status copy_rows(splat_cuda_backend *cuda, const struct splat_density_grow_args *args,
+                              const uint32_t *sources, uint32_t n_new, splat_error *error)
+{
+    uint32_t n = args->gaussians->n;
+    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->m, args->v);
+    for (int a = 0; a < arrays.n_copied; a++) {
+        dim3 threads(arrays.floats[a], GROW_THREADS / arrays.floats[a]);
+        copy_kernel<<<splat_cuda_blocks(n_new, threads.y), threads, 0, cuda->stream>>>(arrays.data[a], sources, n,
+                                                                                       n_new);
+        CUDA_LAUNCHED("density copy");
+    }
+    for (int a = arrays.n_copied; a < arrays.n; a++)
+        CUDA_TRY("clear moments", cudaMemsetAsync(arrays.data[a] + (size_t)n * arrays.floats[a], 0,
+                                                  (size_t)n_new * arrays.floats[a] * sizeof(float), cuda->stream));
+    return SPLAT_OK;
+}
+
+static splat_status grow_in(splat_cuda_backend *cuda, const struct splat_density_grow_args *args, splat_block *block,
+                            splat_error *error)
+{
+    uint32_t n = args->gaussians->n, n_new = args->n_clone + 2 * args->n_split;
+    grow_arrays arrays = {};
+    uint64_t total = 0;
+    /* Room for the new rows is made by the announced counts: they are checked before anything is written. */
+    if (args->n_clone <= n && args->n_split <= n && n > 0) {
+        SPLAT_TRY(sum_actions(cuda, args, block, &arrays, error));
+        CUDA_TRY("read the action counts",
+                 cudaMemcpyAsync(&total, arrays.sums + (n - 1), sizeof total, cudaMemcpyDeviceToHost, cuda->stream));
+        CUDA_TRY("read the action counts", cudaStreamSynchronize(cuda->stream));
+    }
+    if ((uint32_t)total != args->n_clone || (uint32_t)(total >> 32) != args->n_split)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "%u clones and %u splits were announced for %u Gaussians, their actions hold others",
+                          args->n_clone, args->n_split, n);
+    sources_kernel<<<splat_cuda_blocks(n, GROW_THREADS), GROW_THREADS, 0, cuda->stream>>>(
+        args->actions, arrays.sums, n, args->n_clone, arrays.sources);
+    CUDA_LAUNCHED("density sources");
+    SPLAT_TRY(copy_rows(cuda, args, arrays.sources, n_new, error));
+    if (args->n_split == 0) return SPLAT_OK;
+    sample_kernel<<<splat_cuda_blocks(2 * (uint64_t)args->n_split, GROW_THREADS), GROW_THREADS, 0, cuda->stream>>>(
+        args->gaussians->p, arrays.sources + args->n_clone, (size_t)n + args->n_clone, 2 * args->n_split, args->seed,
+        args->step);
+    CUDA_LAUNCHED("density sample");
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_density_grow_cuda(splat_backend *backend, const struct splat_density_grow_args *args,
+                                                splat_error *error)
+{
+    uint64_t n_grown = (uint64_t)args->gaussians->n + args->n_clone + 2 * (uint64_t)args->n_split;
+    if (n_grown > UINT32_MAX)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",
+                          (unsigned long long)n_grown, UINT32_MAX);
+    if (args->n_clone == 0 && args->n_split == 0) return SPLAT_OK;
+    splat_block block = {};
+    splat_status status = grow_in(splat_cuda_of(backend), args, &block, error);
+    splat_block_free(backend, &block); /* waits for the kernels that use it */
+    return status;
+}

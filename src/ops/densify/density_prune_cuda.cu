@@ -1,0 +1,329 @@
+/* density_prune on CUDA: a reason for each Gaussian, the exact cap, an order of the survivors, then every array moves
+ * in place, at most MOVE_COLUMNS columns at a time, so that no second copy of the model is needed. */
+#include "backend/cuda_backend.cuh"
+
+extern "C" {
+#include "ops/densify/densify_common.h"
+}
+#include "ops/densify/order_cuda.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#define PRUNE_THREADS 256
+#define MOVE_COLUMNS 8
+#define MORTON_BITS 21 /* a coordinate: a few far Gaussians must not put all others into one cell */
+
+enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
+
+struct prune_state {
+    uint32_t counts[N_REASONS];
+    uint32_t n_selected;
+    uint32_t box[6]; /* of the survivors' means: lowest keys, then lowest complements of keys */
+};
+
+struct prune_parameters {
+    uint32_t n, n_actions;
+    const uint8_t *actions;
+    float min_opacity, max_scale;
+    splat_density_arrays arrays;
+    const float *means, *opacities, *scales;
+    prune_state *state;
+    uint8_t *reasons;      /* [n] */
+    uint32_t *ids, *order; /* [n] each */
+};
+
+/* ---------------------------------------------------------------- reasons */
+
+__device__ __forceinline__ uint32_t reason_of(const prune_parameters &P, uint32_t i, bool finite)
+{
+    if (i < P.n_actions && P.actions[i] == SPLAT_DENSITY_SPLIT) return SPLIT_SOURCE;
+    if (1.0f / (1.0f + splat_order_exp(-P.opacities[i])) < P.min_opacity) return TRANSPARENT;
+    const float *s = P.scales + 3 * (size_t)i;
+    if (P.max_scale > 0.0f && splat_order_exp(fmaxf(s[0], fmaxf(s[1], s[2]))) > P.max_scale) return LARGE;
+    return finite ? KEPT : TRANSPARENT;
+}
+
+__global__ void __launch_bounds__(PRUNE_THREADS) reasons_kernel(const __grid_constant__ prune_parameters P)
+{
+    __shared__ uint32_t bad[PRUNE_THREADS]; /* rows with a value that is not finite */
+    uint32_t first = blockIdx.x * PRUNE_THREADS, n_rows = min(P.n - first, (uint32_t)PRUNE_THREADS);
+    bad[threadIdx.x] = 0;
+    __syncthreads();
+    for (int a = 1; a < P.arrays.n_copied; a++) { /* 0 is filter_3d, not a parameter */
+        uint32_t floats = P.arrays.floats[a];
+        const float *data = P.arrays.data[a] + (size_t)first * floats;
+        for (uint32_t k = threadIdx.x; k < n_rows * floats; k += PRUNE_THREADS)
+            if (!isfinite(data[k])) atomicOr(&bad[k / floats], 1u);
+    }
+    __syncthreads();
+    uint32_t reason = N_REASONS;
+    if (threadIdx.x < n_rows) {
+        reason = reason_of(P, first + threadIdx.x, !bad[threadIdx.x]);
+        P.reasons[first + threadIdx.x] = (uint8_t)reason;
+    }
+    for (uint32_t r = 0; r < N_REASONS; r++) {
+        int count = __syncthreads_count(reason == r);
+        if (threadIdx.x == 0 && count) atomicAdd(&P.state->counts[r], (uint32_t)count);
+    }
+}
+
+/* ---------------------------------------------------------------- the cap */
+
+/* Survivors by logit; the others have the key 0, below every finite logit's. */
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    logits_kernel(const __grid_constant__ prune_parameters P, uint32_t *keys, uint32_t *ids)
+{
+    uint32_t i = blockIdx.x * PRUNE_THREADS + threadIdx.x;
+    if (i >= P.n) return;
+    keys[i] = P.reasons[i] == KEPT ? splat_order_key(P.opacities[i]) : 0;
+    ids[i] = i;
+}
+
+__global__ void __launch_bounds__(PRUNE_THREADS) over_cap_kernel(const uint32_t *ids, uint32_t n_over, uint8_t *reasons)
+{
+    uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x;
+    if (j < n_over) reasons[ids[j]] = OVER_CAP;
+}
+
+/* Sorted from high to low, equal logits by index (the sort is stable): the first target_count stay. */
+static splat_status apply_cap(splat_cuda_backend *cuda, const prune_parameters &P, uint32_t target_count,
+                              uint32_t n_over, const splat_block *work, splat_error *error)
+{
+    size_t keys_bytes = splat_order_aligned((size_t)P.n * sizeof(uint32_t)), sort_bytes = work->bytes - 2 * keys_bytes;
+    char *base = (char *)work->data;
+    cub::DoubleBuffer<uint32_t> keys((uint32_t *)base, (uint32_t *)(base + keys_bytes)), ids(P.ids, P.order);
+    logits_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P, keys.Current(),
+                                                                                             ids.Current());
+    CUDA_LAUNCHED("density logits");
+    CUDA_TRY("sort opacities", cub::DeviceRadixSort::SortPairsDescending(base + 2 * keys_bytes, sort_bytes, keys, ids,
+                                                                         P.n, 0, 32, cuda->stream));
+    over_cap_kernel<<<splat_cuda_blocks(n_over, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(
+        ids.Current() + target_count, n_over, P.reasons);
+    CUDA_LAUNCHED("density cap");
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the order of the survivors */
+
+struct is_kept {
+    __host__ __device__ uint8_t operator()(uint8_t reason) const { return reason == KEPT; }
+};
+typedef thrust::transform_iterator<is_kept, const uint8_t *> kept_iterator;
+typedef thrust::counting_iterator<uint32_t> index_iterator;
+
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    box_kernel(const float *means, const uint32_t *ids, uint32_t n, uint32_t *box)
+{
+    uint32_t low[6] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    for (size_t j = blockIdx.x * (size_t)PRUNE_THREADS + threadIdx.x; j < n; j += gridDim.x * (size_t)PRUNE_THREADS) {
+        const float *p = means + 3 * (size_t)ids[j];
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            uint32_t key = splat_order_key(p[k]);
+            low[k] = min(low[k], key);
+            low[k + 3] = min(low[k + 3], ~key);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 6; k++) {
+        low[k] = splat_order_warp_min(low[k]);
+        if ((threadIdx.x & 31) == 0) atomicMin(&box[k], low[k]);
+    }
+}
+
+/* Two zero bits after each of the low 21. */
+__device__ __forceinline__ uint64_t spread(uint64_t x)
+{
+    x = (x | x << 32) & 0x001F00000000FFFFull;
+    x = (x | x << 16) & 0x001F0000FF0000FFull;
+    x = (x | x << 8) & 0x100F00F00F00F00Full;
+    x = (x | x << 4) & 0x10C30C30C30C30C3ull;
+    return (x | x << 2) & 0x1249249249249249ull;
+}
+
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    morton_kernel(const float *means, const uint32_t *ids, uint32_t n, const uint32_t *box, uint64_t *codes)
+{
+    uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x;
+    if (j >= n) return;
+    const float *p = means + 3 * (size_t)ids[j];
+    uint64_t code = 0;
+#pragma unroll
+    for (int k = 0; k < 3; k++) { /* halves: the side of a box of finite floats may overflow */
+        float low = 0.5f * splat_order_value(box[k]), side = 0.5f * splat_order_value(~box[k + 3]) - low;
+        float t = side > 0.0f ? (0.5f * p[k] - low) / side : 0.0f;
+        uint32_t cell = min((uint32_t)(t * (float)(1u << MORTON_BITS)), (1u << MORTON_BITS) - 1);
+        code |= spread(cell) << k;
+    }
+    codes[j] = code;
+}
+
+/* *order: the old index of each survivor's new row. */
+static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parameters &P, uint32_t n_kept, bool reorder,
+                                    const splat_block *work, const uint32_t **order, splat_error *error)
+{
+    size_t temporary_bytes = work->bytes;
+    CUDA_TRY("list the survivors", cub::DeviceSelect::Flagged(work->data, temporary_bytes, index_iterator(0),
+                                                              kept_iterator(P.reasons, is_kept()), P.ids,
+                                                              &P.state->n_selected, (int64_t)P.n, cuda->stream));
+    *order = P.ids;
+    if (!reorder) return SPLAT_OK;
+    size_t codes_bytes = splat_order_aligned((size_t)n_kept * sizeof(uint64_t));
+    char *base = (char *)work->data;
+    cub::DoubleBuffer<uint64_t> codes((uint64_t *)base, (uint64_t *)(base + codes_bytes));
+    cub::DoubleBuffer<uint32_t> ids(P.ids, P.order);
+    unsigned blocks = splat_cuda_blocks(n_kept, PRUNE_THREADS), box_blocks = 4u * (unsigned)cuda->n_multiprocessors;
+    if (box_blocks > blocks) box_blocks = blocks;
+    CUDA_TRY("clear a box", cudaMemsetAsync(P.state->box, 0xff, sizeof P.state->box, cuda->stream));
+    box_kernel<<<box_blocks, PRUNE_THREADS, 0, cuda->stream>>>(P.means, P.ids, n_kept, P.state->box);
+    CUDA_LAUNCHED("density box");
+    morton_kernel<<<blocks, PRUNE_THREADS, 0, cuda->stream>>>(P.means, P.ids, n_kept, P.state->box, codes.Current());
+    CUDA_LAUNCHED("density morton");
+    temporary_bytes = work->bytes - 2 * codes_bytes;
+    CUDA_TRY("sort along a curve",
+             cub::DeviceRadixSort::SortPairs(base + 2 * codes_bytes, temporary_bytes, codes, ids, n_kept, 0,
+                                             3 * MORTON_BITS, cuda->stream)); /* stable: then by index */
+    *order = ids.Current();
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- moving rows */
+
+/* Columns [first, first + blockDim.x) of the survivors, into temporary; then from there to the front. All reads of a
+ * group end before its writes begin: they are two kernels. A thread a value, threadIdx.x the column. */
+__global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const float *data, const uint32_t *order, uint32_t n,
+                                                               uint32_t channels, uint32_t first, float *temporary)
+{
+    uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row < n)
+        temporary[(size_t)row * blockDim.x + threadIdx.x] = data[(size_t)order[row] * channels + first + threadIdx.x];
+}
+
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    put_kernel(float *data, uint32_t n, uint32_t channels, uint32_t first, const float *temporary)
+{
+    uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row < n) data[(size_t)row * channels + first + threadIdx.x] = temporary[(size_t)row * blockDim.x + threadIdx.x];
+}
+
+static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
+                              uint32_t n_kept, float *temporary, splat_error *error)
+{
+    for (int a = 0; a < arrays.n; a++)
+        for (uint32_t first = 0; first < arrays.floats[a]; first += MOVE_COLUMNS) {
+            uint32_t left = arrays.floats[a] - first, width = left < MOVE_COLUMNS ? left : MOVE_COLUMNS;
+            dim3 threads(width, PRUNE_THREADS / width);
+            unsigned blocks = splat_cuda_blocks(n_kept, threads.y);
+            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.floats[a], first,
+                                                                temporary);
+            CUDA_LAUNCHED("density gather");
+            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.floats[a], first,
+                                                             temporary);
+            CUDA_LAUNCHED("density put");
+        }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- host */
+
+/* Lives through the op: state, reasons and two lists of indices. A new block is zero, and so are the counts in it. */
+static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P, splat_block *lists, splat_error *error)
+{
+    size_t state_bytes = splat_order_aligned(sizeof *P->state), reasons_bytes = splat_order_aligned(P->n);
+    size_t ids_bytes = splat_order_aligned((size_t)P->n * sizeof(uint32_t));
+    SPLAT_TRY(splat_block_resize(&cuda->base, lists, "density lists", SPLAT_OWNER_TRANSIENTS,
+                                 state_bytes + reasons_bytes + 2 * ids_bytes, error));
+    char *base = (char *)lists->data;
+    P->state = (prune_state *)base;
+    P->reasons = (uint8_t *)(base + state_bytes);
+    P->ids = (uint32_t *)(base + state_bytes + reasons_bytes);
+    P->order = (uint32_t *)(base + state_bytes + reasons_bytes + ids_bytes);
+    return SPLAT_OK;
+}
+
+/* One after the other in the same memory: the cap's sort, the survivors' list, their sort, the columns on the move. */
+static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t n_kept, bool cap, bool reorder,
+                                 splat_block *work, splat_error *error)
+{
+    cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
+    cub::DoubleBuffer<uint64_t> codes(NULL, NULL);
+    size_t bytes = (size_t)n_kept * MOVE_COLUMNS * sizeof(float), phase = 0;
+    CUDA_TRY("plan a selection",
+             cub::DeviceSelect::Flagged(NULL, phase, index_iterator(0), kept_iterator(NULL, is_kept()),
+                                        (uint32_t *)NULL, (uint32_t *)NULL, (int64_t)n, cuda->stream));
+    if (phase > bytes) bytes = phase;
+    if (cap) {
+        CUDA_TRY("plan a sort",
+                 cub::DeviceRadixSort::SortPairsDescending(NULL, phase, keys, keys, n, 0, 32, cuda->stream));
+        phase += 2 * splat_order_aligned((size_t)n * sizeof(uint32_t));
+        if (phase > bytes) bytes = phase;
+    }
+    if (reorder) {
+        CUDA_TRY("plan a sort",
+                 cub::DeviceRadixSort::SortPairs(NULL, phase, codes, keys, n_kept, 0, 3 * MORTON_BITS, cuda->stream));
+        phase += 2 * splat_order_aligned((size_t)n_kept * sizeof(uint64_t));
+        if (phase > bytes) bytes = phase;
+    }
+    return splat_block_resize(&cuda->base, work, "density rows", SPLAT_OWNER_TRANSIENTS, bytes, error);
+}
+
+static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_density_prune_args *args, splat_block *lists,
+                             splat_block *work, uint32_t counts[N_REASONS], splat_error *error)
+{
+    const splat_gaussians *g = args->gaussians;
+    prune_parameters P = {};
+    P.n = g->n;
+    P.n_actions = args->n_actions;
+    P.actions = args->actions;
+    P.min_opacity = args->min_opacity;
+    P.max_scale = args->max_scale;
+    P.arrays = splat_density_arrays_list(g, args->m, args->v);
+    P.means = g->p.means;
+    P.opacities = g->p.opacities;
+    P.scales = g->p.scales;
+    SPLAT_TRY(reserve_lists(cuda, &P, lists, error));
+    reasons_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("density reasons");
+    CUDA_TRY("read the counts",
+             cudaMemcpyAsync(counts, P.state->counts, sizeof P.state->counts, cudaMemcpyDeviceToHost, cuda->stream));
+    CUDA_TRY("read the counts", cudaStreamSynchronize(cuda->stream));
+
+    bool cap = args->target_count && counts[KEPT] > args->target_count;
+    if (cap) {
+        counts[OVER_CAP] = counts[KEPT] - args->target_count;
+        counts[KEPT] = args->target_count;
+    }
+    uint32_t n_kept = counts[KEPT];
+    if (n_kept == 0 || (n_kept == P.n && !args->reorder)) return SPLAT_OK; /* nothing moves */
+    SPLAT_TRY(reserve_work(cuda, P.n, n_kept, cap, args->reorder, work, error));
+    const uint32_t *order = NULL;
+    if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], work, error));
+    SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, work, &order, error));
+    return move_rows(cuda, P.arrays, order, n_kept, (float *)work->data, error);
+}
+
+extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,
+                                                 splat_error *error)
+{
+    uint32_t n = args->gaussians->n, counts[N_REASONS] = {};
+    splat_density_pruned result = {};
+    *args->result = result;
+    if (args->n_actions > n)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u actions for %u Gaussians", args->n_actions, n);
+    if (n == 0) return SPLAT_OK;
+    splat_block lists = {}, work = {};
+    splat_status status = prune_in(splat_cuda_of(backend), args, &lists, &work, counts, error);
+    splat_block_free(backend, &work); /* waits for the kernels that use it */
+    splat_block_free(backend, &lists);
+    if (status != SPLAT_OK) return status;
+    result.n_kept = counts[KEPT];
+    result.n_split_sources = counts[SPLIT_SOURCE];
+    result.n_transparent = counts[TRANSPARENT];
+    result.n_large = counts[LARGE];
+    result.n_over_cap = counts[OVER_CAP];
+    *args->result = result;
+    return SPLAT_OK;
+}

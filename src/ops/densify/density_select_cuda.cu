@@ -1,0 +1,130 @@
+/* density_select on CUDA: the quantile is read from the sorted mean gradients (CUB radix sort). */
+#include "backend/cuda_backend.cuh"
+#include "ops/densify/order_cuda.cuh"
+
+extern "C" {
+#include "ops/densify/densify.h"
+}
+
+#include <cub/device/device_radix_sort.cuh>
+
+#define SELECT_THREADS 256
+
+struct select_state {
+    uint32_t n_above, n_clone, n_split;
+    float abs_threshold;
+};
+
+struct select_parameters {
+    uint32_t n;
+    splat_statistics statistics;
+    const float *scales;
+    float grad_threshold, clone_scale;
+    uint32_t *keys;
+    uint8_t *actions;
+    select_state *state;
+};
+
+/* The mean of a statistic over the views; never NaN. */
+__device__ __forceinline__ float mean_of(float sum, float count)
+{
+    float mean = sum / count;
+    return count > 0.0f && !isnan(mean) ? mean : 0.0f;
+}
+
+__global__ void __launch_bounds__(SELECT_THREADS) keys_kernel(const __grid_constant__ select_parameters P)
+{
+    uint32_t i = blockIdx.x * SELECT_THREADS + threadIdx.x;
+    bool above = false;
+    if (i < P.n) {
+        float count = P.statistics.count[i];
+        P.keys[i] = splat_order_key(mean_of(P.statistics.grad_abs[i], count));
+        above = mean_of(P.statistics.grad[i], count) >= P.grad_threshold;
+    }
+    int n_above = __syncthreads_count(above);
+    if (threadIdx.x == 0 && n_above) atomicAdd(&P.state->n_above, (uint32_t)n_above);
+}
+
+/* The 1 - n_above/n quantile of the sorted keys: linear between the order statistics around (n - 1)(n - n_above)/n, in
+ * integers, so that no rounding moves it across an order statistic. */
+__global__ void __launch_bounds__(1) quantile_kernel(const uint32_t *sorted, uint32_t n, select_state *state)
+{
+    uint64_t position = (uint64_t)(n - 1) * (n - state->n_above);
+    uint32_t rank = (uint32_t)(position / n); /* n - 1 only with weight 0 */
+    double weight = (double)(position % n) / (double)n;
+    double a = splat_order_value(sorted[rank]), b = weight > 0.0 ? splat_order_value(sorted[rank + 1]) : a;
+    state->abs_threshold = b > a ? (float)__dadd_rn(a, __dmul_rn(weight, b - a)) : (float)a;
+}
+
+__global__ void __launch_bounds__(SELECT_THREADS) actions_kernel(const __grid_constant__ select_parameters P)
+{
+    uint32_t i = blockIdx.x * SELECT_THREADS + threadIdx.x;
+    bool selected = false, small = false;
+    if (i < P.n) {
+        float count = P.statistics.count[i];
+        selected = count > 0.0f && (mean_of(P.statistics.grad[i], count) >= P.grad_threshold ||
+                                    mean_of(P.statistics.grad_abs[i], count) >= P.state->abs_threshold);
+        if (selected) {
+            const float *s = P.scales + 3 * (size_t)i;
+            small = splat_order_exp(fmaxf(s[0], fmaxf(s[1], s[2]))) <= P.clone_scale;
+        }
+        P.actions[i] = !selected ? SPLAT_DENSITY_KEEP : small ? SPLAT_DENSITY_CLONE : SPLAT_DENSITY_SPLIT;
+    }
+    int n_clone = __syncthreads_count(selected && small), n_split = __syncthreads_count(selected && !small);
+    if (threadIdx.x == 0 && n_clone) atomicAdd(&P.state->n_clone, (uint32_t)n_clone);
+    if (threadIdx.x == 0 && n_split) atomicAdd(&P.state->n_split, (uint32_t)n_split);
+}
+
+/* In the caller's block: the state, then the keys twice for the sort. */
+static splat_status select_in(splat_cuda_backend *cuda, const struct splat_density_select_args *args,
+                              splat_block *block, select_state *state, splat_error *error)
+{
+    uint32_t n = args->gaussians->n;
+    size_t state_bytes = splat_order_aligned(sizeof *state),
+           keys_bytes = splat_order_aligned((size_t)n * sizeof(uint32_t));
+    size_t sort_bytes = 0;
+    cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
+    CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, keys, n, 0, 32, cuda->stream));
+    /* A new block is zero, and so are the counters in it. */
+    SPLAT_TRY(splat_block_resize(&cuda->base, block, "density keys", SPLAT_OWNER_TRANSIENTS,
+                                 state_bytes + 2 * keys_bytes + sort_bytes, error));
+    char *base = (char *)block->data;
+    keys.d_buffers[0] = (uint32_t *)(base + state_bytes);
+    keys.d_buffers[1] = (uint32_t *)(base + state_bytes + keys_bytes);
+    float clone_scale = args->percent_dense * args->extent;
+    select_parameters P = {n, *args->statistics, args->gaussians->p.scales, args->grad_threshold,
+                           clone_scale, keys.Current(), args->actions, (select_state *)base};
+    unsigned blocks = splat_cuda_blocks(n, SELECT_THREADS);
+    keys_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("density keys");
+    CUDA_TRY("sort gradients", cub::DeviceRadixSort::SortKeys(base + state_bytes + 2 * keys_bytes, sort_bytes, keys, n,
+                                                              0, 32, cuda->stream));
+    quantile_kernel<<<1, 1, 0, cuda->stream>>>(keys.Current(), n, P.state);
+    CUDA_LAUNCHED("density quantile");
+    actions_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("density actions");
+    CUDA_TRY("read the selection",
+             cudaMemcpyAsync(state, P.state, sizeof *state, cudaMemcpyDeviceToHost, cuda->stream));
+    CUDA_TRY("read the selection", cudaStreamSynchronize(cuda->stream));
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_density_select_cuda(splat_backend *backend, const struct splat_density_select_args *args,
+                                                  splat_error *error)
+{
+    uint32_t n = args->gaussians->n;
+    splat_density_selection result = {};
+    *args->result = result;
+    if (n == 0) return SPLAT_OK;
+    splat_block block = {};
+    select_state state = {};
+    splat_status status = select_in(splat_cuda_of(backend), args, &block, &state, error);
+    splat_block_free(backend, &block);
+    if (status != SPLAT_OK) return status;
+    result.n_clone = state.n_clone;
+    result.n_split = state.n_split;
+    result.abs_threshold = state.abs_threshold;
+    result.fraction = (float)((double)state.n_above / (double)n);
+    *args->result = result;
+    return SPLAT_OK;
+}

@@ -1,0 +1,27 @@
+/* What the loss and the metrics share on CUDA: one pass over the picture that sums |x - y|, (x - y)^2 and SSIM, and
+ * writes the gradient when it is wanted. */
+#ifndef SPLAT_OPS_LOSS_CUDA_CUH
+#define SPLAT_OPS_LOSS_CUDA_CUH
+
+#include "backend/cuda_backend.cuh"
+
+typedef struct splat_loss_cuda_job {
+    int32_t width, height;
+    const float *image;           /* [3][height][width] */
+    const uint8_t *photo_u8;      /* [height][width][3], or NULL: photo_f32 */
+    const float *photo_f32;       /* [3][height][width] */
+    float *grad_image;            /* [3][height][width] or NULL */
+    double lambda;                /* weight of 1 - SSIM */
+    splat_cuda_step_state *state; /* gets l1, ssim (sums over 3HW) and not_finite; NULL: nothing is told */
+} splat_loss_cuda_job;
+
+/* Sums over the pixels of a channel. */
+typedef struct splat_loss_cuda_sums {
+    double l1, squared, ssim;
+} splat_loss_cuda_sums;
+
+/* Runs the job over the picture. sums is host memory, [3] by channel; with NULL nothing waits. */
+splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_block *scratch,
+                                 splat_loss_cuda_sums *sums, splat_error *error);
+
+#endif
