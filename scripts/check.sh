@@ -4,6 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 scripts/check_style.sh
 scripts/check_layers.sh
+scripts/kernel_report.sh
 cmake --preset ci >/dev/null
 cmake --build --preset ci
 cmake --preset asan-ubsan >/dev/null
