@@ -16,6 +16,8 @@ if(SPLATSMITH_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   set(splatsmith_cuda_libs "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lrt -ldl")
 endif()
+# the .pc file finds its prefix from where it lies, whatever --prefix was
+file(RELATIVE_PATH splatsmith_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
 
 install(TARGETS splatsmith splatsmith_lib

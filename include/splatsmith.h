@@ -89,6 +89,20 @@ void splat_context_destroy(splat_context *context);
 /* "cpu (avx512, 2 threads)" and the like; lives as long as the context. */
 const char *splat_context_description(const splat_context *context);
 
+/* An NVIDIA GPU, as the driver describes it. */
+typedef struct splat_device_info {
+    int index;                      /* what splat_context_options.gpu takes */
+    char name[256];
+    int compute_major, compute_minor; /* 9, 0 is sm_90 */
+    size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 when the device does not tell */
+    int driver_version;             /* the newest CUDA of the driver: 1000 major + 10 minor */
+    int runtime_version;            /* the CUDA of this build, likewise */
+} splat_device_info;
+
+/* *n: how many GPUs there are; the first `capacity` of them are described (devices may be NULL when it is 0). Errors:
+ * UNSUPPORTED (built without CUDA), DEVICE (no driver, one too old, or no GPU; the message says which). */
+splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error);
+
 typedef struct splat_memory_info {
     size_t bytes;       /* held in named blocks now */
     size_t peak_bytes;  /* the most since the context was created or the peak was reset */

@@ -1,5 +1,5 @@
-/* Walks the op table: every op's test, on every backend and SIMD level of this machine. `test_ops [name...]` runs
- * some. */
+/* Walks the op table: every op's test, on every backend and SIMD level of this machine.
+ * `test_ops [--backend cpu|cuda] [name...]` runs some. */
 #include "ops/test_ops.h"
 
 #include <string.h>
@@ -13,11 +13,19 @@ static const struct {
 #undef SPLAT_OP
 };
 
+/* argv: the names asked for; all when there is none. */
 static bool wanted(const char *name, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
+    for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], name) == 0) return true;
-    return argc < 2;
+    return argc == 0;
+}
+
+static bool is_op(const char *name)
+{
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (strcmp(tests[i].name, name) == 0) return true;
+    return false;
 }
 
 typedef struct test_totals { int passed, failed, skipped; } test_totals;
@@ -77,8 +85,26 @@ static void run_cuda(int argc, char **argv, test_totals *totals)
 int main(int argc, char **argv)
 {
     test_totals totals = {0};
-    run_cpu(argc, argv, &totals);
-    run_cuda(argc, argv, &totals);
+    bool cpu = true, cuda = true;
+    argc--;
+    argv++;
+    if (argc && strcmp(argv[0], "--backend") == 0) {
+        cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
+        cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+        if (!cpu && !cuda) {
+            fprintf(stderr, "test_ops: --backend takes cpu or cuda\n");
+            return 2;
+        }
+        argc -= 2;
+        argv += 2;
+    }
+    for (int i = 0; i < argc; i++)
+        if (!is_op(argv[i])) {
+            fprintf(stderr, "test_ops: there is no op '%s'\n", argv[i]);
+            return 2;
+        }
+    if (cpu) run_cpu(argc, argv, &totals);
+    if (cuda) run_cuda(argc, argv, &totals);
     printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
     return totals.failed || !totals.passed;
 }

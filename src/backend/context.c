@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_CUDA "this build has no CUDA backend; use --backend cpu or auto, or build it where nvcc is found"
+
 static void silent_log(void *user, splat_log_level level, const char *message)
 {
     (void)user;
@@ -25,9 +27,19 @@ static splat_status open_gpu(const splat_context_options *options, splat_backend
 #else
     (void)options;
     *backend = NULL;
-    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no CUDA backend; use --backend cpu or auto");
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, NO_CUDA);
 #endif
 }
+
+#if !SPLATSMITH_HAS_CUDA
+splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error)
+{
+    (void)devices;
+    (void)capacity;
+    *n = 0;
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, NO_CUDA);
+}
+#endif
 
 static splat_status open_backend(splat_context *context, const splat_context_options *options, splat_error *error)
 {

@@ -273,15 +273,72 @@ static bool load_driver(splat_cuda_driver *driver)
     return true;
 }
 
+/* How many GPUs there are, or why none can be used. The runtime has one error for a driver that is absent and for one
+ * that is too old; the driver's version, 0 without one, tells them apart. */
+static splat_status count_devices(int *n_devices, splat_error *error)
+{
+    int driver = 0, runtime = 0;
+    *n_devices = 0;
+    cudaError_t result = cudaGetDeviceCount(n_devices);
+    if (result == cudaSuccess && *n_devices > 0) return SPLAT_OK;
+    *n_devices = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    cudaGetLastError();
+    if (driver == 0)
+        return splat_fail(error, SPLAT_ERROR_DEVICE,
+                          "no NVIDIA driver was found; install one to use a GPU, or choose --backend cpu");
+    if (result == cudaErrorInsufficientDriver)
+        return splat_fail(error, SPLAT_ERROR_DEVICE,
+                          "the NVIDIA driver knows CUDA up to %d.%d and this build has CUDA %d.%d; install a newer "
+                          "driver to use a GPU, or choose --backend cpu",
+                          driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (result == cudaSuccess || result == cudaErrorNoDevice)
+        return splat_fail(error, SPLAT_ERROR_DEVICE,
+                          "the NVIDIA driver shows no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or choose "
+                          "--backend cpu");
+    return splat_fail(error, SPLAT_ERROR_DEVICE, "the NVIDIA driver does not start: %s; choose --backend cpu",
+                      cudaGetErrorString(result));
+}
+
+static splat_status describe_device(int index, splat_device_info *info, splat_error *error)
+{
+    cudaDeviceProp properties;
+    CUDA_TRY("describe itself", cudaGetDeviceProperties(&properties, index));
+    memset(info, 0, sizeof *info);
+    info->index = index;
+    snprintf(info->name, sizeof info->name, "%s", properties.name);
+    info->compute_major = properties.major;
+    info->compute_minor = properties.minor;
+    info->total_bytes = properties.totalGlobalMem;
+    CUDA_TRY("tell its driver's version", cudaDriverGetVersion(&info->driver_version));
+    CUDA_TRY("tell the runtime's version", cudaRuntimeGetVersion(&info->runtime_version));
+    size_t total_bytes;
+    if (cudaSetDevice(index) != cudaSuccess || cudaMemGetInfo(&info->free_bytes, &total_bytes) != cudaSuccess) {
+        info->free_bytes = 0; /* busy, or kept for one process: it is listed all the same */
+        cudaGetLastError();
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error)
+{
+    int n_devices, current;
+    *n = 0;
+    SPLAT_TRY(count_devices(&n_devices, error));
+    CUDA_TRY("be selected", cudaGetDevice(&current)); /* an open context of this thread goes on with its own */
+    splat_status status = SPLAT_OK;
+    for (int i = 0; i < n_devices && (size_t)i < capacity && status == SPLAT_OK; i++)
+        status = describe_device(i, &devices[i], error);
+    cudaSetDevice(current);
+    if (status == SPLAT_OK) *n = (size_t)n_devices;
+    return status;
+}
+
 static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *error)
 {
-    int n_devices = 0;
-    cudaError_t result = cudaGetDeviceCount(&n_devices);
-    if (result != cudaSuccess || n_devices == 0) {
-        cudaGetLastError();
-        return splat_fail(error, SPLAT_ERROR_DEVICE, "no usable NVIDIA GPU: %s; use --backend cpu",
-                          result != cudaSuccess ? cudaGetErrorString(result) : "none was found");
-    }
+    int n_devices;
+    SPLAT_TRY(count_devices(&n_devices, error));
     if (gpu < 0 || gpu >= n_devices)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there is no GPU %d; this machine has %d (0 to %d)", gpu,
                           n_devices, n_devices - 1);

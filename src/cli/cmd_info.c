@@ -34,12 +34,31 @@ static void print_backend(const cli_values *values, const char *backend)
     splat_context_destroy(context);
 }
 
+#define MAX_DEVICES 64
+
+/* A line for each GPU; when there is none, the line of the backend says why. */
+static void print_devices(void)
+{
+    static splat_device_info devices[MAX_DEVICES];
+    const double gib = 1073741824.0;
+    size_t n;
+    if (splat_device_list(devices, MAX_DEVICES, &n, NULL) != SPLAT_OK) return;
+    for (size_t i = 0; i < n && i < MAX_DEVICES; i++) {
+        const splat_device_info *d = &devices[i];
+        cli_say("GPU %-10d%s, %.1f of %.1f GiB free, sm_%d%d, driver for CUDA %d.%d, CUDA runtime %d.%d", d->index,
+                d->name, (double)d->free_bytes / gib, (double)d->total_bytes / gib, d->compute_major, d->compute_minor,
+                d->driver_version / 1000, d->driver_version % 1000 / 10, d->runtime_version / 1000,
+                d->runtime_version % 1000 / 10);
+    }
+}
+
 int cmd_info(const cli_values *values)
 {
     char name[128];
     processor_name(name);
     cli_say("splatsmith    %s", splat_version());
     cli_say("processor     %s, %ld logical CPUs", name, sysconf(_SC_NPROCESSORS_ONLN));
+    print_devices();
     print_backend(values, "cpu");
     print_backend(values, "cuda");
     return CLI_OK;

@@ -122,6 +122,10 @@ template <typename KEY>
 __global__ void __launch_bounds__(BIN_THREADS) emit_kernel(const __grid_constant__ bin_parameters P)
 {
     uint32_t j = blockIdx.x * BIN_THREADS + threadIdx.x, lane = threadIdx.x & 31;
+    if (j == 0) {
+        P.state->n_instances = P.offsets[P.n];
+        P.state->overflow = P.offsets[P.n] > P.capacity || P.state->n_listed > P.n;
+    }
     tile_walk w;
     w.rect = make_ushort4(0, 0, 0, 0);
     uint64_t at = 0;
@@ -168,12 +172,6 @@ __global__ void __launch_bounds__(BIN_THREADS)
     uint32_t here = i < capacity ? min((uint32_t)keys[i], n_tiles) : n_tiles;
     uint32_t before = i > 0 ? min((uint32_t)keys[i - 1], n_tiles) + 1 : 0;
     for (uint32_t tile = before; tile <= here; tile++) tile_begin[tile] = i;
-}
-
-__global__ void total_kernel(const uint64_t *offsets, uint32_t n, uint32_t capacity, splat_cuda_step_state *state)
-{
-    state->n_instances = offsets[n];
-    state->overflow = offsets[n] > capacity || state->n_listed > n;
 }
 
 /* Depth keys of the listed (positive floats sort as their bits), and padding behind them. */
@@ -400,8 +398,6 @@ extern "C" splat_status splat_bin_cuda(splat_backend *backend, const struct spla
              cub::DeviceScan::ExclusiveSum(arrays.temporary, bytes, count_iterator(arrays.counts, widen_count()),
                                            arrays.offsets, (int)P.n + 1, cuda->stream));
     SPLAT_TRY(capacity_of(cuda, frame, &arrays, &P.capacity, error));
-    total_kernel<<<1, 1, 0, cuda->stream>>>(arrays.offsets, P.n, P.capacity, cuda->state);
-    CUDA_LAUNCHED("total");
     cuda->order = arrays.order;
     cuda->offsets = arrays.offsets;
     cuda->n_order = P.n;

@@ -289,7 +289,7 @@ __device__ __forceinline__ void update_rest(const backward_parameters &P, const 
 {
     if (DEGREE == 0) return;
     constexpr uint32_t channels = 3 * ((DEGREE + 1) * (DEGREE + 1) - 1);
-    constexpr int IN_FLIGHT = 3;
+    constexpr int IN_FLIGHT = 2;
     const int t = SPLAT_TENSOR_sh_rest;
     const uint32_t n_active = 3 * ((P.g.active_sh_degree + 1) * (P.g.active_sh_degree + 1) - 1), count = n * channels;
     float *p = P.g.p.sh_rest, *m = P.m.sh_rest, *v = P.v.sh_rest;
@@ -388,13 +388,14 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
     splat_grad2d grad = P.grad2d[i];
     const float *mean = P.g.p.means + 3 * (size_t)i;
     float x = mean[0], y = mean[1], z = mean[2];
+    /* colour first: its sixteen basis values must not live beside the footprint's */
+    float3 through_colour = colour_backward<DEGREE>(P, i, x, y, z, grad, s);
     activated a = activate(P.g.p, P.g.filter_3d, i);
     splat_footprint f = splat_footprint_make(&P.projector, x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2],
                                              a.q[3]);
     splat_footprint_gradient g = splat_footprint_backward(&P.projector, &f, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1],
                                                           a.q[2], a.q[3], a.ot, grad.mean_x, grad.mean_y, grad.conic_a,
                                                           grad.conic_b, grad.conic_c, grad.opacity);
-    float3 through_colour = colour_backward<DEGREE>(P, i, x, y, z, grad, s);
     float sum = grad.r + grad.g + grad.b;
     const float gm[3] = {g.mean_x + through_colour.x, g.mean_y + through_colour.y, g.mean_z + through_colour.z};
     const float gs[3] = {g.sx, g.sy, g.sz}, gq[4] = {g.qw, g.qx, g.qy, g.qz};
@@ -428,7 +429,7 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
 }
 
 template <int DEGREE>
-__global__ void __launch_bounds__(BACKWARD_THREADS, 4)
+__global__ void __launch_bounds__(BACKWARD_THREADS, 5)
     project_backward_kernel(const __grid_constant__ backward_parameters P)
 {
     __shared__ block_gradients s;
