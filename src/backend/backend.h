@@ -53,6 +53,9 @@ struct splat_backend {
 /* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */
 splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, splat_backend **backend,
                                        splat_error *error);
+/* CPUs that this process may run on. */
+int splat_usable_cpus(void);
+
 splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backend **backend, splat_error *error);
 
 #endif

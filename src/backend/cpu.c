@@ -129,7 +129,7 @@ static splat_simd widest_simd(void)
     return SPLAT_SIMD_C;
 }
 
-static int usable_cpus(void)
+int splat_usable_cpus(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
@@ -156,7 +156,7 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
     splat_backend *backend = calloc(1, sizeof *backend);
     if (!backend) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the backend");
     backend->functions = &cpu_functions;
-    backend->threads = threads ? threads : usable_cpus();
+    backend->threads = threads ? threads : splat_usable_cpus();
     backend->simd = level;
     snprintf(backend->description, sizeof backend->description, "cpu (%s, %d thread%s)", names[level], backend->threads,
              backend->threads == 1 ? "" : "s");

@@ -347,7 +347,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     CUDA_TRY("describe itself", cudaGetDeviceProperties(&properties, gpu));
     cuda->device = gpu;
     cuda->n_multiprocessors = properties.multiProcessorCount;
-    cuda->total_bytes = properties.totalGlobalMem;
+    cuda->total_bytes = cuda->base.device_bytes = properties.totalGlobalMem;
     snprintf(cuda->base.description, sizeof cuda->base.description, "cuda (%.100s, %.1f GiB, sm_%d%d%s)",
              properties.name, (double)properties.totalGlobalMem / 1073741824.0, properties.major, properties.minor,
              cuda->deterministic ? ", deterministic" : "");
@@ -375,7 +375,7 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     splat_cuda_backend *cuda = (splat_cuda_backend *)calloc(1, sizeof *cuda);
     if (!cuda) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the backend");
     cuda->base.functions = cuda_functions();
-    cuda->base.threads = threads;
+    cuda->base.threads = threads ? threads : splat_usable_cpus(); /* decoders of photos */
     cuda->deterministic = deterministic;
     cuda->driver = (splat_cuda_driver *)calloc(1, sizeof *cuda->driver);
     splat_status status = cuda->driver ? cuda_open(cuda, gpu, error)

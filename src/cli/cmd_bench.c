@@ -13,7 +13,7 @@ typedef struct bench {
     splat_bench_result result;
 } bench;
 
-/* A stage beside the least time that its bytes (and, when blending, its arithmetic) take on this device. */
+/* A stage beside the least time that its bytes take on this device. */
 typedef struct stage_row {
     const char *name;
     double ms, limit_ms;

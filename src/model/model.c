@@ -192,6 +192,8 @@ splat_status splat_model_rasterize(splat_model *model, const splat_camera *camer
     SPLAT_TRY(splat_frame_reserve(model->backend, frame, model->gaussians.n, camera, training, error));
     frame->filter = splat_model_screen_filter(model);
     frame->jitter = NULL;
+    frame->n_instances_hint = 0; /* a view on its own: the backend counts before it sizes its arrays */
+    frame->n_visible_hint = 0;
     memcpy(frame->background, background, sizeof frame->background);
     SPLAT_TRY(ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error));
     SPLAT_TRY(ops->bin(model->backend, &(struct splat_bin_args){frame}, error));

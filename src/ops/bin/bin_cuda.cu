@@ -16,7 +16,7 @@ extern "C" {
 
 #define BIN_THREADS 256
 #define LARGE_ROWS 8          /* taller Gaussians are done by a whole warp, a row a lane */
-/* Room beyond one and a half times the last known count of the view. */
+/* Room beyond one and a quarter times the last known count of the view. */
 #define LISTED_MARGIN 16384
 #define INSTANCE_MARGIN 65536
 
@@ -253,7 +253,7 @@ struct bin_arrays {
 static splat_status reserve_arrays(splat_cuda_backend *cuda, splat_frame *frame, bin_arrays *arrays, splat_error *error)
 {
     const uint32_t n = frame->n_visible;
-    uint64_t wanted = frame->n_visible_hint + frame->n_visible_hint / 2 + LISTED_MARGIN;
+    uint64_t wanted = frame->n_visible_hint + frame->n_visible_hint / 4 + LISTED_MARGIN;
     arrays->room = frame->n_visible_hint && wanted < n ? (uint32_t)wanted : n;
     size_t select = 0, sort = 0, scan = 0;
     cub::DeviceSelect::If(NULL, select, index_iterator(0), (uint32_t *)NULL, (unsigned *)NULL, (int)n, has_tiles{NULL},
@@ -299,7 +299,7 @@ static splat_status sort_by_depth(splat_cuda_backend *cuda, const splat_frame *f
 static splat_status capacity_of(splat_cuda_backend *cuda, splat_frame *frame, const bin_arrays *arrays,
                                 uint32_t *capacity, splat_error *error)
 {
-    uint64_t wanted = frame->n_instances_hint + frame->n_instances_hint / 2 + INSTANCE_MARGIN;
+    uint64_t wanted = frame->n_instances_hint + frame->n_instances_hint / 4 + INSTANCE_MARGIN;
     if (!frame->n_instances_hint) {
         CUDA_TRY("read the instance count", cudaMemcpyAsync(&wanted, arrays->offsets + arrays->room, sizeof wanted,
                                                             cudaMemcpyDeviceToHost, cuda->stream));

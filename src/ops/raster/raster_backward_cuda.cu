@@ -1,0 +1,324 @@
+/* raster_backward on CUDA: a reverse walk of the tile's list, a warp a patch of 8x4 pixels.
+ *
+ * A lane's pixel gives two numbers a Gaussian, dL/dalpha0 and alpha T; from them, the pixel's gradient and its position
+ * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
+ * other way, two lanes a Gaussian: sums over pixels need no shuffles, and ten neighbouring floats a Gaussian reach
+ * memory at once. docs/performance.md has what it was measured against. */
+#include "ops/raster/raster_cuda.cuh"
+
+/* A pixel on its way from the back. */
+struct walk {
+    float2 at;
+    float T;                    /* transmittance after the entry in work */
+    float behind;               /* colour behind it, weighted, times the gradient; background included */
+    float red, green, blue;     /* dL/dimage */
+    uint32_t last;
+};
+
+__device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane_pixels &p, int k)
+{
+    walk w = {position_of(P, p, k), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
+    if (!is_inside(P, p, k)) return w;
+    size_t at = index_of(P, p, k), plane = (size_t)P.width * P.height;
+    w.T = P.transmittance[at];
+    w.red = P.grad_image[at];
+    w.green = P.grad_image[plane + at];
+    w.blue = P.grad_image[2 * plane + at];
+    w.behind = w.T * (P.background[0] * w.red + P.background[1] * w.green + P.background[2] * w.blue);
+    w.last = P.last[at];
+    return w;
+}
+
+/* 1 / x of an x between 0.01 and 1. */
+__device__ __forceinline__ float quick_inverse(float x)
+{
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x) : "f"(x));
+    return x;
+}
+
+/* Moves the walk in front of an entry that it blends; gives dL/dalpha0 and alpha T. */
+__device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, float e, float alpha)
+{
+    float inverse = quick_inverse(1.0f - alpha);
+    w.T *= inverse; /* before this entry */
+    float weight = alpha * w.T, shade = look.z * w.red + look.w * w.green + blue * w.blue;
+    float grad_alpha0 = e * (w.T * shade - w.behind * inverse);
+    w.behind += weight * shade;
+    return make_float2(grad_alpha0, weight);
+}
+
+/* What a lane has summed of its Gaussian. p stands for dL/dalpha0 of a pixel. */
+struct sums {
+    float u, v, abs_u, abs_v; /* of p (A dx + B dy), p (B dx + C dy), and of their absolute values */
+    float xx, xy, yy, p;      /* p dx^2, p dx dy, p dy^2, p */
+    float r, g, b;
+};
+
+__device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, float dx, float dy, float p,
+                                           float weight, float red, float green, float blue)
+{
+    float m = p * dx, n = p * dy, gu = a * m + b * n, gv = b * m + c * n;
+    s.u += gu;
+    s.v += gv;
+    s.abs_u += fabsf(gu);
+    s.abs_v += fabsf(gv);
+    s.xx += m * dx;
+    s.xy += m * dy;
+    s.yy += n * dy;
+    s.p += p;
+    s.r += weight * red;
+    s.g += weight * green;
+    s.b += weight * blue;
+}
+
+/* The ten floats of splat_grad2d. */
+__device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float alpha0, float v[N_GRADS])
+{
+    v[0] = -alpha0 * s.u;
+    v[1] = -alpha0 * s.v;
+    v[2] = 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
+    v[3] = -0.5f * alpha0 * s.xx;
+    v[4] = -alpha0 * s.xy;
+    v[5] = -0.5f * alpha0 * s.yy;
+    v[6] = s.p;
+    v[7] = s.r;
+    v[8] = s.g;
+    v[9] = s.b;
+}
+
+#define ROW_WARPS 4 /* of a block: half a tile */
+#define ROWS 16     /* Gaussians whose samples wait to be summed */
+
+/* A warp's pixels, and rows of samples: written a pixel a lane, read a Gaussian a lane. */
+struct row_buffer {
+    float2 samples[ROWS][33]; /* dL/dalpha0, alpha T; the odd width keeps the lanes off each other's banks */
+    float4 geometry[ROWS];    /* u, v, A, B */
+    float4 look[ROWS];        /* C, alpha0, visible index */
+    float4 grad[32];          /* dL/dimage, y of the position */
+    float x[32];
+};
+
+/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. */
+__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer &rows, int n)
+{
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
+    float v[N_GRADS];
+    __syncwarp();
+    sums s = {};
+    float4 geometry = make_float4(0.0f, 0.0f, 0.0f, 0.0f), look = geometry;
+    if (row < n) {
+        geometry = rows.geometry[row];
+        look = rows.look[row];
+#pragma unroll 4
+        for (int i = 0; i < 16; i++) {
+            const int pixel = 2 * i + half;
+            const float2 sample = rows.samples[row][pixel];
+            const float4 grad = rows.grad[pixel];
+            add_sample(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w, sample.x,
+                       sample.y, grad.x, grad.y, grad.z);
+        }
+    }
+    finish_sums(P, s, look.y, v);
+    float sum[N_GRADS / 2]; /* of the row: values 0 to 4 in the first half, 5 to 9 in the second */
+#pragma unroll
+    for (int i = 0; i < N_GRADS / 2; i++) {
+        float keep = half ? v[5 + i] : v[i], give = half ? v[i] : v[5 + i];
+        sum[i] = keep + __shfl_xor_sync(all, give, 16); /* also: all have read the samples */
+    }
+    __syncwarp();
+    float *flat_sums = (float *)rows.samples;
+#pragma unroll
+    for (int i = 0; i < N_GRADS / 2; i++) flat_sums[row * N_GRADS + half * 5 + i] = sum[i];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < ROWS * N_GRADS / 32; i++) {
+        const uint32_t flat = i * 32 + lane, owner = flat / N_GRADS;
+        if ((int)owner < n)
+            atomicAdd((float *)&P.grad2d[__float_as_uint(rows.look[owner].z)] + (flat - owner * N_GRADS),
+                      flat_sums[flat]);
+    }
+    __syncwarp();
+}
+
+__global__ void __launch_bounds__(32 * ROW_WARPS, 7) rows_backward_kernel(const __grid_constant__ raster_parameters P)
+{
+    __shared__ staged warps[ROW_WARPS];
+    __shared__ row_buffer buffers[ROW_WARPS];
+    if (P.state->overflow || P.state->not_finite) return;
+    staged &s = warps[threadIdx.x / 32];
+    row_buffer &rows = buffers[threadIdx.x / 32];
+    const int per_tile = TILE_PATCHES / ROW_WARPS, lane = threadIdx.x & 31;
+    const uint32_t tile = P.tile_order[blockIdx.x / per_tile], begin = P.tile_begin[tile];
+    const int patch = (int)(blockIdx.x % per_tile) * ROW_WARPS + (int)(threadIdx.x / 32);
+    lane_pixels p = pixels_of(P, tile, patch);
+    walk w = walk_from(P, p, 0);
+    uint32_t warp_last = splat_warp_max_u32(w.last);
+    rows.x[lane] = w.at.x;
+    rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
+    int n_rows = 0, base = (int)warp_last - 32;
+    fetched next = fetch(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
+    for (; base > -32; base -= 32) {
+        fetched now = next;
+        int before = base - 32 + lane;
+        next = fetch(P, begin, (uint32_t)before, before >= 0);
+        int n_staged = stage(s, now, reached_patches<1>(P, p, now));
+        for (int i = n_staged - 1; i >= 0; i--) {
+            float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
+            float dx, dy, e, alpha;
+            bool blends = alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha) &&
+                          __float_as_uint(rest.z) <= w.last;
+            if (!__any_sync(0xffffffffu, blends)) continue;
+            rows.samples[n_rows][lane] = blends ? step_back(w, look, rest.x, e, alpha) : make_float2(0.0f, 0.0f);
+            if (lane == 0) {
+                rows.geometry[n_rows] = geometry;
+                rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
+            }
+            if (++n_rows < ROWS) continue;
+            add_rows(P, rows, ROWS);
+            n_rows = 0;
+        }
+    }
+    if (n_rows) add_rows(P, rows, n_rows);
+}
+
+/* ---------------------------------------------------------------- deterministic: fixed order, no atomics */
+
+/* Sums ten values over the warp with twelve shuffles: at each step a lane keeps half of its values and gives the other
+ * half away. Afterwards lane holds, in value[0], the sum number `index` (see index_of_lane). */
+__device__ __forceinline__ float warp_sum_ten(float v[N_GRADS], int lane)
+{
+    const unsigned all = 0xffffffffu;
+    bool high = lane & 16;
+    float a[6];
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+        float keep = high ? v[5 + i] : v[i], give = high ? v[i] : v[5 + i];
+        a[i] = keep + __shfl_xor_sync(all, give, 16);
+    }
+    a[5] = 0.0f;
+    high = lane & 8;
+    float b[4];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        float keep = high ? a[3 + i] : a[i], give = high ? a[i] : a[3 + i];
+        b[i] = keep + __shfl_xor_sync(all, give, 8);
+    }
+    b[3] = 0.0f;
+    high = lane & 4;
+    float c[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        float keep = high ? b[2 + i] : b[i], give = high ? b[i] : b[2 + i];
+        c[i] = keep + __shfl_xor_sync(all, give, 4);
+    }
+    high = lane & 2;
+    float keep = high ? c[1] : c[0], give = high ? c[0] : c[1];
+    float d = keep + __shfl_xor_sync(all, give, 2);
+    return d + __shfl_xor_sync(all, d, 1);
+}
+
+/* Which of the ten sums a lane ends with; N_GRADS: none (or a duplicate). */
+__device__ __forceinline__ int index_of_lane(int lane)
+{
+    int within = ((lane & 8) ? 3 : 0) + ((lane & 4) ? 2 : 0) + ((lane & 2) ? 1 : 0);
+    bool real = !(lane & 1) && !((lane & 4) && (lane & 2)) && within < 5;
+    return real ? within + ((lane & 16) ? 5 : 0) : N_GRADS;
+}
+
+/* One warp a tile, a pixel of each patch a lane: the tile's sum of an instance goes to the instance's slot. */
+__global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
+{
+    __shared__ staged s;
+    if (P.state->overflow || P.state->not_finite) return;
+    const uint32_t tile = P.tile_order[blockIdx.x];
+    lane_pixels p = pixels_of(P, tile, 0);
+    uint32_t begin = P.tile_begin[tile], last = 0;
+    int lane = threadIdx.x & 31, my_index = index_of_lane(lane);
+    walk pixels[TILE_PATCHES];
+#pragma unroll
+    for (int k = 0; k < TILE_PATCHES; k++) {
+        pixels[k] = walk_from(P, p, k);
+        last = max(last, pixels[k].last);
+    }
+    uint32_t warp_last = splat_warp_max_u32(last);
+
+    /* The list up to warp_last in batches of 32 that end there; the first of the list may be a short one. */
+    int base = (int)warp_last - 32;
+    fetched next = fetch(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
+    for (; base > -32; base -= 32) {
+        fetched now = next;
+        int before = base - 32 + lane;
+        next = fetch(P, begin, (uint32_t)before, before >= 0);
+        int n_staged = stage(s, now, reached_patches<TILE_PATCHES>(P, p, now));
+        for (int i = n_staged - 1; i >= 0; i--) {
+            float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
+            sums total = {};
+            bool any = false;
+#pragma unroll
+            for (int k = 0; k < TILE_PATCHES; k++) {
+                walk &w = pixels[k];
+                float dx, dy, e, alpha;
+                if (!(__float_as_uint(rest.w) >> k & 1)) continue;
+                if (__float_as_uint(rest.z) > w.last || !alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha))
+                    continue;
+                float2 sample = step_back(w, look, rest.x, e, alpha);
+                add_sample(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green, w.blue);
+                any = true;
+            }
+            if (!__any_sync(0xffffffffu, any)) continue;
+            float v[N_GRADS];
+            finish_sums(P, total, look.y, v);
+            float sum = warp_sum_ten(v, lane);
+            if (my_index >= N_GRADS) continue;
+            uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
+            ((float *)&P.slots[slot])[my_index] = sum;
+        }
+    }
+}
+
+/* The slots of one Gaussian are contiguous; a thread sums one of its ten values. */
+__global__ void __launch_bounds__(256)
+    sum_slots_kernel(const splat_grad2d *slots, const uint64_t *offsets, const uint32_t *order,
+                     const splat_cuda_step_state *state, splat_grad2d *grad2d)
+{
+    uint64_t thread = (uint64_t)blockIdx.x * 256 + threadIdx.x;
+    uint32_t j = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
+    if (state->overflow || j >= state->n_listed) return;
+    float sum = 0.0f;
+    for (uint64_t slot = offsets[j]; slot < offsets[j + 1]; slot++) sum += ((const float *)&slots[slot])[value];
+    ((float *)&grad2d[order[j]])[value] = sum;
+}
+
+/* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
+static splat_status backward_in_order(splat_cuda_backend *cuda, splat_frame *frame, raster_parameters P, unsigned tiles,
+                                      splat_error *error)
+{
+    size_t bytes = (size_t)cuda->n_slots * sizeof *P.slots;
+    /* what bin sorted in is free again */
+    SPLAT_TRY(
+        splat_block_ensure(&cuda->base, &frame->block_scratch, "gradient slots", SPLAT_OWNER_TRANSIENTS, bytes, error));
+    P.slots = (splat_grad2d *)frame->block_scratch.data;
+    CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
+    slots_backward_kernel<<<tiles, 32, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("raster_backward");
+    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)cuda->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
+        P.slots, cuda->offsets, cuda->order, cuda->state, frame->grad2d);
+    CUDA_LAUNCHED("sum of slots");
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
+                                                   const struct splat_raster_backward_args *args, splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    splat_frame *frame = args->frame;
+    const unsigned tiles = frame->tiles_x * frame->tiles_y;
+    CUDA_TRY("clear gradients",
+             cudaMemsetAsync(frame->grad2d, 0, (size_t)frame->n_visible * sizeof *frame->grad2d, cuda->stream));
+    raster_parameters P = parameters_of(cuda, frame, args->grad_image);
+    if (cuda->deterministic && frame->n_visible) return backward_in_order(cuda, frame, P, tiles, error);
+    rows_backward_kernel<<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("raster_backward");
+    return SPLAT_OK;
+}
