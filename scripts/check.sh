@@ -2,6 +2,15 @@
 # Builds and runs every test: the release build with all tests, then the parser tests under ASan and UBSan.
 set -eu
 cd "$(dirname "$0")/.."
+
+# Each reason once, behind the name of its test, from the log of the last run.
+skipped()
+{
+    awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
+         /SKIPPED:/ { line = name ": " $0; if (!seen[line]++) print line }' build/Testing/Temporary/LastTest.log
+    echo
+}
+
 scripts/check_style.sh
 scripts/check_layers.sh
 scripts/kernel_report.sh
@@ -12,4 +21,16 @@ cmake --build --preset asan-ubsan --target sanitized_tests
 echo "== parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
 ctest --test-dir build-asan --output-on-failure -L sanitized
 echo "== all tests, release build"
-ctest --test-dir build --output-on-failure
+# ctest hides what passing tests print. What was skipped is said once more when it is done, above its own summary.
+result=build/Testing/result
+{ ctest --test-dir build --output-on-failure 2>&1 && echo 0 >"$result" || echo $? >"$result"; } | {
+    while IFS= read -r line; do
+        case $line in *"% tests passed"*) break ;; esac
+        printf '%s\n' "$line"
+        line=
+    done
+    summary=$(cat) # ends when ctest does: its log is complete then
+    skipped
+    printf '%s\n%s\n' "$line" "$summary"
+}
+exit "$(cat "$result")"

@@ -251,6 +251,7 @@ static splat_status take(splat_trainer *t, const loaded *in, splat_error *error)
     }
     t->iteration = in->iteration;
     memcpy(t->adam_steps, in->adam_steps, sizeof t->adam_steps);
+    splat_trainer_forget_results(t);
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, t->iteration);
     return SPLAT_OK;
 }
@@ -300,7 +301,7 @@ splat_status splat_trainer_load_model(splat_trainer *t, const char *ply_path, in
 #undef SPLAT_TENSOR
     if (status == SPLAT_OK) {
         memset(t->adam_steps, 0, sizeof t->adam_steps);
-        memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
+        splat_trainer_forget_results(t);
         t->iteration = iteration;
         status = splat_trainer_update_filter(t, error);
     }

@@ -429,6 +429,12 @@ splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
     return t->backend->functions->ops.filter3d(t->backend, &args, error);
 }
 
+void splat_trainer_forget_results(splat_trainer *t)
+{
+    t->has_posted = false;
+    memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
+}
+
 splat_model *splat_trainer_model(splat_trainer *t)
 {
     return t->model;

@@ -55,6 +55,8 @@ void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
+/* After the state was replaced: no result is on its way, and the views' counts are unknown. */
+void splat_trainer_forget_results(splat_trainer *trainer);
 /* Recomputes filter_3d from the training cameras. */
 splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *error);
 /* Parameters, moments and statistics n rows long; statistics become zero. On failure nothing has changed. */

@@ -254,7 +254,8 @@ static splat_status reserve_arrays(splat_cuda_backend *cuda, splat_frame *frame,
 {
     const uint32_t n = frame->n_visible;
     uint64_t wanted = frame->n_visible_hint + frame->n_visible_hint / 4 + LISTED_MARGIN;
-    arrays->room = frame->n_visible_hint && wanted < n ? (uint32_t)wanted : n;
+    bool hinted = frame->n_visible_hint && !cuda->deterministic;
+    arrays->room = hinted && wanted < n ? (uint32_t)wanted : n;
     size_t select = 0, sort = 0, scan = 0;
     cub::DeviceSelect::If(NULL, select, index_iterator(0), (uint32_t *)NULL, (unsigned *)NULL, (int)n, has_tiles{NULL},
                           cuda->stream);
@@ -300,7 +301,8 @@ static splat_status capacity_of(splat_cuda_backend *cuda, splat_frame *frame, co
                                 uint32_t *capacity, splat_error *error)
 {
     uint64_t wanted = frame->n_instances_hint + frame->n_instances_hint / 4 + INSTANCE_MARGIN;
-    if (!frame->n_instances_hint) {
+    bool counts = !frame->n_instances_hint || cuda->deterministic;
+    if (counts) {
         CUDA_TRY("read the instance count", cudaMemcpyAsync(&wanted, arrays->offsets + arrays->room, sizeof wanted,
                                                             cudaMemcpyDeviceToHost, cuda->stream));
         CUDA_TRY("read the instance count", cudaStreamSynchronize(cuda->stream));
@@ -309,7 +311,7 @@ static splat_status capacity_of(splat_cuda_backend *cuda, splat_frame *frame, co
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
                           "a view has %llu (Gaussian, tile) pairs; at most 2^31 fit: use a smaller resolution or "
                           "fewer Gaussians", (unsigned long long)wanted);
-    if (!frame->n_instances_hint) frame->n_instances = wanted;
+    if (counts) frame->n_instances = wanted;
     *capacity = (uint32_t)wanted;
     return SPLAT_OK;
 }
