@@ -8,14 +8,11 @@
 #include "base/file.h"
 #include "model/model.h"
 #include "train/trainer.h"
+#include "trainer_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SCENE "scene"
-#define WIDTH 100
-#define HEIGHT 70 /* not a multiple of the tile */
 
 static const char *device = "cuda";
 static bool device_opens;
@@ -32,11 +29,6 @@ typedef struct place {
     splat_scene *scene;
     size_t bytes; /* that the context holds by itself */
 } place;
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
-}
 
 static splat_status open_context(const char *backend, bool deterministic, splat_context **context, splat_error *error)
 {
@@ -55,22 +47,7 @@ static place open_place(const char *backend, bool deterministic)
     must(open_context(backend, deterministic, &p.context, &error), &error);
     splat_context_memory(p.context, &memory);
     p.bytes = memory.bytes;
-    if (!splat_path_exists(SCENE)) {
-        splat_sample_options sample;
-        splat_sample_options_init(&sample);
-        sample.width = WIDTH;
-        sample.height = HEIGHT;
-        sample.n_cameras = 17;
-        sample.n_points = 400;
-        sample.n_truth = 100;
-        sample.supersample = 1;
-        must(splat_sample_write(p.context, SCENE, &sample, &error), &error);
-    }
-    splat_scene_options scene;
-    splat_scene_options_init(&scene);
-    scene.source_path = SCENE;
-    scene.eval = true;
-    must(splat_scene_open(p.context, &scene, &p.scene, &error), &error);
+    p.scene = open_scene(p.context);
     return p;
 }
 
@@ -83,20 +60,6 @@ static void close_place(place *p)
     splat_context_destroy(p->context);
 }
 
-/* A short run through every kind of event: densification, the cap, a reset, the late filter. */
-static splat_train_options busy_options(int iterations)
-{
-    splat_train_options o;
-    splat_train_options_init(&o);
-    o.iterations = iterations;
-    o.densify_from_iter = 10;
-    o.densification_interval = 10;
-    o.densify_until_iter = 45;
-    o.opacity_reset_interval = 25;
-    o.densify_grad_threshold = 0.0001f;
-    return o;
-}
-
 static splat_trainer *make_trainer(const place *p, const splat_train_options *options)
 {
     splat_trainer *trainer;
@@ -105,28 +68,10 @@ static splat_trainer *make_trainer(const place *p, const splat_train_options *op
     return trainer;
 }
 
-static splat_step_info run_steps(splat_trainer *trainer, int n)
-{
-    splat_step_info info = {0};
-    splat_error error;
-    for (int i = 0; i < n; i++) must(splat_trainer_step(trainer, &info, &error), &error);
-    return info;
-}
-
-/* The bytes of the saved model; the caller frees. */
-static uint8_t *model_bytes(const splat_model *model, size_t *size)
-{
-    uint8_t *data;
-    splat_error error;
-    must(splat_model_save(model, "bytes.ply", false, &error), &error);
-    must(splat_file_read("bytes.ply", &data, size, &error), &error);
-    return data;
-}
-
 static bool same_models(const splat_model *a, const splat_model *b)
 {
     size_t size_a, size_b;
-    uint8_t *bytes_a = model_bytes(a, &size_a), *bytes_b = model_bytes(b, &size_b);
+    uint8_t *bytes_a = model_bytes(a, "bytes.ply", &size_a), *bytes_b = model_bytes(b, "bytes.ply", &size_b);
     bool same = size_a == size_b && memcmp(bytes_a, bytes_b, size_a) == 0;
     free(bytes_a);
     free(bytes_b);
@@ -325,7 +270,7 @@ static void options_of_the_step_change_the_result(void **state)
             must(splat_model_set_render_mode(splat_trainer_model(trainer), SPLAT_RENDER_CLASSIC, 0, &error), &error);
         for (int i = 0; i < 15; i++)
             if (!isfinite(run_steps(trainer, 1).loss)) fail_msg("variant %d: step %d", variant, i + 1);
-        bytes[variant] = model_bytes(splat_trainer_model(trainer), &sizes[variant]);
+        bytes[variant] = model_bytes(splat_trainer_model(trainer), "bytes.ply", &sizes[variant]);
         splat_trainer_destroy(trainer);
         for (int other = 0; other < variant; other++)
             if (sizes[other] == sizes[variant] && memcmp(bytes[other], bytes[variant], sizes[variant]) == 0)
@@ -448,25 +393,58 @@ static void evaluations_agree(void **state)
     }
 }
 
+static splat_camera enlarged(splat_camera camera, int scale)
+{
+    camera.width *= scale;
+    camera.height *= scale;
+    camera.fx *= (float)scale;
+    camera.fy *= (float)scale;
+    camera.cx *= (float)scale;
+    camera.cy *= (float)scale;
+    return camera;
+}
+
+/* 5,000 x 3,500 pixels are 68,547 tiles: keys of 32 bits. */
+static void a_picture_of_more_tiles_than_16_bits_is_the_same(void **state)
+{
+    (void)state;
+    NEEDS_DEVICE();
+    place cpu = open_place("cpu", false), gpu = open_place(device, false);
+    splat_train_options o = busy_options(60);
+    splat_error error;
+    splat_model *on_cpu, *on_gpu;
+    splat_trainer *trainer = make_trainer(&cpu, &o);
+    run_steps(trainer, 20);
+    must(splat_model_save(splat_trainer_model(trainer), "large.ply", false, &error), &error);
+    splat_trainer_destroy(trainer);
+    must(splat_model_load(cpu.context, "large.ply", &on_cpu, &error), &error);
+    must(splat_model_load(gpu.context, "large.ply", &on_gpu, &error), &error);
+    splat_camera camera = enlarged(camera_of(&cpu, 0), 50);
+    float *wanted = render(on_cpu, &camera), *got = render(on_gpu, &camera);
+    size_t n = 3 * (size_t)camera.width * (size_t)camera.height, n_off = 0;
+    for (size_t i = 0; i < n; i++) n_off += !(fabsf(got[i] - wanted[i]) < 2e-3f);
+    /* a decision at 1/255 moves a value by at most 1/255 of a colour, in few pixels */
+    if (n_off > n / 10000) fail_msg("%zu of %zu values differ", n_off, n);
+    free(wanted);
+    free(got);
+    splat_model_destroy(on_cpu);
+    splat_model_destroy(on_gpu);
+    close_place(&cpu);
+    close_place(&gpu);
+}
+
 /* What training knows of its views must not shape another picture: this one has far more instances than they. */
 static void a_model_in_training_renders_as_its_file(void **state)
 {
     (void)state;
     NEEDS_DEVICE();
-    place p = open_place(device, true);
+    place p = open_place(device, false); /* the deterministic mode plans nothing by what it knows */
     splat_train_options o = busy_options(60);
     splat_error error;
     splat_model *loaded;
     splat_trainer *trainer = make_trainer(&p, &o);
     run_steps(trainer, 20);
-    splat_camera camera = camera_of(&p, 0);
-    const float scale = 30;
-    camera.width = (int)scale * WIDTH;
-    camera.height = (int)scale * HEIGHT;
-    camera.fx *= scale;
-    camera.fy *= scale;
-    camera.cx *= scale;
-    camera.cy *= scale;
+    splat_camera camera = enlarged(camera_of(&p, 0), 30);
     must(splat_model_save(splat_trainer_model(trainer), "training.ply", false, &error), &error);
     must(splat_model_load(p.context, "training.ply", &loaded, &error), &error);
     float *a = render(splat_trainer_model(trainer), &camera), *b = render(loaded, &camera);
@@ -726,6 +704,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(options_of_the_step_change_the_result),
         cmocka_unit_test(every_sh_degree_trains),
         cmocka_unit_test(evaluations_agree),
+        cmocka_unit_test(a_picture_of_more_tiles_than_16_bits_is_the_same),
         cmocka_unit_test(a_model_in_training_renders_as_its_file),
         cmocka_unit_test(degenerate_gaussians_are_counted_and_do_not_spread),
         cmocka_unit_test(evaluation_needs_no_more_memory_than_training),

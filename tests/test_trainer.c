@@ -7,22 +7,16 @@
 #include "base/file.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
+#include "trainer_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCENE "scene"
-
 typedef struct fixture {
     splat_context *context;
     splat_scene *scene;
 } fixture;
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
-}
 
 static fixture open_fixture(int threads, const char *simd)
 {
@@ -34,22 +28,7 @@ static fixture open_fixture(int threads, const char *simd)
     options.threads = threads;
     options.simd = simd;
     must(splat_context_create(&options, &f.context, &error), &error);
-    if (!splat_path_exists(SCENE)) {
-        splat_sample_options sample;
-        splat_sample_options_init(&sample);
-        sample.width = 100;
-        sample.height = 70; /* not a multiple of the tile */
-        sample.n_cameras = 17;
-        sample.n_points = 400;
-        sample.n_truth = 100;
-        sample.supersample = 1;
-        must(splat_sample_write(f.context, SCENE, &sample, &error), &error);
-    }
-    splat_scene_options scene;
-    splat_scene_options_init(&scene);
-    scene.source_path = SCENE;
-    scene.eval = true;
-    must(splat_scene_open(f.context, &scene, &f.scene, &error), &error);
+    f.scene = open_scene(f.context);
     return f;
 }
 
@@ -62,20 +41,6 @@ static void close_fixture(fixture *f)
     splat_context_destroy(f->context);
 }
 
-/* Short runs that still pass through every kind of event: SH degree, densification, reset, late filter. */
-static splat_train_options busy_options(int iterations)
-{
-    splat_train_options o;
-    splat_train_options_init(&o);
-    o.iterations = iterations;
-    o.densify_from_iter = 10;
-    o.densification_interval = 10;
-    o.densify_until_iter = 45;
-    o.opacity_reset_interval = 25;
-    o.densify_grad_threshold = 0.0001f;
-    return o;
-}
-
 static splat_trainer *make_trainer(const fixture *f, const splat_train_options *options)
 {
     splat_trainer *trainer;
@@ -84,28 +49,11 @@ static splat_trainer *make_trainer(const fixture *f, const splat_train_options *
     return trainer;
 }
 
-static splat_step_info run_steps(splat_trainer *trainer, int n)
-{
-    splat_step_info info = {0};
-    splat_error error;
-    for (int i = 0; i < n; i++) must(splat_trainer_step(trainer, &info, &error), &error);
-    return info;
-}
-
-/* The bytes of the saved model; the caller frees. */
-static uint8_t *model_bytes(splat_trainer *trainer, const char *path, size_t *size)
-{
-    uint8_t *data;
-    splat_error error;
-    must(splat_model_save(splat_trainer_model(trainer), path, false, &error), &error);
-    must(splat_file_read(path, &data, size, &error), &error);
-    return data;
-}
-
 static void assert_same_model(splat_trainer *a, splat_trainer *b)
 {
     size_t size_a, size_b;
-    uint8_t *bytes_a = model_bytes(a, "a.ply", &size_a), *bytes_b = model_bytes(b, "b.ply", &size_b);
+    uint8_t *bytes_a = model_bytes(splat_trainer_model(a), "a.ply", &size_a),
+            *bytes_b = model_bytes(splat_trainer_model(b), "b.ply", &size_b);
     assert_int_equal(size_a, size_b);
     assert_memory_equal(bytes_a, bytes_b, size_a);
     free(bytes_a);
@@ -221,7 +169,8 @@ static void threads_and_simd_do_not_change_a_byte(void **state)
     splat_trainer *other = make_trainer(&f, &o);
     run_steps(other, 60);
     size_t size_a, size_b;
-    uint8_t *a = model_bytes(reference, "a.ply", &size_a), *b = model_bytes(other, "b.ply", &size_b);
+    uint8_t *a = model_bytes(splat_trainer_model(reference), "a.ply", &size_a),
+            *b = model_bytes(splat_trainer_model(other), "b.ply", &size_b);
     assert_true(size_a != size_b || memcmp(a, b, size_a) != 0);
     free(a);
     free(b);
@@ -263,7 +212,7 @@ static void every_option_of_the_step_changes_the_result(void **state)
     splat_trainer *reference = make_trainer(&f, &base);
     run_steps(reference, 30);
     size_t size, other_size;
-    uint8_t *bytes = model_bytes(reference, "a.ply", &size);
+    uint8_t *bytes = model_bytes(splat_trainer_model(reference), "a.ply", &size);
     for (int variant = 0; variant < 16; variant++) {
         splat_train_options o = base;
         switch (variant) {
@@ -286,7 +235,7 @@ static void every_option_of_the_step_changes_the_result(void **state)
         }
         splat_trainer *trainer = make_trainer(&f, &o);
         run_steps(trainer, 30);
-        uint8_t *other = model_bytes(trainer, "b.ply", &other_size);
+        uint8_t *other = model_bytes(splat_trainer_model(trainer), "b.ply", &other_size);
         if (size == other_size && memcmp(bytes, other, size) == 0) fail_msg("variant %d changed nothing", variant);
         free(other);
         splat_trainer_destroy(trainer);
