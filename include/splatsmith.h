@@ -246,6 +246,7 @@ typedef struct splat_train_options {
     float kernel_size;              /* 0.1: variance of the 2D Mip filter, pixel^2 */
     bool ray_jitter;                /* random sampling position inside each pixel */
     bool resample_gt_image;         /* photo resampled at the jittered position; needs ray_jitter */
+    bool photos_on_host;            /* GPU: upload each step's photo instead of keeping all of them on the device */
     bool sample_more_highres;       /* with probability 0.3 take a view at least 800 wide */
     /* learning rates; positions decay from init to final over max_steps and are multiplied by the scene extent */
     float position_lr_init, position_lr_final, position_lr_delay_mult;

@@ -204,6 +204,12 @@ static void deterministic_runs_give_the_same_bytes(void **state)
     splat_trainer_destroy(other);
     close_place(&q);
 
+    o.photos_on_host = true; /* photos that are uploaded ahead of the work are the same photos */
+    other = make_trainer(&p, &o);
+    run_steps(other, 80);
+    assert_true(same_models(splat_trainer_model(whole), splat_trainer_model(other)));
+    splat_trainer_destroy(other);
+
     o.seed = 1; /* the comparison can tell runs apart */
     other = make_trainer(&p, &o);
     run_steps(other, 80);

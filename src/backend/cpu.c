@@ -60,6 +60,13 @@ static splat_status cpu_upload(splat_backend *backend, void *device, const void 
     return SPLAT_OK;
 }
 
+static splat_status cpu_upload_ahead(splat_backend *backend, int slot, void *device, const void *host, size_t bytes,
+                                     splat_error *error)
+{
+    (void)slot;
+    return cpu_upload(backend, device, host, bytes, error);
+}
+
 static splat_status cpu_download(splat_backend *backend, void *host, const void *device, size_t bytes,
                                  splat_error *error)
 {
@@ -103,6 +110,7 @@ static const splat_backend_functions cpu_functions = {
     .destroy = cpu_destroy,
     .map = cpu_map,
     .upload = cpu_upload,
+    .upload_ahead = cpu_upload_ahead,
     .download = cpu_download,
     .zero = cpu_zero,
     .copy = cpu_upload, /* all memory is the host's */

@@ -142,6 +142,38 @@ static splat_status cuda_upload(splat_backend *backend, void *device, const void
     return SPLAT_OK;
 }
 
+static splat_status reserve_staging(splat_cuda_staging *staging, size_t bytes, splat_error *error)
+{
+    if (!staging->copied) CUDA_TRY("make an event", cudaEventCreateWithFlags(&staging->copied, cudaEventDisableTiming));
+    if (!staging->free) CUDA_TRY("make an event", cudaEventCreateWithFlags(&staging->free, cudaEventDisableTiming));
+    CUDA_TRY("finish a copy", cudaEventSynchronize(staging->copied)); /* of two calls ago; a new event is done */
+    if (bytes <= staging->bytes) return SPLAT_OK;
+    cudaFreeHost(staging->pinned);
+    staging->pinned = NULL;
+    staging->bytes = 0;
+    CUDA_TRY("reserve pinned memory", cudaMallocHost(&staging->pinned, bytes));
+    staging->bytes = bytes;
+    return SPLAT_OK;
+}
+
+/* Through pinned memory and a stream of its own. The copy waits only for the work of two calls ago, the last that read
+ * the slot; the work that follows waits for the copy. */
+static splat_status cuda_upload_ahead(splat_backend *backend, int slot, void *device, const void *host, size_t bytes,
+                                      splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    splat_cuda_staging *mine = &cuda->staging[slot], *other = &cuda->staging[1 - slot];
+    SPLAT_TRY(reserve_staging(mine, bytes, error));
+    if (other->free) CUDA_TRY("mark a moment", cudaEventRecord(other->free, cuda->stream)); /* its work is submitted */
+    memcpy(mine->pinned, host, bytes);
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->copy_stream, mine->free, 0));
+    CUDA_TRY("copy to its memory",
+             cudaMemcpyAsync(device, mine->pinned, bytes, cudaMemcpyHostToDevice, cuda->copy_stream));
+    CUDA_TRY("mark a moment", cudaEventRecord(mine->copied, cuda->copy_stream));
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, mine->copied, 0));
+    return SPLAT_OK;
+}
+
 static splat_status cuda_download(splat_backend *backend, void *host, const void *device, size_t bytes,
                                   splat_error *error)
 {
@@ -221,6 +253,15 @@ static void cuda_destroy(splat_backend *backend)
         splat_block_free(backend, &cuda->block_state);
         cudaStreamDestroy(cuda->stream);
     }
+    if (cuda->copy_stream) {
+        cudaStreamSynchronize(cuda->copy_stream);
+        cudaStreamDestroy(cuda->copy_stream);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (cuda->staging[i].copied) cudaEventDestroy(cuda->staging[i].copied);
+        if (cuda->staging[i].free) cudaEventDestroy(cuda->staging[i].free);
+        cudaFreeHost(cuda->staging[i].pinned);
+    }
     for (int i = 0; i < SPLAT_RESULT_SLOTS; i++)
         if (cuda->result_events[i]) cudaEventDestroy(cuda->result_events[i]);
     for (int i = 0; i < SPLAT_MARKS; i++)
@@ -239,6 +280,7 @@ static const splat_backend_functions *cuda_functions(void)
         cuda_destroy,
         cuda_map,
         cuda_upload,
+        cuda_upload_ahead,
         cuda_download,
         cuda_zero,
         cuda_copy,
@@ -358,6 +400,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     if (cuda->driver->granularity(&cuda->granularity, &allocation, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
         return splat_fail(error, SPLAT_ERROR_DEVICE, "the GPU does not support virtual memory management");
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->copy_stream, cudaStreamNonBlocking));
     CUDA_TRY("reserve pinned memory",
              cudaMallocHost((void **)&cuda->results, SPLAT_RESULT_SLOTS * sizeof *cuda->results));
     for (int i = 0; i < SPLAT_RESULT_SLOTS; i++)

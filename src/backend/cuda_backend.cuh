@@ -21,11 +21,20 @@ struct splat_cuda_step_state {
     unsigned int largest_filter_3d; /* filter3d's: bits of the largest filter of the Gaussians that are seen */
 };
 
+/* One of the two staging buffers of upload_ahead. */
+struct splat_cuda_staging {
+    void *pinned;
+    size_t bytes;
+    cudaEvent_t copied; /* the copy out of `pinned` is over */
+    cudaEvent_t free;   /* the work that read the slot's device memory is over */
+};
+
 struct splat_cuda_backend {
     splat_backend base; /* first: a splat_backend * is a splat_cuda_backend * */
     int device, n_multiprocessors;
     size_t total_bytes;
-    cudaStream_t stream;
+    cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
+    splat_cuda_staging staging[2];
     splat_cuda_step_state *state; /* device */
     splat_block block_state;
     bool deterministic;             /* sums in a fixed order, no float atomics */

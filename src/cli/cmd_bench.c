@@ -137,6 +137,7 @@ static int open_bench(bench *b, const cli_values *values)
     splat_train_options train = values->train;
     scene.seed = train.seed;
     train.white_background = scene.white_background;
+    train.photos_on_host = strcmp(values->data_device, "cpu") == 0;
     int code = cli_context_create(values, &b->context);
     if (code != CLI_OK) return code;
     if (splat_scene_open(b->context, &scene, &b->scene, &error) != SPLAT_OK ||

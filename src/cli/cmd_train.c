@@ -200,6 +200,7 @@ static void fill_options(job *j, const cli_values *values)
     j->train_options = values->train;
     j->scene_options.seed = values->train.seed;
     j->train_options.white_background = values->scene.white_background;
+    j->train_options.photos_on_host = strcmp(values->data_device, "cpu") == 0;
 
     j->test = values->test_iterations;
     j->save = values->save_iterations;

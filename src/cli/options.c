@@ -188,6 +188,8 @@ const cli_option cli_options[] = {
     {"seed", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, SEED(sample.seed), "the same seed gives the same files", NULL},
 
     /* machine */
+    {"data_device", 0, NULL, STEPS, CLI_GROUP_MACHINE, CHOICE(data_device, "cuda|cpu"),
+     "on a GPU: keep the training photos in its memory when they fit easily (cuda), or upload one a step (cpu)", NULL},
     {"backend", 0, NULL, WORK, CLI_GROUP_MACHINE, CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
     {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
     {"deterministic", 0, NULL, WORK, CLI_GROUP_MACHINE, FLAG(context.deterministic),
@@ -211,8 +213,7 @@ const cli_option cli_options[] = {
      "--target_gaussian_count is met exactly, without a search", NULL},
     {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
     {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
-    {"data_device", 0, NULL, TRAIN | MODEL, IGNORED_TEXT("DEVICE"),
-     "photos stay in the cache of --image_cache_gb", NULL},
+    {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
     {"debug", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "errors are always checked and reported", NULL},
     {"debug_from", 0, NULL, TRAIN, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
     {"detect_anomaly", 0, NULL, TRAIN, IGNORED_FLAG, "NaN and infinity always stop the training with an error", NULL},
@@ -269,6 +270,7 @@ void cli_values_init(cli_values *values)
     values->n_sheet_views = 3;
     values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
     values->render_mode = "auto";
+    values->data_device = "cuda";
 }
 
 const char *cli_next_name(const char *names, char name[64])

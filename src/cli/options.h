@@ -24,7 +24,7 @@ typedef struct cli_values {
     splat_sample_options sample;
     splat_bench_options bench;
     cli_list test_iterations, save_iterations, checkpoint_iterations;
-    const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode;
+    const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
     int iteration, from_iteration;
     int n_sheet_views;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;

@@ -11,12 +11,25 @@ static size_t photo_bytes(const splat_dataset_view *view)
     return (bytes + 255) / 256 * 256;
 }
 
-splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
-                                    splat_error *error)
+static splat_status reserve_streamed(splat_photo_store *store, splat_backend *backend, size_t bytes, splat_error *error)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < dataset->n_train; i++) total += photo_bytes(&dataset->views[dataset->train[i]]);
-    if (total > backend->device_bytes / SHARE_OF_DEVICE) return SPLAT_OK;
+    static const char *const names[2] = {"photo, even steps", "photo, odd steps"};
+    for (int i = 0; i < 2; i++)
+        SPLAT_TRY(splat_block_resize(backend, &store->streamed[i], names[i], SPLAT_OWNER_IMAGES, bytes, error));
+    return backend->functions->synchronize(backend, error); /* cleared, before anything is copied ahead of the work */
+}
+
+splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
+                                    bool on_host, splat_error *error)
+{
+    size_t total = 0, largest = 0;
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        size_t bytes = photo_bytes(&dataset->views[dataset->train[i]]);
+        total += bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    if (on_host || total > backend->device_bytes / SHARE_OF_DEVICE)
+        return reserve_streamed(store, backend, largest, error);
     store->offsets = malloc(dataset->n_views * sizeof *store->offsets);
     store->loaded = calloc(dataset->n_views, sizeof *store->loaded);
     if (!store->offsets || !store->loaded)
@@ -33,6 +46,7 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend)
 {
     splat_block_free(backend, &store->block);
+    for (int i = 0; i < 2; i++) splat_block_free(backend, &store->streamed[i]);
     free(store->offsets);
     free(store->loaded);
     memset(store, 0, sizeof *store);

@@ -64,23 +64,22 @@ static void next_view(splat_trainer *t, int iteration, step_view *view)
     for (int c = 0; c < 3; c++) view->background[c] = t->options.random_background ? splat_uniform(r.x[c]) : base;
 }
 
-/* The decoded photo into device memory: its place among the resident ones, or the block of the view in work. */
-static splat_status upload_photo(splat_trainer *t, step_view *view, splat_error *error)
+/* The decoded photo into device memory: its place among the resident ones, or, ahead of the work in progress, one of
+ * two blocks that the steps use in turn. */
+static splat_status upload_photo(splat_trainer *t, step_view *view, int iteration, splat_error *error)
 {
     splat_backend *b = t->backend;
     size_t bytes = 3 * (size_t)view->camera->width * (size_t)view->camera->height;
-    if (t->photos.block.bytes) {
-        view->photo = (uint8_t *)t->photos.block.data + t->photos.offsets[view->index];
-        if (t->photos.loaded[view->index]) return SPLAT_OK;
-    } else {
-        SPLAT_TRY(splat_block_ensure(b, &t->photo, "photo", SPLAT_OWNER_IMAGES, bytes, error));
-        view->photo = t->photo.data;
-    }
+    bool resident = t->photos.block.bytes > 0;
+    view->photo = resident ? (uint8_t *)t->photos.block.data + t->photos.offsets[view->index]
+                           : t->photos.streamed[iteration % 2].data;
+    if (is_on_device(t, view->index)) return SPLAT_OK;
     const uint8_t *decoded;
     SPLAT_TRY(splat_image_cache_acquire(t->scene->cache, view->index, &decoded, error));
-    splat_status status = b->functions->upload(b, view->photo, decoded, bytes, error);
+    splat_status status = resident ? b->functions->upload(b, view->photo, decoded, bytes, error)
+                                   : b->functions->upload_ahead(b, iteration % 2, view->photo, decoded, bytes, error);
     splat_image_cache_release(t->scene->cache, view->index);
-    if (t->photos.block.bytes && status == SPLAT_OK) t->photos.loaded[view->index] = true;
+    if (resident && status == SPLAT_OK) t->photos.loaded[view->index] = true;
     return status;
 }
 
@@ -89,7 +88,7 @@ static splat_status stage_photo(splat_trainer *t, step_view *view, int iteration
 {
     splat_backend *b = t->backend;
     size_t n_pixels = (size_t)view->camera->width * (size_t)view->camera->height;
-    SPLAT_TRY(upload_photo(t, view, error));
+    SPLAT_TRY(upload_photo(t, view, iteration, error));
     SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float),
                                  error));
     if (!t->options.ray_jitter) return SPLAT_OK;
@@ -375,7 +374,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     t->hints = calloc(dataset->n_views, sizeof *t->hints);
     if (!t->view_order || !t->hints)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
-    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, error));
+    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, error));
     SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, &t->model, error));
     SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
     t->model->has_filter_3d = true;
@@ -413,7 +412,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_tensor_blocks_free(b, &t->m);
     splat_tensor_blocks_free(b, &t->v);
     for (int i = 0; i < 3; i++) splat_block_free(b, &t->statistics[i]);
-    splat_block *transients[] = {&t->photo, &t->photo_resampled, &t->jitter, &t->grad_image, &t->loss_scratch};
+    splat_block *transients[] = {&t->photo_resampled, &t->jitter, &t->grad_image, &t->loss_scratch};
     for (size_t i = 0; i < sizeof transients / sizeof transients[0]; i++) splat_block_free(b, transients[i]);
     splat_photo_store_free(&t->photos, b);
     free(t->view_order);

@@ -8,9 +8,11 @@
 
 #include <signal.h>
 
-/* Photos kept in device memory as uint8, each uploaded when it is first used. */
+/* The training photos in device memory as uint8: all of them, each uploaded when it is first used, or those of two
+ * steps. */
 typedef struct splat_photo_store {
-    splat_block block;                   /* empty: not kept */
+    splat_block block;                   /* empty: not all are kept */
+    splat_block streamed[2];             /* then these, each as large as the largest photo */
     size_t *offsets;                     /* [n_views] bytes into the block; SIZE_MAX: not a training view */
     bool *loaded;                        /* [n_views] */
 } splat_photo_store;
@@ -33,7 +35,7 @@ struct splat_trainer {
     int adam_steps[SPLAT_N_TENSORS];     /* steps each tensor has made (t of the bias correction) */
     splat_block statistics[3];           /* grad, grad_abs, count: [n] each */
 
-    splat_block photo, photo_resampled, jitter, grad_image, loss_scratch; /* transients of the view in work */
+    splat_block photo_resampled, jitter, grad_image, loss_scratch; /* transients of the view in work */
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
@@ -47,10 +49,10 @@ struct splat_trainer {
     volatile sig_atomic_t stop_requested;
 };
 
-/* photo_store.c: decides whether the photos of the training views stay on the device (a device backend, and at most an
- * eighth of its memory), and makes room for them. */
+/* photo_store.c: keeps the photos of the training views on the device when it has memory of its own, they take at most
+ * an eighth of it, and on_host does not forbid it; makes room. */
 splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
-                                    splat_error *error);
+                                    bool on_host, splat_error *error);
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
