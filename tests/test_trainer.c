@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "io/image.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 #include "trainer_fixture.h"
@@ -116,6 +117,26 @@ static void every_epoch_is_a_permutation(void **state)
 }
 
 /* ---------------------------------------------------------------- training */
+
+static void a_photo_reads_as_its_file(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    uint8_t rgb[3 * WIDTH * HEIGHT];
+    splat_image file;
+    splat_view_info view;
+    splat_error error;
+    must(splat_scene_get_view(f.scene, 5, &view, &error), &error);
+    must(splat_scene_read_photo(f.scene, 5, rgb, &error), &error);
+    char *path = splat_format("%s/images/%s", SCENE, view.name);
+    must(splat_image_read(path, &file, &error), &error);
+    assert_true(file.width == WIDTH && file.height == HEIGHT && file.channels == 3);
+    assert_memory_equal(rgb, file.pixels, sizeof rgb);
+    splat_image_free(&file);
+    free(path);
+    assert_int_equal(splat_scene_read_photo(f.scene, 17, rgb, &error), SPLAT_ERROR_ARGUMENT);
+    close_fixture(&f);
+}
 
 static splat_metrics measure(const fixture *f, splat_trainer *trainer, splat_view_set set)
 {
@@ -335,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedule_is_the_published_one),
         cmocka_unit_test(every_epoch_is_a_permutation),
+        cmocka_unit_test(a_photo_reads_as_its_file),
         cmocka_unit_test(training_learns_and_densifies),
         cmocka_unit_test(threads_and_simd_do_not_change_a_byte),
         cmocka_unit_test(the_cap_is_exact),

@@ -43,6 +43,15 @@ static void stage_rows(const bench *b, const splat_train_options *options, stage
     memcpy(rows, all, sizeof all);
 }
 
+#define N_SHOWN_BLOCKS 8
+
+/* The largest named blocks; a visitor for splat_context_memory_blocks, which calls back once a block, largest first. */
+static void print_block(void *user, const char *owner, const char *name, size_t bytes)
+{
+    int *n_shown = user;
+    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %9.1f MB  %s", name, 1e-6 * (double)bytes, owner);
+}
+
 static void print_result(const bench *b, const stage_row *rows)
 {
     const splat_bench_result *r = &b->result;
@@ -50,6 +59,8 @@ static void print_result(const bench *b, const stage_row *rows)
             "peak %.0f MB", r->iterations_per_second, r->ms_mean, r->ms_median, r->ms_p95, r->n_gaussians_last,
             r->n_visible, r->n_instances, 1e-6 * (double)r->peak_bytes);
     cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
+    int n_shown = 0;
+    splat_context_memory_blocks(b->context, print_block, &n_shown);
     if (!r->stages.steps) return;
     double sum = 0;
     cli_say("%-24s %9s %9s %7s", "stage", "ms", "limit ms", "ratio");
