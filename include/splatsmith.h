@@ -349,15 +349,16 @@ typedef struct splat_run_options {
     const int *test_iterations;        size_t n_test_iterations;
     const int *save_iterations;        size_t n_save_iterations; /* the last iteration is always saved */
     const int *checkpoint_iterations;  size_t n_checkpoint_iterations;
-    const char *start_checkpoint;      /* NULL: from the beginning */
+    int checkpoint_interval;           /* a checkpoint every so many iterations, the newest two are kept; 0: none */
+    const char *start_checkpoint;      /* NULL: from the beginning; "latest": the newest of the model folder */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
 } splat_run_options;
 
 void splat_run_options_init(splat_run_options *options);
 /* Trains to options.iterations with the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
- * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, results. After a requested stop the splat is
- * saved and SPLAT_ERROR_STOPPED comes back. */
+ * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, chkpntN.splatsmith. After a requested stop the
+ * splat and a checkpoint are saved and SPLAT_ERROR_STOPPED comes back. */
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
 /* Async-signal-safe: the run ends after the step in progress. */
 void splat_trainer_request_stop(splat_trainer *trainer);

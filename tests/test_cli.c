@@ -390,6 +390,29 @@ static void test_resume(void **state)
     assert_memory_equal(whole, resumed, sizeof whole); /* bit for bit, whatever the number of threads */
 }
 
+/* Every 7th step a checkpoint, the newest two stay, "latest" goes on from the last, and the one asked for stays too. */
+static void test_checkpoint_interval(void **state)
+{
+    (void)state;
+    static char whole[MAX_OUTPUT], resumed[MAX_OUTPUT];
+    RUN_OUT(0, "Trained 30 steps in ", "train", "-s", "scene", "-m", "rolling", SHORT_RUN, "--checkpoint_interval", "7",
+            "--checkpoint_iterations", "14");
+    assert_false(exists("rolling/chkpnt7.splatsmith"));
+    assert_true(exists("rolling/chkpnt14.splatsmith"));
+    assert_true(exists("rolling/chkpnt21.splatsmith"));
+    assert_true(exists("rolling/chkpnt28.splatsmith"));
+    read_text("rolling/point_cloud/iteration_30/point_cloud.ply", whole, sizeof whole);
+    RUN_OUT(0, "Trained 2 steps in ", "train", "-s", "scene", "-m", "rolling", SHORT_RUN, "--start_checkpoint",
+            "latest");
+    read_text("rolling/point_cloud/iteration_30/point_cloud.ply", resumed, sizeof resumed);
+    assert_memory_equal(whole, resumed, sizeof whole);
+    RUN_ERR(1, "the model folder has no chkpntN.splatsmith", "train", "-s", "scene", "-m", "resumed", SHORT_RUN,
+            "--start_checkpoint", "latest");
+    RUN_ERR(2, "--delete_first and --start_checkpoint latest exclude each other", "train", "-s", "scene", "-m",
+            "rolling", "--start_checkpoint", "latest", "--delete_first");
+    assert_true(exists("rolling/chkpnt28.splatsmith"));
+}
+
 static void test_delete_first(void **state)
 {
     (void)state;
@@ -502,6 +525,8 @@ static void stop_with(int number, const char *folder)
     expect(__LINE__, finish(child), 128 + number, standard_error, "stopped at step ");
     assert_non_null(strstr(standard_output, "Trained "));
     if (!exists_like(later[0]) && !exists_like(later[1])) fail_msg("no splat was saved in %s", folder);
+    snprintf(later[0], sizeof later[0], "%s/chkpnt*.splatsmith", folder);
+    if (!exists_like(later[0])) fail_msg("no checkpoint was saved in %s", folder);
 }
 
 static void test_signals(void **state)
@@ -532,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_sample), /* the following use its scene, and the model of test_train */
         cmocka_unit_test(test_train),
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_checkpoint_interval),
         cmocka_unit_test(test_delete_first),
         cmocka_unit_test(test_output_names),
         cmocka_unit_test(test_eval),

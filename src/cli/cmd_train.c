@@ -137,6 +137,8 @@ static bool options_agree(const cli_values *values)
         cli_error("give the scene's folder with -s");
     } else if (values->eval_only && !values->model_path && !(values->scene.source_path && name)) {
         cli_error("--eval_only needs the model folder: give it with -m");
+    } else if (values->delete_first && values->start_checkpoint && strcmp(values->start_checkpoint, "latest") == 0) {
+        cli_error("--delete_first and --start_checkpoint latest exclude each other: the checkpoint would be deleted");
     } else if (values->eval_only && values->delete_first) {
         cli_error("--eval_only and --delete_first exclude each other: the model to measure would be deleted");
     } else {
@@ -218,6 +220,7 @@ static void fill_options(job *j, const cli_values *values)
     run->n_save_iterations = j->save.n;
     run->checkpoint_iterations = j->checkpoint.values;
     run->n_checkpoint_iterations = j->checkpoint.n;
+    run->checkpoint_interval = values->checkpoint_interval;
     run->start_checkpoint = values->start_checkpoint;
     run->event = on_event;
     run->event_user = &j->report;

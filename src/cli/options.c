@@ -47,8 +47,10 @@ const cli_option cli_options[] = {
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
-    {"start_checkpoint", 0, NULL, STEPS, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
-     "go on from a checkpoint of the same scene", ""},
+    {"start_checkpoint", 0, NULL, TRAIN, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+     "go on from a checkpoint of the same scene; latest: the newest one in the model folder", ""},
+    {"start_checkpoint", 0, NULL, BENCH, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
+     "start from a checkpoint of the same scene", ""},
 
     {"ply", 0, "input_ply", BENCH, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "start from this splat instead of the scene's points", ""},
@@ -172,6 +174,8 @@ const cli_option cli_options[] = {
      "save the splat after these steps; the last one is always saved", "7000 30000"},
     {"checkpoint_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
+    {"checkpoint_interval", 0, NULL, TRAIN, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
+     "write a checkpoint every N steps and keep the newest two; 0: none", NULL},
     {"enable_lpips", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(enable_lpips), "LPIPS is not part of this version; only "
      "False is taken", NULL},
 

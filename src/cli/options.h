@@ -25,7 +25,7 @@ typedef struct cli_values {
     splat_bench_options bench;
     cli_list test_iterations, save_iterations, checkpoint_iterations;
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
-    int iteration, from_iteration;
+    int iteration, from_iteration, checkpoint_interval;
     int n_sheet_views;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */

@@ -131,13 +131,82 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     return status;
 }
 
+/* The files of --checkpoint_interval: the newest two are kept. */
+typedef struct rolling {
+    char *older, *newer;
+} rolling;
+
+static void rolling_add(rolling *files, char *path)
+{
+    if (files->older) remove(files->older); /* a file that stays is no error: there is one more to go back to */
+    free(files->older);
+    files->older = files->newer;
+    files->newer = path;
+}
+
+static void rolling_free(rolling *files)
+{
+    free(files->older);
+    free(files->newer);
+}
+
+/* chkpntN.splatsmith in the model folder. *written, NULL allowed, receives the path, which the caller frees. */
 static splat_status save_checkpoint(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
-                                    splat_error *error)
+                                    char **written, splat_error *error)
 {
     char *path = splat_format("%s/chkpnt%d.splatsmith", run->model_path, t->iteration);
     splat_status status = path ? splat_trainer_save_checkpoint(t, path, error)
                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_CHECKPOINT, .step = step, .path = path});
+    if (status == SPLAT_OK && written)
+        *written = path;
+    else
+        free(path);
+    return status;
+}
+
+/* Those asked for by number stay; those of the interval roll. */
+static splat_status save_due_checkpoint(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
+                                        rolling *files, splat_error *error)
+{
+    if (contains(run->checkpoint_iterations, run->n_checkpoint_iterations, t->iteration))
+        return save_checkpoint(t, run, step, NULL, error);
+    if (run->checkpoint_interval <= 0 || t->iteration % run->checkpoint_interval != 0) return SPLAT_OK;
+    char *path = NULL;
+    SPLAT_TRY(save_checkpoint(t, run, step, &path, error));
+    rolling_add(files, path);
+    return SPLAT_OK;
+}
+
+/* The checkpoint of the highest iteration in a model folder. */
+static splat_status latest_checkpoint(const char *folder, char **path, splat_error *error)
+{
+    char **names, rest;
+    size_t n;
+    int best = -1, number;
+    *path = NULL;
+    SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
+    for (size_t i = 0; i < n; i++) {
+        int end = 0;
+        if (sscanf(names[i], "chkpnt%d.splatsmith%n%c", &number, &end, &rest) == 1 && end > 0 && number > best)
+            best = number;
+    }
+    splat_names_free(names, n);
+    if (best < 0)
+        return splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
+                             "the model folder has no chkpntN.splatsmith to start from");
+    *path = splat_format("%s/chkpnt%d.splatsmith", folder, best);
+    return *path ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+}
+
+static splat_status start_from_checkpoint(splat_trainer *t, const splat_run_options *run, splat_error *error)
+{
+    if (!run->start_checkpoint) return SPLAT_OK;
+    if (strcmp(run->start_checkpoint, "latest") != 0)
+        return splat_trainer_load_checkpoint(t, run->start_checkpoint, error);
+    char *path;
+    SPLAT_TRY(latest_checkpoint(run->model_path, &path, error));
+    splat_status status = splat_trainer_load_checkpoint(t, path, error);
     free(path);
     return status;
 }
@@ -157,14 +226,22 @@ static splat_status evaluate(splat_trainer *t, const splat_run_options *run, con
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, splat_error *error)
+/* A requested stop: the splat, and a checkpoint to go on from. */
+static splat_status save_stopped(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
+                                 bool saved, splat_error *error)
+{
+    if (t->iteration == 0)
+        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
+    if (!saved) SPLAT_TRY(save_model(t, run, step, error));
+    SPLAT_TRY(save_checkpoint(t, run, step, NULL, error));
+    return splat_fail(error, SPLAT_ERROR_STOPPED,
+                      "stopped after iteration %d of %d; the splat is saved, and --start_checkpoint latest goes on",
+                      t->iteration, t->options.iterations);
+}
+
+static splat_status run_loop(splat_trainer *t, const splat_run_options *run, rolling *files, splat_error *error)
 {
     splat_step_info step = {0};
-    if (!run->model_path || !*run->model_path)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
-    if (run->start_checkpoint) SPLAT_TRY(splat_trainer_load_checkpoint(t, run->start_checkpoint, error));
-    SPLAT_TRY(write_folder(t, run->model_path, error));
-
     int last = t->options.iterations;
     bool saved = false;
     while (t->iteration < last && !t->stop_requested) {
@@ -174,17 +251,21 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
             SPLAT_TRY(evaluate(t, run, &step, error));
         saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) || t->iteration == last;
         if (saved) SPLAT_TRY(save_model(t, run, &step, error));
-        if (contains(run->checkpoint_iterations, run->n_checkpoint_iterations, t->iteration))
-            SPLAT_TRY(save_checkpoint(t, run, &step, error));
+        SPLAT_TRY(save_due_checkpoint(t, run, &step, files, error));
     }
-    if (t->iteration < last) {
-        if (t->iteration == 0)
-            return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
-        if (!saved) SPLAT_TRY(save_model(t, run, &step, error));
-        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after iteration %d of %d; the splat is saved",
-                          t->iteration, last);
-    }
-    return SPLAT_OK;
+    return t->iteration < last ? save_stopped(t, run, &step, saved, error) : SPLAT_OK;
+}
+
+splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, splat_error *error)
+{
+    rolling files = {0};
+    if (!run->model_path || !*run->model_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
+    SPLAT_TRY(start_from_checkpoint(t, run, error));
+    SPLAT_TRY(write_folder(t, run->model_path, error));
+    splat_status status = run_loop(t, run, &files, error);
+    rolling_free(&files);
+    return status;
 }
 
 /* ---------------------------------------------------------------- the public face of model folders */
