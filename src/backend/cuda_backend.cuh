@@ -72,6 +72,12 @@ static inline unsigned splat_cuda_blocks(uint64_t n, unsigned threads)
     return (unsigned)((n + threads - 1) / threads);
 }
 
+/* Arrays cut from one block begin at multiples of 256 bytes. */
+static inline size_t splat_cuda_round_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
 /* The CUDA versions of the ops. */
 extern "C" {
 #define SPLAT_OP(name)                                                                                                 \

@@ -158,7 +158,7 @@ static splat_status add_stage_times(splat_trainer *t, splat_error *error)
     t->n_marked++;
     if (t->n_marked < 3) return SPLAT_OK;
     int first = (t->n_marked - 3) % MARKED_STEPS * N_MARKS;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < N_MARKS - 1; i++) {
         double ms;
         SPLAT_TRY(t->backend->functions->stamp_ms(t->backend, first + i, first + i + 1, &ms, error));
         *stages[i] += ms;

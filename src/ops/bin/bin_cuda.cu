@@ -236,11 +236,6 @@ struct widen_count {
 typedef thrust::transform_iterator<widen_count, const uint32_t *> count_iterator;
 typedef thrust::counting_iterator<uint32_t> index_iterator;
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 /* Transients of the op, cut from one block. n: entries of the frame; room: of the list, <= n. */
 struct bin_arrays {
     uint32_t room;
@@ -265,7 +260,8 @@ static splat_status reserve_arrays(splat_cuda_backend *cuda, splat_frame *frame,
                                   cuda->stream);
     arrays->temporary_bytes = select > sort ? select : sort;
     if (scan > arrays->temporary_bytes) arrays->temporary_bytes = scan;
-    size_t each = round_up(((size_t)n + 1) * sizeof(uint32_t)), sums = round_up(((size_t)n + 1) * sizeof(uint64_t));
+    size_t each = splat_cuda_round_up(((size_t)n + 1) * sizeof(uint32_t)),
+           sums = splat_cuda_round_up(((size_t)n + 1) * sizeof(uint64_t));
     SPLAT_TRY(splat_block_ensure(&cuda->base, &frame->block_order, "depth order", SPLAT_OWNER_TRANSIENTS,
                                  4 * each + sums + arrays->temporary_bytes, error));
     char *base = (char *)frame->block_order.data;
@@ -323,7 +319,8 @@ static splat_status sort_tiles(splat_cuda_backend *cuda, splat_frame *frame, bin
     uint32_t n_tiles = frame->tiles_x * frame->tiles_y;
     int bits = 1;
     while (((1ull << bits) - 1) <= n_tiles) bits++; /* all ones is the padding */
-    size_t keys_bytes = round_up((size_t)P.capacity * sizeof(KEY)), values_bytes = round_up((size_t)P.capacity * 4);
+    size_t keys_bytes = splat_cuda_round_up((size_t)P.capacity * sizeof(KEY)),
+           values_bytes = splat_cuda_round_up((size_t)P.capacity * 4);
     size_t sort_bytes = 0, n_arrays = cuda->deterministic ? 2 : 1;
     cub::DeviceRadixSort::SortPairs(NULL, sort_bytes, (const KEY *)NULL, (KEY *)NULL, (const uint32_t *)NULL,
                                     (uint32_t *)NULL, (int)P.capacity, 0, bits, cuda->stream);

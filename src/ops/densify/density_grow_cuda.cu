@@ -80,8 +80,8 @@ static splat_status sum_actions(splat_cuda_backend *cuda, const struct splat_den
 {
     uint32_t n = args->gaussians->n;
     size_t n_new = args->n_clone + 2 * (size_t)args->n_split, scan_bytes = 0;
-    size_t sums_bytes = splat_order_aligned((size_t)n * sizeof(uint64_t)),
-           sources_bytes = splat_order_aligned(n_new * sizeof(uint32_t));
+    size_t sums_bytes = splat_cuda_round_up((size_t)n * sizeof(uint64_t)),
+           sources_bytes = splat_cuda_round_up(n_new * sizeof(uint32_t));
     counts_iterator counts(args->actions, action_counts());
     CUDA_TRY("plan a scan", cub::DeviceScan::InclusiveSum(NULL, scan_bytes, counts, (uint64_t *)NULL, n, cuda->stream));
     SPLAT_TRY(splat_block_resize(&cuda->base, block, "density offsets", SPLAT_OWNER_TRANSIENTS,

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS) over_cap_kernel(const uint32_t 
 static splat_status apply_cap(splat_cuda_backend *cuda, const prune_parameters &P, uint32_t target_count,
                               uint32_t n_over, const splat_block *work, splat_error *error)
 {
-    size_t keys_bytes = splat_order_aligned((size_t)P.n * sizeof(uint32_t)), sort_bytes = work->bytes - 2 * keys_bytes;
+    size_t keys_bytes = splat_cuda_round_up((size_t)P.n * sizeof(uint32_t)), sort_bytes = work->bytes - 2 * keys_bytes;
     char *base = (char *)work->data;
     cub::DoubleBuffer<uint32_t> keys((uint32_t *)base, (uint32_t *)(base + keys_bytes)), ids(P.ids, P.order);
     logits_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P, keys.Current(),
@@ -171,7 +171,7 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
                                                               &P.state->n_selected, (int64_t)P.n, cuda->stream));
     *order = P.ids;
     if (!reorder) return SPLAT_OK;
-    size_t codes_bytes = splat_order_aligned((size_t)n_kept * sizeof(uint64_t));
+    size_t codes_bytes = splat_cuda_round_up((size_t)n_kept * sizeof(uint64_t));
     char *base = (char *)work->data;
     cub::DoubleBuffer<uint64_t> codes((uint64_t *)base, (uint64_t *)(base + codes_bytes));
     cub::DoubleBuffer<uint32_t> ids(P.ids, P.order);
@@ -232,8 +232,8 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
 /* Lives through the op: state, reasons and two lists of indices. A new block is zero, and so are the counts in it. */
 static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P, splat_block *lists, splat_error *error)
 {
-    size_t state_bytes = splat_order_aligned(sizeof *P->state), reasons_bytes = splat_order_aligned(P->n);
-    size_t ids_bytes = splat_order_aligned((size_t)P->n * sizeof(uint32_t));
+    size_t state_bytes = splat_cuda_round_up(sizeof *P->state), reasons_bytes = splat_cuda_round_up(P->n);
+    size_t ids_bytes = splat_cuda_round_up((size_t)P->n * sizeof(uint32_t));
     SPLAT_TRY(splat_block_resize(&cuda->base, lists, "density lists", SPLAT_OWNER_TRANSIENTS,
                                  state_bytes + reasons_bytes + 2 * ids_bytes, error));
     char *base = (char *)lists->data;
@@ -258,13 +258,13 @@ static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t 
     if (cap) {
         CUDA_TRY("plan a sort",
                  cub::DeviceRadixSort::SortPairsDescending(NULL, phase, keys, keys, n, 0, 32, cuda->stream));
-        phase += 2 * splat_order_aligned((size_t)n * sizeof(uint32_t));
+        phase += 2 * splat_cuda_round_up((size_t)n * sizeof(uint32_t));
         if (phase > bytes) bytes = phase;
     }
     if (reorder) {
         CUDA_TRY("plan a sort",
                  cub::DeviceRadixSort::SortPairs(NULL, phase, codes, keys, n_kept, 0, 3 * MORTON_BITS, cuda->stream));
-        phase += 2 * splat_order_aligned((size_t)n_kept * sizeof(uint64_t));
+        phase += 2 * splat_cuda_round_up((size_t)n_kept * sizeof(uint64_t));
         if (phase > bytes) bytes = phase;
     }
     return splat_block_resize(&cuda->base, work, "density rows", SPLAT_OWNER_TRANSIENTS, bytes, error);

@@ -80,8 +80,8 @@ static splat_status select_in(splat_cuda_backend *cuda, const struct splat_densi
                               splat_block *block, select_state *state, splat_error *error)
 {
     uint32_t n = args->gaussians->n;
-    size_t state_bytes = splat_order_aligned(sizeof *state),
-           keys_bytes = splat_order_aligned((size_t)n * sizeof(uint32_t));
+    size_t state_bytes = splat_cuda_round_up(sizeof *state),
+           keys_bytes = splat_cuda_round_up((size_t)n * sizeof(uint32_t));
     size_t sort_bytes = 0;
     cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
     CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, keys, n, 0, 32, cuda->stream));

@@ -3,14 +3,7 @@
 #ifndef SPLAT_OPS_ORDER_CUDA_CUH
 #define SPLAT_OPS_ORDER_CUDA_CUH
 
-#include <cstddef>
 #include <cstdint>
-
-/* Where the next array of a block may begin. */
-static inline size_t splat_order_aligned(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
 
 /* -0 and 0 are one key; no finite float has the key 0 or UINT32_MAX. */
 __device__ __forceinline__ uint32_t splat_order_key(float value)

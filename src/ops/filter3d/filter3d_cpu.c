@@ -20,23 +20,6 @@ static filter3d_kernel choose_kernel(splat_simd simd)
     return splat_filter3d_c;
 }
 
-static splat_filter3d_camera prepare_camera(const splat_camera *camera)
-{
-    splat_filter3d_camera prepared;
-    double focal[2] = {camera->fx, camera->fy}, center[2] = {camera->cx, camera->cy};
-    double size[2] = {camera->width, camera->height};
-    for (int k = 0; k < 3; k++) {
-        for (int j = 0; j < 3; j++) prepared.rows[k][j] = camera->rotation[3 * k + j];
-        prepared.shift[k] = camera->translation[k];
-    }
-    for (int k = 0; k < 2; k++) {
-        prepared.low[k] = (float)((-0.15 * size[k] - center[k]) / focal[k]);
-        prepared.high[k] = (float)((1.15 * size[k] - center[k]) / focal[k]);
-    }
-    prepared.inverse_fx = (float)(1.0 / focal[0]);
-    return prepared;
-}
-
 splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filter3d_args *args, splat_error *error)
 {
     uint32_t n = args->n, n_cameras = args->n_cameras;
@@ -47,7 +30,7 @@ splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filte
     splat_block block = {0};
     SPLAT_TRY(splat_block_resize(backend, &block, "filter3d cameras", SPLAT_OWNER_TRANSIENTS, bytes, error));
     splat_filter3d_camera *cameras = block.data;
-    for (uint32_t c = 0; c < n_cameras; c++) cameras[c] = prepare_camera(&args->cameras[c]);
+    for (uint32_t c = 0; c < n_cameras; c++) cameras[c] = splat_filter3d_camera_of(&args->cameras[c]);
 
     filter3d_kernel kernel = choose_kernel(backend->simd);
     int64_t n_chunks = ((int64_t)n + CHUNK - 1) / CHUNK;

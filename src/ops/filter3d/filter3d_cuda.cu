@@ -4,17 +4,11 @@
 
 extern "C" {
 #include "ops/filter3d/filter3d.h"
+#include "ops/filter3d/filter3d_camera.h"
 }
 
 #define FILTER_THREADS 256
 #define BATCH 56 /* cameras of a launch: its parameters stay below 4 KiB */
-
-/* A camera, prepared as on the CPU: inside means low z <= x <= high z on both axes (z > 0), without a division. */
-struct filter_camera {
-    float rows[3][3], shift[3];
-    float low[2], high[2];
-    float inverse_fx;
-};
 
 struct filter_parameters {
     const float *means;
@@ -22,7 +16,7 @@ struct filter_parameters {
     unsigned *largest; /* bits of the largest f of the seen; they order as the floats, which are not negative */
     uint32_t n, n_cameras;
     bool first, last;  /* batch */
-    filter_camera cameras[BATCH];
+    splat_filter3d_camera cameras[BATCH];
 };
 
 static_assert(sizeof(filter_parameters) <= 4096, "the parameters of a launch on any device");
@@ -39,7 +33,7 @@ __global__ void __launch_bounds__(FILTER_THREADS) filter3d_kernel(const __grid_c
     /* A mean that is not finite gives NaN or infinite coordinates, which never beat `best`. */
 #pragma unroll 4
     for (uint32_t c = 0; c < P.n_cameras; c++) {
-        const filter_camera &k = P.cameras[c];
+        const splat_filter3d_camera &k = P.cameras[c];
         float cx = k.rows[0][0] * x + k.rows[0][1] * y + k.rows[0][2] * z + k.shift[0];
         float cy = k.rows[1][0] * x + k.rows[1][1] * y + k.rows[1][2] * z + k.shift[1];
         float cz = k.rows[2][0] * x + k.rows[2][1] * y + k.rows[2][2] * z + k.shift[2];
@@ -70,23 +64,6 @@ __global__ void __launch_bounds__(FILTER_THREADS) fill_kernel(float *filter_3d, 
     if (i < n && !(filter_3d[i] < INFINITY)) filter_3d[i] = __uint_as_float(*largest);
 }
 
-static filter_camera prepare_camera(const splat_camera *camera)
-{
-    filter_camera prepared;
-    double focal[2] = {camera->fx, camera->fy}, center[2] = {camera->cx, camera->cy};
-    double size[2] = {(double)camera->width, (double)camera->height};
-    for (int k = 0; k < 3; k++) {
-        for (int j = 0; j < 3; j++) prepared.rows[k][j] = camera->rotation[3 * k + j];
-        prepared.shift[k] = camera->translation[k];
-    }
-    for (int k = 0; k < 2; k++) {
-        prepared.low[k] = (float)((-0.15 * size[k] - center[k]) / focal[k]);
-        prepared.high[k] = (float)((1.15 * size[k] - center[k]) / focal[k]);
-    }
-    prepared.inverse_fx = (float)(1.0 / focal[0]);
-    return prepared;
-}
-
 extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct splat_filter3d_args *args,
                                             splat_error *error)
 {
@@ -108,7 +85,7 @@ extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct
         P.n_cameras = left < BATCH ? left : BATCH;
         P.first = begin == 0;
         P.last = left <= BATCH;
-        for (uint32_t c = 0; c < P.n_cameras; c++) P.cameras[c] = prepare_camera(&args->cameras[begin + c]);
+        for (uint32_t c = 0; c < P.n_cameras; c++) P.cameras[c] = splat_filter3d_camera_of(&args->cameras[begin + c]);
         filter3d_kernel<<<blocks, FILTER_THREADS, 0, cuda->stream>>>(P);
         CUDA_LAUNCHED("filter3d");
     }

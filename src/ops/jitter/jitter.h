@@ -18,4 +18,16 @@ struct splat_jitter_args {
     float *photo_f32;        /* [3][height][width] */
 };
 
+/* What every backend refuses: no pixel, or resampling without a photo. */
+static inline splat_status splat_jitter_check(const struct splat_jitter_args *args, splat_error *error)
+{
+    if (args->width < 1 || args->height < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "ray jitter needs a picture of at least one pixel, not %dx%d",
+                          args->width, args->height);
+    if (args->photo_f32 && !args->photo_u8)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "resampling the photo needs its 8-bit pixels, which are missing");
+    return SPLAT_OK;
+}
+
 #endif

@@ -49,12 +49,7 @@ static void draw_offsets(const struct splat_jitter_args *args, size_t first, flo
 
 splat_status splat_jitter_cpu(splat_backend *backend, const struct splat_jitter_args *args, splat_error *error)
 {
-    if (args->width < 1 || args->height < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "ray jitter needs a picture of at least one pixel, not %dx%d",
-                          args->width, args->height);
-    if (args->photo_f32 && !args->photo_u8)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "resampling the photo needs its 8-bit pixels, which are missing");
+    SPLAT_TRY(splat_jitter_check(args, error));
     int32_t width = args->width, height = args->height;
     size_t n = (size_t)width * (size_t)height;
 #pragma omp parallel for num_threads(backend->threads) schedule(static)

@@ -54,12 +54,7 @@ __global__ void __launch_bounds__(JITTER_WIDTH * JITTER_HEIGHT)
 extern "C" splat_status splat_jitter_cuda(splat_backend *backend, const struct splat_jitter_args *args,
                                           splat_error *error)
 {
-    if (args->width < 1 || args->height < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "ray jitter needs a picture of at least one pixel, not %dx%d",
-                          args->width, args->height);
-    if (args->photo_f32 && !args->photo_u8)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "resampling the photo needs its 8-bit pixels, which are missing");
+    SPLAT_TRY(splat_jitter_check(args, error));
     dim3 block(JITTER_WIDTH, JITTER_HEIGHT);
     dim3 grid(splat_cuda_blocks((uint64_t)args->width, JITTER_WIDTH),
               splat_cuda_blocks((uint64_t)args->height, JITTER_HEIGHT));

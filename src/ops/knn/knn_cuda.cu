@@ -245,10 +245,10 @@ struct knn_arrays {
 static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *arrays, splat_block *block,
                             splat_error *error)
 {
-    const size_t head_bytes = splat_order_aligned(sizeof *t->first_bad);
-    arrays->nodes_bytes = splat_order_aligned(((size_t)2 << t->n_levels) * sizeof(knn_node));
-    arrays->order_bytes = splat_order_aligned((size_t)t->n * sizeof(uint32_t));
-    arrays->keys_bytes = splat_order_aligned((size_t)t->n * sizeof(uint64_t));
+    const size_t head_bytes = splat_cuda_round_up(sizeof *t->first_bad);
+    arrays->nodes_bytes = splat_cuda_round_up(((size_t)2 << t->n_levels) * sizeof(knn_node));
+    arrays->order_bytes = splat_cuda_round_up((size_t)t->n * sizeof(uint32_t));
+    arrays->keys_bytes = splat_cuda_round_up((size_t)t->n * sizeof(uint64_t));
     for (uint32_t level = 0; level < t->n_levels; level++) {
         size_t bytes = 0;
         CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortPairs(NULL, bytes, arrays->keys, arrays->order, t->n, 0,

@@ -34,4 +34,19 @@ struct splat_loss_args {
     splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */
 };
 
+/* What every backend refuses: no pixel, no photo or two, lambda outside [0, 1]. */
+static inline splat_status splat_loss_check(const struct splat_loss_args *args, splat_error *error)
+{
+    if (args->width < 1 || args->height < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs a picture of at least one pixel, not %dx%d",
+                          args->width, args->height);
+    if (!args->photo_u8 == !args->photo_f32)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs the photo either in 8 bits or in float, not %s",
+                          args->photo_u8 ? "both" : "neither");
+    double lambda = (double)args->lambda_dssim;
+    if (!(lambda >= 0 && lambda <= 1))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "lambda_dssim must be between 0 and 1, not %g", lambda);
+    return SPLAT_OK;
+}
+
 #endif

@@ -62,15 +62,8 @@ splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_b
 
 splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
-    if (args->width < 1 || args->height < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs a picture of at least one pixel, not %dx%d",
-                          args->width, args->height);
-    if (!args->photo_u8 == !args->photo_f32)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs the photo either in 8 bits or in float, not %s",
-                          args->photo_u8 ? "both" : "neither");
+    SPLAT_TRY(splat_loss_check(args, error));
     double lambda = (double)args->lambda_dssim;
-    if (!(lambda >= 0 && lambda <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "lambda_dssim must be between 0 and 1, not %g", lambda);
     double n = 3.0 * (double)args->width * (double)args->height;
     splat_loss_job job = {.width = args->width,
                           .height = args->height,

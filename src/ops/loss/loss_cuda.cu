@@ -331,11 +331,6 @@ __global__ void __launch_bounds__(TOTAL_THREADS)
 
 /* ---------------------------------------------------------------- host */
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_block *scratch,
                                  splat_loss_cuda_sums *sums, splat_error *error)
 {
@@ -348,7 +343,8 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     size_t n_tiles = (size_t)grid.x * grid.y, plane = (size_t)job->width * job->height;
     double n = 3.0 * (double)plane;
     bool backward = job->grad_image && job->lambda > 0; /* without SSIM the first kernel writes the gradient */
-    size_t totals_bytes = round_up(3 * sizeof *sums), sums_bytes = round_up(3 * n_tiles * sizeof *sums);
+    size_t totals_bytes = splat_cuda_round_up(3 * sizeof *sums),
+           sums_bytes = splat_cuda_round_up(3 * n_tiles * sizeof *sums);
     size_t derivatives_bytes = backward ? N_DERIVATIVES * 3 * plane * sizeof(float) : 0;
     SPLAT_TRY(splat_block_ensure(&cuda->base, scratch, "loss scratch", SPLAT_OWNER_TRANSIENTS,
                                  totals_bytes + sums_bytes + derivatives_bytes, error));
@@ -385,15 +381,8 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
 
 extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
-    if (args->width < 1 || args->height < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs a picture of at least one pixel, not %dx%d",
-                          args->width, args->height);
-    if (!args->photo_u8 == !args->photo_f32)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the loss needs the photo either in 8 bits or in float, not %s",
-                          args->photo_u8 ? "both" : "neither");
+    SPLAT_TRY(splat_loss_check(args, error));
     double lambda = (double)args->lambda_dssim, n = 3.0 * (double)args->width * (double)args->height;
-    if (!(lambda >= 0 && lambda <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "lambda_dssim must be between 0 and 1, not %g", lambda);
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_loss_cuda_job job = {args->width,      args->height, args->image, args->photo_u8, args->photo_f32,
                                args->grad_image, lambda,       cuda->state};

@@ -200,7 +200,6 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
 struct backward_parameters {
     splat_projector projector;
     splat_gaussians g;
-    const ushort4 *tile_rect;
     const float *depth;
     const splat_grad2d *grad2d;
     float half_width, half_height;
@@ -457,7 +456,6 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     backward_parameters P = {};
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
     P.g = *args->gaussians;
-    P.tile_rect = (const ushort4 *)frame->tile_rect;
     P.depth = frame->depth;
     P.grad2d = frame->grad2d;
     P.half_width = 0.5f * (float)frame->camera.width;
