@@ -24,7 +24,11 @@ typedef struct nvml_utilization { unsigned compute, memory; } nvml_utilization; 
 
 /* nvmlProcessInfo_v1_t; nvmlProcessInfo_v2_t has two ids of MIG instances more. */
 typedef struct process_v1 { unsigned pid; unsigned long long bytes; } process_v1;
-typedef struct process_v2 { unsigned pid; unsigned long long bytes; unsigned gpu_instance, compute_instance; } process_v2;
+typedef struct process_v2 {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+} process_v2;
 
 #define BYTES_UNKNOWN (~0ULL) /* NVML_VALUE_NOT_AVAILABLE */
 #define MAX_PROCESSES 1024
@@ -117,7 +121,8 @@ static splat_status find_device(splat_nvml *nvml, const char *gpu, splat_error *
     if (strchr(gpu, ':')) {
         by_bus_id_function find;
         LOOK_UP(nvml, find, "nvmlDeviceGetHandleByPciBusId_v2");
-        if (!find) return splat_fail(error, SPLAT_ERROR_DEVICE, "this NVIDIA driver cannot find a GPU by its PCI bus id");
+        if (!find)
+            return splat_fail(error, SPLAT_ERROR_DEVICE, "this NVIDIA driver cannot find a GPU by its PCI bus id");
         code = find(gpu, &nvml->device);
     } else {
         char *end;
