@@ -88,6 +88,8 @@ splat_status splat_context_create(const splat_context_options *options, splat_co
 void splat_context_destroy(splat_context *context);
 /* "cpu (avx512, 2 threads)" and the like; lives as long as the context. */
 const char *splat_context_description(const splat_context *context);
+/* "0000:3b:00.0": the GPU of the context, "" on the CPU. */
+const char *splat_context_pci_bus_id(const splat_context *context);
 
 /* An NVIDIA GPU, as the driver describes it. */
 typedef struct splat_device_info {
@@ -390,6 +392,66 @@ splat_status splat_render_views(splat_context *context, splat_scene *scene, spla
 /* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. */
 splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scene, splat_model *model, size_t n_views,
                                        const char *path, bool white_background, splat_error *error);
+
+/* ---------------------------------------------------------------- monitor: the machine while something runs */
+
+/* What the driver (NVML) tells of a GPU. NaN: it does not tell. */
+typedef struct splat_gpu_sample {
+    bool present;            /* false: no GPU is watched, and every number is NaN */
+    char name[96];
+    double memory_used_bytes, memory_total_bytes; /* of all processes, with what the driver keeps for itself */
+    double process_bytes;    /* of the watched process */
+    double compute_percent;  /* of the time: a kernel ran */
+    double memory_percent;   /* of the time: its memory was read or written */
+    double power_w, power_limit_w, power_percent, temperature_c, fan_percent;
+    double clock_graphics_mhz, clock_sm_mhz, clock_memory_mhz;
+    double pstate;           /* 0, the fastest, to 15 */
+    double throttle_hw_slowdown, throttle_power_cap, throttle_thermal; /* 1: clocks are held down by it now; else 0 */
+    double pcie_generation, pcie_width; /* of the link now; it may sleep at a lower generation */
+} splat_gpu_sample;
+
+/* One look at the machine. NaN: unknown; rates are unknown in the first sample. */
+typedef struct splat_monitor_sample {
+    uint64_t number;         /* 1 is the first */
+    double seconds;          /* since the monitor was created */
+    double wall_time;        /* seconds since 1970 */
+    splat_gpu_sample gpu;
+    bool process_alive;      /* false: the watched process has ended, or none is watched */
+    double process_cpu_percent;         /* 100 is one CPU */
+    double process_rss_bytes, process_virtual_bytes, process_swap_bytes;
+    double process_growth_bytes;        /* of memory and swap, since the first sample */
+    double process_virtual_delta_bytes; /* of virtual memory, since the sample before */
+    double process_read_bytes_per_s, process_write_bytes_per_s; /* storage; NaN for another user's process */
+    double spill_bytes;      /* growth of the process's memory and swap since the GPU's memory became full, 0 while it
+                              * is not: what no longer fits there is being kept on the host */
+    double cpu_percent;      /* of all CPUs of the machine */
+    double ram_used_bytes, ram_total_bytes, ram_percent; /* of the machine; used: not available to programs */
+    double disk_read_bytes_per_s, disk_write_bytes_per_s, net_received_bytes_per_s, net_sent_bytes_per_s;
+} splat_monitor_sample;
+
+typedef struct splat_monitor splat_monitor;
+
+typedef struct splat_monitor_options {
+    int pid;                 /* the process to watch; 0 (default): the calling one; -1: the machine only */
+    double period_s;         /* between two samples; 0.01 to 86400, default 1 */
+    const char *gpu;         /* PCI bus id (splat_context_pci_bus_id) or index in the order of nvidia-smi; NULL: the
+                              * first one; "": none */
+    const char *csv_path;    /* rows are appended here; NULL: none */
+    const char *proc_root;   /* NULL: "/proc" */
+    splat_log_function log;  /* NULL: silence */
+    void *log_user;
+} splat_monitor_options;
+
+void splat_monitor_options_init(splat_monitor_options *options);
+/* Takes the first sample and starts a thread that takes the others. Where the driver cannot be asked, a notice is
+ * logged once and the host is watched alone. Owned by the caller. Errors: ARGUMENT (no such process, a CSV with other
+ * columns), IO, MEMORY. */
+splat_status splat_monitor_create(const splat_monitor_options *options, splat_monitor **monitor, splat_error *error);
+/* The latest sample; quick, and may be called from any thread. After a failed write of the CSV, which is given up
+ * then, the first call logs a warning. */
+void splat_monitor_latest(splat_monitor *monitor, splat_monitor_sample *sample);
+/* Stops the thread. NULL is allowed. */
+void splat_monitor_destroy(splat_monitor *monitor);
 
 /* ---------------------------------------------------------------- the built-in scene */
 

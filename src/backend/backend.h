@@ -53,6 +53,7 @@ struct splat_backend {
     splat_simd simd; /* the widest the CPU ops may use */
     double stamps[SPLAT_MARKS]; /* seconds, of a synchronous backend */
     char description[160];
+    char pci_bus_id[32]; /* "0000:3b:00.0"; "" without a GPU */
 };
 
 /* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */

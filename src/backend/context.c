@@ -87,6 +87,11 @@ const char *splat_context_description(const splat_context *context)
     return context->backend->description;
 }
 
+const char *splat_context_pci_bus_id(const splat_context *context)
+{
+    return context->backend->pci_bus_id;
+}
+
 void splat_context_memory(const splat_context *context, splat_memory_info *info)
 {
     const splat_memory *memory = &context->backend->memory;

@@ -393,6 +393,8 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     snprintf(cuda->base.description, sizeof cuda->base.description, "cuda (%.100s, %.1f GiB, sm_%d%d%s)",
              properties.name, (double)properties.totalGlobalMem / 1073741824.0, properties.major, properties.minor,
              cuda->deterministic ? ", deterministic" : "");
+    CUDA_TRY("tell its bus id",
+             cudaDeviceGetPCIBusId(cuda->base.pci_bus_id, (int)sizeof cuda->base.pci_bus_id, gpu));
     if (!load_driver(cuda->driver))
         return splat_fail(error, SPLAT_ERROR_DEVICE,
                           "the NVIDIA driver is too old: version 525 (CUDA 12) or newer is needed");

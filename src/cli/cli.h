@@ -19,6 +19,7 @@ int cmd_contact_sheet(const cli_values *values);
 int cmd_bench(const cli_values *values);
 int cmd_sample(const cli_values *values);
 int cmd_info(const cli_values *values);
+int cmd_monitor(const cli_values *values);
 int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);

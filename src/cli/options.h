@@ -27,6 +27,9 @@ typedef struct cli_values {
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
     int iteration, from_iteration, checkpoint_interval;
     int n_sheet_views;
+    int monitor_pid;            /* 0: none */
+    float monitor_interval;
+    const char *monitor_csv;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;

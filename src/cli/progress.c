@@ -164,7 +164,12 @@ void cli_progress_start(cli_progress *progress, const splat_context *context, in
     memset(progress, 0, sizeof *progress);
     progress->context = context;
     progress->total = total;
-    progress->last_draw = progress->last_measure = cli_seconds();
+    progress->started = progress->last_draw = progress->last_measure = cli_seconds();
+}
+
+void cli_progress_watch(cli_progress *progress, splat_monitor *monitor)
+{
+    progress->monitor = monitor;
 }
 
 /* Rates of the last seconds count most: each measurement fades with a time constant of five seconds. */
@@ -179,22 +184,72 @@ static void measure_rate(cli_progress *progress, int iteration, double now)
     progress->last_iteration = iteration;
 }
 
+/* "42s", "14m", "1h02m": seconds would only flicker beside minutes. */
+static const char *short_duration(double seconds, char text[32])
+{
+    if (seconds >= 60 && seconds < 3570)
+        snprintf(text, 32, "%.0fm", seconds / 60);
+    else
+        cli_duration(seconds, text);
+    return text;
+}
+
+typedef struct status_line {
+    char text[512];
+    size_t length;
+} status_line;
+
+static void add(status_line *l, const char *format, ...) CLI_PRINTF(2, 3);
+static void add(status_line *l, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(l->text + l->length, sizeof l->text - l->length, format, arguments);
+    va_end(arguments);
+    if (n > 0) l->length = l->length + (size_t)n < sizeof l->text ? l->length + (size_t)n : sizeof l->text - 1;
+}
+
+/* " | VRAM:37% (5.9GB) | RAM:61% (15.3GB) | CPU:11%", as far as it is known. What the driver counts on the whole GPU
+ * comes first: it tells how near the end is; without it our own blocks do. */
+static void add_machine(status_line *l, const cli_progress *progress)
+{
+    const double gib = 1073741824.0;
+    char bytes[32];
+    splat_monitor_sample sample;
+    splat_memory_info memory = {0};
+    bool watched = progress->monitor != NULL;
+    if (watched) splat_monitor_latest(progress->monitor, &sample);
+    if (watched && sample.gpu.memory_total_bytes > 0) {
+        add(l, " | VRAM:%.0f%% (%.1fGB)", 100.0 * sample.gpu.memory_used_bytes / sample.gpu.memory_total_bytes,
+            sample.gpu.memory_used_bytes / gib);
+    } else {
+        splat_context_memory(progress->context, &memory);
+        add(l, " | %s:%s", splat_context_pci_bus_id(progress->context)[0] ? "VRAM" : "Tensors",
+            cli_bytes(memory.bytes, bytes));
+    }
+    if (watched && sample.ram_total_bytes > 0)
+        add(l, " | RAM:%.0f%% (%.1fGB)", sample.ram_percent, sample.ram_used_bytes / gib);
+    if (watched && !isnan(sample.cpu_percent)) add(l, " | CPU:%.0f%%", sample.cpu_percent);
+    if (watched && sample.spill_bytes >= 64 * 1048576.0)
+        add(l, " | VRAM is full: %.1fGB spilled to RAM", sample.spill_bytes / gib);
+}
+
 void cli_progress_step(cli_progress *progress, const splat_step_info *step)
 {
-    char line[256], bytes[32], eta[32] = "?";
+    char elapsed[32], eta[32] = "?";
     double now = cli_seconds();
     progress->loss = progress->loss > 0 ? 0.4 * step->loss + 0.6 * progress->loss : step->loss;
     if (screen_quiet || (now - progress->last_draw < draw_interval() && step->iteration != progress->total)) return;
     measure_rate(progress, step->iteration, now);
     progress->last_draw = now;
 
-    splat_memory_info memory = {0};
-    splat_context_memory(progress->context, &memory);
-    if (progress->rate > 0) cli_duration((progress->total - step->iteration) / progress->rate, eta);
-    snprintf(line, sizeof line, "%d/%d %3.0f%%  loss %.4f  %.*f it/s  %zu Gaussians  %s  ETA %s", step->iteration,
-             progress->total, 100.0 * step->iteration / progress->total, progress->loss, progress->rate < 10 ? 2 : 1,
-             progress->rate, step->n_gaussians, cli_bytes(memory.bytes, bytes), eta);
-    draw(line);
+    status_line l = {.length = 0};
+    if (progress->rate > 0) short_duration((progress->total - step->iteration) / progress->rate, eta);
+    add(&l, "%d/%d | L:%.*f", step->iteration, progress->total, progress->loss < 0.01 ? 4 : 3, progress->loss);
+    add_machine(&l, progress);
+    add(&l, " | %.*fit/s | %s | ETA:%s | %zu Gaussians", progress->rate < 100 ? 2 : 0, progress->rate,
+        short_duration(now - progress->started, elapsed), eta, step->n_gaussians);
+    draw(l.text);
 }
 
 void cli_progress_resume(cli_progress *progress, int iteration)

@@ -34,14 +34,17 @@ const char *cli_bytes(size_t bytes, char text[32]);
 /* On a terminal one line that is redrawn, elsewhere a plain line every ten seconds. */
 typedef struct cli_progress {
     const splat_context *context;
+    splat_monitor *monitor; /* NULL: none */
     int total;
     int last_iteration;  /* when the rate was last measured */
-    double last_draw, last_measure;
+    double started, last_draw, last_measure;
     double rate;         /* steps a second, smoothed */
     double loss;         /* smoothed as 3DGS does */
 } cli_progress;
 
 void cli_progress_start(cli_progress *progress, const splat_context *context, int total);
+/* From now on the line tells the state of GPU and machine. Borrowed for as long as steps are shown. */
+void cli_progress_watch(cli_progress *progress, splat_monitor *monitor);
 void cli_progress_step(cli_progress *progress, const splat_step_info *step);
 /* The rate is measured from here on: after the first step, and after an evaluation or a save. */
 void cli_progress_resume(cli_progress *progress, int iteration);

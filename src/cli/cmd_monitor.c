@@ -1,0 +1,139 @@
+/* splatsmith monitor: GPU, machine and a process, live in the terminal. */
+#include "cli.h"
+#include "progress.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GIB 1073741824.0
+#define MIB 1048576.0
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_stop(int number)
+{
+    (void)number;
+    stop_asked = 1;
+}
+
+static void install_stop(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_stop; /* without SA_RESTART: a sleep ends at once */
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < 2; i++) /* what is ignored (nohup) stays ignored */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+}
+
+/* "62", "5.9"; "-" when the figure is unknown. Of a few texts in turn, enough for one line. */
+static const char *number(double value, int decimals)
+{
+    static char texts[16][32];
+    static unsigned next;
+    char *text = texts[next++ % 16];
+    if (isnan(value))
+        snprintf(text, 32, "-");
+    else
+        snprintf(text, 32, "%.*f", decimals, value);
+    return text;
+}
+
+static void print_gpu(const splat_gpu_sample *gpu, const char *end)
+{
+    const char *held_by = gpu->throttle_hw_slowdown > 0  ? "  slowed down by the hardware"
+                          : gpu->throttle_thermal > 0    ? "  slowed down by heat"
+                          : gpu->throttle_power_cap > 0  ? "  at the power limit"
+                                                         : "";
+    printf("GPU      %s  P%s  %s C  %s / %s W  fan %s %%  PCIe %s x%s%s%s", gpu->name, number(gpu->pstate, 0),
+           number(gpu->temperature_c, 0), number(gpu->power_w, 0), number(gpu->power_limit_w, 0),
+           number(gpu->fan_percent, 0), number(gpu->pcie_generation, 0), number(gpu->pcie_width, 0), held_by, end);
+    printf("         busy %s %%  memory bus %s %%  clocks %s graphics, %s SM, %s memory MHz%s",
+           number(gpu->compute_percent, 0), number(gpu->memory_percent, 0), number(gpu->clock_graphics_mhz, 0),
+           number(gpu->clock_sm_mhz, 0), number(gpu->clock_memory_mhz, 0), end);
+    printf("VRAM     %s / %s GB (%s %%)  by the process %s GB%s", number(gpu->memory_used_bytes / GIB, 1),
+           number(gpu->memory_total_bytes / GIB, 1),
+           number(100.0 * gpu->memory_used_bytes / gpu->memory_total_bytes, 0), number(gpu->process_bytes / GIB, 2),
+           end);
+}
+
+static void print_process(int pid, const splat_monitor_sample *s, const char *end)
+{
+    printf("Process  %d  CPU %s %%  memory %s GB  growth %s MB  swap %s GB  virtual %s GB%s", pid,
+           number(s->process_cpu_percent, 0), number(s->process_rss_bytes / GIB, 3),
+           number(s->process_growth_bytes / MIB, 1), number(s->process_swap_bytes / GIB, 3),
+           number(s->process_virtual_bytes / GIB, 1), end);
+    printf("         read %s MB/s  write %s MB/s  spilled from VRAM %s MB%s",
+           number(s->process_read_bytes_per_s / MIB, 1), number(s->process_write_bytes_per_s / MIB, 1),
+           number(s->spill_bytes / MIB, 1), end);
+}
+
+static void print_machine(const splat_monitor_sample *s, const char *end)
+{
+    printf("Machine  CPU %s %%  RAM %s / %s GB (%s %%)%s", number(s->cpu_percent, 0),
+           number(s->ram_used_bytes / GIB, 1), number(s->ram_total_bytes / GIB, 1), number(s->ram_percent, 0), end);
+    printf("         disk read %s, write %s MB/s  network in %s, out %s MB/s%s",
+           number(s->disk_read_bytes_per_s / MIB, 1), number(s->disk_write_bytes_per_s / MIB, 1),
+           number(s->net_received_bytes_per_s / MIB, 1), number(s->net_sent_bytes_per_s / MIB, 1), end);
+}
+
+/* On a terminal each sample is drawn over the one before, elsewhere they follow each other. Long lines are cut by the
+ * terminal (?7l): wrapped, they would take more lines than are counted here. */
+static void print_sample(int pid, const splat_monitor_sample *sample, bool over)
+{
+    const char *end = over ? "\x1b[K\n" : "\n";
+    int n_lines = 2 + (sample->gpu.present ? 3 : 0) + (pid >= 0 ? 2 : 0);
+    if (over) printf("\x1b[?7l");
+    if (over && sample->number > 1) printf("\x1b[%dA", n_lines);
+    if (sample->gpu.present) print_gpu(&sample->gpu, end);
+    if (pid >= 0) print_process(pid, sample, end);
+    print_machine(sample, end);
+    printf(over ? "\x1b[?7h" : "\n");
+    fflush(stdout);
+}
+
+/* Ends with the signal that ends a monitor, or with the process. */
+static void show(splat_monitor *monitor, int pid, double period)
+{
+    bool over = isatty(STDOUT_FILENO);
+    uint64_t shown = 0;
+    double wait = fmin(period / 4, 0.1);
+    struct timespec pause = {0, (long)(wait * 1e9)};
+    while (!stop_asked) {
+        splat_monitor_sample sample;
+        splat_monitor_latest(monitor, &sample);
+        if (sample.number != shown) print_sample(pid, &sample, over);
+        shown = sample.number;
+        if (ferror(stdout)) return;
+        if (pid >= 0 && !sample.process_alive) {
+            cli_notice("process %d has ended", pid);
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+int cmd_monitor(const cli_values *values)
+{
+    splat_monitor_options options;
+    splat_monitor *monitor;
+    splat_error error;
+    char gpu[16];
+    splat_monitor_options_init(&options);
+    options.pid = values->monitor_pid ? values->monitor_pid : -1;
+    options.period_s = (double)values->monitor_interval;
+    options.csv_path = values->monitor_csv;
+    options.log = cli_log;
+    snprintf(gpu, sizeof gpu, "%d", values->context.gpu);
+    options.gpu = gpu;
+    stop_asked = 0;
+    install_stop();
+    if (splat_monitor_create(&options, &monitor, &error) != SPLAT_OK) return cli_report(&error);
+    show(monitor, options.pid, options.period_s);
+    splat_monitor_destroy(monitor);
+    return CLI_OK;
+}
