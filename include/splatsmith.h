@@ -42,7 +42,8 @@ typedef enum splat_status {
     SPLAT_ERROR_DEVICE = 6,      /* the accelerator failed or is absent */
     SPLAT_ERROR_NUMERIC = 7,     /* NaN or infinity where none may be */
     SPLAT_ERROR_STOPPED = 8,     /* a stop was requested; the state is sound */
-    SPLAT_ERROR_INTERNAL = 9     /* a bug here: please report it */
+    SPLAT_ERROR_INTERNAL = 9,    /* a bug here: please report it */
+    SPLAT_ERROR_CHECKPOINT = 10  /* checkpoints could not be written; the splat was saved where that was possible */
 } splat_status;
 
 #define SPLAT_NO_OFFSET UINT64_MAX
@@ -71,12 +72,20 @@ typedef enum splat_log_level { SPLAT_LOG_WARNING = 0, SPLAT_LOG_NOTICE = 1, SPLA
 /* Receives one line without a newline, on the thread that called into the library. */
 typedef void (*splat_log_function)(void *user, splat_log_level level, const char *message);
 
+/* When memory that is not used any more goes back to the device. */
+typedef enum splat_fragmentation {
+    SPLAT_FRAGMENTATION_NORMAL = 0, /* when arrays shrink, and when working memory is a third larger than needed */
+    SPLAT_FRAGMENTATION_AGGRESSIVE = 1, /* all of it, at every density control */
+    SPLAT_FRAGMENTATION_MINIMAL = 2 /* never before the end: nothing is mapped twice */
+} splat_fragmentation;
+
 typedef struct splat_context_options {
     const char *backend;    /* "auto", "cpu" or "cuda"; NULL is "auto" */
     int gpu;                /* index of the device for "cuda"; default 0 */
     int threads;            /* CPU threads; 0 (default): as many as the process may use. Results do not depend on it */
     bool deterministic;     /* GPU: the same bytes on every run, slower; the CPU always gives the same bytes */
     const char *simd;       /* "auto", "avx512", "avx2" or "c"; NULL is "auto" (the widest this CPU has) */
+    splat_fragmentation fragmentation; /* NORMAL */
     splat_log_function log; /* NULL: silence */
     void *log_user;
 } splat_context_options;
@@ -106,14 +115,20 @@ typedef struct splat_device_info {
 splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error);
 
 typedef struct splat_memory_info {
-    size_t bytes;       /* held in named blocks now */
-    size_t peak_bytes;  /* the most since the context was created or the peak was reset */
+    size_t bytes;          /* held in named blocks now */
+    size_t peak_bytes;     /* the most since the context was created */
     size_t n_blocks;
+    size_t used_bytes;     /* in use, <= bytes: the rest of the last page or granule of each block is not */
+    size_t host_bytes;     /* GPU: pinned host memory of blocks that were placed there */
+    size_t overhead_bytes; /* GPU: what the process holds beside the blocks (the driver's context and code) */
+    size_t limit_bytes;    /* `bytes` never passes it; 0: no limit */
+    size_t n_refused;      /* growths that the limit refused */
 } splat_memory_info;
 
 /* Device memory of the context (host memory for the CPU backend). */
 void splat_context_memory(const splat_context *context, splat_memory_info *info);
-/* Calls back once a named block, largest first. */
+/* Calls back once a named block, largest first; then, with the owner "host", what the host holds for photos and files.
+ */
 typedef void (*splat_memory_block_function)(void *user, const char *owner, const char *name, size_t bytes);
 void splat_context_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user);
 
@@ -193,10 +208,14 @@ typedef struct splat_model_info {
 } splat_model_info;
 
 /* Reads any PLY of the 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other
- * columns ignored). The model is owned by the caller (splat_model_destroy). Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
+ * columns ignored), or the parameters of a checkpoint, without its optimizer. The model is owned by the caller
+ * (splat_model_destroy). Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
 splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
 void splat_model_destroy(splat_model *model);
 void splat_model_get_info(const splat_model *model, splat_model_info *info);
+/* Cuts the SH bands above sh_degree off and gives their memory back; a higher degree than the model's changes nothing.
+ * Errors: ARGUMENT, MEMORY. */
+splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_error *error);
 /* How the model is rendered from now on. kernel_size: variance in pixel^2, <= 0 keeps the mode's default. */
 splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
                                          splat_error *error);
@@ -238,7 +257,24 @@ splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_mo
 
 /* ---------------------------------------------------------------- training (Mip-Splatting) */
 
+/* The whole process on the device, as its driver counts it, will not pass limit_bytes: the context's own share is taken
+ * off and every growth of a block beyond the rest is refused (MEMORY). On the CPU backend the named blocks alone count.
+ * 0 takes the limit away. Errors: MEMORY when more is held already. */
+splat_status splat_context_set_memory_limit(splat_context *context, size_t limit_bytes, splat_error *error);
+
 typedef struct splat_trainer splat_trainer;
+
+/* How the spherical harmonics of degree 1 and more are stored; all else is float32. */
+typedef enum splat_sh_storage {
+    SPLAT_SH_FLOAT32 = 0,
+    SPLAT_SH_FLOAT16 = 1 /* half the bytes; stores round stochastically */
+} splat_sh_storage;
+
+/* How Adam's moments are stored. */
+typedef enum splat_optimizer_storage {
+    SPLAT_OPTIMIZER_FLOAT32 = 0,
+    SPLAT_OPTIMIZER_QUANTIZED = 1 /* 16 bits; 8 bits with a scale a row for the spherical harmonics above degree 0 */
+} splat_optimizer_storage;
 
 typedef struct splat_train_options {
     int iterations;                 /* 30000 */
@@ -265,6 +301,14 @@ typedef struct splat_train_options {
     float min_opacity_threshold;    /* 0.005 */
     size_t target_gaussian_count;   /* exact cap kept at density control; 0: none */
     uint64_t seed;                  /* 0 */
+    /* memory: what each choice costs stands in docs/memory.md */
+    splat_sh_storage sh_storage;    /* FLOAT32 */
+    splat_optimizer_storage optimizer_storage; /* FLOAT32 */
+    bool sh_offload;        /* GPU: SH above degree 0 and their moments in pinned host memory; those of Gaussians
+                               that a step does not see stay as they are */
+    uint64_t max_instances; /* (Gaussian, tile) pairs at a time; a view with more is done in bands; 0: no bound */
+    size_t max_gaussians;           /* rows that density control may have at any moment, before it prunes: what does not
+                                       fit is refused, the smallest gradients first; 0: no bound */
 } splat_train_options;
 
 typedef struct splat_step_info {
@@ -276,6 +320,7 @@ typedef struct splat_step_info {
     size_t view_index;
     double step_ms;
     size_t n_added, n_removed; /* by density control in this step */
+    size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */
 } splat_step_info;
 
 void splat_train_options_init(splat_train_options *options);
@@ -283,6 +328,55 @@ void splat_train_options_init(splat_train_options *options);
 splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
                                   splat_trainer **trainer, splat_error *error);
 void splat_trainer_destroy(splat_trainer *trainer);
+
+/* ---------------------------------------------------------------- planning memory */
+
+typedef struct splat_plan_options {
+    size_t limit_bytes;      /* of the whole process on the device; required */
+    bool for_gpu;            /* plan for a GPU although the context runs on the CPU */
+    size_t overhead_bytes;   /* of the driver's context; 0: the context's own, or a usual figure with for_gpu */
+    size_t n_gaussians;      /* to plan for; 0: target_gaussian_count, or an estimate from the scene's points */
+    bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
+} splat_plan_options;
+
+typedef struct splat_plan_row {
+    const char *owner, *name; /* "parameters", "spherical harmonics, 16-bit" ... */
+    size_t bytes;
+} splat_plan_row;
+
+typedef struct splat_plan_choice {
+    const char *option;       /* "--sh_storage float16" */
+    const char *cost;         /* what it costs, in words */
+    size_t saved_bytes;       /* at the planned count */
+} splat_plan_choice;
+
+#define SPLAT_PLAN_ROWS 16
+#define SPLAT_PLAN_CHOICES 8
+
+typedef struct splat_plan {
+    splat_train_options options; /* as asked, with the choices made: what to train with */
+    size_t limit_bytes;
+    size_t n_gaussians;          /* planned for */
+    bool estimated;              /* n_gaussians comes from the number of points */
+    size_t n_rows;
+    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with options.max_gaussians rows */
+    size_t total_bytes;          /* their sum, <= limit_bytes */
+    size_t evaluation_bytes;     /* of the process while it evaluates */
+    size_t render_bytes;         /* of a process that only renders the trained splat */
+    size_t host_bytes;           /* pinned host memory */
+    size_t n_choices;
+    splat_plan_choice choices[SPLAT_PLAN_CHOICES];
+} splat_plan;
+
+void splat_plan_options_init(splat_plan_options *options);
+/* Chooses how to train a scene within a limit, the cheapest choices first: photos streamed; pictures in bands of tiles;
+ * 16-bit SH; quantized moments; SH and their moments in host memory (GPU); a cap on the count. Pure arithmetic: nothing
+ * is allocated. Errors: MEMORY when not even the smallest model fits (the message names the least limit), ARGUMENT. */
+splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
+                             const splat_plan_options *options, splat_plan *plan, splat_error *error);
+
+/* ---------------------------------------------------------------- the trainer, step by step */
+
 /* One iteration. */
 splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
 /* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. */
@@ -303,6 +397,9 @@ void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times)
  * moments; the next step is iteration + 1. On error the trainer is unchanged. */
 splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
 
+/* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
+splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);
+
 typedef struct splat_bench_options {
     int warmup, iterations;  /* steps before, and steps measured */
     bool stages;             /* then as many steps again with every stage timed */
@@ -322,11 +419,16 @@ typedef struct splat_bench_result {
 splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
                                  splat_error *error);
 
-/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration. Random numbers and the
- * order of views are functions of seed and iteration. One self-describing file, written atomically. */
+/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration, options, split. Random
+ * numbers and the order of views are functions of seed and iteration. One self-describing file (docs/files.md), written
+ * atomically and in pieces: it takes 4 MB of host memory, and room on the disk is looked at first. Errors: IO (the
+ * old file stays), MEMORY, DEVICE; UNSUPPORTED after an operation that failed halfway. */
 splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
-/* Replaces the state of a trainer made for the same scene, split, seed and SH degree (ARGUMENT otherwise). Other
- * options are the trainer's. On error the trainer is unchanged. */
+/* Replaces the state of a trainer made for the same training views and seed (ARGUMENT otherwise, saying what differs).
+ * Other options are the trainer's; one notice tells each that changed. A lower SH degree than the file's cuts bands and
+ * their moments off, for good: the next checkpoint has the lower degree. A higher one is refused. Another storage is
+ * converted, rounding to nearest. Also reads chkpntN.pth of the published trainers, which do not say what they belong
+ * to. Everything is checked before the trainer changes; on error it is unchanged, unless the disk fails after that. */
 splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
 
 typedef enum splat_event_kind {
@@ -352,7 +454,8 @@ typedef struct splat_run_options {
     const int *save_iterations;        size_t n_save_iterations; /* the last iteration is always saved */
     const int *checkpoint_iterations;  size_t n_checkpoint_iterations;
     int checkpoint_interval;           /* a checkpoint every so many iterations, the newest two are kept; 0: none */
-    const char *start_checkpoint;      /* NULL: from the beginning; "latest": the newest of the model folder */
+    const char *start_checkpoint;      /* NULL: from the beginning; "latest": the newest of the model folder that can be
+                                          read */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
 } splat_run_options;
@@ -360,7 +463,9 @@ typedef struct splat_run_options {
 void splat_run_options_init(splat_run_options *options);
 /* Trains to options.iterations with the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
  * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, chkpntN.splatsmith. After a requested stop the
- * splat and a checkpoint are saved and SPLAT_ERROR_STOPPED comes back. */
+ * splat and a checkpoint are saved and SPLAT_ERROR_STOPPED comes back. An error that leaves the state sound (MEMORY,
+ * NUMERIC, IO, FORMAT) leaves a checkpoint too. A checkpoint that cannot be written is a warning; after the second in a
+ * row the splat is saved and SPLAT_ERROR_CHECKPOINT comes back. */
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
 /* Async-signal-safe: the run ends after the step in progress. */
 void splat_trainer_request_stop(splat_trainer *trainer);

@@ -1,4 +1,4 @@
-/* The trainer, the evaluator and memory on a GPU, beside the CPU, on a small sample scene. Without a GPU every test is
+/* The trainer and the evaluator on a GPU, beside the CPU, on a small sample scene. Without a GPU every test is
  * skipped, loudly. `test_gpu cpu` runs the same tests with the CPU in the GPU's place: to try the tests. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,95 +6,11 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "model/model.h"
-#include "train/trainer.h"
-#include "trainer_fixture.h"
+#include "gpu_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *device = "cuda";
-static bool device_opens;
-
-#define NEEDS_DEVICE()                                                                                                 \
-    do {                                                                                                               \
-        if (!device_opens) skip();                                                                                     \
-    } while (0)
-
-/* ---------------------------------------------------------------- a context, a scene, a trainer */
-
-typedef struct place {
-    splat_context *context;
-    splat_scene *scene;
-    size_t bytes; /* that the context holds by itself */
-} place;
-
-static splat_status open_context(const char *backend, bool deterministic, splat_context **context, splat_error *error)
-{
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = backend;
-    options.deterministic = deterministic;
-    return splat_context_create(&options, context, error);
-}
-
-static place open_place(const char *backend, bool deterministic)
-{
-    place p;
-    splat_error error;
-    splat_memory_info memory;
-    must(open_context(backend, deterministic, &p.context, &error), &error);
-    splat_context_memory(p.context, &memory);
-    p.bytes = memory.bytes;
-    p.scene = open_scene(p.context);
-    return p;
-}
-
-static void close_place(place *p)
-{
-    splat_memory_info memory;
-    splat_scene_close(p->scene);
-    splat_context_memory(p->context, &memory);
-    assert_int_equal(memory.bytes, p->bytes); /* every block was given back */
-    splat_context_destroy(p->context);
-}
-
-static splat_trainer *make_trainer(const place *p, const splat_train_options *options)
-{
-    splat_trainer *trainer;
-    splat_error error;
-    must(splat_trainer_create(p->context, p->scene, options, &trainer, &error), &error);
-    return trainer;
-}
-
-static bool same_models(const splat_model *a, const splat_model *b)
-{
-    size_t size_a, size_b;
-    uint8_t *bytes_a = model_bytes(a, "bytes.ply", &size_a), *bytes_b = model_bytes(b, "bytes.ply", &size_b);
-    bool same = size_a == size_b && memcmp(bytes_a, bytes_b, size_a) == 0;
-    free(bytes_a);
-    free(bytes_b);
-    return same;
-}
-
-static float *render(splat_model *model, const splat_camera *camera)
-{
-    const float background[3] = {0.1f, 0.2f, 0.3f};
-    splat_error error;
-    float *rgb = malloc(3 * (size_t)camera->width * (size_t)camera->height * sizeof *rgb);
-    assert_non_null(rgb);
-    must(splat_model_render(model, camera, background, rgb, &error), &error);
-    return rgb;
-}
-
-static splat_camera camera_of(const place *p, size_t view)
-{
-    splat_view_info info;
-    splat_error error;
-    must(splat_scene_get_view(p->scene, view, &info, &error), &error);
-    return info.camera;
-}
 
 /* ---------------------------------------------------------------- devices */
 
@@ -243,6 +159,46 @@ static void a_resumed_run_is_the_same_run(void **state)
         splat_trainer_destroy(after);
     }
     splat_trainer_destroy(whole);
+    close_place(&p);
+}
+
+/* 400 steps with stops at random places, each part with a trainer of its own. */
+static void many_resumes_are_the_same_run(void **state)
+{
+    (void)state;
+    NEEDS_DEVICE();
+    place p = open_place(device, true);
+    splat_train_options o = capped_options();
+    splat_error error;
+    o.iterations = 400;
+    o.densify_until_iter = 300;
+    splat_trainer *t = make_trainer(&p, &o);
+    run_steps(t, 400);
+    must(splat_model_save(splat_trainer_model(t), "whole.ply", false, &error), &error);
+    splat_trainer_destroy(t);
+    unsigned random = 11;
+    int done = 0, n_parts = 0;
+    for (; done < 400; n_parts++) {
+        t = make_trainer(&p, &o);
+        if (done) must(splat_trainer_load_checkpoint(t, "state.splatsmith", &error), &error);
+        random = random * 1103515245u + 12345u;
+        int n = 1 + (int)(random >> 16) % 70;
+        n = n < 400 - done ? n : 400 - done;
+        run_steps(t, n);
+        done += n;
+        must(splat_trainer_save_checkpoint(t, "state.splatsmith", &error), &error);
+        must(splat_model_save(splat_trainer_model(t), "parts.ply", false, &error), &error);
+        splat_trainer_destroy(t);
+    }
+    uint8_t *whole, *parts;
+    size_t n_whole, n_parts_bytes;
+    must(splat_file_read("whole.ply", &whole, &n_whole, &error), &error);
+    must(splat_file_read("parts.ply", &parts, &n_parts_bytes, &error), &error);
+    print_message("%d parts\n", n_parts);
+    assert_int_equal(n_whole, n_parts_bytes);
+    assert_memory_equal(whole, parts, n_whole);
+    free(whole);
+    free(parts);
     close_place(&p);
 }
 
@@ -561,160 +517,22 @@ static void degenerate_gaussians_are_counted_and_do_not_spread(void **state)
     close_place(&p);
 }
 
-/* ---------------------------------------------------------------- memory */
-
-static size_t peak_of(const place *p)
-{
-    splat_memory_info memory;
-    splat_context_memory(p->context, &memory);
-    return memory.peak_bytes;
-}
-
-/* Evaluates every view; the peak while it did. */
-static size_t evaluation_peak(const place *p, splat_model *model)
-{
-    splat_memory *memory = &p->context->backend->memory;
-    splat_metrics mean;
-    splat_error error;
-    memory->peak_bytes = memory->bytes;
-    for (int set = SPLAT_VIEWS_TRAIN; set <= SPLAT_VIEWS_TEST; set++)
-        must(splat_evaluate(p->context, p->scene, model, (splat_view_set)set, true, false, NULL, NULL, &mean, &error),
-             &error);
-    return memory->peak_bytes;
-}
-
-static void evaluation_needs_no_more_memory_than_training(void **state)
-{
-    (void)state;
-    NEEDS_DEVICE();
-    place p = open_place(device, false);
-    splat_train_options o = busy_options(60);
-    splat_error error;
-    splat_memory_info memory;
-    splat_model *loaded;
-    splat_trainer *trainer = make_trainer(&p, &o);
-    run_steps(trainer, 40);
-    size_t training = peak_of(&p), during = evaluation_peak(&p, splat_trainer_model(trainer));
-    must(splat_model_save(splat_trainer_model(trainer), "memory.ply", false, &error), &error);
-    splat_trainer_destroy(trainer);
-    splat_context_memory(p.context, &memory);
-    assert_int_equal(memory.bytes, p.bytes);
-
-    must(splat_model_load(p.context, "memory.ply", &loaded, &error), &error);
-    size_t alone = evaluation_peak(&p, loaded);
-    print_message("peak bytes: training %zu, evaluation in the run %zu, of the file %zu\n", training, during, alone);
-    assert_true(during <= training);
-    assert_true(alone < training);
-    splat_model_destroy(loaded);
-    close_place(&p);
-}
-
-static size_t device_bytes(void)
-{
-    splat_device_info info;
-    size_t n;
-    if (strcmp(device, "cuda") != 0 || splat_device_list(&info, 1, &n, NULL) != SPLAT_OK) return 0;
-    return info.total_bytes;
-}
-
-/* A picture of 65536 x 65536 needs 80 GiB and more, which some cards have: all but 64 GiB is taken away first. */
-static void refuse_a_picture(const place *p, splat_model *model, size_t total)
-{
-    splat_backend *backend = p->context->backend;
-    splat_block ballast = {0};
-    splat_error error;
-    splat_camera camera = camera_of(p, 0);
-    const float background[3] = {0};
-    const size_t kept = (size_t)64 << 30;
-    camera.width = camera.height = 65536;
-    for (size_t bytes = total > kept ? total - kept : 0; bytes; bytes /= 2)
-        if (splat_block_resize(backend, &ballast, "ballast", SPLAT_OWNER_OTHER, bytes, &error) == SPLAT_OK) break;
-    float untouched = 0; /* the refusal comes before the first pixel */
-    assert_int_equal(splat_model_render(model, &camera, background, &untouched, &error), SPLAT_ERROR_MEMORY);
-    print_message("%s\n", error.message);
-    assert_non_null(strstr(error.message, "block 'pixels'"));
-    assert_non_null(strstr(error.message, " bytes wanted"));
-    splat_block_free(backend, &ballast);
-}
-
-/* Means fit, harmonics do not: what was taken for the means goes back. */
-static void refuse_a_model(const place *p, size_t total)
-{
-    splat_model *model;
-    splat_error error;
-    splat_memory_info before, after;
-    splat_context_memory(p->context, &before);
-    must(splat_model_create(p->context, 3, &model, &error), &error);
-    assert_int_equal(splat_model_resize(model, (uint32_t)(total / 150), &error), SPLAT_ERROR_MEMORY);
-    print_message("%s\n", error.message);
-    assert_non_null(strstr(error.message, "block 'sh_rest'"));
-    assert_int_equal(model->gaussians.n, 0);
-    splat_context_memory(p->context, &after);
-    assert_int_equal(after.bytes, before.bytes);
-    assert_int_equal(after.n_blocks, before.n_blocks);
-    splat_model_destroy(model);
-}
-
-static void memory_that_is_not_there_is_an_error(void **state)
-{
-    (void)state;
-    NEEDS_DEVICE();
-    place p = open_place(device, true);
-    splat_train_options o = busy_options(60);
-    splat_error error;
-    splat_block absurd = {0};
-    splat_trainer *trainer = make_trainer(&p, &o);
-    run_steps(trainer, 20);
-    splat_camera camera = camera_of(&p, 0);
-    float *before = render(splat_trainer_model(trainer), &camera);
-
-    assert_int_equal(splat_block_resize(p.context->backend, &absurd, "absurd", SPLAT_OWNER_OTHER, (size_t)1 << 62,
-                                        &error), SPLAT_ERROR_MEMORY);
-    print_message("%s\n", error.message);
-    assert_non_null(strstr(error.message, "block 'absurd' (other): 4611686018427387904 bytes wanted"));
-    assert_true(absurd.reserved == 0 && absurd.bytes == 0 && absurd.data == NULL);
-    size_t total = device_bytes();
-    if (total) { /* what a host refuses depends on its settings */
-        refuse_a_picture(&p, splat_trainer_model(trainer), total);
-        refuse_a_model(&p, total);
-    }
-
-    float *after = render(splat_trainer_model(trainer), &camera);
-    assert_memory_equal(before, after, 3 * WIDTH * HEIGHT * sizeof *before);
-    free(before);
-    free(after);
-    assert_true(isfinite(run_steps(trainer, 20).loss)); /* and training goes on, density control included */
-    splat_trainer_destroy(trainer);
-    close_place(&p);
-}
-
 int main(int argc, char **argv)
 {
-    splat_context *context;
-    splat_error error;
-    if (argc > 1) device = argv[1];
-    splat_folder_delete(SCENE, NULL);
-    device_opens = open_context(device, false, &context, &error) == SPLAT_OK;
-    if (device_opens) {
-        print_message("on %s\n", splat_context_description(context));
-        splat_context_destroy(context);
-    } else {
-        print_message("SKIPPED: training, evaluation and memory on a GPU: %s\n", error.message);
-    }
+    find_device(argc, argv, "training and evaluation");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_are_listed_or_the_reason_is_told),
         cmocka_unit_test(a_gpu_that_is_not_there_is_refused),
         cmocka_unit_test(first_losses_are_those_of_the_cpu),
         cmocka_unit_test(deterministic_runs_give_the_same_bytes),
         cmocka_unit_test(a_resumed_run_is_the_same_run),
+        cmocka_unit_test(many_resumes_are_the_same_run),
         cmocka_unit_test(options_of_the_step_change_the_result),
         cmocka_unit_test(every_sh_degree_trains),
         cmocka_unit_test(evaluations_agree),
         cmocka_unit_test(a_picture_of_more_tiles_than_16_bits_is_the_same),
         cmocka_unit_test(a_model_in_training_renders_as_its_file),
         cmocka_unit_test(degenerate_gaussians_are_counted_and_do_not_spread),
-        cmocka_unit_test(evaluation_needs_no_more_memory_than_training),
-        cmocka_unit_test(memory_that_is_not_there_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,10 +66,13 @@ static int tear_down(void **state)
     return 0;
 }
 
+static splat_host_memory host_memory;
+
 static splat_image_cache *make_cache(test_scene *scene, size_t max_bytes, int workers)
 {
     splat_image_cache *cache;
-    assert_int_equal(splat_image_cache_create(&scene->dataset, max_bytes, workers, &cache, NULL), SPLAT_OK);
+    assert_int_equal(splat_image_cache_create(&scene->dataset, max_bytes, workers, &host_memory, &cache, NULL),
+                     SPLAT_OK);
     return cache;
 }
 

@@ -88,11 +88,23 @@ test_gaussians test_gaussians_make(uint32_t n, int sh_degree, int active_sh_degr
     return t;
 }
 
+void test_gaussians_to_half(splat_gaussians *g)
+{
+    const size_t channels = splat_sh_rest_floats(g->sh_degree), row = splat_half_row((uint32_t)channels);
+    g->sh_rest_half = calloc(row * g->n + 1, sizeof *g->sh_rest_half);
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = 0; k < channels; k++)
+            g->sh_rest_half[row * i + k] = splat_half_encode(g->p.sh_rest[channels * i + k], SPLAT_ROUND_NEAREST);
+    free(g->p.sh_rest);
+    g->p.sh_rest = NULL;
+}
+
 void test_gaussians_free(test_gaussians *t)
 {
 #define SPLAT_TENSOR(name, channels) free(t->g.p.name);
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
+    free(t->g.sh_rest_half);
     free(t->g.filter_3d);
     memset(t, 0, sizeof *t);
 }

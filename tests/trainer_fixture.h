@@ -52,6 +52,16 @@ static inline splat_train_options busy_options(int iterations)
     return o;
 }
 
+/* The same schedule from iteration 3000 on, where all SH bands are active: make the trainer, then start it late. */
+#define LATE 3000
+static inline splat_train_options late_options(int iterations)
+{
+    splat_train_options o = busy_options(LATE + iterations);
+    o.densify_from_iter += LATE;
+    o.densify_until_iter += LATE;
+    return o;
+}
+
 static inline splat_step_info run_steps(splat_trainer *trainer, int n)
 {
     splat_step_info info = {0};

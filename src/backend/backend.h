@@ -4,6 +4,7 @@
 #define SPLAT_BACKEND_BACKEND_H
 
 #include "backend/memory.h"
+#include "base/host_memory.h"
 #include "ops/ops.h"
 
 typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX512 = 2 } splat_simd;
@@ -26,8 +27,11 @@ typedef struct splat_backend_functions {
     splat_status (*post_result)(splat_backend *backend, int slot, size_t n_values, splat_error *error);
     splat_status (*take_result)(splat_backend *backend, int slot, splat_step_result *result, splat_error *error);
     void (*destroy)(splat_backend *backend);
-    /* Raw memory below splat_block_resize: grow, shrink, free (bytes 0). Keeps content, zeroes what is new. */
-    splat_status (*map)(splat_backend *backend, splat_block *block, size_t bytes, splat_error *error);
+    /* Raw memory below splat_block_resize: `bytes` in use, `reserved` (a multiple of the granularity, >= bytes) mapped;
+     * both 0 free the block. Grows and shrinks in place, keeps content, zeroes what is new in use. */
+    splat_status (*map)(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved, splat_error *error);
+    /* Bytes of the device that this process holds beside the blocks (the driver's context); 0 on the host. */
+    size_t (*overhead)(splat_backend *backend);
     splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
     /* An upload that work submitted before does not wait for, and that does not wait for it; work submitted later sees
      * the new content. Calls alternate between the slots 0 and 1, and each slot has device memory of its own, which is
@@ -48,8 +52,12 @@ typedef struct splat_backend_functions {
 struct splat_backend {
     const splat_backend_functions *functions;
     splat_memory memory;
+    splat_host_memory *host_memory; /* the context's */
+    splat_region scratch;  /* working memory of the op in work */
+    size_t granularity;    /* bytes that memory is mapped by */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
+    bool deterministic;  /* sums in a fixed order, no float atomics; the host is always so */
     splat_simd simd; /* the widest the CPU ops may use */
     double stamps[SPLAT_MARKS]; /* seconds, of a synchronous backend */
     char description[160];

@@ -71,6 +71,8 @@ splat_status splat_context_create(const splat_context_options *options, splat_co
         return status;
     }
     context->threads = context->backend->threads;
+    context->backend->memory.policy = options->fragmentation;
+    context->backend->host_memory = &context->host_memory;
     *result = context;
     return SPLAT_OK;
 }
@@ -87,6 +89,21 @@ const char *splat_context_description(const splat_context *context)
     return context->backend->description;
 }
 
+splat_status splat_context_set_memory_limit(splat_context *context, size_t limit_bytes, splat_error *error)
+{
+    splat_backend *backend = context->backend;
+    splat_memory *memory = &backend->memory;
+    size_t old = memory->process_limit;
+    memory->process_limit = limit_bytes;
+    splat_memory_update_limit(backend);
+    if (!limit_bytes || memory->device.reserved <= memory->limit) return SPLAT_OK;
+    size_t least = memory->device.reserved + limit_bytes - (memory->limit > 1 ? memory->limit : 0);
+    memory->process_limit = old;
+    splat_memory_update_limit(backend);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "a memory limit of %.0f MiB is less than the %.0f MiB that are held",
+                      (double)limit_bytes / 1048576, (double)least / 1048576);
+}
+
 const char *splat_context_pci_bus_id(const splat_context *context)
 {
     return context->backend->pci_bus_id;
@@ -95,7 +112,14 @@ const char *splat_context_pci_bus_id(const splat_context *context)
 void splat_context_memory(const splat_context *context, splat_memory_info *info)
 {
     const splat_memory *memory = &context->backend->memory;
-    *info = (splat_memory_info){memory->bytes, memory->peak_bytes, memory->n_blocks};
+    *info = (splat_memory_info){.bytes = memory->device.reserved,
+                                .peak_bytes = memory->device.peak_reserved,
+                                .n_blocks = memory->n_blocks,
+                                .used_bytes = memory->device.bytes,
+                                .host_bytes = memory->host.reserved,
+                                .overhead_bytes = context->backend->functions->overhead(context->backend),
+                                .limit_bytes = memory->limit,
+                                .n_refused = memory->n_refused};
 }
 
 static int compare_blocks(const void *a, const void *b)
@@ -115,4 +139,8 @@ void splat_context_memory_blocks(const splat_context *context, splat_memory_bloc
     for (size_t i = 0; i < n; i++)
         visit(user, splat_owner_name(blocks[i]->owner), blocks[i]->name, blocks[i]->reserved);
     free(blocks);
+    for (int i = 0; i < SPLAT_N_HOST_USES; i++) {
+        size_t bytes = atomic_load(&context->host_memory.bytes[i]);
+        if (bytes) visit(user, "host", splat_host_use_name((splat_host_use)i), bytes);
+    }
 }

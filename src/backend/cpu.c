@@ -1,4 +1,4 @@
-/* The CPU backend: host memory by mmap (grown in place by mremap, so growth copies nothing), ops by OpenMP and SIMD. */
+/* The CPU backend: host memory that grows in place in reserved address ranges, ops by OpenMP and SIMD. */
 #include "backend/backend.h"
 
 #include "base/clock.h"
@@ -12,44 +12,67 @@
 
 static void cpu_destroy(splat_backend *backend)
 {
+    splat_region_free(backend, &backend->scratch);
     free(backend);
 }
 
-static size_t round_to_pages(size_t bytes)
+#define PAGE ((size_t)4096)
+#define RANGE_BYTES ((size_t)1 << 38) /* far more than any block grows to; addresses cost nothing */
+
+/* Fewer addresses where they are limited (ulimit -v). */
+static void *reserve_range(size_t wanted, size_t *bytes)
 {
-    const size_t page = 4096;
-    return (bytes + page - 1) / page * page;
+    for (size_t size = RANGE_BYTES; size >= wanted && size; size /= 2) {
+        void *data = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (data != MAP_FAILED) {
+            *bytes = size;
+            return data;
+        }
+    }
+    return NULL;
 }
 
-static splat_status cpu_map(splat_backend *backend, splat_block *block, size_t bytes, splat_error *error)
+static splat_status no_memory(const splat_backend *backend, const splat_block *block, size_t wanted, splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY,
+                      "no memory for block '%s' (%s): %zu bytes wanted, %zu held by all blocks", block->name,
+                      splat_owner_name(block->owner), wanted, backend->memory.device.reserved);
+}
+
+/* The range of block->mapping is where its data lies: the mapping's value is the length. */
+static splat_status cpu_map(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved,
+                            splat_error *error)
+{
+    char *data = block->data;
+    size_t range = (size_t)(uintptr_t)block->mapping;
+    if (!data && reserved) {
+        data = reserve_range(reserved, &range);
+        if (!data) return no_memory(backend, block, reserved, error);
+    }
+    if (reserved > range) return no_memory(backend, block, reserved, error);
+    if (reserved > block->reserved &&
+        mprotect(data + block->reserved, reserved - block->reserved, PROT_READ | PROT_WRITE) != 0) {
+        if (!block->data) munmap(data, range);
+        return no_memory(backend, block, reserved, error);
+    }
+    if (reserved < block->reserved && reserved) { /* mapped afresh: the pages go back, and their commitment too */
+        void *tail = mmap(data + reserved, block->reserved - reserved, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        if (tail == MAP_FAILED) return no_memory(backend, block, reserved, error);
+    }
+    if (!reserved && data) munmap(data, range);
+    /* Fresh pages are zero; what was in use before and is again may not be. */
+    size_t used = bytes < block->reserved ? bytes : block->reserved;
+    if (reserved && used > block->bytes) memset(data + block->bytes, 0, used - block->bytes);
+    block->data = reserved ? data : NULL;
+    block->mapping = reserved ? (void *)(uintptr_t)range : NULL;
+    return SPLAT_OK;
+}
+
+static size_t cpu_overhead(splat_backend *backend)
 {
     (void)backend;
-    size_t reserved = round_to_pages(bytes);
-    if (reserved < bytes)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "block '%s': %zu bytes are more than memory can hold", block->name,
-                          bytes);
-    void *data = block->data;
-    if (reserved == 0) {
-        if (data) munmap(data, block->reserved);
-        data = NULL;
-    } else if (!data) {
-        data = mmap(NULL, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    } else if (reserved != block->reserved) {
-        data = mremap(data, block->reserved, reserved, MREMAP_MAYMOVE);
-    }
-    if (data == MAP_FAILED)
-        return splat_fail(error, SPLAT_ERROR_MEMORY,
-                          "no memory for block '%s' (%s): %zu bytes wanted, %zu held by all blocks", block->name,
-                          splat_owner_name(block->owner), reserved, backend->memory.bytes);
-    /* Pages beyond the old end are zero; bytes between the old content and its page's end may not be. */
-    if (data && bytes > block->bytes && block->bytes) {
-        size_t end = block->reserved < bytes ? block->reserved : bytes;
-        if (end > block->bytes) memset((char *)data + block->bytes, 0, end - block->bytes);
-    }
-    block->data = data;
-    block->bytes = bytes;
-    block->reserved = reserved;
-    return SPLAT_OK;
+    return 0;
 }
 
 static splat_status cpu_upload(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error)
@@ -109,6 +132,7 @@ static const splat_backend_functions cpu_functions = {
     .name = "cpu",
     .destroy = cpu_destroy,
     .map = cpu_map,
+    .overhead = cpu_overhead,
     .upload = cpu_upload,
     .upload_ahead = cpu_upload_ahead,
     .download = cpu_download,
@@ -164,6 +188,7 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
     splat_backend *backend = calloc(1, sizeof *backend);
     if (!backend) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the backend");
     backend->functions = &cpu_functions;
+    backend->granularity = PAGE;
     backend->threads = threads ? threads : splat_usable_cpus();
     backend->simd = level;
     snprintf(backend->description, sizeof backend->description, "cpu (%s, %d thread%s)", names[level], backend->threads,

@@ -1,29 +1,9 @@
-/* The CUDA backend: device memory that grows in place, one stream, and the table of ops. */
+/* The CUDA backend: one stream, results one step late, and the table of ops. Memory: cuda_memory.cu. */
 #include "backend/cuda_backend.cuh"
 
-#include <cuda.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-/* The few driver calls behind growing blocks; fetched at run time, so that the program starts without a driver. */
-struct splat_cuda_driver {
-    decltype(&cuMemAddressReserve) reserve;
-    decltype(&cuMemAddressFree) unreserve;
-    decltype(&cuMemCreate) create;
-    decltype(&cuMemRelease) release;
-    decltype(&cuMemMap) map;
-    decltype(&cuMemUnmap) unmap;
-    decltype(&cuMemSetAccess) set_access;
-    decltype(&cuMemGetAllocationGranularity) granularity;
-};
-
-/* A block's address range, and one handle for each mapped granule. */
-struct block_range {
-    CUdeviceptr address;
-    size_t bytes, n_granules, capacity;
-    CUmemGenericAllocationHandle *handles;
-};
 
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error)
 {
@@ -33,125 +13,19 @@ splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error
                       "the GPU could not %s: %s", doing, cudaGetErrorString(result));
 }
 
-static CUmemAllocationProp allocation_of(int device)
-{
-    CUmemAllocationProp properties;
-    memset(&properties, 0, sizeof properties);
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.id = device;
-    return properties;
-}
-
-static block_range *range_create(splat_cuda_backend *cuda)
-{
-    block_range *range = (block_range *)calloc(1, sizeof *range);
-    if (!range) return NULL;
-    /* Addresses cost nothing: any block may grow to the size of the whole card. */
-    range->capacity = cuda->total_bytes / cuda->granularity + 1;
-    range->bytes = range->capacity * cuda->granularity;
-    range->handles = (CUmemGenericAllocationHandle *)malloc(range->capacity * sizeof *range->handles);
-    if (!range->handles || cuda->driver->reserve(&range->address, range->bytes, 0, 0, 0) != CUDA_SUCCESS) {
-        free(range->handles);
-        free(range);
-        return NULL;
-    }
-    return range;
-}
-
-static void range_shrink(splat_cuda_backend *cuda, block_range *range, size_t n_granules)
-{
-    while (range->n_granules > n_granules) {
-        size_t last = --range->n_granules;
-        cuda->driver->unmap(range->address + last * cuda->granularity, cuda->granularity);
-        cuda->driver->release(range->handles[last]);
-    }
-}
-
-static bool range_grow(splat_cuda_backend *cuda, block_range *range, size_t n_granules)
-{
-    size_t before = range->n_granules;
-    CUmemAllocationProp properties = allocation_of(cuda->device);
-    while (range->n_granules < n_granules && n_granules <= range->capacity) {
-        size_t next = range->n_granules;
-        if (cuda->driver->create(&range->handles[next], cuda->granularity, &properties, 0) != CUDA_SUCCESS) break;
-        CUdeviceptr address = range->address + next * cuda->granularity;
-        if (cuda->driver->map(address, cuda->granularity, 0, range->handles[next], 0) != CUDA_SUCCESS) {
-            cuda->driver->release(range->handles[next]);
-            break;
-        }
-        range->n_granules++;
-    }
-    CUmemAccessDesc access;
-    memset(&access, 0, sizeof access);
-    access.location = properties.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    if (range->n_granules == n_granules &&
-        cuda->driver->set_access(range->address + before * cuda->granularity, (n_granules - before) * cuda->granularity,
-                                 &access, 1) == CUDA_SUCCESS)
-        return true;
-    range_shrink(cuda, range, before);
-    return false;
-}
-
-static splat_status cuda_map(splat_backend *backend, splat_block *block, size_t bytes, splat_error *error)
-{
-    splat_cuda_backend *cuda = splat_cuda_of(backend);
-    block_range *range = (block_range *)block->mapping;
-    size_t n_granules = (bytes + cuda->granularity - 1) / cuda->granularity;
-    if (n_granules < (range ? range->n_granules : 0)) /* nothing in flight may still use what goes away */
-        CUDA_TRY("finish its work", cudaStreamSynchronize(cuda->stream));
-    if (!range && n_granules) range = range_create(cuda);
-    if (n_granules && (!range || (n_granules > range->n_granules && !range_grow(cuda, range, n_granules)))) {
-        size_t free_bytes = 0, total_bytes = 0;
-        cudaMemGetInfo(&free_bytes, &total_bytes);
-        if (range && !block->mapping) {
-            cuda->driver->unreserve(range->address, range->bytes);
-            free(range->handles);
-            free(range);
-        }
-        return splat_fail(error, SPLAT_ERROR_MEMORY,
-                          "no GPU memory for block '%s' (%s): %zu bytes wanted, %zu held by all blocks, %zu free of "
-                          "%zu", block->name, splat_owner_name(block->owner), bytes, backend->memory.bytes, free_bytes,
-                          total_bytes);
-    }
-    if (range) {
-        range_shrink(cuda, range, n_granules);
-        char *base = (char *)range->address;
-        if (bytes > block->bytes)
-            CUDA_TRY("clear new memory", cudaMemsetAsync(base + block->bytes, 0, bytes - block->bytes, cuda->stream));
-        block->data = n_granules ? base : NULL;
-        block->mapping = range;
-        if (!n_granules) {
-            cuda->driver->unreserve(range->address, range->bytes);
-            free(range->handles);
-            free(range);
-            block->mapping = NULL;
-        }
-    }
-    block->bytes = bytes;
-    block->reserved = n_granules * cuda->granularity;
-    return SPLAT_OK;
-}
-
-static splat_status cuda_upload(splat_backend *backend, void *device, const void *host, size_t bytes,
-                                splat_error *error)
-{
-    CUDA_TRY("copy to its memory",
-             cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, splat_cuda_of(backend)->stream));
-    return SPLAT_OK;
-}
-
-static splat_status reserve_staging(splat_cuda_staging *staging, size_t bytes, splat_error *error)
+static splat_status reserve_staging(splat_cuda_staging *staging, splat_host_memory *host_memory, size_t bytes,
+                                    splat_error *error)
 {
     if (!staging->copied) CUDA_TRY("make an event", cudaEventCreateWithFlags(&staging->copied, cudaEventDisableTiming));
     if (!staging->free) CUDA_TRY("make an event", cudaEventCreateWithFlags(&staging->free, cudaEventDisableTiming));
     CUDA_TRY("finish a copy", cudaEventSynchronize(staging->copied)); /* of two calls ago; a new event is done */
     if (bytes <= staging->bytes) return SPLAT_OK;
     cudaFreeHost(staging->pinned);
+    splat_host_memory_remove(host_memory, SPLAT_HOST_STAGING, staging->bytes);
     staging->pinned = NULL;
     staging->bytes = 0;
     CUDA_TRY("reserve pinned memory", cudaMallocHost(&staging->pinned, bytes));
+    splat_host_memory_add(host_memory, SPLAT_HOST_STAGING, bytes);
     staging->bytes = bytes;
     return SPLAT_OK;
 }
@@ -163,7 +37,7 @@ static splat_status cuda_upload_ahead(splat_backend *backend, int slot, void *de
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_cuda_staging *mine = &cuda->staging[slot], *other = &cuda->staging[1 - slot];
-    SPLAT_TRY(reserve_staging(mine, bytes, error));
+    SPLAT_TRY(reserve_staging(mine, backend->host_memory, bytes, error));
     if (other->free) CUDA_TRY("mark a moment", cudaEventRecord(other->free, cuda->stream)); /* its work is submitted */
     memcpy(mine->pinned, host, bytes);
     CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->copy_stream, mine->free, 0));
@@ -171,27 +45,6 @@ static splat_status cuda_upload_ahead(splat_backend *backend, int slot, void *de
              cudaMemcpyAsync(device, mine->pinned, bytes, cudaMemcpyHostToDevice, cuda->copy_stream));
     CUDA_TRY("mark a moment", cudaEventRecord(mine->copied, cuda->copy_stream));
     CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, mine->copied, 0));
-    return SPLAT_OK;
-}
-
-static splat_status cuda_download(splat_backend *backend, void *host, const void *device, size_t bytes,
-                                  splat_error *error)
-{
-    CUDA_TRY("copy from its memory",
-             cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, splat_cuda_of(backend)->stream));
-    CUDA_TRY("finish a copy", cudaStreamSynchronize(splat_cuda_of(backend)->stream));
-    return SPLAT_OK;
-}
-
-static splat_status cuda_zero(splat_backend *backend, void *device, size_t bytes, splat_error *error)
-{
-    CUDA_TRY("clear memory", cudaMemsetAsync(device, 0, bytes, splat_cuda_of(backend)->stream));
-    return SPLAT_OK;
-}
-
-static splat_status cuda_copy(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error)
-{
-    CUDA_TRY("copy memory", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, splat_cuda_of(backend)->stream));
     return SPLAT_OK;
 }
 
@@ -251,6 +104,7 @@ static void cuda_destroy(splat_backend *backend)
     if (cuda->stream) {
         cudaStreamSynchronize(cuda->stream);
         splat_block_free(backend, &cuda->block_state);
+        splat_region_free(backend, &backend->scratch);
         cudaStreamDestroy(cuda->stream);
     }
     if (cuda->copy_stream) {
@@ -268,6 +122,7 @@ static void cuda_destroy(splat_backend *backend)
         if (cuda->marks[i]) cudaEventDestroy(cuda->marks[i]);
     cudaFreeHost(cuda->results);
     free(cuda->driver);
+    splat_nvml_close(cuda->nvml);
     free(cuda);
 }
 
@@ -278,12 +133,13 @@ static const splat_backend_functions *cuda_functions(void)
         cuda_post_result,
         cuda_take_result,
         cuda_destroy,
-        cuda_map,
-        cuda_upload,
+        splat_cuda_map,
+        splat_cuda_overhead,
+        splat_cuda_upload,
         cuda_upload_ahead,
-        cuda_download,
-        cuda_zero,
-        cuda_copy,
+        splat_cuda_download,
+        splat_cuda_zero,
+        splat_cuda_copy,
         cuda_synchronize,
         cuda_stamp,
         cuda_stamp_ms,
@@ -294,25 +150,6 @@ static const splat_backend_functions *cuda_functions(void)
         },
     };
     return &functions;
-}
-
-static bool load_driver(splat_cuda_driver *driver)
-{
-    cudaDriverEntryPointQueryResult found;
-    cudaError_t result;
-#define DRIVER_CALL(member, name)                                                                                      \
-    result = cudaGetDriverEntryPointByVersion(name, (void **)&driver->member, 12000, cudaEnableDefault, &found);       \
-    if (result != cudaSuccess || found != cudaDriverEntryPointSuccess) return false;
-    DRIVER_CALL(reserve, "cuMemAddressReserve")
-    DRIVER_CALL(unreserve, "cuMemAddressFree")
-    DRIVER_CALL(create, "cuMemCreate")
-    DRIVER_CALL(release, "cuMemRelease")
-    DRIVER_CALL(map, "cuMemMap")
-    DRIVER_CALL(unmap, "cuMemUnmap")
-    DRIVER_CALL(set_access, "cuMemSetAccess")
-    DRIVER_CALL(granularity, "cuMemGetAllocationGranularity")
-#undef DRIVER_CALL
-    return true;
 }
 
 /* How many GPUs there are, or why none can be used. The runtime has one error for a driver that is absent and for one
@@ -392,15 +229,10 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     cuda->total_bytes = cuda->base.device_bytes = properties.totalGlobalMem;
     snprintf(cuda->base.description, sizeof cuda->base.description, "cuda (%.100s, %.1f GiB, sm_%d%d%s)",
              properties.name, (double)properties.totalGlobalMem / 1073741824.0, properties.major, properties.minor,
-             cuda->deterministic ? ", deterministic" : "");
+             cuda->base.deterministic ? ", deterministic" : "");
     CUDA_TRY("tell its bus id",
              cudaDeviceGetPCIBusId(cuda->base.pci_bus_id, (int)sizeof cuda->base.pci_bus_id, gpu));
-    if (!load_driver(cuda->driver))
-        return splat_fail(error, SPLAT_ERROR_DEVICE,
-                          "the NVIDIA driver is too old: version 525 (CUDA 12) or newer is needed");
-    CUmemAllocationProp allocation = allocation_of(gpu);
-    if (cuda->driver->granularity(&cuda->granularity, &allocation, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
-        return splat_fail(error, SPLAT_ERROR_DEVICE, "the GPU does not support virtual memory management");
+    SPLAT_TRY(splat_cuda_memory_open(cuda, error));
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->copy_stream, cudaStreamNonBlocking));
     CUDA_TRY("reserve pinned memory",
@@ -421,10 +253,8 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     if (!cuda) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the backend");
     cuda->base.functions = cuda_functions();
     cuda->base.threads = threads ? threads : splat_usable_cpus(); /* decoders of photos */
-    cuda->deterministic = deterministic;
-    cuda->driver = (splat_cuda_driver *)calloc(1, sizeof *cuda->driver);
-    splat_status status = cuda->driver ? cuda_open(cuda, gpu, error)
-                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the backend");
+    cuda->base.deterministic = deterministic;
+    splat_status status = cuda_open(cuda, gpu, error);
     if (status != SPLAT_OK) {
         cuda_destroy(&cuda->base);
         return status;

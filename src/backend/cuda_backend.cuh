@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "backend/backend.h"
+#include "backend/nvml.h"
 #include "ops/types.h"
 }
 
@@ -37,7 +38,6 @@ struct splat_cuda_backend {
     splat_cuda_staging staging[2];
     splat_cuda_step_state *state; /* device */
     splat_block block_state;
-    bool deterministic;             /* sums in a fixed order, no float atomics */
     /* of the last bin, for the deterministic backward pass: visible indices by depth, the first slot of each */
     const uint32_t *order;
     const uint64_t *offsets;
@@ -46,8 +46,9 @@ struct splat_cuda_backend {
     splat_cuda_step_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
     size_t result_values[SPLAT_RESULT_SLOTS];
     cudaEvent_t result_events[SPLAT_RESULT_SLOTS], marks[SPLAT_MARKS];
-    size_t granularity; /* bytes of a mapped granule */
     struct splat_cuda_driver *driver;
+    splat_nvml *nvml;   /* NULL: the driver does not tell what the process holds */
+    bool maps_host;     /* the device can use registered host memory by its own address */
 };
 
 static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
@@ -57,6 +58,18 @@ static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
 
 /* SPLAT_OK, or SPLAT_ERROR_DEVICE / MEMORY with the runtime's words. */
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error);
+
+/* cuda_memory.cu: the memory functions of the table. Pointers may lie on the device or in blocks placed on the host. */
+splat_status splat_cuda_memory_open(splat_cuda_backend *cuda, splat_error *error);
+splat_status splat_cuda_map(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved,
+                            splat_error *error);
+size_t splat_cuda_overhead(splat_backend *backend);
+splat_status splat_cuda_upload(splat_backend *backend, void *device, const void *host, size_t bytes,
+                               splat_error *error);
+splat_status splat_cuda_download(splat_backend *backend, void *host, const void *device, size_t bytes,
+                                 splat_error *error);
+splat_status splat_cuda_zero(splat_backend *backend, void *device, size_t bytes, splat_error *error);
+splat_status splat_cuda_copy(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error);
 
 #define CUDA_TRY(doing, call)                                                                                          \
     do {                                                                                                               \

@@ -1,8 +1,8 @@
 /* Named device memory. Every block has a name, an owner and bytes, and is counted; nothing else allocates device
  * memory.
  *
- * A block is resized in place where the backend can (mremap on the host): content is kept, new bytes are zero. `data`
- * may move when a block grows, so take it from the block when it is used and do not keep it across a resize.
+ * A block lies in an address range of its own that is reserved when it is made: it grows and shrinks in place, content
+ * is kept, new bytes are zero, and `data` never moves while the block lives.
  */
 #ifndef SPLAT_BACKEND_MEMORY_H
 #define SPLAT_BACKEND_MEMORY_H
@@ -24,30 +24,84 @@ const char *splat_owner_name(splat_owner owner);
 
 typedef struct splat_backend splat_backend;
 
+typedef enum splat_placement {
+    SPLAT_ON_DEVICE = 0,
+    SPLAT_ON_HOST        /* pinned host memory that the device reads and writes over its bus; not under the limit. A
+                            backend that computes on the host has no such memory: there it is the same as ON_DEVICE */
+} splat_placement;
+
 typedef struct splat_block {
     void *data;       /* device pointer; NULL while bytes is 0 */
     size_t bytes;     /* in use */
-    size_t reserved;  /* mapped, >= bytes */
+    size_t reserved;  /* mapped, >= bytes: what counts */
     const char *name; /* a string literal */
     splat_owner owner;
+    splat_placement placement; /* set it before the first resize; default: on the device */
     void *mapping;    /* the backend's own record of the address range, NULL when it needs none */
     struct splat_block *previous, *next; /* the backend's list of live blocks */
 } splat_block;
 
+/* Counters of one kind of memory. */
+typedef struct splat_memory_count {
+    size_t reserved, peak_reserved; /* mapped */
+    size_t bytes;                   /* in use; reserved - bytes is fragmentation */
+} splat_memory_count;
+
 /* The list and the counters, one for each backend. */
 typedef struct splat_memory {
     splat_block *blocks; /* live ones */
-    size_t bytes, peak_bytes, n_blocks;
+    size_t n_blocks;
+    splat_memory_count device, host; /* by placement */
+    size_t process_limit; /* of the whole process, its overhead included; 0: no limit */
+    size_t limit;        /* device.reserved never passes it; 0: no limit */
+    size_t n_refused;    /* growths that the limit refused */
+    /* Test hook: the growth with this number (1 is the next) fails as if memory were exhausted; 0: none. */
+    uint64_t fail_growth;
+    splat_fragmentation policy; /* when unused memory goes back */
 } splat_memory;
 
 /* Names a zeroed block for the first time, or resizes it. bytes = 0 frees. On failure (MEMORY, naming the block and the
- * sizes) the block is unchanged. */
+ * sizes) the block is unchanged: memory is exhausted, or the limit would be passed. */
 splat_status splat_block_resize(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
                                 size_t bytes, splat_error *error);
-/* Makes the block at least `bytes` large, a little more when it must grow; never shrinks. Content is not kept. */
+/* Makes the block at least `bytes` large; an eighth more when it must grow and there is no limit. Never shrinks. */
 splat_status splat_block_ensure(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
                                 size_t bytes, splat_error *error);
 /* Gives the block back; harmless on a zeroed one. */
 void splat_block_free(splat_backend *backend, splat_block *block);
+
+/* Takes the overhead off the process's limit, with room for what the driver still loads. It is called when the limit is
+ * set and when the model is about to grow. */
+void splat_memory_update_limit(splat_backend *backend);
+
+/* ---------------------------------------------------------------- regions
+ *
+ * A region is one block from which buffers of the same lifetime are cut, one behind the other; a reset gives all of
+ * them up at once. Buffers do not move while the region grows behind them. There are two: the frame's (from the
+ * beginning of a step to its end) and the backend's scratch (of the op in work, until the next op resets it).
+ */
+typedef struct splat_region {
+    splat_block block;
+    const char *name;    /* of the block */
+    size_t used;         /* bytes cut since the reset */
+    size_t high_water;   /* the most since the last trim */
+    int n_cuts;
+    struct { size_t begin; } zones[48]; /* red zones of this round, in builds that have them */
+} splat_region;
+
+/* Builds with SPLATSMITH_RED_ZONES put guard bytes behind every buffer and look at them at the reset: a kernel that
+ * wrote past its buffer is found at the next one (INTERNAL, naming the region and the buffer's number). */
+splat_status splat_region_reset(splat_backend *backend, splat_region *region, splat_error *error);
+/* *data: `bytes` bytes at a multiple of 256, of undefined content. Errors: MEMORY. */
+splat_status splat_region_take(splat_backend *backend, splat_region *region, size_t bytes, void **data,
+                               splat_error *error);
+/* Gives back what the region did not need since the last trim, as the policy says: always, when it is more than a third
+ * of what was needed, or never. */
+void splat_region_trim(splat_backend *backend, splat_region *region);
+void splat_region_free(splat_backend *backend, splat_region *region);
+
+/* The working memory of one op, from the backend's scratch region: reset, then any number of takes. */
+splat_status splat_scratch_reset(splat_backend *backend, splat_error *error);
+splat_status splat_scratch_take(splat_backend *backend, size_t bytes, void **data, splat_error *error);
 
 #endif

@@ -3,11 +3,13 @@
 #define SPLAT_BASE_CONTEXT_H
 
 #include "base/error.h"
+#include "base/host_memory.h"
 
 struct splat_backend;
 
 struct splat_context {
     struct splat_backend *backend;
+    splat_host_memory host_memory;
     splat_log_function log; /* never NULL */
     void *log_user;
     int threads;

@@ -72,7 +72,8 @@ const char *splat_error_format(const splat_error *error, char *text, size_t size
 const char *splat_status_name(splat_status status)
 {
     static const char *const names[] = {"ok",     "argument", "io",      "format",  "unsupported",
-                                        "memory", "device",   "numeric", "stopped", "internal"};
+                                        "memory", "device",   "numeric", "stopped", "internal",
+                                        "checkpoint"};
     return (unsigned)status < sizeof names / sizeof names[0] ? names[status] : "unknown";
 }
 

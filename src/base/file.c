@@ -1,11 +1,13 @@
 #include "base/file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 char *splat_format(const char *format, ...)
@@ -48,44 +50,76 @@ splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, spl
     return SPLAT_OK;
 }
 
+/* ---------------------------------------------------------------- atomic saves */
+
+/* All bytes of a save go through here: short writes are completed, and the reason of a failure is kept, which stdio
+ * would lose. */
+static ssize_t write_save(void *cookie, const char *data, size_t size)
+{
+    splat_save *save = cookie;
+    size_t done = 0;
+    while (done < size && !save->failure) {
+        ssize_t n = write(save->descriptor, data + done, size - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            save->failure = n == 0 ? ENOSPC : errno;
+    }
+    if (save->failure) errno = save->failure;
+    return save->failure ? 0 : (ssize_t)done;
+}
+
+static splat_status fail_save(splat_save *save, const char *doing, splat_error *error)
+{
+    splat_status status = splat_fail_at(error, SPLAT_ERROR_IO, save->path, SPLAT_NO_OFFSET,
+                                        "cannot %s the file: %s; what was there before is unchanged", doing,
+                                        strerror(errno));
+    splat_save_abort(save);
+    return status;
+}
+
 splat_status splat_save_open(splat_save *save, const char *path, splat_error *error)
 {
     memset(save, 0, sizeof *save);
+    save->descriptor = -1;
     save->path = strdup(path);
-    save->temporary = splat_format("%s.tmp-XXXXXX", path);
-    if (!save->path || !save->temporary) {
+    char *temporary = splat_format("%s.tmp-XXXXXX", path);
+    if (!save->path || !temporary) {
+        free(temporary);
         splat_save_abort(save);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save a file");
     }
-    int descriptor = mkstemp(save->temporary);
-    if (descriptor < 0) {
-        splat_status status = splat_fail_errno(error, path, "create the file");
-        free(save->temporary);
-        save->temporary = NULL;
-        splat_save_abort(save);
-        return status;
+    save->descriptor = mkostemp(temporary, O_CLOEXEC);
+    if (save->descriptor < 0) {
+        int reason = errno;
+        free(temporary);
+        errno = reason;
+        return fail_save(save, "create", error);
     }
+    save->temporary = temporary; /* from now on abort deletes it */
     mode_t mask = umask(0); /* mkstemp makes 0600; give the file the mode a plain open would have given */
     umask(mask);
-    if (fchmod(descriptor, 0666 & ~mask) != 0) { /* a file system without modes: nothing to do */
+    if (fchmod(save->descriptor, 0666 & ~mask) != 0) { /* a file system without modes: nothing to do */
     }
-    save->stream = fdopen(descriptor, "wb");
-    if (!save->stream) {
-        splat_status status = splat_fail_errno(error, path, "create the file");
-        close(descriptor);
-        splat_save_abort(save);
-        return status;
-    }
+    save->stream = fopencookie(save, "w", (cookie_io_functions_t){.write = write_save});
+    if (!save->stream) return fail_save(save, "create", error);
+    setvbuf(save->stream, NULL, _IOFBF, 1 << 16);
     return SPLAT_OK;
+}
+
+/* The folder that a path lies in, malloc'd; NULL when memory is exhausted. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
 static void flush_folder_of(const char *path)
 {
-    char *folder = strdup(path);
+    char *folder = folder_of(path);
     if (!folder) return;
-    char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = '\0';
-    int descriptor = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {
         fsync(descriptor); /* some file systems refuse this; the rename itself has happened */
         close(descriptor);
@@ -95,33 +129,39 @@ static void flush_folder_of(const char *path)
 
 splat_status splat_save_commit(splat_save *save, splat_error *error)
 {
-    bool earlier = ferror(save->stream) != 0; /* the reason of an earlier write is no longer in errno */
-    bool good = !earlier && fflush(save->stream) == 0 && fsync(fileno(save->stream)) == 0;
-    if (fclose(save->stream) != 0) good = false;
+    bool good = fflush(save->stream) == 0 && !ferror(save->stream);
+    int failure = save->failure ? save->failure : good ? 0 : errno ? errno : EIO;
+    fclose(save->stream);
     save->stream = NULL;
-    if (good) good = rename(save->temporary, save->path) == 0;
-    splat_status status = SPLAT_OK;
-    if (good) {
-        free(save->temporary);
-        save->temporary = NULL;
-        flush_folder_of(save->path);
-    } else if (earlier) {
-        status = splat_fail_at(error, SPLAT_ERROR_IO, save->path, SPLAT_NO_OFFSET,
-                               "cannot write the file: the disk is full or failing; the old file is unchanged");
-    } else {
-        status = splat_fail_errno(error, save->path, "write the file");
+    if (!failure && fsync(save->descriptor) != 0) failure = errno;
+    if (close(save->descriptor) != 0 && !failure) failure = errno;
+    save->descriptor = -1;
+    if (!failure && rename(save->temporary, save->path) != 0) failure = errno;
+    if (failure) {
+        errno = failure;
+        return fail_save(save, "write", error);
     }
+    free(save->temporary);
+    save->temporary = NULL;
+    flush_folder_of(save->path);
     splat_save_abort(save);
-    return status;
+    return SPLAT_OK;
 }
 
 void splat_save_abort(splat_save *save)
 {
+    int kept = errno;
+    if (!save->failure) save->failure = ECANCELED; /* what is still in the buffer needs no writing */
     if (save->stream) fclose(save->stream);
-    if (save->temporary) unlink(save->temporary);
+    if (save->temporary) {
+        if (save->descriptor >= 0) close(save->descriptor);
+        unlink(save->temporary);
+    }
     free(save->temporary);
     free(save->path);
     memset(save, 0, sizeof *save);
+    save->descriptor = -1;
+    errno = kept;
 }
 
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error)
@@ -130,6 +170,23 @@ splat_status splat_file_write(const char *path, const void *data, size_t size, s
     SPLAT_TRY(splat_save_open(&save, path, error));
     if (size) fwrite(data, 1, size, save.stream);
     return splat_save_commit(&save, error);
+}
+
+splat_status splat_disk_check(const char *path, uint64_t bytes, splat_error *error)
+{
+    const uint64_t margin = 16 << 20;
+    struct statvfs disk;
+    char *folder = folder_of(path);
+    if (!folder) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    int failed = statvfs(folder, &disk);
+    free(folder);
+    if (failed || disk.f_blocks == 0) return SPLAT_OK; /* it does not tell; the writes will */
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (free_bytes >= margin && free_bytes - margin >= bytes) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+                         "the file needs %.1f MB and %.0f MB to spare, but its disk has only %.1f MB free; make room "
+                         "or use another folder",
+                         1e-6 * (double)bytes, 1e-6 * (double)margin, 1e-6 * (double)free_bytes);
 }
 
 bool splat_path_exists(const char *path)
@@ -226,6 +283,32 @@ void splat_names_free(char **names, size_t n)
 {
     for (size_t i = 0; i < n; i++) free(names[i]);
     free(names);
+}
+
+/* NAME.tmp-XXXXXX, as splat_save_open makes it. */
+static bool is_temporary(const char *name)
+{
+    static const char mark[] = ".tmp-";
+    size_t length = strlen(name), random = 6;
+    if (length <= strlen(mark) + random) return false;
+    const char *end = name + length - random;
+    for (size_t i = 0; i < random; i++)
+        if (!isalnum((unsigned char)end[i])) return false;
+    return memcmp(end - strlen(mark), mark, strlen(mark)) == 0;
+}
+
+size_t splat_temporaries_delete(const char *folder)
+{
+    char **names;
+    size_t n, n_deleted = 0;
+    if (splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return 0;
+    for (size_t i = 0; i < n; i++) {
+        char *path = is_temporary(names[i]) ? splat_format("%s/%s", folder, names[i]) : NULL;
+        n_deleted += path && unlink(path) == 0;
+        free(path);
+    }
+    splat_names_free(names, n);
+    return n_deleted;
 }
 
 const char *splat_basename(const char *path)

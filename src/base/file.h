@@ -9,11 +9,14 @@
 /* Reads a whole file into malloc'd memory; one NUL byte is appended beyond *size. The caller frees *data. */
 splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, splat_error *error);
 
-/* An atomic save: everything is written to a temporary file in the same folder; commit flushes it to the disk, renames
- * it over `path` and flushes the folder. Until commit, and when anything fails, the old file stays as it was. */
+/* An atomic save: everything is written to a temporary file in the same folder (NAME.tmp-XXXXXX); commit flushes it to
+ * the disk, renames it over `path` and flushes the folder. Until commit, and when anything fails, the old file stays as
+ * it was. Not to be moved while it is open: the stream knows its address. */
 typedef struct splat_save {
-    FILE *stream; /* write here; errors may be left to commit */
+    FILE *stream;   /* write here; errors may be left to commit, which knows the reason of the first */
     char *path, *temporary;
+    int descriptor; /* of the temporary; -1: closed */
+    int failure;    /* errno of the first write that failed; 0: none did */
 } splat_save;
 
 splat_status splat_save_open(splat_save *save, const char *path, splat_error *error);
@@ -23,6 +26,12 @@ splat_status splat_save_commit(splat_save *save, splat_error *error);
 void splat_save_abort(splat_save *save);
 /* The three steps for a buffer in memory. */
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error);
+
+/* IO, naming both figures, when the disk of the file `path` has not room for `bytes` and a margin of 16 MiB. */
+splat_status splat_disk_check(const char *path, uint64_t bytes, splat_error *error);
+/* Deletes the temporaries that killed saves left in a folder; what cannot be deleted stays. No run may be saving there.
+ * Returns how many went. */
+size_t splat_temporaries_delete(const char *folder);
 
 bool splat_path_exists(const char *path);
 bool splat_path_is_folder(const char *path);

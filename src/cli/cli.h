@@ -7,6 +7,7 @@
 #define CLI_OK 0
 #define CLI_FAILED 1 /* the work could not be done */
 #define CLI_USAGE 2  /* the command line must be changed */
+#define CLI_CHECKPOINT 3 /* checkpoints could not be written; the splat was saved where possible */
 /* After a signal: 128 + its number, as shells report it (130 for Ctrl-C). */
 
 #define CLI_PATH_MAX 4096
@@ -17,6 +18,7 @@ int cmd_render(const cli_values *values);
 int cmd_export(const cli_values *values);
 int cmd_contact_sheet(const cli_values *values);
 int cmd_bench(const cli_values *values);
+int cmd_plan(const cli_values *values);
 int cmd_sample(const cli_values *values);
 int cmd_info(const cli_values *values);
 int cmd_monitor(const cli_values *values);
@@ -29,6 +31,13 @@ void cli_print_help(FILE *out, const cli_command *command);
 
 /* The context that --backend, --gpu, --threads and --simd ask for. Prints on failure; returns an exit code. */
 int cli_context_create(const cli_values *values, splat_context **context);
+
+/* --vram_limit: sets the context's limit. Prints on failure; returns an exit code. */
+int cli_limit_memory(const cli_values *values, splat_context *context);
+/* The train options of the command line; under --vram_limit those of a plan, whose choices are told. Returns an exit
+ * code. */
+int cli_train_options(const cli_values *values, splat_context *context, const splat_scene *scene,
+                      splat_train_options *options);
 
 /* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
 typedef struct cli_session {

@@ -145,18 +145,19 @@ static int open_bench(bench *b, const cli_values *values)
 {
     splat_error error;
     splat_scene_options scene = values->scene;
-    splat_train_options train = values->train;
-    scene.seed = train.seed;
-    train.white_background = scene.white_background;
-    train.photos_on_host = strcmp(values->data_device, "cpu") == 0;
+    splat_train_options train;
+    scene.seed = values->train.seed;
     int code = cli_context_create(values, &b->context);
     if (code != CLI_OK) return code;
-    if (splat_scene_open(b->context, &scene, &b->scene, &error) != SPLAT_OK ||
-        splat_trainer_create(b->context, b->scene, &train, &b->trainer, &error) != SPLAT_OK ||
+    if (splat_scene_open(b->context, &scene, &b->scene, &error) != SPLAT_OK) return cli_report(&error);
+    code = cli_train_options(values, b->context, b->scene, &train);
+    if (code != CLI_OK) return code;
+    if (splat_trainer_create(b->context, b->scene, &train, &b->trainer, &error) != SPLAT_OK ||
         (values->start_checkpoint &&
          splat_trainer_load_checkpoint(b->trainer, values->start_checkpoint, &error) != SPLAT_OK) ||
         (values->ply &&
          splat_trainer_load_model(b->trainer, values->ply, values->from_iteration, &error) != SPLAT_OK) ||
+        (values->n_gaussians && splat_trainer_grow_to(b->trainer, values->n_gaussians, &error) != SPLAT_OK) ||
         splat_trainer_bench(b->trainer, &values->bench, &b->result, &error) != SPLAT_OK)
         return cli_report(&error);
     splat_scene_get_info(b->scene, &b->info);

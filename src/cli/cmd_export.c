@@ -43,7 +43,9 @@ int cmd_export(const cli_values *values)
     memset(&session, 0, sizeof session);
     int code = cli_session_find_ply(&session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session.context);
-    if (code == CLI_OK && splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK)
+    if (code == CLI_OK && (splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK ||
+                            (values->reduce_sh_degree >= 0 &&
+                             splat_model_reduce_sh(session.model, values->reduce_sh_degree, &error) != SPLAT_OK)))
         code = cli_report(&error);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);

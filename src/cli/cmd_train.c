@@ -102,6 +102,19 @@ static void on_event(void *user, const splat_event *event)
     r->mark = cli_seconds();
 }
 
+/* The blocks' peak, and what the driver holds beside them. */
+static void print_memory(const splat_context *context)
+{
+    splat_memory_info memory;
+    char peak[32], overhead[32], host[32];
+    splat_context_memory(context, &memory);
+    cli_say("  memory       %s at most%s%s%s%s", cli_bytes(memory.peak_bytes, peak),
+            memory.overhead_bytes ? ", and the driver's " : "",
+            memory.overhead_bytes ? cli_bytes(memory.overhead_bytes, overhead) : "",
+            memory.host_bytes ? "; pinned on the host " : "",
+            memory.host_bytes ? cli_bytes(memory.host_bytes, host) : "");
+}
+
 static void print_summary(const report *r)
 {
     char time_text[32], psnr_text[64] = "";
@@ -112,6 +125,7 @@ static void print_summary(const report *r)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
     cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
+    print_memory(r->progress.context);
     if (!r->saved[0]) return;
     cli_say("  splat        %s", r->saved);
     char fused[CLI_PATH_MAX + 32];
@@ -193,16 +207,15 @@ typedef struct job {
     splat_context *context;
     splat_scene *scene;
     splat_trainer *trainer;
+    splat_monitor *monitor;
     report report;
 } job;
 
 static void fill_options(job *j, const cli_values *values)
 {
     j->scene_options = values->scene;
-    j->train_options = values->train;
+    j->train_options = values->train; /* of a plan, once the scene is open */
     j->scene_options.seed = values->train.seed;
-    j->train_options.white_background = values->scene.white_background;
-    j->train_options.photos_on_host = strcmp(values->data_device, "cpu") == 0;
 
     j->test = values->test_iterations;
     j->save = values->save_iterations;
@@ -246,8 +259,10 @@ static int prepare(job *j, const cli_values *values)
         code = cli_check_deletable(j->model_path, values->scene.source_path, values->start_checkpoint);
     if (code == CLI_OK) code = cli_context_create(values, &j->context);
     if (code != CLI_OK) return code;
-    if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK ||
-        splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
+    if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
+    code = cli_train_options(values, j->context, j->scene, &j->train_options);
+    if (code != CLI_OK) return code;
+    if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     describe(j);
     if (values->delete_first) return cli_delete_folder(j->model_path);
@@ -257,12 +272,25 @@ static int prepare(job *j, const cli_values *values)
     return CLI_OK;
 }
 
+/* Figures of the machine for the progress line and --monitor_csv. Returns an exit code. */
+static int start_monitor(job *j, const cli_values *values)
+{
+    splat_monitor_options options;
+    splat_error error;
+    splat_monitor_options_init(&options);
+    options.gpu = splat_context_pci_bus_id(j->context);
+    options.csv_path = values->monitor_csv;
+    options.log = cli_log;
+    return splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
 static int train(job *j)
 {
     splat_error error = {0};
     report *r = &j->report;
     r->started = r->mark = cli_seconds();
     cli_progress_start(&r->progress, j->context, j->train_options.iterations);
+    cli_progress_watch(&r->progress, j->monitor);
     install_signals(j->trainer);
     splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
     remove_signals();
@@ -294,6 +322,7 @@ static int run_job(job *j, const cli_values *values)
     if (values->eval_only) return eval_only(j, values);
     fill_options(j, values);
     int code = prepare(j, values);
+    if (code == CLI_OK) code = start_monitor(j, values);
     return code == CLI_OK ? train(j) : code;
 }
 
@@ -306,6 +335,7 @@ int cmd_train(const cli_values *values)
         return CLI_FAILED;
     }
     int code = run_job(j, values);
+    splat_monitor_destroy(j->monitor);
     splat_trainer_destroy(j->trainer);
     splat_scene_close(j->scene);
     splat_context_destroy(j->context);

@@ -4,9 +4,10 @@
 #include <limits.h>
 #include <string.h>
 
-enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256 };
-enum { STEPS = TRAIN | BENCH, MODEL = EVAL | RENDER | SHEET };
-enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
+enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256,
+       PLAN = 512, MONITOR = 1024 };
+enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR };
 
 #define ANY 1e300 /* no limit but that of the type */
 
@@ -27,14 +28,15 @@ enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS };
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
-    "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
+    "Memory", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
 
 /* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
 const cli_option cli_options[] = {
     /* input */
     {"source_path", 's', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
-     "(NeRF, Nerfstudio)", ""},
+     "(NeRF, Nerfstudio)",
+     ""},
     {"source_path", 's', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
@@ -42,15 +44,17 @@ const cli_option cli_options[] = {
     {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
     {"ply", 0, "input_ply", MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
-     "a PLY file of the 3DGS family, instead of the model folder's", ""},
+     "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
     {"images", 'i', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
     {"start_checkpoint", 0, NULL, TRAIN, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
-     "go on from a checkpoint of the same scene; latest: the newest one in the model folder", ""},
+     "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
+     "readable one in the model folder",
+     ""},
     {"start_checkpoint", 0, NULL, BENCH, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
-     "start from a checkpoint of the same scene", ""},
+     "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
     {"ply", 0, "input_ply", BENCH, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "start from this splat instead of the scene's points", ""},
@@ -59,16 +63,16 @@ const cli_option cli_options[] = {
 
     /* output */
     {"output", 'o', NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the JSON to write", "none"},
-    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
-     "the model folder to write", "<scene>_output/<experiment name or date_time>"},
+    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"), "the model folder to write",
+     "<scene>_output/<experiment name or date_time>"},
     {"experiment_name", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
      "the last part of the default model folder", "date_time"},
     {"delete_first", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, FLAG(delete_first),
      "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
-    {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"),
-     "where the pictures go", "the model folder"},
-    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"),
-     "the PLY to write", "with -m: point_cloud_fused.ply beside the input"},
+    {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "where the pictures go",
+     "the model folder"},
+    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PLY to write",
+     "with -m: point_cloud_fused.ply beside the input"},
     {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG to write", ""},
     {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
      "bake the 3D filter into scales and opacities, which is what other viewers read",
@@ -80,7 +84,8 @@ const cli_option cli_options[] = {
     /* scene */
     {"resolution", 'r', "data_factor", STEPS, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
-     "1600 wide", NULL},
+     "1600 wide",
+     NULL},
     {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
@@ -96,16 +101,18 @@ const cli_option cli_options[] = {
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
     {"load_allres", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
-    {"image_cache_gb", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
+    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
      "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
-    {"low_dram", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram),
-     "a small cache of decoded photos", NULL},
+    {"low_dram", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram), "a small cache of decoded photos",
+     NULL},
 
     /* training */
-    {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING,
-     INT(train.iterations, 1, 1e8), "training steps", NULL},
+    {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
+     "training steps", NULL},
     {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
-     "degree of the spherical harmonics; one more every 1000 steps until it is reached", NULL},
+     "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
+     "off, for good",
+     NULL},
     {"lambda_dssim", 0, NULL, STEPS, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
      "weight of D-SSIM against L1 in the loss", NULL},
     {"random_background", 0, NULL, STEPS, CLI_GROUP_TRAINING, FLAG(train.random_background),
@@ -166,6 +173,35 @@ const cli_option cli_options[] = {
     {"opacity_reset_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
      "steps between two resets of the opacities", NULL},
 
+    /* memory */
+    {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),
+     "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
+     "the "
+     "CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and told",
+     "none"},
+    {"sh_storage", 0, NULL, STEPS, CLI_GROUP_MEMORY, CHOICE(sh_storage, "float32|float16"),
+     "how spherical harmonics above degree 0 are stored", "float32, or what --vram_limit needs"},
+    {"optimizer_storage", 0, NULL, STEPS, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
+     "how Adam's moments are stored: quantized is 16 bits, and 8 for the spherical harmonics",
+     "float32, or what --vram_limit needs"},
+    {"optimize_memory", 0, NULL, STEPS, CLI_GROUP_MEMORY, FLAG(optimize_memory), "the same as --sh_storage float16",
+     NULL},
+    {"sh_offload", 0, NULL, STEPS, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
+     "on a GPU: keep spherical harmonics above degree 0 and their moments in pinned host memory; a step reads and "
+     "steps "
+     "those of the Gaussians it sees",
+     NULL},
+    {"fragmentation", 0, NULL, WORK, CLI_GROUP_MEMORY, CHOICE(fragmentation, "aggressive|normal|minimal"),
+     "how eagerly unused memory goes back to the driver", NULL},
+    {"gaussians", 0, NULL, PLAN, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
+     "the number to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
+    {"gaussians", 0, NULL, BENCH, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
+     "split Gaussians until there are N before measuring; 0: as they are", NULL},
+    {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, TEXT(device_memory, "SIZE"),
+     "plan for a card with this much memory instead of the one found", ""},
+    {"sh_degree", 0, NULL, MODEL | EXPORT, CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
+     "cut the bands above this degree off the loaded splat", "the model's"},
+
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(test_iterations),
      "measure the test views and five train views after these steps, and after the last; -1: only after the last",
@@ -175,9 +211,14 @@ const cli_option cli_options[] = {
     {"checkpoint_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
     {"checkpoint_interval", 0, NULL, TRAIN, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
-     "write a checkpoint every N steps and keep the newest two; 0: none", NULL},
-    {"enable_lpips", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(enable_lpips), "LPIPS is not part of this version; only "
-     "False is taken", NULL},
+     "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
+     "ends "
+     "the run with exit code 3",
+     NULL},
+    {"enable_lpips", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(enable_lpips),
+     "LPIPS is not part of this version; only "
+     "False is taken",
+     NULL},
 
     /* sample scene */
     {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
@@ -203,6 +244,18 @@ const cli_option cli_options[] = {
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
+    /* monitor */
+    {"pid", 'p', NULL, MONITOR, CLI_GROUP_INPUT, INT(monitor_pid, 1, INT_MAX),
+     "the process to watch; without it the machine alone is shown", ""},
+    {"interval", 0, NULL, MONITOR, CLI_GROUP_GENERAL, REAL(monitor_interval, 0.01, 86400),
+     "seconds between two samples", NULL},
+    {"csv", 0, "monitor_csv,logfile", MONITOR, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
+     "append a row for each sample to this file", ""},
+    {"gpu", 0, NULL, MONITOR, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU, in the order of nvidia-smi",
+     NULL},
+    {"monitor_csv", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
+     "append a row a second with the state of GPU and host to this file", ""},
+
     /* general */
     {"quiet", 'q', NULL, WORK, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
     {"help", 'h', NULL, ALL, CLI_GROUP_GENERAL, FLAG(help), "print this help", NULL},
@@ -211,10 +264,10 @@ const cli_option cli_options[] = {
     {"antialiasing", 0, NULL, TRAIN, IGNORED_FLAG, "the Mip filters are always on", NULL},
     {"binary_search_iterations", 0, NULL, TRAIN, IGNORED_TEXT("N"),
      "--target_gaussian_count is met exactly, without a search", NULL},
-    {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"),
-     "--target_gaussian_count is met exactly, without a search", NULL},
-    {"binary_search_min", 0, NULL, TRAIN, IGNORED_TEXT("X"),
-     "--target_gaussian_count is met exactly, without a search", NULL},
+    {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
+     NULL},
+    {"binary_search_min", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
+     NULL},
     {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
     {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
     {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
@@ -244,10 +297,17 @@ const cli_command cli_commands[] = {
     {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
      "write one PNG with photos, renders and errors", NULL, false},
     {"bench", BENCH, cmd_bench, "-s SCENE [options]", NULL, "measure the training loop",
-     "  splatsmith bench -s data/bonsai --eval -r 1 --warmup 3000 --num_iterations 1000 --stages -o bench.json", false},
+     "  splatsmith bench -s data/bonsai --eval --warmup 3000 --num_iterations 1000 --stages -o bench.json", false},
+    {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
+     "tell what training will hold in memory, and how to stay below a limit",
+     "Works without a GPU: --device_memory 16G names the card.\n\n"
+     "  splatsmith plan -s data/garden --vram_limit 8G --gaussians 6M", false},
     {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a small ray-traced scene to try things with",
      "The folder must be absent or empty.", false},
     {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
+    {"monitor", MONITOR, cmd_monitor, "[--pid N] [options]", NULL, "show GPU, machine and a process live",
+     "Ctrl-C ends it. Without an NVIDIA driver the machine and the process are shown alone.\n\n"
+     "  splatsmith monitor --pid 4711 --interval 5 --csv load.csv", false},
     {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
     {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
@@ -272,8 +332,12 @@ void cli_values_init(cli_values *values)
     set_list(&values->save_iterations, usual, 2);
     values->iteration = -1;
     values->n_sheet_views = 3;
+    values->monitor_interval = 1;
     values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
     values->render_mode = "auto";
+    values->sh_storage = values->optimizer_storage = "float32";
+    values->fragmentation = "normal";
+    values->reduce_sh_degree = -1;
     values->data_device = "cuda";
 }
 

@@ -24,6 +24,10 @@ typedef struct cli_values {
     splat_sample_options sample;
     splat_bench_options bench;
     cli_list test_iterations, save_iterations, checkpoint_iterations;
+    const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;
+    size_t n_gaussians;
+    int reduce_sh_degree;       /* of a loaded model; -1: as it is */
+    bool optimize_memory;
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
     int iteration, from_iteration, checkpoint_interval;
     int n_sheet_views;
@@ -51,8 +55,19 @@ typedef enum cli_kind {
 } cli_kind;
 
 typedef enum cli_group {
-    CLI_GROUP_INPUT, CLI_GROUP_OUTPUT, CLI_GROUP_SCENE, CLI_GROUP_TRAINING, CLI_GROUP_FILTER, CLI_GROUP_RATES,
-    CLI_GROUP_DENSITY, CLI_GROUP_SAVING, CLI_GROUP_SAMPLE, CLI_GROUP_MACHINE, CLI_GROUP_GENERAL, CLI_GROUP_IGNORED,
+    CLI_GROUP_INPUT,
+    CLI_GROUP_OUTPUT,
+    CLI_GROUP_SCENE,
+    CLI_GROUP_TRAINING,
+    CLI_GROUP_FILTER,
+    CLI_GROUP_RATES,
+    CLI_GROUP_DENSITY,
+    CLI_GROUP_MEMORY,
+    CLI_GROUP_SAVING,
+    CLI_GROUP_SAMPLE,
+    CLI_GROUP_MACHINE,
+    CLI_GROUP_GENERAL,
+    CLI_GROUP_IGNORED,
     CLI_N_GROUPS
 } cli_group;
 

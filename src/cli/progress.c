@@ -96,6 +96,7 @@ int cli_report(const splat_error *error)
 {
     char text[sizeof error->file + sizeof error->message + 64];
     cli_error("%s", splat_error_format(error, text, sizeof text));
+    if (error->status == SPLAT_ERROR_CHECKPOINT) return CLI_CHECKPOINT;
     return error->status == SPLAT_ERROR_ARGUMENT ? CLI_USAGE : CLI_FAILED;
 }
 

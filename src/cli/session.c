@@ -26,6 +26,9 @@ int cli_context_create(const cli_values *values, splat_context **context)
     splat_context_options options = values->context;
     splat_error error;
     options.log = cli_log;
+    options.fragmentation = strcmp(values->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
+                            : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
+                                                                             : SPLAT_FRAGMENTATION_NORMAL;
     return splat_context_create(&options, context, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
@@ -145,7 +148,11 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
     if (code == CLI_OK) code = open_scene(session, values, hold_out);
     if (code != CLI_OK) return code;
-    if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
+    code = cli_limit_memory(values, session->context);
+    if (code != CLI_OK) return code;
+    if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK ||
+        (values->reduce_sh_degree >= 0 &&
+         splat_model_reduce_sh(session->model, values->reduce_sh_degree, &error) != SPLAT_OK))
         return cli_report(&error);
     return set_render_mode(session, values);
 }

@@ -20,6 +20,8 @@ typedef struct splat_ply_gaussians {
  * data ends early. Values that are not finite are kept (renderers skip and count them). */
 splat_status splat_ply_read_gaussians(const char *path, splat_ply_gaussians *gaussians, splat_error *error);
 void splat_ply_gaussians_free(splat_ply_gaussians *gaussians);
+/* Cuts bands off, or adds bands of zeros; 0 <= sh_degree <= 3. On failure (MEMORY) nothing has changed. */
+splat_status splat_ply_gaussians_set_degree(splat_ply_gaussians *gaussians, int sh_degree, splat_error *error);
 /* Atomic. Binary little-endian float32: x y z nx ny nz f_dc f_rest (channel-major) opacity scale rot [filter_3D].
  * With fused a filter is baked: scale = ln sqrt(s^2 + f^2), opacity = logit(o c3), no filter_3D, and the comment
  * "SplatRenderMode: mip". A render mode the struct is tagged with is written too, so that it survives a round trip;

@@ -142,6 +142,20 @@ void splat_ply_gaussians_free(splat_ply_gaussians *gaussians)
     memset(gaussians, 0, sizeof *gaussians);
 }
 
+splat_status splat_ply_gaussians_set_degree(splat_ply_gaussians *g, int sh_degree, splat_error *error)
+{
+    size_t from = 3 * ((size_t)(g->sh_degree + 1) * (size_t)(g->sh_degree + 1) - 1);
+    size_t to = 3 * ((size_t)(sh_degree + 1) * (size_t)(sh_degree + 1) - 1), kept = from < to ? from : to;
+    if (from == to) return SPLAT_OK;
+    float *rest = calloc(g->n * to + 1, sizeof *rest);
+    if (!rest) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the SH of %zu Gaussians", g->n);
+    for (size_t i = 0; i < g->n && kept; i++) memcpy(rest + i * to, g->sh_rest + i * from, kept * sizeof *rest);
+    free(g->sh_rest);
+    g->sh_rest = rest;
+    g->sh_degree = sh_degree;
+    return SPLAT_OK;
+}
+
 /* A colour channel as 8 bits: 16-bit integers over their range, floats as [0,1]. */
 static uint8_t color_byte(double value, splat_ply_type type)
 {

@@ -12,42 +12,37 @@ static const char *const parameter_names[SPLAT_N_TENSORS] = {
 #undef SPLAT_TENSOR
 };
 
-static size_t tensor_bytes(int tensor, int sh_degree, uint32_t n)
-{
-    return (size_t)n * splat_tensor_channels(tensor, sh_degree) * sizeof(float);
-}
-
-static void refresh(splat_tensor_blocks *tensors)
-{
-    int i = 0;
-#define SPLAT_TENSOR(name, channels) tensors->tensors.name = tensors->blocks[i++].data;
-#include "ops/gaussians.def"
-#undef SPLAT_TENSOR
-}
-
-splat_status splat_tensor_blocks_resize(splat_backend *backend, splat_tensor_blocks *tensors,
-                                        const char *const names[SPLAT_N_TENSORS], splat_owner owner, uint32_t old_n,
-                                        uint32_t n, int sh_degree, splat_error *error)
+splat_status splat_row_blocks_resize(splat_backend *backend, splat_row_blocks *rows, uint32_t old_n, uint32_t n,
+                                     splat_error *error)
 {
     splat_status status = SPLAT_OK;
     int i = 0;
-    for (; i < SPLAT_N_TENSORS && status == SPLAT_OK; i++)
-        status = splat_block_resize(backend, &tensors->blocks[i], names[i], owner, tensor_bytes(i, sh_degree, n),
-                                    error);
+    for (; i < rows->n_arrays && status == SPLAT_OK; i++)
+        status = splat_block_resize(backend, &rows->blocks[i], rows->names[i], rows->owner,
+                                    (size_t)n * rows->words[i] * sizeof(uint32_t), error);
     if (status != SPLAT_OK) /* the one that failed is unchanged; the ones before it go back */
         for (i -= 2; i >= 0; i--)
-            splat_block_resize(backend, &tensors->blocks[i], names[i], owner, tensor_bytes(i, sh_degree, old_n), NULL);
-    refresh(tensors);
+            splat_block_resize(backend, &rows->blocks[i], rows->names[i], rows->owner,
+                               (size_t)old_n * rows->words[i] * sizeof(uint32_t), NULL);
     return status;
 }
 
-void splat_tensor_blocks_free(splat_backend *backend, splat_tensor_blocks *tensors)
+void splat_row_blocks_free(splat_backend *backend, splat_row_blocks *rows)
 {
-    for (int i = 0; i < SPLAT_N_TENSORS; i++) splat_block_free(backend, &tensors->blocks[i]);
-    refresh(tensors);
+    for (int i = 0; i < rows->n_arrays; i++) splat_block_free(backend, &rows->blocks[i]);
 }
 
-splat_status splat_model_create(splat_context *context, int sh_degree, splat_model **result, splat_error *error)
+splat_tensors splat_row_blocks_tensors(const splat_row_blocks *rows)
+{
+    return (splat_tensors){
+#define SPLAT_TENSOR(name, channels) .name = rows->blocks[SPLAT_TENSOR_##name].data,
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    };
+}
+
+splat_status splat_model_create(splat_context *context, int sh_degree, splat_sh_storage storage, splat_placement rest,
+                                splat_model **result, splat_error *error)
 {
     *result = NULL;
     if (sh_degree < 0 || sh_degree > SPLAT_MAX_SH_DEGREE)
@@ -58,8 +53,19 @@ splat_status splat_model_create(splat_context *context, int sh_degree, splat_mod
     model->context = context;
     model->backend = context->backend;
     model->gaussians.sh_degree = model->gaussians.active_sh_degree = sh_degree;
+    model->sh_storage = storage;
     model->render_mode = SPLAT_RENDER_MIP;
     model->kernel_size = 0.1f;
+    splat_row_blocks *rows = &model->parameters;
+    rows->owner = SPLAT_OWNER_PARAMETERS;
+    rows->n_arrays = SPLAT_N_TENSORS + 1;
+    for (int i = 0; i < SPLAT_N_TENSORS; i++) {
+        rows->names[i] = parameter_names[i];
+        rows->words[i] = splat_parameter_words(i, sh_degree, storage);
+    }
+    rows->blocks[SPLAT_TENSOR_sh_rest].placement = rest;
+    rows->names[SPLAT_N_TENSORS] = "filter_3d";
+    rows->words[SPLAT_N_TENSORS] = 1;
     *result = model;
     return SPLAT_OK;
 }
@@ -68,69 +74,143 @@ void splat_model_destroy(splat_model *model)
 {
     if (!model) return;
     splat_frame_free(model->backend, &model->frame);
-    splat_tensor_blocks_free(model->backend, &model->parameters);
-    splat_block_free(model->backend, &model->filter_3d);
+    splat_row_blocks_free(model->backend, &model->parameters);
+    splat_region_free(model->backend, &model->backend->scratch); /* made again when another model needs it */
     free(model);
 }
 
 splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *error)
 {
     splat_gaussians *g = &model->gaussians;
-    splat_status status = splat_tensor_blocks_resize(model->backend, &model->parameters, parameter_names,
-                                                     SPLAT_OWNER_PARAMETERS, g->n, n, g->sh_degree, error);
-    if (status == SPLAT_OK) {
-        status = splat_block_resize(model->backend, &model->filter_3d, "filter_3d", SPLAT_OWNER_PARAMETERS,
-                                    (size_t)n * sizeof(float), error);
-        if (status != SPLAT_OK)
-            splat_tensor_blocks_resize(model->backend, &model->parameters, parameter_names, SPLAT_OWNER_PARAMETERS, n,
-                                       g->n, g->sh_degree, NULL);
+    SPLAT_TRY(splat_row_blocks_resize(model->backend, &model->parameters, g->n, n, error));
+    g->p = splat_row_blocks_tensors(&model->parameters);
+    g->filter_3d = model->parameters.blocks[SPLAT_N_TENSORS].data;
+    g->rest_on_host = model->parameters.blocks[SPLAT_TENSOR_sh_rest].placement == SPLAT_ON_HOST;
+    if (model->sh_storage == SPLAT_SH_FLOAT16) {
+        g->sh_rest_half = (uint16_t *)g->p.sh_rest;
+        g->p.sh_rest = NULL;
     }
-    g->p = model->parameters.tensors;
-    g->filter_3d = model->filter_3d.data;
-    if (status == SPLAT_OK) g->n = n;
+    g->n = n;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- sh_rest in its storage */
+
+#define REST_PIECE 65536u /* rows that are converted at a time */
+
+static void *rest_row(const splat_model *model, uint32_t row)
+{
+    return (uint32_t *)model->parameters.blocks[SPLAT_TENSOR_sh_rest].data +
+           (size_t)row * model->parameters.words[SPLAT_TENSOR_sh_rest];
+}
+
+splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uint32_t n, float *rest,
+                                   splat_error *error)
+{
+    const splat_backend_functions *f = model->backend->functions;
+    uint32_t channels = splat_sh_rest_floats(model->gaussians.sh_degree), row = splat_half_row(channels);
+    if (n == 0 || channels == 0) return SPLAT_OK;
+    if (model->sh_storage == SPLAT_SH_FLOAT32)
+        return f->download(model->backend, rest, rest_row(model, first), (size_t)n * channels * sizeof(float), error);
+    uint16_t *piece = malloc((size_t)(n < REST_PIECE ? n : REST_PIECE) * row * sizeof *piece);
+    if (!piece) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to convert %u Gaussians", n);
+    splat_status status = SPLAT_OK;
+    for (uint32_t begin = 0; begin < n && status == SPLAT_OK; begin += REST_PIECE) {
+        uint32_t count = n - begin < REST_PIECE ? n - begin : REST_PIECE;
+        status = f->download(model->backend, piece, rest_row(model, first + begin), (size_t)count * row * 2, error);
+        for (size_t i = 0; status == SPLAT_OK && i < count; i++)
+            for (size_t c = 0; c < channels; c++)
+                rest[(begin + i) * channels + c] = splat_half_decode(piece[i * row + c]);
+    }
+    free(piece);
     return status;
 }
 
-/* Host arrays into the device tensors, and back; the order is that of gaussians.def. */
-static splat_status upload_all(splat_model *model, const splat_ply_gaussians *host, splat_error *error)
+splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t n, const float *rest,
+                                    splat_error *error)
 {
     const splat_backend_functions *f = model->backend->functions;
-    splat_gaussians *g = &model->gaussians;
-#define SPLAT_TENSOR(name, channels)                                                                                   \
-    SPLAT_TRY(f->upload(model->backend, g->p.name, host->name, tensor_bytes(SPLAT_TENSOR_##name, g->sh_degree, g->n),  \
-                        error));
-#include "ops/gaussians.def"
-#undef SPLAT_TENSOR
-    if (host->filter_3d)
-        SPLAT_TRY(f->upload(model->backend, g->filter_3d, host->filter_3d, (size_t)g->n * sizeof(float), error));
-    return SPLAT_OK;
+    uint32_t channels = splat_sh_rest_floats(model->gaussians.sh_degree), row = splat_half_row(channels);
+    if (n == 0 || channels == 0) return SPLAT_OK;
+    if (model->sh_storage == SPLAT_SH_FLOAT32)
+        return f->upload(model->backend, rest_row(model, first), rest, (size_t)n * channels * sizeof(float), error);
+    uint16_t *piece = calloc((size_t)(n < REST_PIECE ? n : REST_PIECE) * row, sizeof *piece);
+    if (!piece) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to convert %u Gaussians", n);
+    splat_status status = SPLAT_OK;
+    for (uint32_t begin = 0; begin < n && status == SPLAT_OK; begin += REST_PIECE) {
+        uint32_t count = n - begin < REST_PIECE ? n - begin : REST_PIECE;
+        for (size_t i = 0; i < count; i++)
+            for (size_t c = 0; c < channels; c++)
+                piece[i * row + c] = splat_half_encode(rest[(begin + i) * channels + c], SPLAT_ROUND_NEAREST);
+        status = f->upload(model->backend, rest_row(model, first + begin), piece, (size_t)count * row * 2, error);
+        if (status == SPLAT_OK) status = f->synchronize(model->backend, error); /* the piece is written again */
+    }
+    free(piece);
+    return status;
 }
 
-splat_status splat_model_load(splat_context *context, const char *path, splat_model **result, splat_error *error)
+splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_error *error)
 {
-    *result = NULL;
-    splat_ply_gaussians host;
-    SPLAT_TRY(splat_ply_read_gaussians(path, &host, error));
-    splat_model *model = NULL;
-    splat_status status = SPLAT_OK;
-    if (host.n > UINT32_MAX / 2)
-        status = splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
-                               "%zu Gaussians are more than 2^31", host.n);
-    if (status == SPLAT_OK) status = splat_model_create(context, host.sh_degree, &model, error);
-    if (status == SPLAT_OK) status = splat_model_resize(model, (uint32_t)host.n, error);
-    if (status == SPLAT_OK) status = upload_all(model, &host, error);
+    splat_gaussians *g = &model->gaussians;
+    splat_row_blocks *rows = &model->parameters;
+    if (sh_degree < 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "sh_degree must be at least 0, not %d", sh_degree);
+    if (sh_degree >= g->sh_degree) return SPLAT_OK;
+    size_t from = splat_sh_rest_floats(g->sh_degree), to = splat_sh_rest_floats(sh_degree);
+    float *rest = malloc((size_t)g->n * from * sizeof *rest + 1);
+    if (!rest) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the SH of %u Gaussians", g->n);
+    splat_status status = splat_model_read_rest(model, 0, g->n, rest, error);
+    for (size_t i = 0; i < g->n; i++) memmove(rest + i * to, rest + i * from, to * sizeof *rest);
     if (status == SPLAT_OK) {
-        model->has_filter_3d = host.filter_3d != NULL;
-        bool mip = (host.filter_3d || host.tagged_mip) && !host.tagged_default;
-        status = splat_model_set_render_mode(model, mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC, 0, error);
+        rows->words[SPLAT_TENSOR_sh_rest] = splat_parameter_words(SPLAT_TENSOR_sh_rest, sh_degree, model->sh_storage);
+        g->sh_degree = sh_degree;
+        if (g->active_sh_degree > sh_degree) g->active_sh_degree = sh_degree;
+        status = splat_model_resize(model, g->n, error); /* smaller: cannot fail */
     }
-    splat_ply_gaussians_free(&host);
-    if (status != SPLAT_OK) {
-        splat_model_destroy(model);
-        return status;
-    }
-    *result = model;
-    return SPLAT_OK;
+    if (status == SPLAT_OK) status = splat_model_write_rest(model, 0, g->n, rest, error);
+    if (status == SPLAT_OK) status = model->backend->functions->synchronize(model->backend, error);
+    free(rest);
+    return status;
+}
+
+/* ---------------------------------------------------------------- files */
+
+static size_t tensor_bytes(int tensor, int sh_degree, uint32_t n)
+{
+    return (size_t)n * splat_tensor_channels(tensor, sh_degree) * sizeof(float);
+}
+
+/* A tensor between host floats and its storage. */
+static splat_status upload_tensor(splat_model *model, int tensor, const float *host, splat_error *error)
+{
+    const splat_gaussians *g = &model->gaussians;
+    if (tensor == SPLAT_TENSOR_sh_rest) return splat_model_write_rest(model, 0, g->n, host, error);
+    return model->backend->functions->upload(model->backend, model->parameters.blocks[tensor].data, host,
+                                             tensor_bytes(tensor, g->sh_degree, g->n), error);
+}
+
+static splat_status download_tensor(const splat_model *model, int tensor, float *host, splat_error *error)
+{
+    const splat_gaussians *g = &model->gaussians;
+    if (tensor == SPLAT_TENSOR_sh_rest) return splat_model_read_rest(model, 0, g->n, host, error);
+    return model->backend->functions->download(model->backend, host, model->parameters.blocks[tensor].data,
+                                               tensor_bytes(tensor, g->sh_degree, g->n), error);
+}
+
+splat_status splat_model_upload(splat_model *model, const splat_ply_gaussians *host, splat_error *error)
+{
+#define SPLAT_TENSOR(name, channels) SPLAT_TRY(upload_tensor(model, SPLAT_TENSOR_##name, host->name, error));
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    const splat_gaussians *g = &model->gaussians;
+    if (!host->filter_3d) return SPLAT_OK;
+    return model->backend->functions->upload(model->backend, g->filter_3d, host->filter_3d,
+                                             (size_t)g->n * sizeof(float), error);
+}
+
+size_t splat_model_file_bytes(size_t n, int sh_degree)
+{
+    return n * sizeof(float) * (15 + splat_sh_rest_floats(sh_degree));
 }
 
 splat_status splat_model_save(const splat_model *model, const char *path, bool fused, splat_error *error)
@@ -138,12 +218,14 @@ splat_status splat_model_save(const splat_model *model, const char *path, bool f
     const splat_backend_functions *f = model->backend->functions;
     const splat_gaussians *g = &model->gaussians;
     splat_ply_gaussians host = {.n = g->n, .sh_degree = g->sh_degree};
+    splat_host_memory *counter = &model->context->host_memory;
     splat_status status = SPLAT_OK;
+    splat_host_memory_add(counter, SPLAT_HOST_FILES, splat_model_file_bytes(g->n, g->sh_degree));
 #define SPLAT_TENSOR(name, channels)                                                                                   \
     if (status == SPLAT_OK) {                                                                                          \
         size_t bytes = tensor_bytes(SPLAT_TENSOR_##name, g->sh_degree, g->n);                                          \
         host.name = malloc(bytes + 1);                                                                                 \
-        status = host.name ? f->download(model->backend, host.name, g->p.name, bytes, error)                           \
+        status = host.name ? download_tensor(model, SPLAT_TENSOR_##name, host.name, error)                             \
                            : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save %u Gaussians", g->n);            \
     }
 #include "ops/gaussians.def"
@@ -158,6 +240,7 @@ splat_status splat_model_save(const splat_model *model, const char *path, bool f
         host.tagged_mip = model->render_mode == SPLAT_RENDER_MIP;
         status = splat_ply_write_gaussians(path, &host, fused, NULL, error);
     }
+    splat_host_memory_remove(counter, SPLAT_HOST_FILES, splat_model_file_bytes(g->n, g->sh_degree));
     splat_ply_gaussians_free(&host);
     return status;
 }
@@ -184,26 +267,53 @@ splat_screen_filter splat_model_screen_filter(const splat_model *model)
     return (splat_screen_filter){model->kernel_size, model->render_mode == SPLAT_RENDER_MIP};
 }
 
-splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
-                                   bool training, splat_error *error)
+splat_status splat_model_begin_view(splat_model *model, const splat_camera *camera, const float background[3],
+                                    splat_error *error)
 {
     splat_frame *frame = &model->frame;
-    const splat_ops *ops = &model->backend->functions->ops;
-    SPLAT_TRY(splat_frame_reserve(model->backend, frame, model->gaussians.n, camera, training, error));
+    SPLAT_TRY(splat_frame_reserve(model->backend, frame, model->gaussians.n, camera, error));
     frame->filter = splat_model_screen_filter(model);
     frame->jitter = NULL;
     frame->n_instances_hint = 0; /* a view on its own: the backend counts before it sizes its arrays */
     frame->n_visible_hint = 0;
     memcpy(frame->background, background, sizeof frame->background);
+    return SPLAT_OK;
+}
+
+/* Under a limit without a plan: as many instances at a time as what is left has room for (their list, its sort, and on
+ * the CPU nothing more; a Gaussian's share of bin's lists is taken off first). */
+static uint64_t instances_that_fit(const splat_model *model)
+{
+    const splat_memory *memory = &model->backend->memory;
+    const size_t each = 24, of_gaussian = 40, least = 1 << 14;
+    if (!memory->limit) return 0;
+    size_t held = memory->device.reserved - model->backend->scratch.block.reserved;
+    size_t taken = held + of_gaussian * model->gaussians.n + 8 * model->backend->granularity;
+    size_t left = memory->limit > taken ? memory->limit - taken : 0;
+    return left / each > least ? left / each : least;
+}
+
+splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
+                                   splat_error *error)
+{
+    splat_frame *frame = &model->frame;
+    const splat_ops *ops = &model->backend->functions->ops;
+    uint64_t planned = frame->max_instances;
+    SPLAT_TRY(splat_model_begin_view(model, camera, background, error));
+    if (!planned) frame->max_instances = instances_that_fit(model);
     SPLAT_TRY(ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error));
-    SPLAT_TRY(ops->bin(model->backend, &(struct splat_bin_args){frame}, error));
-    return ops->raster(model->backend, &(struct splat_raster_args){frame}, error);
+    for (; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
+        SPLAT_TRY(ops->bin(model->backend, &(struct splat_bin_args){frame}, error));
+        SPLAT_TRY(ops->raster(model->backend, &(struct splat_raster_args){frame}, error));
+    }
+    frame->max_instances = planned;
+    return SPLAT_OK;
 }
 
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error)
 {
-    SPLAT_TRY(splat_model_rasterize(model, camera, background, false, error));
+    SPLAT_TRY(splat_model_rasterize(model, camera, background, error));
     size_t bytes = 3 * (size_t)camera->width * (size_t)camera->height * sizeof(float);
     return model->backend->functions->download(model->backend, rgb, model->frame.image, bytes, error);
 }

@@ -38,6 +38,8 @@ typedef struct test_gaussians {
     splat_gaussians g;
 } test_gaussians;
 test_gaussians test_gaussians_make(uint32_t n, int sh_degree, int active_sh_degree, uint64_t seed);
+/* Moves sh_rest to half, rounded to nearest; p.sh_rest becomes NULL. */
+void test_gaussians_to_half(splat_gaussians *gaussians);
 void test_gaussians_free(test_gaussians *gaussians);
 splat_camera test_camera_make(int width, int height);
 

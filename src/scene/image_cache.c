@@ -29,6 +29,7 @@ typedef struct entry_list { size_t first, last; } entry_list;
 struct splat_image_cache {
     const splat_dataset *dataset;
     size_t max_bytes;
+    splat_host_memory *host_memory;
     entry *entries;
     entry_list queue, unused;
     splat_image_cache_info info; /* bytes counts pictures being decoded, too */
@@ -70,6 +71,12 @@ static size_t view_bytes(const splat_image_cache *cache, size_t view)
     return (size_t)camera->width * (size_t)camera->height * 3;
 }
 
+static void count_out(splat_image_cache *cache, size_t view)
+{
+    cache->info.bytes -= view_bytes(cache, view);
+    splat_host_memory_remove(cache->host_memory, SPLAT_HOST_PHOTOS, view_bytes(cache, view));
+}
+
 static void evict(splat_image_cache *cache, size_t view)
 {
     entry *evicted = &cache->entries[view];
@@ -77,7 +84,7 @@ static void evict(splat_image_cache *cache, size_t view)
     free(evicted->rgb);
     evicted->rgb = NULL;
     evicted->state = EMPTY;
-    cache->info.bytes -= view_bytes(cache, view);
+    count_out(cache, view);
     cache->info.n_evicted++;
 }
 
@@ -95,6 +102,7 @@ static void decode(splat_image_cache *cache, size_t view)
     entry *decoded = &cache->entries[view];
     decoded->state = DECODING;
     cache->info.bytes += view_bytes(cache, view);
+    splat_host_memory_add(cache->host_memory, SPLAT_HOST_PHOTOS, view_bytes(cache, view));
     if (cache->info.bytes > cache->info.peak_bytes) cache->info.peak_bytes = cache->info.bytes;
     pthread_mutex_unlock(&cache->lock);
     splat_error error;
@@ -106,7 +114,7 @@ static void decode(splat_image_cache *cache, size_t view)
     decoded->rgb = rgb;
     decoded->error = kept;
     decoded->state = status == SPLAT_OK ? READY : FAILED;
-    if (status != SPLAT_OK) cache->info.bytes -= view_bytes(cache, view);
+    if (status != SPLAT_OK) count_out(cache, view);
     pthread_cond_broadcast(&cache->done);
 }
 
@@ -151,7 +159,7 @@ static void *work(void *argument)
 }
 
 splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
-                                      splat_image_cache **cache, splat_error *error)
+                                      splat_host_memory *host_memory, splat_image_cache **cache, splat_error *error)
 {
     *cache = NULL;
     if (workers < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "an image cache cannot have %d workers", workers);
@@ -159,6 +167,7 @@ splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_b
     if (!made) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the image cache");
     made->dataset = dataset;
     made->max_bytes = max_bytes;
+    made->host_memory = host_memory;
     made->queue = made->unused = (entry_list){NONE, NONE};
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->work, NULL);
@@ -186,6 +195,7 @@ void splat_image_cache_destroy(splat_image_cache *cache)
     pthread_cond_broadcast(&cache->work);
     pthread_mutex_unlock(&cache->lock);
     for (int i = 0; i < cache->n_workers; i++) pthread_join(cache->workers[i], NULL);
+    splat_host_memory_remove(cache->host_memory, SPLAT_HOST_PHOTOS, cache->info.bytes);
     for (size_t i = 0; cache->entries && i < cache->dataset->n_views; i++) {
         free(cache->entries[i].rgb);
         free(cache->entries[i].error);

@@ -3,13 +3,15 @@
 #ifndef SPLAT_SCENE_IMAGE_CACHE_H
 #define SPLAT_SCENE_IMAGE_CACHE_H
 
+#include "base/host_memory.h"
 #include "scene/dataset.h"
 
 typedef struct splat_image_cache splat_image_cache;
 
-/* max_bytes bounds what is kept; pictures in use and one being decoded by each worker come on top. workers >= 0. */
+/* max_bytes bounds what is kept; pictures in use and one being decoded by each worker come on top. workers >= 0. What
+ * is held is counted in host_memory. */
 splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
-                                      splat_image_cache **cache, splat_error *error);
+                                      splat_host_memory *host_memory, splat_image_cache **cache, splat_error *error);
 void splat_image_cache_destroy(splat_image_cache *cache);
 /* The photo of a view, decoded now or earlier: uint8_t[height][width][3], read-only, valid until the matching
  * release. */

@@ -67,7 +67,8 @@ splat_status splat_scene_open(splat_context *context, const splat_scene_options 
                     : options->low_dram         ? LOW_DRAM_CACHE_GB
                                                 : DEFAULT_CACHE_GB;
         int workers = context->threads < MAX_DECODERS ? context->threads : MAX_DECODERS;
-        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * GIB), workers, &scene->cache, error);
+        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * GIB), workers, &context->host_memory,
+                                          &scene->cache, error);
     }
     if (status != SPLAT_OK) {
         splat_scene_close(scene);

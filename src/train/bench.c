@@ -68,7 +68,7 @@ splat_status splat_trainer_bench(splat_trainer *t, const splat_bench_options *op
     if (status == SPLAT_OK) status = run(t, n, step_ms, result, error);
     double seconds = splat_clock_seconds() - begin;
     result->n_gaussians_last = t->model->gaussians.n;
-    result->peak_bytes = t->backend->memory.peak_bytes;
+    result->peak_bytes = t->backend->memory.device.peak_reserved;
     if (status == SPLAT_OK) {
         qsort(step_ms, (size_t)n, sizeof *step_ms, compare_doubles);
         result->ms_mean = 1e3 * seconds / n;

@@ -4,85 +4,108 @@
 #include "ops/densify/densify.h"
 #include "train/schedule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
 #define RESET_OPACITY 0.01f
 
-static const char *const m_names[SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, channels) "adam m " #name,
-#include "ops/gaussians.def"
-#undef SPLAT_TENSOR
-};
-static const char *const v_names[SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, channels) "adam v " #name,
-#include "ops/gaussians.def"
-#undef SPLAT_TENSOR
-};
-static const char *const statistics_names[3] = {"gradient sum", "absolute gradient sum", "view count"};
-
-static splat_status resize_statistics(splat_trainer *t, uint32_t n, splat_error *error)
+/* Rows that density control may have before it prunes. */
+static uint64_t room_for_rows(const splat_trainer *t)
 {
-    for (int i = 0; i < 3; i++)
-        SPLAT_TRY(splat_block_resize(t->backend, &t->statistics[i], statistics_names[i], SPLAT_OWNER_STATISTICS,
-                                     (size_t)n * sizeof(float), error));
+    uint64_t most = UINT32_MAX / 2, bound = t->options.max_gaussians;
+    return bound && bound < most ? bound : most;
+}
+
+static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, splat_density_selection *selection,
+                              splat_error *error)
+{
+    splat_statistics statistics = splat_trainer_statistics(t);
+    struct splat_density_select_args args = {
+        &t->model->gaussians, &statistics, threshold, t->options.percent_dense, t->scene->dataset.extent,
+        actions,              selection};
+    return t->backend->functions->ops.density_select(t->backend, &args, error);
+}
+
+static uint64_t n_new(const splat_density_selection *selection)
+{
+    return selection->n_clone + 2ull * selection->n_split;
+}
+
+#define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
+
+/* What the statistics select; when that is more than `room` new rows, what a higher threshold selects: those with the
+ * largest gradients, as many as fit. */
+static splat_status select_within(splat_trainer *t, uint64_t room, uint8_t *actions, splat_density_selection *selection,
+                                  splat_error *error)
+{
+    float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
+    SPLAT_TRY(select_at(t, low, actions, selection, error));
+    uint64_t wanted = n_new(selection);
+    if (wanted <= room) return SPLAT_OK;
+    for (int i = 0; i < 40 && n_new(selection) > room; i++) {
+        low = high;
+        high *= 2;
+        SPLAT_TRY(select_at(t, high, actions, selection, error));
+    }
+    for (int i = 0; i < THRESHOLD_STEPS; i++) {
+        float middle = 0.5f * (low + high);
+        SPLAT_TRY(select_at(t, middle, actions, selection, error));
+        if (n_new(selection) > room)
+            low = middle;
+        else
+            high = middle;
+    }
+    SPLAT_TRY(select_at(t, high, actions, selection, error));
+    if (n_new(selection) > room) *selection = (splat_density_selection){0};
+    t->n_refused = (size_t)(wanted - n_new(selection));
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
+/* Working memory of density_grow and density_prune, in bytes a Gaussian and all in all: reserved before anything grows,
+ * so that what has begun also ends. */
+#define WORK_BYTES 48
+#define WORK_FIXED ((size_t)1 << 20)
+
+static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *error)
 {
-    splat_backend *b = t->backend;
-    splat_gaussians *g = &t->model->gaussians;
-    uint32_t old_n = g->n;
-    /* Optimizer and statistics first: when one of them is refused, what grew goes back and the model never changed. */
-    splat_status status = splat_tensor_blocks_resize(b, &t->m, m_names, SPLAT_OWNER_OPTIMIZER, old_n, n, g->sh_degree,
-                                                     error);
-    if (status == SPLAT_OK)
-        status = splat_tensor_blocks_resize(b, &t->v, v_names, SPLAT_OWNER_OPTIMIZER, old_n, n, g->sh_degree, error);
-    if (status == SPLAT_OK) status = resize_statistics(t, n, error);
-    if (status == SPLAT_OK) status = splat_model_resize(t->model, n, error);
-    if (status != SPLAT_OK) {
-        splat_tensor_blocks_resize(b, &t->m, m_names, SPLAT_OWNER_OPTIMIZER, n, old_n, g->sh_degree, NULL);
-        splat_tensor_blocks_resize(b, &t->v, v_names, SPLAT_OWNER_OPTIMIZER, n, old_n, g->sh_degree, NULL);
-        resize_statistics(t, old_n, NULL);
-        return status;
-    }
-    for (int i = 0; i < 3; i++)
-        SPLAT_TRY(b->functions->zero(b, t->statistics[i].data, (size_t)n * sizeof(float), error));
-    return SPLAT_OK;
+    void *unused;
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    SPLAT_TRY(splat_scratch_take(t->backend, (size_t)n * WORK_BYTES + WORK_FIXED, &unused, error));
+    return splat_scratch_reset(t->backend, error);
+}
+
+/* Makes room for the selected rows; false (and nothing has changed) when memory does not allow it. */
+static bool make_room(splat_trainer *t, int iteration, uint64_t n)
+{
+    splat_error refused;
+    if (reserve_work(t, n, &refused) == SPLAT_OK && splat_trainer_resize(t, (uint32_t)n, &refused) == SPLAT_OK)
+        return true;
+    t->n_refused += (size_t)(n - t->model->gaussians.n);
+    splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: %s",
+              iteration, (unsigned long long)n, refused.message);
+    return false;
 }
 
 /* Clones and splits what the statistics select; appends them. */
 static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint32_t *n_actions, splat_error *error)
 {
     splat_backend *b = t->backend;
-    const splat_ops *ops = &b->functions->ops;
     splat_gaussians *g = &t->model->gaussians;
     splat_density_selection selection;
-    splat_statistics statistics = {t->statistics[0].data, t->statistics[1].data, t->statistics[2].data};
-    struct splat_density_select_args select = {
-        g,       &statistics, t->options.densify_grad_threshold, t->options.percent_dense, t->scene->dataset.extent,
-        actions, &selection};
-    SPLAT_TRY(ops->density_select(b, &select, error));
-
     uint32_t old_n = g->n;
-    uint64_t wanted = (uint64_t)old_n + selection.n_clone + 2ull * selection.n_split;
+    uint64_t most = room_for_rows(t);
     *n_actions = 0;
-    if (wanted == old_n) return SPLAT_OK;
-    splat_error refused;
-    if (wanted > UINT32_MAX / 2 || splat_trainer_resize(t, (uint32_t)wanted, &refused) != SPLAT_OK) {
-        splat_log(t->context, SPLAT_LOG_WARNING,
-                  "iteration %d: no room for %llu Gaussians; growth is refused, training goes on", iteration,
-                  (unsigned long long)wanted);
-        return SPLAT_OK;
-    }
+    SPLAT_TRY(select_within(t, most > old_n ? most - old_n : 0, actions, &selection, error));
+    uint64_t wanted = old_n + n_new(&selection);
+    if (wanted == old_n || !make_room(t, iteration, wanted)) return SPLAT_OK;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
-    struct splat_density_grow_args growth = {g,       &t->m.tensors,     &t->v.tensors,     actions, selection.n_clone,
-                                             selection.n_split, t->options.seed, (uint32_t)iteration};
-    splat_status status = ops->density_grow(b, &growth, error);
+    struct splat_density_grow_args growth = {g, &t->moments, actions, selection.n_clone, selection.n_split,
+                                             t->options.seed, (uint32_t)iteration};
+    splat_status status = b->functions->ops.density_grow(b, &growth, error);
     g->n = (uint32_t)wanted;
     *n_actions = old_n;
-    t->n_added += selection.n_clone + 2 * (size_t)selection.n_split;
+    t->n_added += (size_t)n_new(&selection);
     return status;
 }
 
@@ -95,8 +118,7 @@ static splat_status prune(splat_trainer *t, int iteration, const uint8_t *action
     size_t cap = t->options.target_gaussian_count;
     struct splat_density_prune_args args = {
         .gaussians = g,
-        .m = &t->m.tensors,
-        .v = &t->v.tensors,
+        .moments = &t->moments,
         .actions = actions,
         .n_actions = n_actions,
         .min_opacity = t->options.min_opacity_threshold,
@@ -125,29 +147,87 @@ static void scale_hints(splat_trainer *t, uint32_t old_n)
 
 static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 {
-    splat_block actions = {0};
     uint32_t n_actions = 0, old_n = t->model->gaussians.n;
-    splat_status status = splat_block_resize(t->backend, &actions, "density actions", SPLAT_OWNER_TRANSIENTS,
-                                             t->model->gaussians.n, error);
-    if (status == SPLAT_OK) status = grow(t, iteration, actions.data, &n_actions, error);
-    if (status == SPLAT_OK) status = prune(t, iteration, actions.data, n_actions, error);
-    splat_block_free(t->backend, &actions);
+    splat_region *idle = &t->model->frame.region; /* no view is in work */
+    void *actions;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_region_reset(t->backend, idle, error));
+    SPLAT_TRY(splat_region_take(t->backend, idle, old_n, &actions, error));
+    t->is_broken = true; /* until density control is done: from here on a failure leaves half of it */
+    SPLAT_TRY(grow(t, iteration, actions, &n_actions, error));
+    SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
     scale_hints(t, old_n);
-    return status;
+    splat_region_trim(t->backend, idle);
+    splat_region_trim(t->backend, &t->backend->scratch);
+    return SPLAT_OK;
 }
 
 splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_error *error)
 {
+    if (t->controlled == iteration) return SPLAT_OK;
     bool densifies = splat_schedule_densifies_after(&t->options, iteration);
     if (densifies) {
         SPLAT_TRY(densify(t, iteration, error));
         SPLAT_TRY(splat_trainer_update_filter(t, error));
     }
     if (splat_schedule_resets_opacity_after(&t->options, iteration)) {
-        struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, t->m.tensors.opacities,
-                                                t->v.tensors.opacities};
+        struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
+        t->is_broken = true;
         SPLAT_TRY(t->backend->functions->ops.opacity_reset(t->backend, &args, error));
     }
+    splat_trainer_drop_statistics(t, iteration);
     if (splat_schedule_filters_after(&t->options, iteration)) SPLAT_TRY(splat_trainer_update_filter(t, error));
+    t->controlled = iteration;
+    t->is_broken = false;
     return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- growing for measurements */
+
+/* Splits the first n_split Gaussians: n_split more. */
+static splat_status split_first(splat_trainer *t, uint32_t n_split, uint8_t *host, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    const splat_ops *ops = &b->functions->ops;
+    splat_gaussians *g = &t->model->gaussians;
+    splat_region *idle = &t->model->frame.region;
+    uint32_t old_n = g->n;
+    void *actions;
+    memset(host, SPLAT_DENSITY_KEEP, old_n);
+    memset(host, SPLAT_DENSITY_SPLIT, n_split);
+    SPLAT_TRY(splat_region_reset(b, idle, error));
+    SPLAT_TRY(splat_region_take(b, idle, old_n, &actions, error));
+    SPLAT_TRY(b->functions->upload(b, actions, host, old_n, error));
+    SPLAT_TRY(splat_trainer_resize(t, old_n + 2 * n_split, error));
+    g->n = old_n;
+    struct splat_density_grow_args growth = {g, &t->moments, actions, 0, n_split, t->options.seed, old_n};
+    SPLAT_TRY(ops->density_grow(b, &growth, error));
+    g->n = old_n + 2 * n_split;
+    splat_density_pruned pruned;
+    struct splat_density_prune_args prune_args = {.gaussians = g,
+                                                  .moments = &t->moments,
+                                                  .actions = actions,
+                                                  .n_actions = old_n,
+                                                  .reorder = true,
+                                                  .result = &pruned};
+    SPLAT_TRY(ops->density_prune(b, &prune_args, error));
+    if (pruned.n_kept <= old_n)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC, "the model cannot grow: its Gaussians are not finite");
+    return splat_trainer_resize(t, pruned.n_kept, error);
+}
+
+splat_status splat_trainer_grow_to(splat_trainer *t, size_t n, splat_error *error)
+{
+    if (n > UINT32_MAX / 2) return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "%zu Gaussians are more than 2^31", n);
+    splat_status status = SPLAT_OK;
+    while (status == SPLAT_OK && t->model->gaussians.n < n) {
+        /* An eighth at a time: the split ones exist twice for a moment. */
+        size_t now = t->model->gaussians.n, wanted = n - now, most = now / 8 + 1;
+        uint8_t *host = malloc(now);
+        if (!host) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu Gaussians", now);
+        status = split_first(t, (uint32_t)(wanted < most ? wanted : most), host, error);
+        free(host);
+    }
+    splat_trainer_forget_results(t);
+    return status == SPLAT_OK ? splat_trainer_update_filter(t, error) : status;
 }

@@ -12,13 +12,14 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, const uint
     const splat_camera *camera = &e->scene->dataset.views[index].camera;
     size_t n_bytes = 3 * (size_t)camera->width * (size_t)camera->height;
     splat_metrics_result result;
-    SPLAT_TRY(splat_model_rasterize(e->model, camera, e->background, false, error));
+    SPLAT_TRY(splat_model_rasterize(e->model, camera, e->background, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
-    splat_status status = splat_block_ensure(b, &e->photo, "evaluation photo", SPLAT_OWNER_EVALUATION, n_bytes, error);
-    if (status == SPLAT_OK) status = b->functions->upload(b, e->photo.data, *photo, n_bytes, error);
+    void *uploaded;
+    splat_status status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
+    if (status == SPLAT_OK) status = b->functions->upload(b, uploaded, *photo, n_bytes, error);
     if (status == SPLAT_OK) {
-        struct splat_metrics_args args = {camera->width, camera->height, e->model->frame.image, e->photo.data,
-                                          e->quantize,   &e->scratch,    &result};
+        struct splat_metrics_args args = {camera->width, camera->height, e->model->frame.image, uploaded,
+                                          e->quantize,   &result};
         status = b->functions->ops.metrics(b, &args, error);
     }
     if (status != SPLAT_OK) {
@@ -32,12 +33,6 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, const uint
                                .ssim = result.ssim,
                                .n_views = 1};
     return SPLAT_OK;
-}
-
-void splat_evaluator_free(splat_evaluator *e)
-{
-    splat_block_free(e->context->backend, &e->photo);
-    splat_block_free(e->context->backend, &e->scratch);
 }
 
 static void add(splat_metrics *sum, const splat_metrics *one)
@@ -85,7 +80,7 @@ splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_mo
                             splat_metrics *mean, splat_error *error)
 {
     float base = white_background ? 1.0f : 0.0f;
-    splat_evaluator evaluator = {context, scene, model, quantize, {base, base, base}, {0}, {0}};
+    splat_evaluator evaluator = {context, scene, model, quantize, {base, base, base}};
     uint32_t storage[5];
     const uint32_t *indices;
     size_t n = splat_scene_view_set(scene, set, &indices, storage);
@@ -106,6 +101,5 @@ splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_mo
     }
     divide(mean);
     free(render);
-    splat_evaluator_free(&evaluator);
     return status;
 }

@@ -5,20 +5,18 @@
 #include "model/model.h"
 #include "scene/scene.h"
 
-/* An evaluation's own memory (owner "evaluation"), apart from the model's frame. */
+/* What an evaluation needs to know; it has no memory but the model's frame. */
 typedef struct splat_evaluator {
     splat_context *context;
     splat_scene *scene;
     splat_model *model;
     bool quantize;
     float background[3];
-    splat_block photo, scratch;
 } splat_evaluator;
 
 /* Renders view `index` of the dataset, clamps (and quantises) it in model->frame.image, and measures it against the
  * photo, which stays acquired from the cache until the caller releases it. */
 splat_status splat_evaluator_view(splat_evaluator *evaluator, uint32_t index, const uint8_t **photo,
                                   splat_metrics *metrics, splat_error *error);
-void splat_evaluator_free(splat_evaluator *evaluator);
 
 #endif

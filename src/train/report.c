@@ -199,12 +199,11 @@ splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scen
                                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
 
     float base = white_background ? 1.0f : 0.0f;
-    splat_evaluator evaluator = {context, scene, model, false, {base, base, base}, {0}, {0}};
+    splat_evaluator evaluator = {context, scene, model, false, {base, base, base}};
     if (status == SPLAT_OK) memset(s.rgb, 255, sheet_bytes);
     for (size_t row = 0; row < n_rows && status == SPLAT_OK; row++)
         status = sheet_row(&evaluator, indices[(2 * row + 1) * n / (2 * n_rows)], render, &s, row, error);
     if (status == SPLAT_OK) status = splat_png_write(path, s.width, s.height, 3, 8, s.rgb, error);
-    splat_evaluator_free(&evaluator);
     free(s.rgb);
     free(render);
     return status;

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "io/model_folder.h"
 #include "io/ply.h"
-#include "train/trainer.h"
+#include "train/run_checkpoints.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,86 +131,6 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     return status;
 }
 
-/* The files of --checkpoint_interval: the newest two are kept. */
-typedef struct rolling {
-    char *older, *newer;
-} rolling;
-
-static void rolling_add(rolling *files, char *path)
-{
-    if (files->older) remove(files->older); /* a file that stays is no error: there is one more to go back to */
-    free(files->older);
-    files->older = files->newer;
-    files->newer = path;
-}
-
-static void rolling_free(rolling *files)
-{
-    free(files->older);
-    free(files->newer);
-}
-
-/* chkpntN.splatsmith in the model folder. *written, NULL allowed, receives the path, which the caller frees. */
-static splat_status save_checkpoint(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
-                                    char **written, splat_error *error)
-{
-    char *path = splat_format("%s/chkpnt%d.splatsmith", run->model_path, t->iteration);
-    splat_status status = path ? splat_trainer_save_checkpoint(t, path, error)
-                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-    if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_CHECKPOINT, .step = step, .path = path});
-    if (status == SPLAT_OK && written)
-        *written = path;
-    else
-        free(path);
-    return status;
-}
-
-/* Those asked for by number stay; those of the interval roll. */
-static splat_status save_due_checkpoint(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
-                                        rolling *files, splat_error *error)
-{
-    if (contains(run->checkpoint_iterations, run->n_checkpoint_iterations, t->iteration))
-        return save_checkpoint(t, run, step, NULL, error);
-    if (run->checkpoint_interval <= 0 || t->iteration % run->checkpoint_interval != 0) return SPLAT_OK;
-    char *path = NULL;
-    SPLAT_TRY(save_checkpoint(t, run, step, &path, error));
-    rolling_add(files, path);
-    return SPLAT_OK;
-}
-
-/* The checkpoint of the highest iteration in a model folder. */
-static splat_status latest_checkpoint(const char *folder, char **path, splat_error *error)
-{
-    char **names, rest;
-    size_t n;
-    int best = -1, number;
-    *path = NULL;
-    SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
-    for (size_t i = 0; i < n; i++) {
-        int end = 0;
-        if (sscanf(names[i], "chkpnt%d.splatsmith%n%c", &number, &end, &rest) == 1 && end > 0 && number > best)
-            best = number;
-    }
-    splat_names_free(names, n);
-    if (best < 0)
-        return splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
-                             "the model folder has no chkpntN.splatsmith to start from");
-    *path = splat_format("%s/chkpnt%d.splatsmith", folder, best);
-    return *path ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-}
-
-static splat_status start_from_checkpoint(splat_trainer *t, const splat_run_options *run, splat_error *error)
-{
-    if (!run->start_checkpoint) return SPLAT_OK;
-    if (strcmp(run->start_checkpoint, "latest") != 0)
-        return splat_trainer_load_checkpoint(t, run->start_checkpoint, error);
-    char *path;
-    SPLAT_TRY(latest_checkpoint(run->model_path, &path, error));
-    splat_status status = splat_trainer_load_checkpoint(t, path, error);
-    free(path);
-    return status;
-}
-
 /* The training report of 3DGS: all test views, then five training views, not quantised. */
 static splat_status evaluate(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
                              splat_error *error)
@@ -226,45 +146,64 @@ static splat_status evaluate(splat_trainer *t, const splat_run_options *run, con
     return SPLAT_OK;
 }
 
-/* A requested stop: the splat, and a checkpoint to go on from. */
-static splat_status save_stopped(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
-                                 bool saved, splat_error *error)
+/* A requested stop: a checkpoint to go on from, and the splat. One that fails does not keep the other from being
+ * written. */
+static splat_status save_stopped(splat_trainer *t, const splat_run_options *run, splat_run_checkpoints *checkpoints,
+                                 const splat_step_info *step, bool saved, splat_error *error)
 {
+    splat_error later;
     if (t->iteration == 0)
         return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before the first iteration; nothing is saved");
-    if (!saved) SPLAT_TRY(save_model(t, run, step, error));
-    SPLAT_TRY(save_checkpoint(t, run, step, NULL, error));
+    splat_status status = checkpoints->last == t->iteration
+                              ? SPLAT_OK
+                              : splat_run_checkpoints_save(checkpoints, SPLAT_CHECKPOINT_STOP, step, error);
+    splat_status splat = saved ? SPLAT_OK : save_model(t, run, step, status == SPLAT_OK ? error : &later);
+    if (status != SPLAT_OK || splat != SPLAT_OK) return status != SPLAT_OK ? status : splat;
     return splat_fail(error, SPLAT_ERROR_STOPPED,
                       "stopped after iteration %d of %d; the splat is saved, and --start_checkpoint latest goes on",
                       t->iteration, t->options.iterations);
 }
 
-static splat_status run_loop(splat_trainer *t, const splat_run_options *run, rolling *files, splat_error *error)
+/* Two checkpoints in a row could not be written: hours more would be at risk. */
+static splat_status give_up(splat_trainer *t, const splat_run_options *run, const splat_run_checkpoints *checkpoints,
+                            const splat_step_info *step, bool saved, splat_error *error)
 {
-    splat_step_info step = {0};
+    splat_error ignored;
+    if (!saved) saved = save_model(t, run, step, &ignored) == SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_CHECKPOINT, checkpoints->failure.file, SPLAT_NO_OFFSET,
+                         "two checkpoints in a row could not be written, so the run ends after iteration %d; the splat "
+                         "%s: %s",
+                         t->iteration, saved ? "is saved" : "could not be saved either", checkpoints->failure.message);
+}
+
+static splat_status run_loop(splat_trainer *t, const splat_run_options *run, splat_run_checkpoints *checkpoints,
+                             splat_step_info *step, splat_error *error)
+{
     int last = t->options.iterations;
-    bool saved = false;
+    bool saved = false, enough;
     while (t->iteration < last && !t->stop_requested) {
-        SPLAT_TRY(splat_trainer_step(t, &step, error));
-        tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
+        SPLAT_TRY(splat_trainer_step(t, step, error));
+        tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = step});
         if (contains(run->test_iterations, run->n_test_iterations, t->iteration) || t->iteration == last)
-            SPLAT_TRY(evaluate(t, run, &step, error));
+            SPLAT_TRY(evaluate(t, run, step, error));
         saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) || t->iteration == last;
-        if (saved) SPLAT_TRY(save_model(t, run, &step, error));
-        SPLAT_TRY(save_due_checkpoint(t, run, &step, files, error));
+        if (saved) SPLAT_TRY(save_model(t, run, step, error));
+        SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));
+        if (enough) return give_up(t, run, checkpoints, step, saved, error);
     }
-    return t->iteration < last ? save_stopped(t, run, &step, saved, error) : SPLAT_OK;
+    return t->iteration < last ? save_stopped(t, run, checkpoints, step, saved, error) : SPLAT_OK;
 }
 
 splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, splat_error *error)
 {
-    rolling files = {0};
+    splat_run_checkpoints checkpoints;
+    splat_step_info step = {0};
     if (!run->model_path || !*run->model_path)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
-    SPLAT_TRY(start_from_checkpoint(t, run, error));
+    SPLAT_TRY(splat_run_checkpoints_start(&checkpoints, t, run, error));
     SPLAT_TRY(write_folder(t, run->model_path, error));
-    splat_status status = run_loop(t, run, &files, error);
-    rolling_free(&files);
+    splat_status status = run_loop(t, run, &checkpoints, &step, error);
+    splat_run_checkpoints_rescue(&checkpoints, status, &step);
     return status;
 }
 

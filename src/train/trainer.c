@@ -4,12 +4,10 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "ops/filter3d/filter3d.h"
 #include "ops/jitter/jitter.h"
 #include "train/schedule.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HIGHRES_PROBABILITY 0.3f
@@ -22,6 +20,8 @@ typedef struct step_view {
     uint32_t index;            /* into the dataset's views */
     const splat_camera *camera;
     uint8_t *photo;            /* device */
+    float *photo_resampled;    /* device; instead of the photo, or NULL */
+    float *grad_image;         /* device, dL/dimage */
     float background[3];
 } step_view;
 
@@ -59,6 +59,7 @@ static void next_view(splat_trainer *t, int iteration, step_view *view)
         if (!is_on_device(t, later)) splat_image_cache_prefetch(t->scene->cache, later);
     }
     view->camera = &t->scene->dataset.views[view->index].camera;
+    view->photo_resampled = NULL;
     float base = t->options.white_background ? 1.0f : 0.0f;
     splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_BACKGROUND, (uint32_t)iteration, 0);
     for (int c = 0; c < 3; c++) view->background[c] = t->options.random_background ? splat_uniform(r.x[c]) : base;
@@ -83,22 +84,23 @@ static splat_status upload_photo(splat_trainer *t, step_view *view, int iteratio
     return status;
 }
 
-/* The photo and, with ray jitter, the sampling offsets and the photo resampled there. */
+/* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
+ * there. After the view has begun: buffers are the frame's. */
 static splat_status stage_photo(splat_trainer *t, step_view *view, int iteration, splat_error *error)
 {
     splat_backend *b = t->backend;
-    size_t n_pixels = (size_t)view->camera->width * (size_t)view->camera->height;
+    splat_frame *frame = &t->model->frame;
+    size_t plane = (size_t)view->camera->width * (size_t)view->camera->height * sizeof(float);
+    void *jitter, *resampled = NULL;
     SPLAT_TRY(upload_photo(t, view, iteration, error));
-    SPLAT_TRY(splat_block_ensure(b, &t->grad_image, "grad_image", SPLAT_OWNER_TRANSIENTS, 3 * n_pixels * sizeof(float),
-                                 error));
+    SPLAT_TRY(splat_frame_take(b, frame, 3 * plane, (void **)&view->grad_image, error));
     if (!t->options.ray_jitter) return SPLAT_OK;
-    SPLAT_TRY(splat_block_ensure(b, &t->jitter, "ray jitter", SPLAT_OWNER_TRANSIENTS, 2 * n_pixels * sizeof(float),
-                                 error));
-    if (t->options.resample_gt_image)
-        SPLAT_TRY(splat_block_ensure(b, &t->photo_resampled, "photo resampled", SPLAT_OWNER_IMAGES,
-                                     3 * n_pixels * sizeof(float), error));
+    SPLAT_TRY(splat_frame_take(b, frame, 2 * plane, &jitter, error));
+    if (t->options.resample_gt_image) SPLAT_TRY(splat_frame_take(b, frame, 3 * plane, &resampled, error));
+    frame->jitter = jitter;
+    view->photo_resampled = resampled;
     struct splat_jitter_args args = {view->camera->width, view->camera->height, t->options.seed, (uint32_t)iteration,
-                                     t->jitter.data,      view->photo,          t->photo_resampled.data};
+                                     jitter,              view->photo,          resampled};
     return b->functions->ops.jitter(b, &args, error);
 }
 
@@ -107,7 +109,9 @@ static splat_status stage_photo(splat_trainer *t, step_view *view, int iteration
 static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 {
     const splat_train_options *o = &t->options;
-    *adam = (splat_adam){.m = t->m.tensors, .v = t->v.tensors};
+    *adam = (splat_adam){.moments = &t->moments,
+                         .iteration = (uint32_t)iteration,
+                         .rest_of_visible_only = t->options.sh_offload};
     adam->lr[SPLAT_TENSOR_means] = splat_schedule_position_lr(o, t->scene->dataset.extent, iteration);
     adam->lr[SPLAT_TENSOR_sh_dc] = o->feature_lr;
     adam->lr[SPLAT_TENSOR_sh_rest] = o->feature_lr / 20.0f;
@@ -181,21 +185,54 @@ static splat_status step_loss(splat_trainer *t, int iteration, const step_view *
                               splat_error *error)
 {
     splat_backend *b = t->backend;
-    bool resampled = t->options.ray_jitter && t->options.resample_gt_image, waits = !b->functions->take_result;
+    bool waits = !b->functions->take_result;
     splat_loss_result loss = {0};
     struct splat_loss_args args = {.width = view->camera->width,
                                    .height = view->camera->height,
                                    .image = t->model->frame.image,
-                                   .photo_u8 = resampled ? NULL : view->photo,
-                                   .photo_f32 = resampled ? t->photo_resampled.data : NULL,
+                                   .photo_u8 = view->photo_resampled ? NULL : view->photo,
+                                   .photo_f32 = view->photo_resampled,
                                    .lambda_dssim = t->options.lambda_dssim,
-                                   .grad_image = t->grad_image.data,
-                                   .scratch = &t->loss_scratch,
+                                   .grad_image = view->grad_image,
                                    .result = waits ? &loss : NULL};
     SPLAT_TRY(b->functions->ops.loss(b, &args, error));
     if (!waits) return SPLAT_OK;
     *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
     return check_loss(t, loss.loss, iteration, view->index, error);
+}
+
+/* bin and raster, band by band; one band unless max_instances bounds the lists. The marks of a view in bands count the
+ * bin of all but the last band as raster. */
+static splat_status rasterize(splat_trainer *t, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    const splat_ops *ops = &b->functions->ops;
+    splat_frame *frame = &t->model->frame;
+    t->n_bands = 0;
+    t->n_instances = 0;
+    for (; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
+        t->band_begin[t->n_bands++] = frame->row_begin;
+        SPLAT_TRY(ops->bin(b, &(struct splat_bin_args){frame}, error));
+        if (t->n_bands == 1) SPLAT_TRY(stamp(t, MARK_BIN, error));
+        SPLAT_TRY(ops->raster(b, &(struct splat_raster_args){frame}, error));
+        t->n_instances += frame->n_instances;
+    }
+    return stamp(t, MARK_RASTER, error);
+}
+
+/* From the last band, whose lists are still there, to the first; the lists of the others are made again. */
+static splat_status rasterize_backward(splat_trainer *t, const step_view *view, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    const splat_ops *ops = &b->functions->ops;
+    splat_frame *frame = &t->model->frame;
+    SPLAT_TRY(splat_frame_reserve_gradients(b, frame, t->n_bands > 1, error));
+    for (uint32_t band = t->n_bands; band-- > 0;) {
+        frame->row_begin = t->band_begin[band];
+        if (band + 1 < t->n_bands) SPLAT_TRY(ops->bin(b, &(struct splat_bin_args){frame}, error));
+        SPLAT_TRY(ops->raster_backward(b, &(struct splat_raster_backward_args){frame, view->grad_image}, error));
+    }
+    return SPLAT_OK;
 }
 
 static splat_status run_step(splat_trainer *t, int iteration, step_view *view, splat_step_result *result,
@@ -207,29 +244,24 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     splat_frame *frame = &t->model->frame;
 
     SPLAT_TRY(stamp(t, MARK_BEGIN, error));
-    SPLAT_TRY(stage_photo(t, view, iteration, error));
-    SPLAT_TRY(splat_frame_reserve(b, frame, gaussians->n, view->camera, true, error));
-    frame->filter = splat_model_screen_filter(t->model);
-    frame->jitter = t->options.ray_jitter ? t->jitter.data : NULL;
+    SPLAT_TRY(splat_model_begin_view(t->model, view->camera, view->background, error));
     frame->n_instances_hint = t->hints[view->index].n_instances;
     frame->n_visible_hint = t->hints[view->index].n_visible;
-    memcpy(frame->background, view->background, sizeof frame->background);
+    SPLAT_TRY(stage_photo(t, view, iteration, error));
     SPLAT_TRY(stamp(t, MARK_DATA, error));
 
     SPLAT_TRY(ops->project(b, &(struct splat_project_args){gaussians, frame}, error));
     SPLAT_TRY(stamp(t, MARK_PROJECT, error));
-    SPLAT_TRY(ops->bin(b, &(struct splat_bin_args){frame}, error));
-    SPLAT_TRY(stamp(t, MARK_BIN, error));
-    SPLAT_TRY(ops->raster(b, &(struct splat_raster_args){frame}, error));
-    SPLAT_TRY(stamp(t, MARK_RASTER, error));
+    SPLAT_TRY(rasterize(t, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
     SPLAT_TRY(stamp(t, MARK_LOSS, error));
-    SPLAT_TRY(ops->raster_backward(b, &(struct splat_raster_backward_args){frame, t->grad_image.data}, error));
+    SPLAT_TRY(rasterize_backward(t, view, error));
     SPLAT_TRY(stamp(t, MARK_RASTER_BACKWARD, error));
+    /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
 
     splat_adam adam;
     adam_of_step(t, iteration, &adam);
-    splat_statistics statistics = {t->statistics[0].data, t->statistics[1].data, t->statistics[2].data};
+    splat_statistics statistics = splat_trainer_statistics(t);
     struct splat_project_backward_args backward = {
         .gaussians = gaussians,
         .frame = frame,
@@ -239,7 +271,7 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     SPLAT_TRY(stamp(t, MARK_PROJECT_BACKWARD, error));
     result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
     result->n_degenerate = frame->n_degenerate;
-    result->n_instances = frame->n_instances;
+    result->n_instances = t->n_instances;
     return SPLAT_OK;
 }
 
@@ -272,6 +304,36 @@ static splat_status exchange_results(splat_trainer *t, int iteration, const step
     return check_loss(t, result->loss_l1 + result->loss_ssim, iteration - 1, earlier, error);
 }
 
+/* run_step; a step that failed has not counted. */
+static splat_status try_step(splat_trainer *t, int iteration, step_view *view, splat_step_result *result,
+                             splat_error *error)
+{
+    int kept[SPLAT_N_TENSORS];
+    memcpy(kept, t->adam_steps, sizeof kept);
+    splat_status status = run_step(t, iteration, view, result, error);
+    if (status == SPLAT_OK)
+        t->iteration = iteration;
+    else
+        memcpy(t->adam_steps, kept, sizeof kept);
+    return status;
+}
+
+/* A view that needs more than the memory limit leaves does not end the training: its step is left out and told. */
+static splat_status leave_out(splat_trainer *t, const splat_error *refused, int iteration, const step_view *view,
+                              splat_error *error)
+{
+    if (refused->status != SPLAT_ERROR_MEMORY || !t->backend->memory.limit) {
+        if (error) *error = *refused;
+        return refused->status;
+    }
+    splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d (view %s) is left out: %s", iteration,
+              t->scene->dataset.views[view->index].name, refused->message);
+    t->n_left_out++;
+    t->has_posted = false; /* there is no result to wait for */
+    t->iteration = iteration;
+    return SPLAT_OK;
+}
+
 splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     double begin = splat_clock_seconds();
@@ -282,11 +344,13 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     next_view(t, iteration, &view);
-    SPLAT_TRY(run_step(t, iteration, &view, &result, error));
-    if (t->backend->functions->take_result) SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
+    splat_error refused;
+    if (try_step(t, iteration, &view, &result, &refused) != SPLAT_OK)
+        SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));
+    else if (t->backend->functions->take_result)
+        SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
 
     SPLAT_TRY(add_stage_times(t, error));
-    t->iteration = iteration;
     if (info) {
         float lambda = t->options.lambda_dssim;
         *info = (splat_step_info){.iteration = iteration,
@@ -301,148 +365,14 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
                                   .view_index = view.index,
                                   .step_ms = 1e3 * (splat_clock_seconds() - begin),
                                   .n_added = t->n_added,
-                                  .n_removed = t->n_removed};
+                                  .n_removed = t->n_removed,
+                                  .n_refused = t->n_refused};
     }
-    t->n_added = t->n_removed = 0;
+    t->n_added = t->n_removed = t->n_refused = 0;
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- making and ending a trainer */
-
-void splat_train_options_init(splat_train_options *options)
-{
-    *options = (splat_train_options){.iterations = 30000,
-                                     .sh_degree = 3,
-                                     .kernel_size = 0.1f,
-                                     .position_lr_init = 0.00016f,
-                                     .position_lr_final = 0.0000016f,
-                                     .position_lr_delay_mult = 0.01f,
-                                     .position_lr_max_steps = 30000,
-                                     .feature_lr = 0.0025f,
-                                     .opacity_lr = 0.05f,
-                                     .scaling_lr = 0.005f,
-                                     .rotation_lr = 0.001f,
-                                     .lambda_dssim = 0.2f,
-                                     .percent_dense = 0.01f,
-                                     .densification_interval = 100,
-                                     .opacity_reset_interval = 3000,
-                                     .densify_from_iter = 500,
-                                     .densify_until_iter = 15000,
-                                     .densify_grad_threshold = 0.0002f,
-                                     .min_opacity_threshold = 0.005f};
-}
-
-static splat_status check_options(const splat_train_options *o, splat_error *error)
-{
-    const struct { const char *name; double value, low, high; } ranges[] = {
-        {"iterations", o->iterations, 1, 1e8},
-        {"sh_degree", o->sh_degree, 0, SPLAT_MAX_SH_DEGREE},
-        {"kernel_size", o->kernel_size, 0, 100},
-        {"position_lr_init", o->position_lr_init, 0, 1e3},
-        {"position_lr_final", o->position_lr_final, 0, 1e3},
-        {"position_lr_max_steps", o->position_lr_max_steps, 1, 1e9},
-        {"feature_lr", o->feature_lr, 0, 1e3},
-        {"opacity_lr", o->opacity_lr, 0, 1e3},
-        {"scaling_lr", o->scaling_lr, 0, 1e3},
-        {"rotation_lr", o->rotation_lr, 0, 1e3},
-        {"lambda_dssim", o->lambda_dssim, 0, 1},
-        {"percent_dense", o->percent_dense, 0, 1e3},
-        {"densification_interval", o->densification_interval, 1, 1e8},
-        {"opacity_reset_interval", o->opacity_reset_interval, 1, 1e9},
-        {"densify_from_iter", o->densify_from_iter, 0, 1e9},
-        {"densify_until_iter", o->densify_until_iter, 0, 1e9},
-        {"densify_grad_threshold", o->densify_grad_threshold, 0, 1e6},
-        {"min_opacity_threshold", o->min_opacity_threshold, 0, 1},
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
-        if (!(ranges[i].value >= ranges[i].low && ranges[i].value <= ranges[i].high))
-            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%s must be between %g and %g, not %g", ranges[i].name,
-                              ranges[i].low, ranges[i].high, ranges[i].value);
-    if (o->resample_gt_image && !o->ray_jitter)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resample_gt_image needs ray_jitter; turn both on or both off");
-    return SPLAT_OK;
-}
-
-static splat_status trainer_init(splat_trainer *t, splat_error *error)
-{
-    const splat_dataset *dataset = &t->scene->dataset;
-    SPLAT_TRY(check_options(&t->options, error));
-    if (dataset->n_train == 0)
-        return splat_fail(error, SPLAT_ERROR_FORMAT,
-                          "the scene has no training views; hold fewer views out for testing");
-    t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
-    t->hints = calloc(dataset->n_views, sizeof *t->hints);
-    if (!t->view_order || !t->hints)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
-    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, error));
-    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, &t->model, error));
-    SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
-    t->model->has_filter_3d = true;
-    t->model->gaussians.active_sh_degree = 0;
-    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points,
-                                           t->options.target_gaussian_count, error));
-    SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
-    return splat_trainer_update_filter(t, error);
-}
-
-splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
-                                  splat_trainer **result, splat_error *error)
-{
-    *result = NULL;
-    splat_trainer *t = calloc(1, sizeof *t);
-    if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a trainer");
-    t->context = context;
-    t->backend = context->backend;
-    t->scene = scene;
-    t->options = *options;
-    splat_status status = trainer_init(t, error);
-    if (status != SPLAT_OK) {
-        splat_trainer_destroy(t);
-        return status;
-    }
-    *result = t;
-    return SPLAT_OK;
-}
-
-void splat_trainer_destroy(splat_trainer *t)
-{
-    if (!t) return;
-    splat_backend *b = t->backend;
-    splat_model_destroy(t->model);
-    splat_tensor_blocks_free(b, &t->m);
-    splat_tensor_blocks_free(b, &t->v);
-    for (int i = 0; i < 3; i++) splat_block_free(b, &t->statistics[i]);
-    splat_block *transients[] = {&t->photo_resampled, &t->jitter, &t->grad_image, &t->loss_scratch};
-    for (size_t i = 0; i < sizeof transients / sizeof transients[0]; i++) splat_block_free(b, transients[i]);
-    splat_photo_store_free(&t->photos, b);
-    free(t->view_order);
-    free(t->hints);
-    free(t);
-}
-
-splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
-{
-    const splat_gaussians *g = &t->model->gaussians;
-    struct splat_filter3d_args args = {g->n, g->p.means, t->scene->train_cameras, (uint32_t)t->scene->dataset.n_train,
-                                       g->filter_3d};
-    return t->backend->functions->ops.filter3d(t->backend, &args, error);
-}
-
-void splat_trainer_forget_results(splat_trainer *t)
-{
-    t->has_posted = false;
-    memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
-}
-
-splat_model *splat_trainer_model(splat_trainer *t)
-{
-    return t->model;
-}
-
-int splat_trainer_iteration(const splat_trainer *t)
-{
-    return t->iteration;
-}
+/* ---------------------------------------------------------------- measuring */
 
 void splat_trainer_measure_stages(splat_trainer *t, bool on)
 {
@@ -455,9 +385,4 @@ void splat_trainer_stage_times(splat_trainer *t, splat_stage_times *times)
 {
     *times = t->times;
     memset(&t->times, 0, sizeof t->times);
-}
-
-void splat_trainer_request_stop(splat_trainer *t)
-{
-    t->stop_requested = 1;
 }

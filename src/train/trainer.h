@@ -31,18 +31,25 @@ struct splat_trainer {
     splat_model *model;
 
     int iteration;                       /* steps done */
-    splat_tensor_blocks m, v;            /* Adam's moments */
+    int controlled;                      /* the iteration that density control was last done after; -1: none. A step
+                                            that is tried again, here or after a resume, must not do it twice */
+    bool is_broken;                      /* a change of the state failed halfway: no run could go on from it */
+    splat_row_blocks moment_blocks[2];   /* Adam's m and v, or the first alone with both quantized */
+    splat_moments moments;               /* pointers into them */
     int adam_steps[SPLAT_N_TENSORS];     /* steps each tensor has made (t of the bias correction) */
-    splat_block statistics[3];           /* grad, grad_abs, count: [n] each */
+    splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
+    uint32_t n_statistics;               /* n while there is density control, then 0 */
 
-    splat_block photo_resampled, jitter, grad_image, loss_scratch; /* transients of the view in work */
+    uint32_t n_bands, band_begin[SPLAT_MAX_BANDS]; /* of the view in work: first rows of tiles */
+    uint64_t n_instances;                /* of all its bands */
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
     bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
 
-    size_t n_added, n_removed;           /* by the density control before the step in work */
+    size_t n_added, n_removed, n_refused; /* by the density control before the step in work */
+    size_t n_left_out;                   /* steps that the memory limit did not allow */
     bool measures_stages;
     int n_marked;                        /* steps since then */
     splat_stage_times times;             /* sums since they were last read */
@@ -57,11 +64,34 @@ void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
+/* checkpoint_read.c: the state was replaced by that after an iteration; density_control_done: and after the density
+ * control that follows it. */
+void splat_trainer_begin_at(splat_trainer *trainer, int iteration, bool density_control_done,
+                            const int adam_steps[SPLAT_N_TENSORS]);
 /* After the state was replaced: no result is on its way, and the views' counts are unknown. */
 void splat_trainer_forget_results(splat_trainer *trainer);
+/* Every option in its range, and no two that exclude each other. */
+splat_status splat_train_options_check(const splat_train_options *options, splat_error *error);
 /* Recomputes filter_3d from the training cameras. */
 splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *error);
+
+/* trainer_state.c: the arrays with a row for each Gaussian. */
+
 /* Parameters, moments and statistics n rows long; statistics become zero. On failure nothing has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
+/* Gives the statistics back when no density control is left after `iteration`. */
+void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);
+splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
+
+/* Every array of the state, as a checkpoint holds it. */
+typedef struct splat_state_array {
+    char name[32];     /* "means", "adam_m.means", "adam.sh_rest" (quantized), "statistics.grad", ... */
+    const char *type;  /* "F32", "F16" (rows padded to whole words), "U32" (quantized moments: words) */
+    uint32_t rows, words; /* words (32 bits) of a row */
+    void *device;
+} splat_state_array;
+
+#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 4)
+int splat_trainer_state_arrays(const splat_trainer *trainer, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS]);
 
 #endif

@@ -3,6 +3,7 @@
 #include "ops/bin/bin.h"
 
 #include "backend/backend.h"
+#include "ops/bin/band.h"
 #include "ops/raster/reach.h"
 
 #include <string.h>
@@ -57,17 +58,32 @@ static void radix_pass(chunks c, const uint64_t *from, uint64_t *to, uint32_t sh
     }
 }
 
-/* Entries (depth bits << 32 | visible index), ascending. Visible indices follow the ids, and the sort is stable.
- * `pairs` holds 2 n; returns the half with the result. */
-static const uint64_t *sort_by_depth(chunks c, const float *depth, uint64_t *pairs, uint32_t *histograms)
+static uint64_t entry_of(const splat_frame *frame, uint32_t v)
+{
+    uint32_t bits;
+    memcpy(&bits, &frame->depth[v], sizeof bits);
+    return (uint64_t)bits << 32 | v;
+}
+
+/* Entries (depth bits << 32 | visible index) of the visible that may lie in the band; returns their number. */
+static uint32_t list_entries(const splat_frame *frame, int threads, uint64_t *entries)
+{
+    uint32_t n = 0;
+    if (frame->row_begin == 0) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (uint32_t v = 0; v < frame->n_visible; v++) entries[v] = entry_of(frame, v);
+        return frame->n_visible;
+    }
+    for (uint32_t v = 0; v < frame->n_visible; v++)
+        if (frame->tile_rect[4 * (size_t)v + 3] > frame->row_begin) entries[n++] = entry_of(frame, v);
+    return n;
+}
+
+/* Ascending. Visible indices follow the ids, and the sort is stable. `pairs` holds the entries and as many more;
+ * returns the half with the result. */
+static const uint64_t *sort_by_depth(chunks c, uint64_t *pairs, uint32_t *histograms)
 {
     uint64_t *a = pairs, *b = pairs + c.n;
-#pragma omp parallel for num_threads(c.threads) schedule(static)
-    for (uint32_t v = 0; v < c.n; v++) {
-        uint32_t bits;
-        memcpy(&bits, &depth[v], sizeof bits);
-        a[v] = (uint64_t)bits << 32 | v;
-    }
     for (uint32_t shift = 32; shift < 64; shift += RADIX_BITS) {
         radix_pass(c, a, b, shift, histograms);
         uint64_t *swap = a;
@@ -89,18 +105,19 @@ typedef struct tile_walk {
     uint32_t x0, y0, x1, y1;
 } tile_walk;
 
-/* False: no tile at all. */
+/* False: no tile at all. The walk begins at the band's first row. */
 static bool walk_begin(const splat_frame *frame, uint32_t v, tile_walk *walk)
 {
     const float *conic = frame->conic + 4 * (size_t)v;
     const uint16_t *rect = frame->tile_rect + 4 * (size_t)v;
-    if (rect[2] <= rect[0] || rect[3] <= rect[1]) return false;
+    uint32_t y0 = rect[1] > frame->row_begin ? rect[1] : frame->row_begin;
+    if (rect[2] <= rect[0] || rect[3] <= y0) return false;
     splat_reach reach = splat_reach_of(conic);
     if (reach.form < 0) return false;
     *walk = (tile_walk){.u = frame->mean2d[2 * (size_t)v], .v = frame->mean2d[2 * (size_t)v + 1],
                         .a = conic[0], .b = conic[1], .c = conic[2], .form = reach.form,
                         .jitter = frame->jitter ? 0.5 : 0.0,
-                        .x0 = rect[0], .y0 = rect[1], .x1 = rect[2], .y1 = rect[3]};
+                        .x0 = rect[0], .y0 = y0, .x1 = rect[2], .y1 = rect[3]};
     if (walk->form < INFINITY) {
         walk->determinant = walk->a * walk->c - walk->b * walk->b;
         walk->half_height = sqrt(walk->form * walk->a * reach.inverse);
@@ -146,14 +163,16 @@ static uint32_t walk_row(const tile_walk *w, const splat_frame *frame, uint32_t 
 
 /* ---------------------------------------------------------------- instances */
 
-/* The rows of a Gaussian with at most SMALL_ROWS x SMALL_COLUMNS tiles, a byte each: four bits of x0 - rect x0, four of
- * the number of tiles. Kept from the first pass to the second, which takes 40% off the time of bin. */
+/* The rows of a Gaussian with at most SMALL_ROWS x SMALL_COLUMNS tiles, a byte each from its first row in the band on:
+ * four bits of x0 - rect x0, four of the number of tiles. Kept from the first pass to the second, which takes 40% off
+ * the time of bin. */
 #define SMALL_ROWS 8u
 #define SMALL_COLUMNS 15u
 #define NOT_SMALL UINT64_MAX /* no row looks like 0xff: x0 - rect x0 <= 14 */
 
-/* Counts the tiles of each visible entry into counts[v], and how many entries of each chunk of the depth order each
- * tile has, as differences along the tiles: a row of tiles costs two additions. tile_counts: [count][n_tiles + 1]. */
+/* Counts the tiles of each entry into counts[v], from the band's first row to the last of the view, and how many
+ * entries of each chunk of the depth order each tile has, as differences along the tiles: a row of tiles costs two
+ * additions. tile_counts: [count][n_tiles + 1]. */
 static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *order, uint64_t *rows, uint32_t *counts,
                         uint32_t *tile_counts)
 {
@@ -185,12 +204,44 @@ static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *orde
     }
 }
 
+/* The instances of each row of tiles from row_begin on. */
+static void sum_rows(const splat_frame *frame, chunks c, const uint32_t *tile_counts, uint64_t *rows)
+{
+    size_t tiles_x = frame->tiles_x, stride = tiles_x * frame->tiles_y + 1;
+    for (uint32_t row = frame->row_begin; row < frame->tiles_y; row++) {
+        rows[row] = 0;
+        for (int chunk = 0; chunk < c.count; chunk++)
+            for (size_t x = 0; x < tiles_x; x++) rows[row] += tile_counts[(size_t)chunk * stride + row * tiles_x + x];
+    }
+}
+
+/* Takes the rows from row_end on out of what count_tiles left in rows and counts. */
+static void cut_rows(const splat_frame *frame, chunks c, const uint64_t *order, uint64_t *rows, uint32_t *counts)
+{
+    uint32_t row_end = frame->row_end;
+#pragma omp parallel for num_threads(c.threads) schedule(static)
+    for (uint32_t i = 0; i < c.n; i++) {
+        uint32_t v = (uint32_t)order[i], y0 = frame->tile_rect[4 * (size_t)v + 1], count = 0;
+        if (y0 < frame->row_begin) y0 = frame->row_begin;
+        if (rows[i] != NOT_SMALL) {
+            if (y0 + SMALL_ROWS > row_end) rows[i] &= y0 < row_end ? ((uint64_t)1 << (row_end - y0) * 8) - 1 : 0;
+            for (uint64_t packed = rows[i]; packed; packed >>= 8) count += packed & 15;
+        } else {
+            tile_walk walk;
+            walk_begin(frame, v, &walk);
+            for (uint32_t ty = walk.y0, x0; ty < walk.y1 && ty < row_end; ty++)
+                count += walk_row(&walk, frame, ty, &x0);
+        }
+        counts[v] = count;
+    }
+}
+
 /* Counts become the place of the first instance of (tile, chunk); tile_begin is filled. */
 static void place_tiles(splat_frame *frame, chunks c, uint32_t *tile_counts)
 {
-    size_t n_tiles = (size_t)frame->tiles_x * frame->tiles_y;
+    size_t n_tiles = (size_t)frame->tiles_x * frame->tiles_y, end = (size_t)frame->tiles_x * frame->row_end;
     uint32_t sum = 0;
-    for (size_t tile = 0; tile < n_tiles; tile++) {
+    for (size_t tile = (size_t)frame->tiles_x * frame->row_begin; tile < end; tile++) {
         frame->tile_begin[tile] = sum;
         for (int chunk = 0; chunk < c.count; chunk++) {
             uint32_t *slot = tile_counts + (size_t)chunk * (n_tiles + 1) + tile, count = *slot;
@@ -198,7 +249,7 @@ static void place_tiles(splat_frame *frame, chunks c, uint32_t *tile_counts)
             sum += count;
         }
     }
-    frame->tile_begin[n_tiles] = sum;
+    frame->tile_begin[end] = sum;
 }
 
 /* Writes v at the places of n tiles; returns the next slot. */
@@ -223,14 +274,15 @@ static void emit_instances(splat_frame *frame, chunks c, const uint64_t *order, 
             uint32_t v = (uint32_t)order[i], slot = frame->slot_begin[v];
             if (rows[i] != NOT_SMALL) {
                 const uint16_t *rect = frame->tile_rect + 4 * (size_t)v;
-                uint32_t *place = next + (size_t)rect[1] * frame->tiles_x + rect[0];
+                uint32_t y0 = rect[1] > frame->row_begin ? rect[1] : frame->row_begin;
+                uint32_t *place = next + (size_t)y0 * frame->tiles_x + rect[0];
                 for (uint64_t packed = rows[i]; packed; packed >>= 8, place += frame->tiles_x)
                     slot = emit_row(frame, v, place + (packed >> 4 & 15), packed & 15, slot);
                 continue;
             }
             tile_walk walk;
             if (!walk_begin(frame, v, &walk)) continue;
-            for (uint32_t ty = walk.y0; ty < walk.y1; ty++) {
+            for (uint32_t ty = walk.y0; ty < walk.y1 && ty < frame->row_end; ty++) {
                 uint32_t x0, n = walk_row(&walk, frame, ty, &x0);
                 slot = emit_row(frame, v, next + (size_t)ty * frame->tiles_x + x0, n, slot);
             }
@@ -238,36 +290,67 @@ static void emit_instances(splat_frame *frame, chunks c, const uint64_t *order, 
     }
 }
 
+/* The band's last row, and rows and counts of the band alone; *total: its instances. */
+static splat_status choose_band(splat_backend *backend, splat_frame *frame, chunks c, const uint64_t *order,
+                                uint64_t *rows, const uint32_t *tile_counts, uint64_t *total, splat_error *error)
+{
+    uint32_t *counts = frame->slot_begin + 1;
+    if (frame->max_instances) {
+        void *row_counts;
+        SPLAT_TRY(splat_scratch_take(backend, frame->tiles_y * sizeof(uint64_t), &row_counts, error));
+        sum_rows(frame, c, tile_counts, row_counts);
+        SPLAT_TRY(splat_band_choose(frame, row_counts, total, error));
+        if (frame->row_end < frame->tiles_y) cut_rows(frame, c, order, rows, counts);
+    } else {
+        frame->row_end = frame->tiles_y;
+        *total = 0;
+        for (size_t v = 0; v < frame->n_visible; v++) *total += counts[v];
+    }
+    if (*total <= UINT32_MAX) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                      "%llu (Gaussian, tile) pairs in one view are more than the 2^32 - 1 that can be rendered; "
+                      "use a smaller picture or fewer Gaussians", (unsigned long long)*total);
+}
+
+static splat_status take_instances(splat_backend *backend, splat_frame *frame, uint64_t total, splat_error *error)
+{
+    frame->n_instances = total;
+    if (frame->instances && total <= frame->instance_room) return SPLAT_OK;
+    uint64_t room = splat_band_is_view(frame) ? total : frame->max_instances;
+    void *data;
+    frame->instances = NULL;
+    SPLAT_TRY(splat_frame_take(backend, frame, 2 * room * sizeof(uint32_t), &data, error));
+    frame->instances = data;
+    frame->instance_slots = frame->instances + room;
+    frame->instance_room = room;
+    return SPLAT_OK;
+}
+
 splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *args, splat_error *error)
 {
     splat_frame *frame = args->frame;
     size_t n = frame->n_visible, stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
-    chunks c = chunks_make(frame->n_visible, backend->threads);
-    size_t count = (size_t)c.count, histogram = stride > RADIX_SIZE ? stride : RADIX_SIZE;
+    void *pairs, *histograms;
     frame->n_instances = 0;
-    SPLAT_TRY(splat_block_ensure(backend, &frame->block_order, "depth order", SPLAT_OWNER_TRANSIENTS,
-                                 2 * n * sizeof(uint64_t), error));
-    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
-                                 count * histogram * sizeof(uint32_t), error));
-    uint32_t *histograms = frame->block_scratch.data;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, 2 * n * sizeof(uint64_t), &pairs, error));
+    if (!frame->slot_begin)
+        SPLAT_TRY(splat_frame_take(backend, frame, (n + 1) * sizeof(uint32_t), (void **)&frame->slot_begin, error));
 
-    const uint64_t *order = sort_by_depth(c, frame->depth, frame->block_order.data, histograms);
-    uint64_t *pairs = frame->block_order.data, *rows = order == pairs ? pairs + n : pairs; /* the half that is free */
+    chunks c = chunks_make(list_entries(frame, backend->threads, pairs), backend->threads);
+    size_t histogram = stride > RADIX_SIZE ? stride : RADIX_SIZE;
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)c.count * histogram * sizeof(uint32_t), &histograms, error));
+    const uint64_t *order = sort_by_depth(c, pairs, histograms);
+    uint64_t *rows = order == pairs ? (uint64_t *)pairs + c.n : pairs; /* the half that is free */
+    if (c.n < n) memset(frame->slot_begin, 0, (n + 1) * sizeof *frame->slot_begin); /* of those that are not listed */
     count_tiles(frame, c, order, rows, frame->slot_begin + 1, histograms);
     uint64_t total = 0;
-    frame->slot_begin[0] = 0;
-    for (size_t v = 0; v < n; v++) frame->slot_begin[v + 1] = (uint32_t)(total += frame->slot_begin[v + 1]);
-    if (total > UINT32_MAX)
-        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
-                          "%llu (Gaussian, tile) pairs in one view are more than the 2^32 - 1 that can be rendered; "
-                          "use a smaller picture or fewer Gaussians", (unsigned long long)total);
+    SPLAT_TRY(choose_band(backend, frame, c, order, rows, histograms, &total, error));
 
-    SPLAT_TRY(splat_block_ensure(backend, &frame->block_instances, "instances", SPLAT_OWNER_TRANSIENTS,
-                                 2 * (size_t)total * sizeof(uint32_t), error));
-    frame->instances = frame->block_instances.data;
-    frame->instance_slots = total ? frame->instances + total : NULL;
-    frame->n_instances = total;
+    frame->slot_begin[0] = 0;
+    for (size_t v = 0; v < n; v++) frame->slot_begin[v + 1] += frame->slot_begin[v];
+    SPLAT_TRY(take_instances(backend, frame, total, error));
     place_tiles(frame, c, histograms);
     emit_instances(frame, c, order, rows, histograms);
-    return SPLAT_OK;
+    return splat_scratch_reset(backend, error);
 }

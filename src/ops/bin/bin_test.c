@@ -155,10 +155,11 @@ static int check_too_many(splat_backend *backend)
     frame->camera.width = frame->camera.height = TILES * SPLAT_TILE;
     frame->tiles_x = frame->tiles_y = TILES;
     splat_error error = {0};
-    TEST_CHECK(failures, splat_block_resize(backend, &frame->block_tiles, "tile_begin", SPLAT_OWNER_TRANSIENTS,
-                                            ((size_t)TILES * TILES + 1) * sizeof(uint32_t), &error) == SPLAT_OK,
+    void *tile_begin;
+    TEST_CHECK(failures, splat_frame_take(backend, frame, ((size_t)TILES * TILES + 1) * sizeof(uint32_t), &tile_begin,
+                                          &error) == SPLAT_OK,
                "%s", error.message);
-    frame->tile_begin = frame->block_tiles.data;
+    frame->tile_begin = tile_begin;
     splat_status status = backend->functions->ops.bin(backend, &(struct splat_bin_args){frame}, &error);
     TEST_CHECK(failures, status == SPLAT_ERROR_UNSUPPORTED, "status %d", (int)status);
     bool cpu = strcmp(backend->functions->name, "cpu") == 0; /* which counts to the end */
@@ -179,5 +180,6 @@ int test_op_bin(splat_backend *backend)
         if (failures > before) fprintf(stderr, "bin: scene '%s' failed\n", specs[i].name);
     }
     failures += check_too_many(backend);
+    failures += test_bands_lists(backend);
     return failures;
 }

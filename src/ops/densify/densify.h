@@ -28,14 +28,14 @@ struct splat_density_select_args {
 /* density_grow: writes n_clone copies at [n, n + n_clone), in the order of their sources, then two samples of each
  * split Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other:
  * mean = mu + R(q)(s * xi), xi ~ N(0, I); scale = ln(s / 1.6); all else copied, filter_3d too. Moments of new Gaussians
- * are 0; m and v may be NULL when there are none. The caller has made room in every array (parameters, moments,
- * filter_3d) and gaussians->n is still the old count. n_clone and n_split must be those of the actions (ARGUMENT
- * otherwise, and nothing is written).
+ * are 0; moments may be NULL when there are none. Rows are moved as words: any storage. The caller has made room in
+ * every array (parameters, moments, filter_3d) and gaussians->n is still the old count. n_clone and n_split must be
+ * those of the actions (ARGUMENT otherwise, and nothing is written).
  * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
  * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
 struct splat_density_grow_args {
     const splat_gaussians *gaussians;
-    const splat_tensors *m, *v; /* NULL allowed */
+    const splat_moments *moments; /* NULL allowed */
     const uint8_t *actions;     /* [n] */
     uint32_t n_clone, n_split;
     uint64_t seed;
@@ -51,11 +51,11 @@ typedef struct splat_density_pruned {
  * sigmoid(opacity) < min_opacity, those with max exp(scale) > max_scale (<= 0: no test), those with a parameter that is
  * not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest logit,
  * exactly down to target_count (equal logits: higher index goes first). The rest moves together in order, parameters,
- * moments (m and v may be NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
+ * moments (NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
  * arrays. */
 struct splat_density_prune_args {
     const splat_gaussians *gaussians; /* n counts the grown ones */
-    const splat_tensors *m, *v; /* NULL allowed */
+    const splat_moments *moments; /* NULL allowed */
     const uint8_t *actions;  /* [n_actions] of density_select, NULL when n_actions is 0 */
     uint32_t n_actions;
     float min_opacity, max_scale;
@@ -70,7 +70,7 @@ struct splat_density_prune_args {
 struct splat_opacity_reset_args {
     const splat_gaussians *gaussians;
     float max_opacity; /* 0.01 */
-    float *m, *v;      /* [n], NULL allowed */
+    const splat_moments *moments; /* of the opacities; NULL allowed */
 };
 
 #endif

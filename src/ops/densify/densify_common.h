@@ -46,15 +46,16 @@ typedef struct splat_order_statistic {
 
 splat_order_statistic splat_order_statistic_of(splat_backend *backend, const uint32_t *keys, uint32_t n, uint32_t rank);
 
-/* The trained tensors and the moments as a flat list of arrays: a row of floats[i] floats for each Gaussian. */
+/* The trained tensors and the moments, in any storage, as a flat list of arrays: a row of words[i] words (of 4 bytes)
+ * for each Gaussian. */
 typedef struct splat_density_arrays {
-    float *data[3 * SPLAT_N_TENSORS + 1];
-    uint32_t floats[3 * SPLAT_N_TENSORS + 1];
-    int n, n_copied; /* the first n_copied are parameters and filter_3d, the rest moments */
+    uint32_t *data[3 * SPLAT_N_TENSORS + 1];
+    uint32_t words[3 * SPLAT_N_TENSORS + 1];
+    int n, n_copied; /* the first n_copied are filter_3d and parameters, the rest moments */
 } splat_density_arrays;
 
-splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_tensors *m,
-                                               const splat_tensors *v);
+/* moments: NULL when there are none. */
+splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments);
 
 /* The largest of three log scales, as a scale; a NaN among them is passed over. */
 float splat_density_max_scale(const float log_scales[3]);

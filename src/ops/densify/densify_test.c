@@ -149,18 +149,19 @@ static void count_actions(const population *p, uint32_t *n_clone, uint32_t *n_sp
     }
 }
 
-static int check_grow(splat_backend *backend, uint32_t n, int sh_degree, bool moments)
+static int check_grow(splat_backend *backend, uint32_t n, int sh_degree, bool moments, bool small)
 {
     int failures = 0;
     uint32_t n_clone, n_split;
     population before = make(n, 3 * n, sh_degree, 300 + n);
+    if (small) make_small(&before);
     count_actions(&before, &n_clone, &n_split);
     population expected = copy(&before), result = copy(&before), zero = copy(&before);
-    float **zero_data[N_ARRAYS];
-    uint32_t floats[N_ARRAYS];
-    list_arrays(&zero, zero_data, floats);
+    void **zero_data[N_ARRAYS];
+    uint32_t words[N_ARRAYS];
+    list_arrays(&zero, zero_data, words);
     for (int a = N_PARAMETERS; a < N_PERSISTENT; a++)
-        memset(*zero_data[a], 0, (size_t)zero.capacity * floats[a] * sizeof(float));
+        if (words[a]) memset(*zero_data[a], 0, (size_t)zero.capacity * words[a] * sizeof(uint32_t));
     uint32_t clone = n, split = n + n_clone, end = n + n_clone + 2 * n_split;
     for (uint32_t i = 0; i < n; i++)
         for (int j = 0; j < before.actions[i]; j++) /* actions are 0, 1 (one clone), 2 (two samples) */
@@ -241,7 +242,7 @@ int test_op_density_grow(splat_backend *backend)
 {
     int failures = check_split_statistics(backend);
     for (int c = 0; c < N_COUNTS; c++)
-        for (int moments = 0; moments < 2; moments++) failures += check_grow(backend, counts[c], c % 4, moments);
+        for (int k = 0; k < 4; k++) failures += check_grow(backend, counts[c], c % 4, k % 2, k / 2);
     population p = make(100, 300, 1, 8), same = copy(&p);
     uint32_t n_clone, n_split;
     count_actions(&p, &n_clone, &n_split);

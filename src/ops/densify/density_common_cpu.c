@@ -26,21 +26,40 @@ splat_order_statistic splat_order_statistic_of(splat_backend *backend, const uin
     return result;
 }
 
-splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_tensors *m,
-                                               const splat_tensors *v)
+/* An array without words is left out: SH degree 0 has no sh_rest. */
+static void list_array(splat_density_arrays *list, void *data, uint32_t words)
 {
-    splat_density_arrays list = {.data = {gaussians->filter_3d}, .floats = {1}, .n = 1};
-    const splat_tensors *sets[3] = {&gaussians->p, m, v};
-    for (int s = 0; s < 3; s++) {
-        if (sets[s]) {
+    if (words == 0) return;
+    list->data[list->n] = data;
+    list->words[list->n] = words;
+    list->n++;
+}
+
+static void list_floats(splat_density_arrays *list, const splat_tensors *tensors, int sh_degree)
+{
 #define SPLAT_TENSOR(name, channels)                                                                                   \
-    list.data[list.n] = sets[s]->name;                                                                                 \
-    list.floats[list.n] = splat_tensor_channels(SPLAT_TENSOR_##name, gaussians->sh_degree);                            \
-    list.n += list.floats[list.n] > 0; /* SH degree 0 has no sh_rest */
+    list_array(list, tensors->name, splat_tensor_channels(SPLAT_TENSOR_##name, sh_degree));
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
-        }
-        if (s == 0) list.n_copied = list.n;
+}
+
+splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments)
+{
+    const int degree = gaussians->sh_degree;
+    splat_density_arrays list = {.n = 0};
+    list_array(&list, gaussians->filter_3d, 1);
+    list_floats(&list, &gaussians->p, degree);
+    if (gaussians->sh_rest_half && degree > 0) {
+        list.data[1 + SPLAT_TENSOR_sh_rest] = (uint32_t *)(void *)gaussians->sh_rest_half;
+        list.words[1 + SPLAT_TENSOR_sh_rest] = splat_parameter_words(SPLAT_TENSOR_sh_rest, degree, SPLAT_SH_FLOAT16);
+    }
+    list.n_copied = list.n;
+    if (moments && moments->storage == SPLAT_OPTIMIZER_QUANTIZED) {
+        for (int t = 0; t < SPLAT_N_TENSORS; t++)
+            list_array(&list, moments->quantized[t], splat_quantized_moment_words(t, degree));
+    } else if (moments) {
+        list_floats(&list, &moments->m, degree);
+        list_floats(&list, &moments->v, degree);
     }
     return list;
 }

@@ -32,12 +32,12 @@ static void sample_split(const struct splat_density_grow_args *args, size_t i, u
 static void copy_row(const splat_density_arrays *arrays, size_t i, size_t to, size_t n)
 {
     for (int a = 0; a < arrays->n; a++) {
-        size_t floats = arrays->floats[a], bytes = floats * sizeof(float);
+        size_t words = arrays->words[a], bytes = words * sizeof(uint32_t);
         for (size_t row = to; row < to + n; row++)
             if (a < arrays->n_copied)
-                memcpy(arrays->data[a] + row * floats, arrays->data[a] + i * floats, bytes);
+                memcpy(arrays->data[a] + row * words, arrays->data[a] + i * words, bytes);
             else
-                memset(arrays->data[a] + row * floats, 0, bytes);
+                memset(arrays->data[a] + row * words, 0, bytes);
     }
 }
 
@@ -80,10 +80,10 @@ splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_d
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",
                           (unsigned long long)n_grown, UINT32_MAX);
     if (args->n_clone == 0 && args->n_split == 0) return SPLAT_OK;
-    splat_block block = {0};
-    SPLAT_TRY(splat_block_resize(backend, &block, "density offsets", SPLAT_OWNER_TRANSIENTS,
-                                 (n_chunks ? n_chunks : 1) * sizeof(chunk_offsets), error));
-    chunk_offsets *offsets = block.data, total = {0};
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, n_chunks * sizeof(chunk_offsets), &scratch, error));
+    chunk_offsets *offsets = scratch, total = {0};
     count_actions(backend, args, offsets);
     for (uint32_t c = 0; c < n_chunks; c++) { /* exclusive sums */
         chunk_offsets here = offsets[c];
@@ -91,15 +91,12 @@ splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_d
         total.clones += here.clones;
         total.splits += here.splits;
     }
-    if (total.clones != args->n_clone || total.splits != args->n_split) {
-        splat_block_free(backend, &block);
+    if (total.clones != args->n_clone || total.splits != args->n_split)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "%u clones and %u splits were announced, the actions hold %u and %u", args->n_clone,
                           args->n_split, total.clones, total.splits);
-    }
-    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->m, args->v);
+    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic)
     for (int64_t c = 0; c < (int64_t)n_chunks; c++) grow_chunk(args, &arrays, (uint32_t)c, offsets[c]);
-    splat_block_free(backend, &block);
     return SPLAT_OK;
 }

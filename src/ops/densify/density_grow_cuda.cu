@@ -35,13 +35,14 @@ __global__ void __launch_bounds__(GROW_THREADS)
     }
 }
 
-/* A thread a value: threadIdx.x is the column, neighbours write neighbours. */
+/* A thread a word: threadIdx.x is the column, neighbours write neighbours. Without sources the new rows are zero. */
 __global__ void __launch_bounds__(GROW_THREADS)
-    copy_kernel(float *data, const uint32_t *sources, uint32_t n, uint32_t n_new)
+    copy_kernel(uint32_t *data, const uint32_t *sources, uint32_t n, uint32_t n_new)
 {
     uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= n_new) return;
-    data[((size_t)n + row) * blockDim.x + threadIdx.x] = data[(size_t)sources[row] * blockDim.x + threadIdx.x];
+    data[((size_t)n + row) * blockDim.x + threadIdx.x] =
+        sources ? data[(size_t)sources[row] * blockDim.x + threadIdx.x] : 0;
 }
 
 /* Means and scales of the samples: mu + R(q)(s xi), ln s - ln 1.6 (docs/method.md 10, step 3). Row r is sample r % 2 of
@@ -69,57 +70,52 @@ __global__ void __launch_bounds__(GROW_THREADS)
     for (int k = 0; k < 3; k++) p.scales[3 * to + k] = scale[k] - 0.470003629f; /* ln 1.6 */
 }
 
-/* In one block, with the scan's own memory. */
 struct grow_arrays {
     uint64_t *sums;
     uint32_t *sources;
 };
 
 static splat_status sum_actions(splat_cuda_backend *cuda, const struct splat_density_grow_args *args,
-                                splat_block *block, grow_arrays *arrays, splat_error *error)
+                                grow_arrays *arrays, splat_error *error)
 {
+    splat_backend *backend = &cuda->base;
     uint32_t n = args->gaussians->n;
     size_t n_new = args->n_clone + 2 * (size_t)args->n_split, scan_bytes = 0;
-    size_t sums_bytes = splat_cuda_round_up((size_t)n * sizeof(uint64_t)),
-           sources_bytes = splat_cuda_round_up(n_new * sizeof(uint32_t));
+    void *scan_memory;
     counts_iterator counts(args->actions, action_counts());
     CUDA_TRY("plan a scan", cub::DeviceScan::InclusiveSum(NULL, scan_bytes, counts, (uint64_t *)NULL, n, cuda->stream));
-    SPLAT_TRY(splat_block_resize(&cuda->base, block, "density offsets", SPLAT_OWNER_TRANSIENTS,
-                                 sums_bytes + sources_bytes + scan_bytes, error));
-    char *base = (char *)block->data;
-    arrays->sums = (uint64_t *)base;
-    arrays->sources = (uint32_t *)(base + sums_bytes);
-    CUDA_TRY("sum the actions", cub::DeviceScan::InclusiveSum(base + sums_bytes + sources_bytes, scan_bytes, counts,
-                                                              arrays->sums, n, cuda->stream));
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, n * sizeof *arrays->sums, (void **)&arrays->sums, error));
+    SPLAT_TRY(splat_scratch_take(backend, n_new * sizeof *arrays->sources, (void **)&arrays->sources, error));
+    SPLAT_TRY(splat_scratch_take(backend, scan_bytes, &scan_memory, error));
+    CUDA_TRY("sum the actions", cub::DeviceScan::InclusiveSum(scan_memory, scan_bytes, counts, arrays->sums, n,
+                                                              cuda->stream));
     return SPLAT_OK;
 }
 
+/* By kernels alone: the rows may lie in host memory. */
 static splat_status copy_rows(splat_cuda_backend *cuda, const struct splat_density_grow_args *args,
                               const uint32_t *sources, uint32_t n_new, splat_error *error)
 {
     uint32_t n = args->gaussians->n;
-    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->m, args->v);
-    for (int a = 0; a < arrays.n_copied; a++) {
-        dim3 threads(arrays.floats[a], GROW_THREADS / arrays.floats[a]);
-        copy_kernel<<<splat_cuda_blocks(n_new, threads.y), threads, 0, cuda->stream>>>(arrays.data[a], sources, n,
-                                                                                       n_new);
+    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
+    for (int a = 0; a < arrays.n; a++) {
+        dim3 threads(arrays.words[a], GROW_THREADS / arrays.words[a]);
+        copy_kernel<<<splat_cuda_blocks(n_new, threads.y), threads, 0, cuda->stream>>>(
+            arrays.data[a], a < arrays.n_copied ? sources : NULL, n, n_new);
         CUDA_LAUNCHED("density copy");
     }
-    for (int a = arrays.n_copied; a < arrays.n; a++)
-        CUDA_TRY("clear moments", cudaMemsetAsync(arrays.data[a] + (size_t)n * arrays.floats[a], 0,
-                                                  (size_t)n_new * arrays.floats[a] * sizeof(float), cuda->stream));
     return SPLAT_OK;
 }
 
-static splat_status grow_in(splat_cuda_backend *cuda, const struct splat_density_grow_args *args, splat_block *block,
-                            splat_error *error)
+static splat_status grow_in(splat_cuda_backend *cuda, const struct splat_density_grow_args *args, splat_error *error)
 {
     uint32_t n = args->gaussians->n, n_new = args->n_clone + 2 * args->n_split;
     grow_arrays arrays = {};
     uint64_t total = 0;
     /* Room for the new rows is made by the announced counts: they are checked before anything is written. */
     if (args->n_clone <= n && args->n_split <= n && n > 0) {
-        SPLAT_TRY(sum_actions(cuda, args, block, &arrays, error));
+        SPLAT_TRY(sum_actions(cuda, args, &arrays, error));
         CUDA_TRY("read the action counts",
                  cudaMemcpyAsync(&total, arrays.sums + (n - 1), sizeof total, cudaMemcpyDeviceToHost, cuda->stream));
         CUDA_TRY("read the action counts", cudaStreamSynchronize(cuda->stream));
@@ -148,8 +144,5 @@ extern "C" splat_status splat_density_grow_cuda(splat_backend *backend, const st
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",
                           (unsigned long long)n_grown, UINT32_MAX);
     if (args->n_clone == 0 && args->n_split == 0) return SPLAT_OK;
-    splat_block block = {};
-    splat_status status = grow_in(splat_cuda_of(backend), args, &block, error);
-    splat_block_free(backend, &block); /* waits for the kernels that use it */
-    return status;
+    return grow_in(splat_cuda_of(backend), args, error);
 }

@@ -5,33 +5,37 @@
 
 enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
 
-static bool is_finite_row(const splat_density_arrays *arrays, size_t i)
+static bool is_finite_row(const splat_gaussians *gaussians, size_t i)
 {
     uint32_t bad = 0;
-    for (int a = 1; a < arrays->n_copied; a++) { /* 0 is filter_3d, not a parameter */
-        const float *row = arrays->data[a] + i * arrays->floats[a];
-        for (uint32_t k = 0; k < arrays->floats[a]; k++) bad |= !isfinite(row[k]);
-    }
+#define SPLAT_TENSOR(name, unused)                                                                                     \
+    for (size_t k = 0, n = splat_tensor_channels(SPLAT_TENSOR_##name, gaussians->sh_degree);                           \
+         gaussians->p.name && k < n; k++)                                                                              \
+        bad |= !isfinite(gaussians->p.name[i * n + k]);
+#include "ops/gaussians.def"
+#undef SPLAT_TENSOR
+    const uint32_t channels = splat_sh_rest_floats(gaussians->sh_degree);
+    for (size_t k = 0; gaussians->sh_rest_half && k < channels; k++)
+        bad |= (gaussians->sh_rest_half[i * splat_half_row(channels) + k] & 0x7c00u) == 0x7c00u;
     return !bad;
 }
 
-static uint8_t reason_of(const struct splat_density_prune_args *args, const splat_density_arrays *arrays, size_t i)
+static uint8_t reason_of(const struct splat_density_prune_args *args, size_t i)
 {
     const splat_tensors *p = &args->gaussians->p;
     if (i < args->n_actions && args->actions[i] == SPLAT_DENSITY_SPLIT) return SPLIT_SOURCE;
     if (1.0f / (1.0f + expf(-p->opacities[i])) < args->min_opacity) return TRANSPARENT;
     if (args->max_scale > 0 && splat_density_max_scale(p->scales + 3 * i) > args->max_scale) return LARGE;
-    return is_finite_row(arrays, i) ? KEPT : TRANSPARENT;
+    return is_finite_row(args->gaussians, i) ? KEPT : TRANSPARENT;
 }
 
 /* Marks the n_over kept Gaussians of lowest logit OVER_CAP; of equal ones those of higher index. */
 static splat_status mark_over_cap(splat_backend *backend, const float *opacities, uint8_t *reasons, uint32_t n,
                                   uint32_t n_over, splat_error *error)
 {
-    splat_block block = {0};
-    SPLAT_TRY(splat_block_resize(backend, &block, "density keys", SPLAT_OWNER_TRANSIENTS, (size_t)n * sizeof(uint32_t),
-                                 error));
-    uint32_t *keys = block.data;
+    void *scratch;
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)n * sizeof(uint32_t), &scratch, error));
+    uint32_t *keys = scratch;
 #pragma omp parallel for num_threads(backend->threads)
     for (int64_t i = 0; i < (int64_t)n; i++) /* those removed already sort last */
         keys[i] = reasons[i] == KEPT ? splat_float_key(opacities[i]) : UINT32_MAX;
@@ -45,19 +49,18 @@ static splat_status mark_over_cap(splat_backend *backend, const float *opacities
             n_equal_over--;
         }
     }
-    splat_block_free(backend, &block);
     return SPLAT_OK;
 }
 
 /* Moves the kept rows of one array to its front, a run of neighbours at a time. */
-static void compact(float *data, size_t floats, const uint8_t *reasons, uint32_t n)
+static void compact(uint32_t *data, size_t words, const uint8_t *reasons, uint32_t n)
 {
     size_t to = 0;
     for (uint32_t i = 0; i < n;) {
         uint32_t begin = i;
         while (i < n && reasons[i] == KEPT) i++;
         size_t n_run = i - begin;
-        if (n_run && to != begin) memmove(data + to * floats, data + begin * floats, n_run * floats * sizeof *data);
+        if (n_run && to != begin) memmove(data + to * words, data + begin * words, n_run * words * sizeof *data);
         to += n_run;
         while (i < n && reasons[i] != KEPT) i++;
     }
@@ -80,30 +83,27 @@ splat_status splat_density_prune_cpu(splat_backend *backend, const struct splat_
     if (args->n_actions > n)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u actions for %u Gaussians", args->n_actions, n);
     if (n == 0) return SPLAT_OK;
-    splat_block block = {0};
-    SPLAT_TRY(splat_block_resize(backend, &block, "density reasons", SPLAT_OWNER_TRANSIENTS, n, error));
-    uint8_t *reasons = block.data;
-    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->m, args->v);
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, n, &scratch, error));
+    uint8_t *reasons = scratch;
 #pragma omp parallel for num_threads(backend->threads)
-    for (int64_t i = 0; i < (int64_t)n; i++) reasons[i] = reason_of(args, &arrays, (size_t)i);
+    for (int64_t i = 0; i < (int64_t)n; i++) reasons[i] = reason_of(args, (size_t)i);
     count_reasons(backend, reasons, n, counts);
-    splat_status status = SPLAT_OK;
     if (args->target_count && counts[KEPT] > args->target_count) {
         counts[OVER_CAP] = counts[KEPT] - args->target_count;
         counts[KEPT] = args->target_count;
-        SPLAT_TRY_GOTO(status, done,
-                       mark_over_cap(backend, args->gaussians->p.opacities, reasons, n, counts[OVER_CAP], error));
+        SPLAT_TRY(mark_over_cap(backend, args->gaussians->p.opacities, reasons, n, counts[OVER_CAP], error));
     }
+    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
     /* A compaction in place is serial in an array; the arrays are independent. */
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic)
-    for (int a = 0; a < arrays.n; a++) compact(arrays.data[a], arrays.floats[a], reasons, n);
+    for (int a = 0; a < arrays.n; a++) compact(arrays.data[a], arrays.words[a], reasons, n);
     result.n_kept = counts[KEPT];
     result.n_split_sources = counts[SPLIT_SOURCE];
     result.n_transparent = counts[TRANSPARENT];
     result.n_large = counts[LARGE];
     result.n_over_cap = counts[OVER_CAP];
     *args->result = result;
-done:
-    splat_block_free(backend, &block);
-    return status;
+    return SPLAT_OK;
 }

@@ -29,10 +29,17 @@ struct prune_parameters {
     const uint8_t *actions;
     float min_opacity, max_scale;
     splat_density_arrays arrays;
+    const uint32_t *half_rest; /* that of the arrays whose words are two halves each, or NULL */
     const float *means, *opacities, *scales;
     prune_state *state;
     uint8_t *reasons;      /* [n] */
     uint32_t *ids, *order; /* [n] each */
+};
+
+/* Memory of one phase after the other. */
+struct work_memory {
+    void *data;
+    size_t bytes;
 };
 
 /* ---------------------------------------------------------------- reasons */
@@ -46,6 +53,13 @@ __device__ __forceinline__ uint32_t reason_of(const prune_parameters &P, uint32_
     return finite ? KEPT : TRANSPARENT;
 }
 
+/* Exponents of all ones: of a float, or of one of two halves. */
+__device__ __forceinline__ bool is_finite_word(uint32_t word, bool halves)
+{
+    if (halves) return (word & 0x7c00u) != 0x7c00u && (word & 0x7c000000u) != 0x7c000000u;
+    return (word & 0x7f800000u) != 0x7f800000u;
+}
+
 __global__ void __launch_bounds__(PRUNE_THREADS) reasons_kernel(const __grid_constant__ prune_parameters P)
 {
     __shared__ uint32_t bad[PRUNE_THREADS]; /* rows with a value that is not finite */
@@ -53,10 +67,11 @@ __global__ void __launch_bounds__(PRUNE_THREADS) reasons_kernel(const __grid_con
     bad[threadIdx.x] = 0;
     __syncthreads();
     for (int a = 1; a < P.arrays.n_copied; a++) { /* 0 is filter_3d, not a parameter */
-        uint32_t floats = P.arrays.floats[a];
-        const float *data = P.arrays.data[a] + (size_t)first * floats;
-        for (uint32_t k = threadIdx.x; k < n_rows * floats; k += PRUNE_THREADS)
-            if (!isfinite(data[k])) atomicOr(&bad[k / floats], 1u);
+        uint32_t words = P.arrays.words[a];
+        const uint32_t *data = P.arrays.data[a] + (size_t)first * words;
+        bool halves = P.arrays.data[a] == P.half_rest;
+        for (uint32_t k = threadIdx.x; k < n_rows * words; k += PRUNE_THREADS)
+            if (!is_finite_word(data[k], halves)) atomicOr(&bad[k / words], 1u);
     }
     __syncthreads();
     uint32_t reason = N_REASONS;
@@ -90,7 +105,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS) over_cap_kernel(const uint32_t 
 
 /* Sorted from high to low, equal logits by index (the sort is stable): the first target_count stay. */
 static splat_status apply_cap(splat_cuda_backend *cuda, const prune_parameters &P, uint32_t target_count,
-                              uint32_t n_over, const splat_block *work, splat_error *error)
+                              uint32_t n_over, const work_memory *work, splat_error *error)
 {
     size_t keys_bytes = splat_cuda_round_up((size_t)P.n * sizeof(uint32_t)), sort_bytes = work->bytes - 2 * keys_bytes;
     char *base = (char *)work->data;
@@ -163,7 +178,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
 
 /* *order: the old index of each survivor's new row. */
 static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parameters &P, uint32_t n_kept, bool reorder,
-                                    const splat_block *work, const uint32_t **order, splat_error *error)
+                                    const work_memory *work, const uint32_t **order, splat_error *error)
 {
     size_t temporary_bytes = work->bytes;
     CUDA_TRY("list the survivors", cub::DeviceSelect::Flagged(work->data, temporary_bytes, index_iterator(0),
@@ -193,34 +208,34 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
 /* ---------------------------------------------------------------- moving rows */
 
 /* Columns [first, first + blockDim.x) of the survivors, into temporary; then from there to the front. All reads of a
- * group end before its writes begin: they are two kernels. A thread a value, threadIdx.x the column. */
-__global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const float *data, const uint32_t *order, uint32_t n,
-                                                               uint32_t channels, uint32_t first, float *temporary)
+ * group end before its writes begin: they are two kernels. A thread a word, threadIdx.x the column. */
+__global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const uint32_t *data, const uint32_t *order, uint32_t n,
+                                                               uint32_t words, uint32_t first, uint32_t *temporary)
 {
     uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row < n)
-        temporary[(size_t)row * blockDim.x + threadIdx.x] = data[(size_t)order[row] * channels + first + threadIdx.x];
+        temporary[(size_t)row * blockDim.x + threadIdx.x] = data[(size_t)order[row] * words + first + threadIdx.x];
 }
 
 __global__ void __launch_bounds__(PRUNE_THREADS)
-    put_kernel(float *data, uint32_t n, uint32_t channels, uint32_t first, const float *temporary)
+    put_kernel(uint32_t *data, uint32_t n, uint32_t words, uint32_t first, const uint32_t *temporary)
 {
     uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row < n) data[(size_t)row * channels + first + threadIdx.x] = temporary[(size_t)row * blockDim.x + threadIdx.x];
+    if (row < n) data[(size_t)row * words + first + threadIdx.x] = temporary[(size_t)row * blockDim.x + threadIdx.x];
 }
 
 static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
-                              uint32_t n_kept, float *temporary, splat_error *error)
+                              uint32_t n_kept, uint32_t *temporary, splat_error *error)
 {
     for (int a = 0; a < arrays.n; a++)
-        for (uint32_t first = 0; first < arrays.floats[a]; first += MOVE_COLUMNS) {
-            uint32_t left = arrays.floats[a] - first, width = left < MOVE_COLUMNS ? left : MOVE_COLUMNS;
+        for (uint32_t first = 0; first < arrays.words[a]; first += MOVE_COLUMNS) {
+            uint32_t left = arrays.words[a] - first, width = left < MOVE_COLUMNS ? left : MOVE_COLUMNS;
             dim3 threads(width, PRUNE_THREADS / width);
             unsigned blocks = splat_cuda_blocks(n_kept, threads.y);
-            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.floats[a], first,
+            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.words[a], first,
                                                                 temporary);
             CUDA_LAUNCHED("density gather");
-            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.floats[a], first,
+            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.words[a], first,
                                                              temporary);
             CUDA_LAUNCHED("density put");
         }
@@ -229,28 +244,27 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
 
 /* ---------------------------------------------------------------- host */
 
-/* Lives through the op: state, reasons and two lists of indices. A new block is zero, and so are the counts in it. */
-static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P, splat_block *lists, splat_error *error)
+/* Lives through the op: state, reasons and two lists of indices. */
+static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P, splat_error *error)
 {
-    size_t state_bytes = splat_cuda_round_up(sizeof *P->state), reasons_bytes = splat_cuda_round_up(P->n);
-    size_t ids_bytes = splat_cuda_round_up((size_t)P->n * sizeof(uint32_t));
-    SPLAT_TRY(splat_block_resize(&cuda->base, lists, "density lists", SPLAT_OWNER_TRANSIENTS,
-                                 state_bytes + reasons_bytes + 2 * ids_bytes, error));
-    char *base = (char *)lists->data;
-    P->state = (prune_state *)base;
-    P->reasons = (uint8_t *)(base + state_bytes);
-    P->ids = (uint32_t *)(base + state_bytes + reasons_bytes);
-    P->order = (uint32_t *)(base + state_bytes + reasons_bytes + ids_bytes);
+    splat_backend *backend = &cuda->base;
+    size_t ids_bytes = (size_t)P->n * sizeof(uint32_t);
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, sizeof *P->state, (void **)&P->state, error));
+    SPLAT_TRY(splat_scratch_take(backend, P->n, (void **)&P->reasons, error));
+    SPLAT_TRY(splat_scratch_take(backend, ids_bytes, (void **)&P->ids, error));
+    SPLAT_TRY(splat_scratch_take(backend, ids_bytes, (void **)&P->order, error));
+    CUDA_TRY("clear its counters", cudaMemsetAsync(P->state, 0, sizeof *P->state, cuda->stream));
     return SPLAT_OK;
 }
 
 /* One after the other in the same memory: the cap's sort, the survivors' list, their sort, the columns on the move. */
 static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t n_kept, bool cap, bool reorder,
-                                 splat_block *work, splat_error *error)
+                                 work_memory *work, splat_error *error)
 {
     cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
     cub::DoubleBuffer<uint64_t> codes(NULL, NULL);
-    size_t bytes = (size_t)n_kept * MOVE_COLUMNS * sizeof(float), phase = 0;
+    size_t bytes = (size_t)n_kept * MOVE_COLUMNS * sizeof(uint32_t), phase = 0;
     CUDA_TRY("plan a selection",
              cub::DeviceSelect::Flagged(NULL, phase, index_iterator(0), kept_iterator(NULL, is_kept()),
                                         (uint32_t *)NULL, (uint32_t *)NULL, (int64_t)n, cuda->stream));
@@ -267,11 +281,12 @@ static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t 
         phase += 2 * splat_cuda_round_up((size_t)n_kept * sizeof(uint64_t));
         if (phase > bytes) bytes = phase;
     }
-    return splat_block_resize(&cuda->base, work, "density rows", SPLAT_OWNER_TRANSIENTS, bytes, error);
+    work->bytes = bytes;
+    return splat_scratch_take(&cuda->base, bytes, &work->data, error);
 }
 
-static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_density_prune_args *args, splat_block *lists,
-                             splat_block *work, uint32_t counts[N_REASONS], splat_error *error)
+static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_density_prune_args *args,
+                             uint32_t counts[N_REASONS], splat_error *error)
 {
     const splat_gaussians *g = args->gaussians;
     prune_parameters P = {};
@@ -280,11 +295,12 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     P.actions = args->actions;
     P.min_opacity = args->min_opacity;
     P.max_scale = args->max_scale;
-    P.arrays = splat_density_arrays_list(g, args->m, args->v);
+    P.arrays = splat_density_arrays_list(g, args->moments);
+    P.half_rest = (const uint32_t *)g->sh_rest_half;
     P.means = g->p.means;
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;
-    SPLAT_TRY(reserve_lists(cuda, &P, lists, error));
+    SPLAT_TRY(reserve_lists(cuda, &P, error));
     reasons_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density reasons");
     CUDA_TRY("read the counts",
@@ -298,11 +314,12 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     }
     uint32_t n_kept = counts[KEPT];
     if (n_kept == 0 || (n_kept == P.n && !args->reorder)) return SPLAT_OK; /* nothing moves */
-    SPLAT_TRY(reserve_work(cuda, P.n, n_kept, cap, args->reorder, work, error));
+    work_memory work;
+    SPLAT_TRY(reserve_work(cuda, P.n, n_kept, cap, args->reorder, &work, error));
     const uint32_t *order = NULL;
-    if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], work, error));
-    SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, work, &order, error));
-    return move_rows(cuda, P.arrays, order, n_kept, (float *)work->data, error);
+    if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
+    SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
+    return move_rows(cuda, P.arrays, order, n_kept, (uint32_t *)work.data, error);
 }
 
 extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,
@@ -314,11 +331,7 @@ extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const s
     if (args->n_actions > n)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u actions for %u Gaussians", args->n_actions, n);
     if (n == 0) return SPLAT_OK;
-    splat_block lists = {}, work = {};
-    splat_status status = prune_in(splat_cuda_of(backend), args, &lists, &work, counts, error);
-    splat_block_free(backend, &work); /* waits for the kernels that use it */
-    splat_block_free(backend, &lists);
-    if (status != SPLAT_OK) return status;
+    SPLAT_TRY(prune_in(splat_cuda_of(backend), args, counts, error));
     result.n_kept = counts[KEPT];
     result.n_split_sources = counts[SPLIT_SOURCE];
     result.n_transparent = counts[TRANSPARENT];

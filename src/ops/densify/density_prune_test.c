@@ -30,13 +30,20 @@ static splat_density_pruned reference_prune(population *p, const prune_case *tes
     uint32_t n = p->g.n, n_left = 0;
     bool *gone = calloc((size_t)n + 1, sizeof *gone);
     ranked *left = calloc((size_t)n + 1, sizeof *left);
-    float **data[N_ARRAYS];
-    uint32_t floats[N_ARRAYS];
-    list_arrays(p, data, floats);
+    void **data[N_ARRAYS];
+    uint32_t words[N_ARRAYS];
+    list_arrays(p, data, words);
     for (uint32_t i = 0; i < n; i++) {
         bool finite = true;
         for (int a = 0; a < SPLAT_N_TENSORS; a++)
-            for (uint32_t k = 0; k < floats[a]; k++) finite = finite && isfinite((*data[a])[(size_t)i * floats[a] + k]);
+            for (uint32_t k = 0; k < words[a]; k++) {
+                uint32_t word = row_of(data[a], words[a], i)[k];
+                if (a == SPLAT_TENSOR_sh_rest && p->g.sh_rest_half)
+                    finite = finite && isfinite(splat_half_decode((uint16_t)word)) &&
+                             isfinite(splat_half_decode((uint16_t)(word >> 16)));
+                else
+                    finite = finite && isfinite(splat_float_of_bits(word));
+            }
         gone[i] = true;
         if (i < n_actions && p->actions[i] == SPLAT_DENSITY_SPLIT)
             result.n_split_sources++;
@@ -63,8 +70,7 @@ static splat_density_pruned run_prune(splat_backend *backend, population *p, con
     splat_density_pruned result = {.n_kept = UINT32_MAX};
     population device;
     upload(backend, p, &device);
-    struct splat_density_prune_args args = {.gaussians = &device.g, .m = test->moments ? &device.m : NULL,
-                                            .v = test->moments ? &device.v : NULL,
+    struct splat_density_prune_args args = {.gaussians = &device.g, .moments = test->moments ? &device.moments : NULL,
                                             .actions = n_actions ? device.actions : NULL, .n_actions = n_actions,
                                             .min_opacity = test->min_opacity, .max_scale = test->max_scale,
                                             .target_count = test->target_count, .result = &result};
@@ -89,10 +95,12 @@ static population make_for_prune(uint32_t n)
     return p;
 }
 
-static int check_prune(splat_backend *backend, uint32_t n, const prune_case *test)
+static int check_prune(splat_backend *backend, uint32_t n, const prune_case *test, bool small)
 {
     int failures = 0;
-    population expected = make_for_prune(n), result = copy(&expected);
+    population expected = make_for_prune(n);
+    if (small) make_small(&expected);
+    population result = copy(&expected);
     uint32_t n_actions = test->actions ? n - n / 3 : 0;
     splat_density_pruned reference = reference_prune(&expected, test, n_actions);
     splat_density_pruned pruned = run_prune(backend, &result, test, n_actions);
@@ -142,7 +150,8 @@ int test_op_density_prune(splat_backend *backend)
     int failures = check_prune_ties(backend) + check_density_reorder(backend);
     for (int c = 0; c < N_COUNTS; c++)
         for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++)
-            if (counts[c] <= 1000 || t < 2) failures += check_prune(backend, counts[c], &tests[t]);
+            for (int small = 0; small < 2; small++)
+                if (counts[c] <= 1000 || t < 2) failures += check_prune(backend, counts[c], &tests[t], small);
     population p = make(5, 5, 0, 1);
     TEST_CHECK(failures, run_prune(backend, &p, &tests[0], 6).n_kept == UINT32_MAX - 1, "more actions than Gaussians");
     release(&p);
@@ -156,8 +165,7 @@ static splat_status run_reset(splat_backend *backend, population *p, float max_o
     population device;
     upload(backend, p, &device);
     struct splat_opacity_reset_args args = {.gaussians = &device.g, .max_opacity = max_opacity,
-                                            .m = moments ? device.m.opacities : NULL,
-                                            .v = moments ? device.v.opacities : NULL};
+                                            .moments = moments ? &device.moments : NULL};
     splat_status status = backend->functions->ops.opacity_reset(backend, &args, NULL);
     download(backend, &device, p);
     return status;
@@ -173,12 +181,13 @@ static double filter_factor(const population *p, uint32_t i)
     return c3;
 }
 
-static int check_reset(splat_backend *backend, uint32_t n, bool moments)
+static int check_reset(splat_backend *backend, uint32_t n, bool moments, bool small)
 {
     int failures = 0;
     uint32_t n_kept = 0, n_lowered = 0;
     const float cap = 0.01f;
-    population p = make(n, n, 0, 700 + n);
+    population p = make(n, n, small ? 1 : 0, 700 + n);
+    if (small) make_small(&p);
     for (uint32_t i = 0; i < n; i++) {
         if (i % 7 == 3) p.g.filter_3d[i] = 0;
         if (i % 11 == 4) p.g.p.opacities[i] = 40;                  /* sigmoid is 1 in float */
@@ -202,11 +211,10 @@ static int check_reset(splat_backend *backend, uint32_t n, bool moments)
         n_kept += same;
         n_lowered += !same;
     }
-    float **data[N_ARRAYS];
-    uint32_t floats[N_ARRAYS];
-    list_arrays(&before, data, floats);
     memcpy(before.g.p.opacities, p.g.p.opacities, n * sizeof(float));
-    if (moments) memset(before.m.opacities, 0, n * sizeof(float)), memset(before.v.opacities, 0, n * sizeof(float));
+    if (moments && small) memset(before.moments.quantized[SPLAT_TENSOR_opacities], 0, n * sizeof(uint32_t));
+    if (moments && !small) memset(before.moments.m.opacities, 0, n * sizeof(float));
+    if (moments && !small) memset(before.moments.v.opacities, 0, n * sizeof(float));
     for (int a = 0; a < N_ARRAYS; a++)
         TEST_CHECK(failures, is_equal_array(&before, &p, a, 0, n), "n %u: array %d is not as it should be", n, a);
     if (n >= 1000) TEST_CHECK(failures, n_kept > 9 && n_lowered > 9, "the data exercises nothing");
@@ -215,7 +223,7 @@ static int check_reset(splat_backend *backend, uint32_t n, bool moments)
 }
 
 /* One pass of density control on one thread of plain C and on this backend gives the same bytes. */
-static int check_identity(splat_backend *backend)
+static int check_identity(splat_backend *backend, bool small)
 {
     enum { N = 20000, CAPACITY = 3 * N };
     int failures = 0;
@@ -226,6 +234,7 @@ static int check_identity(splat_backend *backend)
     if (splat_backend_cpu_create(1, "c", &backends[1], NULL) != SPLAT_OK) return 1;
     for (int k = 0; k < 2; k++) {
         p[k] = make(N, CAPACITY, 1, 900);
+        if (small) make_small(&p[k]);
         splat_density_selection selection = run_select(backends[k], &p[k], 0.0002f);
         run_grow(backends[k], &p[k], selection.n_clone, selection.n_split, true);
         p[k].g.n = N + selection.n_clone + 2 * selection.n_split;
@@ -244,9 +253,9 @@ static int check_identity(splat_backend *backend)
 
 int test_op_opacity_reset(splat_backend *backend)
 {
-    int failures = check_identity(backend);
+    int failures = check_identity(backend, false) + check_identity(backend, true);
     for (int c = 0; c < N_COUNTS; c++)
-        for (int moments = 0; moments < 2; moments++) failures += check_reset(backend, counts[c], moments);
+        for (int k = 0; k < 4; k++) failures += check_reset(backend, counts[c], k % 2, k / 2);
     population p = make(1, 1, 0, 1);
     TEST_CHECK(failures, run_reset(backend, &p, 0, true) == SPLAT_ERROR_ARGUMENT, "a cap of 0");
     TEST_CHECK(failures, run_reset(backend, &p, 1, true) == SPLAT_ERROR_ARGUMENT, "a cap of 1");

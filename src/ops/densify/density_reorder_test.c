@@ -24,7 +24,7 @@ static splat_density_pruned run_reorder(splat_backend *backend, population *p, m
     splat_density_pruned result = {0};
     population device;
     upload(backend, p, &device);
-    struct splat_density_prune_args args = {.gaussians = &device.g, .m = &device.m, .v = &device.v,
+    struct splat_density_prune_args args = {.gaussians = &device.g, .moments = &device.moments,
                                             .actions = device.actions, .n_actions = N, .min_opacity = 0.005f,
                                             .target_count = N / 2, .result = &result, .reorder = reorder};
     if (kind == MEANS_OUTLIERS) args.n_actions = args.target_count = 0, args.min_opacity = 0;
@@ -44,16 +44,15 @@ static uint32_t old_index(const population *p, uint32_t row)
 static int check_rows(population *before, population *after, uint32_t n)
 {
     int failures = 0;
-    float **old[N_ARRAYS], **new[N_ARRAYS];
-    uint32_t floats[N_ARRAYS];
-    list_arrays(before, old, floats);
-    list_arrays(after, new, floats);
+    void **old[N_ARRAYS], **new[N_ARRAYS];
+    uint32_t words[N_ARRAYS];
+    list_arrays(before, old, words);
+    list_arrays(after, new, words);
     for (int a = 0; a < N_PERSISTENT; a++) {
         uint32_t n_torn = 0;
-        for (uint32_t r = 0; r < n; r++) {
-            const float *was = *old[a] + (size_t)old_index(after, r) * floats[a];
-            n_torn += memcmp(*new[a] + (size_t)r * floats[a], was, floats[a] * sizeof(float)) != 0;
-        }
+        for (uint32_t r = 0; words[a] && r < n; r++)
+            n_torn += memcmp(row_of(new[a], words[a], r), row_of(old[a], words[a], old_index(after, r)),
+                             words[a] * sizeof(uint32_t)) != 0;
         TEST_CHECK(failures, n_torn == 0, "array %d: %u of %u rows are not those of their Gaussian", a, n_torn, n);
     }
     return failures;
@@ -100,10 +99,12 @@ static int check_order(const population *after, uint32_t n)
     return failures;
 }
 
-static int check_reorder(splat_backend *backend, int sh_degree, means_kind kind)
+static int check_reorder(splat_backend *backend, int sh_degree, means_kind kind, bool small)
 {
     int failures = 0;
-    population before = make_for_reorder(sh_degree, kind), plain = copy(&before), after = copy(&before);
+    population before = make_for_reorder(sh_degree, kind);
+    if (small) make_small(&before);
+    population plain = copy(&before), after = copy(&before);
     splat_density_pruned expected = run_reorder(backend, &plain, kind, false);
     splat_density_pruned pruned = run_reorder(backend, &after, kind, true);
     uint32_t n = pruned.n_kept;
@@ -125,6 +126,7 @@ int check_density_reorder(splat_backend *backend)
 {
     int failures = 0;
     for (int sh_degree = 0; sh_degree <= 3; sh_degree += 3)
-        for (int kind = 0; kind < N_MEANS_KINDS; kind++) failures += check_reorder(backend, sh_degree, kind);
+        for (int kind = 0; kind < N_MEANS_KINDS; kind++)
+            for (int small = 0; small < 2; small++) failures += check_reorder(backend, sh_degree, kind, small);
     return failures;
 }

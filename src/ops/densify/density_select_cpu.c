@@ -31,10 +31,10 @@ splat_status splat_density_select_cpu(splat_backend *backend, const struct splat
     splat_density_selection result = {0};
     *args->result = result;
     if (n == 0) return SPLAT_OK;
-    splat_block block = {0};
-    SPLAT_TRY(splat_block_resize(backend, &block, "density keys", SPLAT_OWNER_TRANSIENTS, (size_t)n * sizeof(uint32_t),
-                                 error));
-    uint32_t *keys = block.data, n_above = 0, n_clone = 0, n_split = 0;
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)n * sizeof(uint32_t), &scratch, error));
+    uint32_t *keys = scratch, n_above = 0, n_clone = 0, n_split = 0;
 #pragma omp parallel for num_threads(backend->threads) reduction(+ : n_above)
     for (int64_t i = 0; i < (int64_t)n; i++) {
         keys[i] = splat_float_key(mean_of(statistics->grad_abs[i], statistics->count[i]));
@@ -57,6 +57,5 @@ splat_status splat_density_select_cpu(splat_backend *backend, const struct splat
     result.n_clone = n_clone;
     result.n_split = n_split;
     *args->result = result;
-    splat_block_free(backend, &block);
     return SPLAT_OK;
 }

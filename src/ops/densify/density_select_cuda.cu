@@ -75,30 +75,29 @@ __global__ void __launch_bounds__(SELECT_THREADS) actions_kernel(const __grid_co
     if (threadIdx.x == 0 && n_split) atomicAdd(&P.state->n_split, (uint32_t)n_split);
 }
 
-/* In the caller's block: the state, then the keys twice for the sort. */
 static splat_status select_in(splat_cuda_backend *cuda, const struct splat_density_select_args *args,
-                              splat_block *block, select_state *state, splat_error *error)
+                              select_state *state, splat_error *error)
 {
+    splat_backend *backend = &cuda->base;
     uint32_t n = args->gaussians->n;
-    size_t state_bytes = splat_cuda_round_up(sizeof *state),
-           keys_bytes = splat_cuda_round_up((size_t)n * sizeof(uint32_t));
-    size_t sort_bytes = 0;
+    size_t keys_bytes = (size_t)n * sizeof(uint32_t), sort_bytes = 0;
+    void *device_state, *sort_memory;
     cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
     CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, keys, n, 0, 32, cuda->stream));
-    /* A new block is zero, and so are the counters in it. */
-    SPLAT_TRY(splat_block_resize(&cuda->base, block, "density keys", SPLAT_OWNER_TRANSIENTS,
-                                 state_bytes + 2 * keys_bytes + sort_bytes, error));
-    char *base = (char *)block->data;
-    keys.d_buffers[0] = (uint32_t *)(base + state_bytes);
-    keys.d_buffers[1] = (uint32_t *)(base + state_bytes + keys_bytes);
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, sizeof *state, &device_state, error));
+    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.d_buffers[0], error));
+    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.d_buffers[1], error));
+    SPLAT_TRY(splat_scratch_take(backend, sort_bytes, &sort_memory, error));
+    CUDA_TRY("clear its counters", cudaMemsetAsync(device_state, 0, sizeof *state, cuda->stream));
     float clone_scale = args->percent_dense * args->extent;
     select_parameters P = {n, *args->statistics, args->gaussians->p.scales, args->grad_threshold,
-                           clone_scale, keys.Current(), args->actions, (select_state *)base};
+                           clone_scale, keys.Current(), args->actions, (select_state *)device_state};
     unsigned blocks = splat_cuda_blocks(n, SELECT_THREADS);
     keys_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density keys");
-    CUDA_TRY("sort gradients", cub::DeviceRadixSort::SortKeys(base + state_bytes + 2 * keys_bytes, sort_bytes, keys, n,
-                                                              0, 32, cuda->stream));
+    CUDA_TRY("sort gradients",
+             cub::DeviceRadixSort::SortKeys(sort_memory, sort_bytes, keys, n, 0, 32, cuda->stream));
     quantile_kernel<<<1, 1, 0, cuda->stream>>>(keys.Current(), n, P.state);
     CUDA_LAUNCHED("density quantile");
     actions_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
@@ -116,11 +115,8 @@ extern "C" splat_status splat_density_select_cuda(splat_backend *backend, const 
     splat_density_selection result = {};
     *args->result = result;
     if (n == 0) return SPLAT_OK;
-    splat_block block = {};
     select_state state = {};
-    splat_status status = select_in(splat_cuda_of(backend), args, &block, &state, error);
-    splat_block_free(backend, &block);
-    if (status != SPLAT_OK) return status;
+    SPLAT_TRY(select_in(splat_cuda_of(backend), args, &state, error));
     result.n_clone = state.n_clone;
     result.n_split = state.n_split;
     result.abs_threshold = state.abs_threshold;

@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+static void zero_moments(const splat_moments *moments, size_t n)
+{
+    if (moments->storage == SPLAT_OPTIMIZER_QUANTIZED) {
+        memset(moments->quantized[SPLAT_TENSOR_opacities], 0, n * sizeof(uint32_t));
+    } else {
+        memset(moments->m.opacities, 0, n * sizeof(float));
+        memset(moments->v.opacities, 0, n * sizeof(float));
+    }
+}
+
 splat_status splat_opacity_reset_cpu(splat_backend *backend, const struct splat_opacity_reset_args *args,
                                      splat_error *error)
 {
@@ -14,7 +24,6 @@ splat_status splat_opacity_reset_cpu(splat_backend *backend, const struct splat_
         float *logit = &gaussians->p.opacities[i];
         *logit = splat_reset_logit(*logit, gaussians->p.scales + 3 * i, gaussians->filter_3d[i], args->max_opacity);
     }
-    if (args->m && gaussians->n) memset(args->m, 0, gaussians->n * sizeof *args->m);
-    if (args->v && gaussians->n) memset(args->v, 0, gaussians->n * sizeof *args->v);
+    if (args->moments && gaussians->n) zero_moments(args->moments, gaussians->n);
     return SPLAT_OK;
 }

@@ -27,9 +27,10 @@ splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filte
     size_t bytes;
     if (!splat_size_mul(n_cameras ? n_cameras : 1, sizeof(splat_filter3d_camera), &bytes))
         return splat_fail(error, SPLAT_ERROR_MEMORY, "%u cameras are more than memory can hold", n_cameras);
-    splat_block block = {0};
-    SPLAT_TRY(splat_block_resize(backend, &block, "filter3d cameras", SPLAT_OWNER_TRANSIENTS, bytes, error));
-    splat_filter3d_camera *cameras = block.data;
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, bytes, &scratch, error));
+    splat_filter3d_camera *cameras = scratch;
     for (uint32_t c = 0; c < n_cameras; c++) cameras[c] = splat_filter3d_camera_of(&args->cameras[c]);
 
     filter3d_kernel kernel = choose_kernel(backend->simd);
@@ -49,6 +50,5 @@ splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filte
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (int64_t i = 0; i < (int64_t)n; i++)
         if (!(filter_3d[i] < INFINITY)) filter_3d[i] = largest;
-    splat_block_free(backend, &block);
     return SPLAT_OK;
 }

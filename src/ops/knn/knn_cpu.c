@@ -220,19 +220,15 @@ splat_status splat_knn_cpu(splat_backend *backend, const struct splat_knn_args *
 
     tree t = {.n = n};
     while (((uint64_t)LEAF << t.n_levels) < n) t.n_levels++;
-    splat_block items = {0}, nodes = {0};
     size_t item_bytes, n_nodes = (size_t)2 << t.n_levels;
-    splat_status status = SPLAT_ERROR_MEMORY;
-    if (!splat_size_mul(n, sizeof *t.items, &item_bytes)) {
-        splat_fail(error, status, "knn: %u points are more than memory can hold", n);
-        goto done;
-    }
-    SPLAT_TRY_GOTO(status, done, splat_block_resize(backend, &items, "knn items", SPLAT_OWNER_TRANSIENTS, item_bytes,
-                                                    error));
-    SPLAT_TRY_GOTO(status, done, splat_block_resize(backend, &nodes, "knn nodes", SPLAT_OWNER_TRANSIENTS,
-                                                    n_nodes * sizeof *t.nodes, error));
-    t.items = items.data;
-    t.nodes = nodes.data;
+    if (!splat_size_mul(n, sizeof *t.items, &item_bytes))
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "knn: %u points are more than memory can hold", n);
+    void *items, *nodes;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, item_bytes, &items, error));
+    SPLAT_TRY(splat_scratch_take(backend, n_nodes * sizeof *t.nodes, &nodes, error));
+    t.items = items;
+    t.nodes = nodes;
     build_tree(backend, &t, args->points);
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 256)
     for (int64_t i = 0; i < (int64_t)n; i++) { /* in leaf order: neighbouring queries visit the same nodes */
@@ -243,8 +239,5 @@ splat_status splat_knn_cpu(splat_backend *backend, const struct splat_knn_args *
         if (args->distances2) memcpy(args->distances2 + row, b.distance2, k * sizeof(float));
         if (args->indices) memcpy(args->indices + row, b.index, k * sizeof(uint32_t));
     }
-done:
-    splat_block_free(backend, &items);
-    splat_block_free(backend, &nodes);
-    return status;
+    return SPLAT_OK;
 }

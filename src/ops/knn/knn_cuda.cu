@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(KNN_THREADS) search_kernel(const __grid_consta
 
 /* ---------------------------------------------------------------- host */
 
-/* One block: first_bad, the nodes, the order twice, the sort keys twice (in the end the items, of 16 bytes too), the
+/* One buffer: first_bad, the nodes, the order twice, the sort keys twice (in the end the items, of 16 bytes too), the
  * sort's own memory. */
 struct knn_arrays {
     size_t nodes_bytes, order_bytes, keys_bytes, sort_bytes;
@@ -242,8 +242,7 @@ struct knn_arrays {
     cub::DoubleBuffer<uint64_t> keys;
 };
 
-static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *arrays, splat_block *block,
-                            splat_error *error)
+static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *arrays, splat_error *error)
 {
     const size_t head_bytes = splat_cuda_round_up(sizeof *t->first_bad);
     arrays->nodes_bytes = splat_cuda_round_up(((size_t)2 << t->n_levels) * sizeof(knn_node));
@@ -256,9 +255,11 @@ static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *a
         if (bytes > arrays->sort_bytes) arrays->sort_bytes = bytes;
     }
     size_t fixed = head_bytes + arrays->nodes_bytes;
-    SPLAT_TRY(splat_block_resize(&cuda->base, block, "knn tree", SPLAT_OWNER_TRANSIENTS,
-                                 fixed + 2 * arrays->order_bytes + 2 * arrays->keys_bytes + arrays->sort_bytes, error));
-    char *base = (char *)block->data, *keys = base + fixed + 2 * arrays->order_bytes;
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(&cuda->base, error));
+    SPLAT_TRY(splat_scratch_take(&cuda->base, fixed + 2 * arrays->order_bytes + 2 * arrays->keys_bytes +
+                                                  arrays->sort_bytes, &scratch, error));
+    char *base = (char *)scratch, *keys = base + fixed + 2 * arrays->order_bytes;
     CUDA_TRY("clear boxes", cudaMemsetAsync(base, 0xff, fixed, cuda->stream)); /* all are minima */
     t->first_bad = (uint32_t *)base;
     t->nodes = (knn_node *)(base + head_bytes);
@@ -303,14 +304,13 @@ static splat_status search(splat_cuda_backend *cuda, const knn_search &P, splat_
     return SPLAT_OK;
 }
 
-static splat_status knn_in(splat_cuda_backend *cuda, const struct splat_knn_args *args, splat_block *block,
-                           splat_error *error)
+static splat_status knn_in(splat_cuda_backend *cuda, const struct splat_knn_args *args, splat_error *error)
 {
     knn_tree t = {args->n, 0, args->points, NULL, NULL};
     knn_arrays arrays = {};
     uint32_t bad = 0;
     while (((uint64_t)LEAF << t.n_levels) < t.n) t.n_levels++;
-    SPLAT_TRY(reserve(cuda, &t, &arrays, block, error));
+    SPLAT_TRY(reserve(cuda, &t, &arrays, error));
     start_kernel<<<splat_cuda_blocks(t.n, KNN_THREADS), KNN_THREADS, 0, cuda->stream>>>(t, arrays.order.Current());
     CUDA_LAUNCHED("knn start");
     CUDA_TRY("check the points", cudaMemcpyAsync(&bad, t.first_bad, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
@@ -331,8 +331,5 @@ extern "C" splat_status splat_knn_cuda(splat_backend *backend, const struct spla
     if (n <= k)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "the %u nearest neighbours need at least %u points; there are %u", k, k + 1, n);
-    splat_block block = {};
-    splat_status status = knn_in(splat_cuda_of(backend), args, &block, error);
-    splat_block_free(backend, &block); /* waits for the kernels that use it */
-    return status;
+    return knn_in(splat_cuda_of(backend), args, error);
 }

@@ -30,7 +30,6 @@ struct splat_loss_args {
     const float *photo_f32;   /* [3][height][width] */
     float lambda_dssim;
     float *grad_image;        /* [3][height][width] */
-    splat_block *scratch;     /* grown by the op, kept by the caller between calls */
     splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */
 };
 

@@ -25,8 +25,7 @@ static int rows_of_band(int height, int threads)
     return rows < 32 ? 32 : rows;
 }
 
-splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_block *scratch, splat_loss_sums *sums,
-                            splat_error *error)
+splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error)
 {
     size_t n_rows = 3 * (size_t)job->height, workspace_floats = SPLAT_LOSS_ROWS * splat_loss_stride(job->width);
     size_t workspace_bytes, bytes;
@@ -34,9 +33,11 @@ splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_b
         !splat_size_add(workspace_bytes, n_rows * sizeof *job->rows, &bytes))
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a picture of %dx%d pixels is too large for the loss", job->width,
                           job->height);
-    SPLAT_TRY(splat_block_ensure(backend, scratch, "loss scratch", SPLAT_OWNER_TRANSIENTS, bytes, error));
-    float *workspaces = scratch->data; /* first: its rows stay aligned to cache lines */
-    job->rows = (splat_loss_sums *)((char *)scratch->data + workspace_bytes);
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, bytes, &scratch, error));
+    float *workspaces = scratch; /* first: its rows stay aligned to cache lines */
+    job->rows = (splat_loss_sums *)((char *)scratch + workspace_bytes);
 
     band_function run_band = pick_band(backend);
     int height = job->height, band_rows = rows_of_band(height, backend->threads);
@@ -74,7 +75,7 @@ splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args
                           .l1_scale = (float)((1 - lambda) / n),
                           .ssim_scale = (float)(-lambda / n)};
     splat_loss_sums sums[3];
-    SPLAT_TRY(splat_loss_run(backend, &job, args->scratch, sums, error));
+    SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
     double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
     *args->result = (splat_loss_result){.l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (1 - ssim)};
     return SPLAT_OK;

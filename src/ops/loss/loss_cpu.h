@@ -54,8 +54,7 @@ void splat_loss_band_avx2(const splat_loss_job *job, int channel, int first, int
 void splat_loss_band_avx512(const splat_loss_job *job, int channel, int first, int end, float *workspace);
 
 /* Runs the job over the picture; sums is [3], by channel. */
-splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_block *scratch, splat_loss_sums *sums,
-                            splat_error *error);
+splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error);
 
 /* The value of a photo's byte. */
 static inline float splat_loss_from_byte(uint8_t byte)

@@ -331,8 +331,8 @@ __global__ void __launch_bounds__(TOTAL_THREADS)
 
 /* ---------------------------------------------------------------- host */
 
-splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_block *scratch,
-                                 splat_loss_cuda_sums *sums, splat_error *error)
+splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_cuda_sums *sums,
+                                 splat_error *error)
 {
     static_assert(sizeof(splat_loss_cuda_sums) == N_SUMS * sizeof(double), "the kernels write sums as three doubles");
     if ((int64_t)job->width * job->height > MAX_PIXELS)
@@ -346,9 +346,10 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     size_t totals_bytes = splat_cuda_round_up(3 * sizeof *sums),
            sums_bytes = splat_cuda_round_up(3 * n_tiles * sizeof *sums);
     size_t derivatives_bytes = backward ? N_DERIVATIVES * 3 * plane * sizeof(float) : 0;
-    SPLAT_TRY(splat_block_ensure(&cuda->base, scratch, "loss scratch", SPLAT_OWNER_TRANSIENTS,
-                                 totals_bytes + sums_bytes + derivatives_bytes, error));
-    char *base = (char *)scratch->data;
+    void *scratch;
+    SPLAT_TRY(splat_scratch_reset(&cuda->base, error));
+    SPLAT_TRY(splat_scratch_take(&cuda->base, totals_bytes + sums_bytes + derivatives_bytes, &scratch, error));
+    char *base = (char *)scratch;
     double *totals = (double *)base;
     loss_parameters P = {};
     P.width = job->width;
@@ -387,7 +388,7 @@ extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct spl
     splat_loss_cuda_job job = {args->width,      args->height, args->image, args->photo_u8, args->photo_f32,
                                args->grad_image, lambda,       cuda->state};
     splat_loss_cuda_sums sums[3];
-    SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->scratch, args->result ? sums : NULL, error));
+    SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->result ? sums : NULL, error));
     if (!args->result) return SPLAT_OK;
     double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
     args->result->l1 = l1;

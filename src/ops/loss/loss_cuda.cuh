@@ -21,7 +21,7 @@ typedef struct splat_loss_cuda_sums {
 } splat_loss_cuda_sums;
 
 /* Runs the job over the picture. sums is host memory, [3] by channel; with NULL nothing waits. */
-splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_block *scratch,
-                                 splat_loss_cuda_sums *sums, splat_error *error);
+splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_cuda_sums *sums,
+                                 splat_error *error);
 
 #endif

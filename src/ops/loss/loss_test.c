@@ -71,15 +71,18 @@ static void picture_free(picture *p)
 static int run_loss(splat_backend *backend, const picture *p, float lambda, float *grad, splat_loss_result *result)
 {
     int failures = 0;
-    splat_block image = {0}, photo = {0}, gradient = {0}, scratch = {0};
+    splat_block image = {0}, photo = {0}, gradient = {0};
     size_t bytes = p->n * sizeof(float), dirty = 1 << 16;
     float *nans = malloc(dirty);
     memset(nans, 0xff, dirty);
     memset(result, 0xff, sizeof *result);
-    test_upload(backend, &scratch, nans, dirty);
+    void *scratch = NULL;
+    TEST_CHECK(failures, splat_scratch_reset(backend, NULL) == SPLAT_OK &&
+                             splat_scratch_take(backend, dirty, &scratch, NULL) == SPLAT_OK &&
+                             backend->functions->upload(backend, scratch, nans, dirty, NULL) == SPLAT_OK, "no scratch");
     free(nans);
     struct splat_loss_args args = {
-        .width = p->width, .height = p->height, .lambda_dssim = lambda, .scratch = &scratch, .result = result};
+        .width = p->width, .height = p->height, .lambda_dssim = lambda, .result = result};
     args.image = test_upload(backend, &image, p->image, bytes);
     if (p->bytes)
         args.photo_u8 = test_upload(backend, &photo, p->bytes, p->n);
@@ -93,7 +96,6 @@ static int run_loss(splat_backend *backend, const picture *p, float lambda, floa
     splat_block_free(backend, &image);
     splat_block_free(backend, &photo);
     splat_block_free(backend, &gradient);
-    splat_block_free(backend, &scratch);
     return failures;
 }
 
@@ -318,14 +320,12 @@ static int test_refusals(splat_backend *backend)
     int failures = 0;
     float pixels[3] = {0};
     uint8_t bytes[3] = {0};
-    splat_block scratch = {0};
     splat_loss_result result;
     const struct splat_loss_args good = {.width = 1,
                                          .height = 1,
                                          .image = pixels,
                                          .photo_u8 = bytes,
                                          .lambda_dssim = 0.2f,
-                                         .scratch = &scratch,
                                          .result = &result};
     struct splat_loss_args bad[5] = {good, good, good, good, good};
     bad[0].width = 0;
@@ -339,7 +339,6 @@ static int test_refusals(splat_backend *backend)
                    backend->functions->ops.loss(backend, &bad[i], &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                    "case %d", i);
     }
-    splat_block_free(backend, &scratch);
     return failures;
 }
 

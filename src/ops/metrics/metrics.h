@@ -15,7 +15,6 @@ struct splat_metrics_args {
     float *image;            /* [3][height][width]; clamped to [0,1] in place; quantised: floor(255 x + 1/2) / 255 */
     const uint8_t *photo_u8; /* [height][width][3] */
     bool quantize;
-    splat_block *scratch;
     splat_metrics_result *result; /* host memory */
 };
 

@@ -35,7 +35,7 @@ splat_status splat_metrics_cpu(splat_backend *backend, const struct splat_metric
 
     splat_loss_job job = {.width = args->width, .height = args->height, .image = image, .photo_u8 = args->photo_u8};
     splat_loss_sums sums[3];
-    SPLAT_TRY(splat_loss_run(backend, &job, args->scratch, sums, error));
+    SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
     args->result->l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / (3 * (double)n);
     args->result->ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / (3 * (double)n);
     for (int c = 0; c < 3; c++) args->result->mse[c] = sums[c].squared / (double)n;

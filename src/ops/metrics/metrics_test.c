@@ -45,9 +45,9 @@ static int run_metrics(splat_backend *backend, int width, int height, float *ima
 {
     int failures = 0;
     size_t n = 3 * (size_t)width * (size_t)height;
-    splat_block blocks[2] = {{0}}, scratch = {0};
+    splat_block blocks[2] = {{0}};
     struct splat_metrics_args args = {
-        .width = width, .height = height, .quantize = quantize, .scratch = &scratch, .result = result};
+        .width = width, .height = height, .quantize = quantize, .result = result};
     memset(result, 0xff, sizeof *result);
     args.image = test_upload(backend, &blocks[0], image, n * sizeof *image);
     args.photo_u8 = test_upload(backend, &blocks[1], photo, n);
@@ -57,7 +57,6 @@ static int run_metrics(splat_backend *backend, int width, int height, float *ima
     test_download(backend, image, args.image, n * sizeof *image);
     splat_block_free(backend, &blocks[0]);
     splat_block_free(backend, &blocks[1]);
-    splat_block_free(backend, &scratch);
     return failures;
 }
 
@@ -153,8 +152,7 @@ static int test_refusals(splat_backend *backend)
 {
     int failures = 0;
     splat_error error = {0};
-    splat_block scratch = {0};
-    struct splat_metrics_args args = {.width = 0, .height = 4, .scratch = &scratch};
+    struct splat_metrics_args args = {.width = 0, .height = 4};
     TEST_CHECK(failures,
                backend->functions->ops.metrics(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                "an empty picture");

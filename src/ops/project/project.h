@@ -25,7 +25,13 @@ struct splat_project_args {
 
 /* Adam (Kingma and Ba 2015), beta = (0.9, 0.999), epsilon 1e-15 added after the square root. */
 typedef struct splat_adam {
-    splat_tensors m, v;               /* first and second moments */
+    const splat_moments *moments;     /* read and written in their storage */
+    uint32_t iteration;               /* seeds the rounding of 16-bit SH and of quantized moments (math/quantize.h):
+                                         value i of tensor t rounds with splat_rounding_bits(splat_rounding_key(t,
+                                         iteration), i) for its moments and with key + 1 for its parameter, i =
+                                         Gaussian * channels + channel */
+    bool rest_of_visible_only;        /* sh_rest and its moments change only where the Gaussian is visible (they lie in
+                                         host memory and only what is seen is streamed) */
     float lr[SPLAT_N_TENSORS];        /* by tensor */
     float correction1[SPLAT_N_TENSORS], correction2[SPLAT_N_TENSORS]; /* 1 - beta^t of the step being made */
     bool update[SPLAT_N_TENSORS];     /* false: neither parameters nor moments of the tensor change */

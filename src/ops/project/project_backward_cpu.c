@@ -38,20 +38,75 @@ static void add_statistics(const splat_statistics *statistics, const splat_frame
     }
 }
 
-/* Parameters, moments and asked-for gradients of Gaussians [begin, begin + n). */
+/* One tensor of Gaussians [begin, begin + n) in its storage. */
+static splat_stored_rows rows_of(const splat_gaussians *gaussians, const splat_moments *moments, int tensor,
+                                 float *parameters, float *m, float *v, size_t begin)
+{
+    const uint32_t channels = splat_tensor_channels(tensor, gaussians->sh_degree);
+    const uint32_t moment_words = splat_quantized_moment_words(tensor, gaussians->sh_degree);
+    splat_stored_rows rows = {.channels = channels, .index = (uint64_t)begin * channels};
+    if (tensor == SPLAT_TENSOR_sh_rest && gaussians->sh_rest_half)
+        rows.half = gaussians->sh_rest_half + begin * splat_half_row(channels);
+    else
+        rows.parameters = parameters + begin * channels;
+    if (moments->storage == SPLAT_OPTIMIZER_QUANTIZED) {
+        rows.rows_in_bytes = tensor == SPLAT_TENSOR_sh_rest;
+        rows.quantized = moments->quantized[tensor] + begin * moment_words;
+    } else {
+        rows.m = m + begin * channels;
+        rows.v = v + begin * channels;
+    }
+    return rows;
+}
+
+static void step_rows(const splat_project_kernels *kernels, const splat_stored_rows *rows, const float *gradient,
+                      size_t n, splat_adam_step step, uint32_t key)
+{
+    if (rows->parameters && rows->m)
+        kernels->adam(rows->parameters, rows->m, rows->v, gradient, n * rows->channels, step);
+    else
+        kernels->adam_stored(rows, gradient, (uint32_t)n, step, key);
+}
+
+/* A block of Gaussians: its place, and its visible entries. */
+typedef struct block_range {
+    uint32_t begin, n, v_begin, v_end;
+} block_range;
+
+/* Adam on one tensor of a block; with visible_only by runs of visible neighbours. */
+static void step_tensor(const splat_project_kernels *kernels, const struct splat_project_backward_args *args,
+                        const block_range *range, bool visible_only, int tensor, float *parameters, float *m, float *v,
+                        const float *gradient, splat_adam_step step)
+{
+    const splat_adam *adam = args->adam;
+    const uint32_t key = splat_rounding_key((uint32_t)tensor, adam->iteration), *ids = args->frame->ids;
+    const size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);
+    uint32_t end;
+    for (uint32_t entry = range->v_begin; visible_only && entry < range->v_end; entry = end) {
+        for (end = entry + 1; end < range->v_end && ids[end] == ids[end - 1] + 1;) end++;
+        splat_stored_rows rows = rows_of(args->gaussians, adam->moments, tensor, parameters, m, v, ids[entry]);
+        step_rows(kernels, &rows, gradient + (ids[entry] - range->begin) * channels, end - entry, step, key);
+    }
+    if (visible_only) return;
+    splat_stored_rows rows = rows_of(args->gaussians, adam->moments, tensor, parameters, m, v, range->begin);
+    step_rows(kernels, &rows, gradient, range->n, step, key);
+}
+
+/* Parameters, moments and asked-for gradients of a block. */
 static void apply_block(const splat_project_kernels *kernels, const struct splat_project_backward_args *args,
-                        const splat_adam_step *steps, size_t begin, size_t n, const splat_gradient_block *block)
+                        const splat_adam_step *steps, const block_range *range, const splat_gradient_block *block)
 {
     const splat_adam *adam = args->adam;
 #define SPLAT_TENSOR(name, unused)                                                                                     \
     do {                                                                                                               \
         const int tensor = SPLAT_TENSOR_##name;                                                                        \
-        size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree), from = begin * channels;          \
+        size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);                                   \
         if (channels && args->gradients)                                                                               \
-            memcpy(args->gradients->name + from, block->name, n * channels * sizeof(float));                           \
+            memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
         if (channels && adam && adam->update[tensor])                                                                  \
-            kernels->adam(args->gaussians->p.name + from, adam->m.name + from, adam->v.name + from, block->name,       \
-                          n * channels, steps[tensor]);                                                                \
+            step_tensor(kernels, args, range, tensor == SPLAT_TENSOR_sh_rest && adam->rest_of_visible_only, tensor,    \
+                        args->gaussians->p.name, adam->moments->m.name, adam->moments->v.name, block->name,            \
+                        steps[tensor]);                                                                                \
     } while (0);
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
@@ -75,13 +130,14 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
 #pragma omp parallel for schedule(dynamic, 16) num_threads(backend->threads) reduction(+ : n_bad)
     for (int64_t b = 0; b < n_blocks; b++) {
         splat_gradient_block block;
-        uint32_t begin = (uint32_t)b * SPLAT_BACKWARD_BLOCK;
-        uint32_t count = n - begin < SPLAT_BACKWARD_BLOCK ? n - begin : SPLAT_BACKWARD_BLOCK;
-        uint32_t v_begin = lower_bound(frame, begin), v_end = lower_bound(frame, (uint64_t)begin + count);
+        block_range range = {.begin = (uint32_t)b * SPLAT_BACKWARD_BLOCK};
+        range.n = n - range.begin < SPLAT_BACKWARD_BLOCK ? n - range.begin : SPLAT_BACKWARD_BLOCK;
+        range.v_begin = lower_bound(frame, range.begin);
+        range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
-        n_bad += kernels->backward(args->gaussians, &projector, frame, begin, v_begin, v_end, &block);
-        if (args->statistics) add_statistics(args->statistics, frame, v_begin, v_end);
-        apply_block(kernels, args, steps, begin, count, &block);
+        n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
+        if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
+        apply_block(kernels, args, steps, &range, &block);
     }
     frame->n_degenerate += n_bad;
     return SPLAT_OK;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number `index` of a stream of standard normals. */
-static float normal(uint64_t seed, uint64_t index)
+float project_normal(uint64_t seed, uint64_t index)
 {
     splat_random4 r = splat_random(seed, SPLAT_STREAM_TEST, 50, index / 2);
     float n[2];
@@ -15,19 +14,18 @@ static float normal(uint64_t seed, uint64_t index)
     return n[index % 2];
 }
 
-/* A random linear functional of (u, v, conic, alpha0, rgb) of each Gaussian: its weights are the gradients. */
-static splat_grad2d *random_grads(uint32_t n, uint64_t seed)
+splat_grad2d *project_random_grads(uint32_t n, uint64_t seed)
 {
     splat_grad2d *grads = calloc((size_t)n + 1, sizeof *grads);
     for (uint32_t i = 0; i < n; i++) {
         float w[10];
-        for (uint32_t k = 0; k < 10; k++) w[k] = normal(seed, 10 * (uint64_t)i + k);
+        for (uint32_t k = 0; k < 10; k++) w[k] = project_normal(seed, 10 * (uint64_t)i + k);
         grads[i] = (splat_grad2d){w[0], w[1], fabsf(w[2]), w[3], w[4], w[5], w[6], w[7], w[8], w[9]};
     }
     return grads;
 }
 
-static float *tensor_of(const splat_tensors *tensors, int tensor)
+float *project_tensor_of(const splat_tensors *tensors, int tensor)
 {
     float *const all[SPLAT_N_TENSORS] = {
 #define SPLAT_TENSOR(name, channels) tensors->name,
@@ -37,7 +35,7 @@ static float *tensor_of(const splat_tensors *tensors, int tensor)
     return all[tensor];
 }
 
-static const char *tensor_name(int tensor)
+const char *project_tensor_name(int tensor)
 {
     static const char *const names[SPLAT_N_TENSORS] = {
 #define SPLAT_TENSOR(name, channels) #name,
@@ -47,43 +45,44 @@ static const char *tensor_name(int tensor)
     return names[tensor];
 }
 
-/* Everything project_backward touches besides the scene, on the backend. */
-typedef struct backward_state {
-    splat_backend *backend;
-    splat_tensors gradients;
-    splat_adam adam;
-    splat_statistics statistics;
-    splat_block blocks[3 * SPLAT_N_TENSORS + 3];
-    size_t floats[SPLAT_N_TENSORS]; /* of each tensor */
-} backward_state;
-
-static void state_open(backward_state *state, splat_backend *backend, const splat_gaussians *g)
+void backward_state_open(backward_state *state, splat_backend *backend, const splat_gaussians *g,
+                         splat_optimizer_storage storage)
 {
     memset(state, 0, sizeof *state);
     state->backend = backend;
+    state->moments.storage = storage;
+    state->adam.moments = &state->moments;
     splat_block *block = state->blocks;
-    splat_tensors *sets[3] = {&state->gradients, &state->adam.m, &state->adam.v};
-    for (int t = 0; t < SPLAT_N_TENSORS; t++)
+    splat_tensors *sets[3] = {&state->gradients, &state->moments.m, &state->moments.v};
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
         state->floats[t] = (size_t)g->n * splat_tensor_channels(t, g->sh_degree);
-    for (int k = 0; k < 3; k++) {
+        state->moment_words[t] = (size_t)g->n * splat_quantized_moment_words(t, g->sh_degree);
+    }
+    for (int k = 0; k < (storage == SPLAT_OPTIMIZER_QUANTIZED ? 1 : 3); k++) {
 #define SPLAT_TENSOR(name, channels)                                                                                   \
+    block->placement = k == 0 ? SPLAT_ON_DEVICE : project_placement_of(g, SPLAT_TENSOR_##name);                        \
     sets[k]->name = test_upload(backend, block++, NULL, state->floats[SPLAT_TENSOR_##name] * sizeof(float));
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
+    }
+    for (int t = 0; storage == SPLAT_OPTIMIZER_QUANTIZED && t < SPLAT_N_TENSORS; t++) {
+        block->placement = project_placement_of(g, t);
+        state->moments.quantized[t] = test_upload(backend, block++, NULL, state->moment_words[t] * sizeof(uint32_t));
     }
     state->statistics.grad = test_upload(backend, block++, NULL, g->n * sizeof(float));
     state->statistics.grad_abs = test_upload(backend, block++, NULL, g->n * sizeof(float));
     state->statistics.count = test_upload(backend, block++, NULL, g->n * sizeof(float));
 }
 
-static void state_close(backward_state *state)
+void backward_state_close(backward_state *state)
 {
     for (size_t i = 0; i < sizeof state->blocks / sizeof state->blocks[0]; i++)
         splat_block_free(state->backend, &state->blocks[i]);
 }
 
-static void set_step(splat_adam *adam, int step)
+void backward_set_step(splat_adam *adam, int step)
 {
+    adam->iteration = (uint32_t)step;
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
         adam->lr[t] = 0.002f * (float)(t + 1);
         adam->correction1[t] = (float)(1.0 - pow(0.9, step));
@@ -92,27 +91,28 @@ static void set_step(splat_adam *adam, int step)
     }
 }
 
-static float *host_copy(splat_backend *backend, const float *device, size_t n)
+void *project_host_copy(splat_backend *backend, const void *device, size_t n)
 {
-    float *host = calloc(n + 1, sizeof *host);
-    test_download(backend, host, device, n * sizeof *host);
+    void *host = calloc(n + 1, 4);
+    test_download(backend, host, device, n * 4);
     return host;
 }
 
-/* project, then grads (by Gaussian) into the frame, then project_backward with what is not NULL. */
-static int run_backward(project_scene *scene, const splat_grad2d *grads, const splat_adam *adam,
-                        const splat_statistics *statistics, const splat_tensors *gradients)
+int project_run_backward(project_scene *scene, const splat_grad2d *grads, const splat_adam *adam,
+                         const splat_statistics *statistics, const splat_tensors *gradients)
 {
     int failures = project_scene_run(scene);
     size_t n = scene->frame.n_visible;
     splat_grad2d *visible = calloc(n + 1, sizeof *visible);
     for (size_t v = 0; v < n; v++) visible[v] = grads[scene->ids[v]];
+    splat_error error = {0};
+    splat_status status = splat_frame_reserve_gradients(scene->backend, &scene->frame, false, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "gradients: %s", error.message);
     scene->backend->functions->upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
                                                .statistics = statistics, .gradients = gradients};
-    splat_error error = {0};
-    splat_status status = scene->backend->functions->ops.project_backward(scene->backend, &args, &error);
+    status = scene->backend->functions->ops.project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     scene->backend->functions->synchronize(scene->backend, NULL);
     return failures;
@@ -173,7 +173,8 @@ static test_gaussians varied_gaussians(const splat_camera *camera)
     test_gaussians t = test_gaussians_make(24, 3, 3, 77);
     for (uint32_t i = 0; i < t.g.n; i++) {
         /* Camera space, so that each case is where it should be. */
-        float p[3] = {0.4f * normal(78, 3 * i), 0.3f * normal(78, 3 * i + 1), 3.0f + 0.5f * normal(78, 3 * i + 2)};
+        float p[3] = {0.4f * project_normal(78, 3 * i), 0.3f * project_normal(78, 3 * i + 1),
+                      3.0f + 0.5f * project_normal(78, 3 * i + 2)};
         float size = -2.0f;
         if (i % 6 == 1) p[0] = i % 4 == 1 ? 2.7f : -2.7f, size = -0.2f;
         if (i % 6 == 2) p[1] = i % 4 == 2 ? 2.2f : -2.2f, size = -0.2f;
@@ -181,9 +182,9 @@ static test_gaussians varied_gaussians(const splat_camera *camera)
             t.g.p.means[3 * i + k] = 0;
             for (int a = 0; a < 3; a++)
                 t.g.p.means[3 * i + k] += camera->rotation[3 * a + k] * (p[a] - camera->translation[a]);
-            t.g.p.scales[3 * i + k] = size + 0.5f * normal(79, 3 * i + k);
+            t.g.p.scales[3 * i + k] = size + 0.5f * project_normal(79, 3 * i + k);
         }
-        t.g.p.opacities[i] = 0.5f * normal(79, 100 + i);
+        t.g.p.opacities[i] = 0.5f * project_normal(79, 100 + i);
         if (i % 6 == 3) t.g.filter_3d[i] = 0;
         if (i % 6 == 4) {
             t.g.filter_3d[i] = 1e-5f;
@@ -200,7 +201,7 @@ static int test_differences(void)
     int failures = 0;
     splat_camera camera = test_camera_make(64, 48);
     test_gaussians t = varied_gaussians(&camera);
-    splat_grad2d *grads = random_grads(t.g.n, 4);
+    splat_grad2d *grads = project_random_grads(t.g.n, 4);
     ref_grad2d_f64 *weights = calloc(t.g.n, sizeof *weights);
     for (uint32_t i = 0; i < t.g.n; i++)
         weights[i] = (ref_grad2d_f64){grads[i].mean_x, grads[i].mean_y, 0, grads[i].conic_a, grads[i].conic_b,
@@ -263,9 +264,9 @@ static int check_gradients(const project_scene *scene, const backward_state *sta
     float *const references[SPLAT_N_TENSORS] = {want.means, want.sh_dc, want.sh_rest, want.opacities, want.scales,
                                                 want.rotations};
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
-        float *got = host_copy(state->backend, tensor_of(&state->gradients, t), state->floats[t]);
+        float *got = project_host_copy(state->backend, project_tensor_of(&state->gradients, t), state->floats[t]);
         double nmse = test_nmse(got, references[t], state->floats[t]);
-        TEST_CHECK(failures, nmse <= 1e-6, "gradient of %s: NMSE %g", tensor_name(t), nmse);
+        TEST_CHECK(failures, nmse <= 1e-6, "gradient of %s: NMSE %g", project_tensor_name(t), nmse);
         free(got);
     }
     free(ref_grads);
@@ -280,9 +281,9 @@ static int check_statistics(const project_scene *scene, const backward_state *st
 {
     int failures = 0;
     const uint32_t n = scene->gaussians.n;
-    float *grad = host_copy(state->backend, state->statistics.grad, n);
-    float *grad_abs = host_copy(state->backend, state->statistics.grad_abs, n);
-    float *count = host_copy(state->backend, state->statistics.count, n);
+    float *grad = project_host_copy(state->backend, state->statistics.grad, n);
+    float *grad_abs = project_host_copy(state->backend, state->statistics.grad_abs, n);
+    float *count = project_host_copy(state->backend, state->statistics.count, n);
     for (uint32_t i = 0; i < n; i++) {
         double seen = scene->entry_of[i] >= 0 ? n_views : 0;
         double size = seen * hypot(0.5 * scene->frame.camera.width * grads[i].mean_x,
@@ -332,24 +333,24 @@ static int test_gradients(splat_backend *backend)
         int before = failures;
         test_gaussians t = test_gaussians_make(cases[i].n, cases[i].sh_degree, cases[i].active, 300 + i);
         splat_camera camera = test_camera_make(cases[i].width, cases[i].height);
-        splat_grad2d *grads = random_grads(t.g.n, 20 + i);
+        splat_grad2d *grads = project_random_grads(t.g.n, 20 + i);
         keep_part(grads, t.g.n, cases[i].part);
         project_scene scene;
         backward_state state;
         project_scene_open(&scene, backend, &t.g, &camera, cases[i].compensate, false);
-        state_open(&state, backend, &t.g);
+        backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
         for (int view = 0; view < 2; view++) /* the second overwrites gradients and adds to statistics */
-            failures += run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
+            failures += project_run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
         failures += check_gradients(&scene, &state, &t.g, cases[i].compensate, grads);
         failures += check_statistics(&scene, &state, grads, 2);
         for (int k = 0; k < SPLAT_N_TENSORS; k++) { /* no Adam: parameters stay */
-            float *now = host_copy(backend, tensor_of(&scene.gaussians.p, k), state.floats[k]);
-            TEST_CHECK(failures, memcmp(now, tensor_of(&t.g.p, k), state.floats[k] * sizeof *now) == 0,
-                       "%s changed without Adam", tensor_name(k));
+            float *now = project_host_copy(backend, project_tensor_of(&scene.gaussians.p, k), state.floats[k]);
+            TEST_CHECK(failures, memcmp(now, project_tensor_of(&t.g.p, k), state.floats[k] * sizeof *now) == 0,
+                       "%s changed without Adam", project_tensor_name(k));
             free(now);
         }
         if (failures > before) fprintf(stderr, "  ^ case %zu of gradients, %s\n", i, backend->description);
-        state_close(&state);
+        backward_state_close(&state);
         project_scene_close(&scene);
         free(grads);
         test_gaussians_free(&t);
@@ -363,21 +364,21 @@ static int test_bad_gradients(splat_backend *backend)
     int failures = 0;
     test_gaussians t = test_gaussians_make(40, 1, 1, 9);
     splat_camera camera = test_camera_make(64, 48);
-    splat_grad2d *grads = random_grads(t.g.n, 9);
+    splat_grad2d *grads = project_random_grads(t.g.n, 9);
     project_scene scene;
     backward_state state;
     project_scene_open(&scene, backend, &t.g, &camera, true, false);
-    state_open(&state, backend, &t.g);
+    backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     failures += project_scene_run(&scene);
     TEST_CHECK(failures, scene.entry_of[0] >= 0 && scene.entry_of[1] >= 0 && scene.entry_of[4] >= 0, "not visible");
     grads[0].mean_x = NAN;
     grads[1].b = INFINITY;
     grads[4].conic_b = 1e38f;
-    failures += run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
+    failures += project_run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
     project_scene_counts(&scene);
     TEST_CHECK(failures, scene.n_degenerate == 3, "%u counted", scene.n_degenerate);
-    float *got = host_copy(backend, state.gradients.means, state.floats[SPLAT_TENSOR_means]);
-    float *sums = host_copy(backend, state.statistics.grad, t.g.n);
+    float *got = project_host_copy(backend, state.gradients.means, state.floats[SPLAT_TENSOR_means]);
+    float *sums = project_host_copy(backend, state.statistics.grad, t.g.n);
     for (uint32_t i = 0; i < t.g.n; i++) TEST_CHECK(failures, isfinite(sums[i]), "statistics of Gaussian %u", i);
     free(sums);
     for (int k = 0; k < 3; k++)
@@ -385,9 +386,9 @@ static int test_bad_gradients(splat_backend *backend)
     TEST_CHECK(failures, got[6] != 0, "a neighbour lost its gradient");
     free(got);
     for (int i = 0; i < 5; i++) memset(&grads[i], 0, sizeof grads[i]);
-    failures += run_backward(&scene, grads, NULL, NULL, &state.gradients);
+    failures += project_run_backward(&scene, grads, NULL, NULL, &state.gradients);
     failures += check_gradients(&scene, &state, &t.g, true, grads);
-    state_close(&state);
+    backward_state_close(&state);
     project_scene_close(&scene);
     free(grads);
     test_gaussians_free(&t);
@@ -404,22 +405,22 @@ static int check_adam_step(const project_scene *scene, const backward_state *sta
     int failures = 0;
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
         size_t n = state->floats[t];
-        float *gradient = host_copy(state->backend, tensor_of(&state->gradients, t), n);
-        float *now = host_copy(state->backend, tensor_of(&scene->gaussians.p, t), n);
-        float *now_m = host_copy(state->backend, tensor_of(&state->adam.m, t), n);
-        float *now_v = host_copy(state->backend, tensor_of(&state->adam.v, t), n);
+        float *gradient = project_host_copy(state->backend, project_tensor_of(&state->gradients, t), n);
+        float *now = project_host_copy(state->backend, project_tensor_of(&scene->gaussians.p, t), n);
+        float *now_m = project_host_copy(state->backend, project_tensor_of(&state->moments.m, t), n);
+        float *now_v = project_host_copy(state->backend, project_tensor_of(&state->moments.v, t), n);
         if (state->adam.update[t]) ref_adam_f32(parameters[t], m[t], v[t], gradient, n, state->adam.lr[t], step);
         double worst = 0;
         for (size_t i = 0; i < n; i++)
             worst = fmax(worst, fabs((double)now[i] - parameters[t][i]) /
                                     (2e-5 * state->adam.lr[t] + 1.2e-7 * fabs(parameters[t][i])));
-        TEST_CHECK(failures, worst <= 1, "step %d: %s is off by %g", step, tensor_name(t), worst);
+        TEST_CHECK(failures, worst <= 1, "step %d: %s is off by %g", step, project_tensor_name(t), worst);
         double nmse_m = test_nmse(now_m, m[t], n), nmse_v = test_nmse(now_v, v[t], n);
         TEST_CHECK(failures, nmse_m <= 1e-13 && nmse_v <= 1e-13, "step %d: moments of %s: NMSE %g, %g", step,
-                   tensor_name(t), nmse_m, nmse_v);
+                   project_tensor_name(t), nmse_m, nmse_v);
         if (!state->adam.update[t])
             TEST_CHECK(failures, memcmp(now, parameters[t], n * sizeof *now) == 0 && nmse_m == 0 && nmse_v == 0,
-                       "%s changed though its update is off", tensor_name(t));
+                       "%s changed though its update is off", project_tensor_name(t));
         /* follow the backend, so that errors do not add up */
         memcpy(parameters[t], now, n * sizeof *now);
         memcpy(m[t], now_m, n * sizeof *now_m);
@@ -441,20 +442,20 @@ static int test_adam(splat_backend *backend)
     project_scene scene;
     backward_state state;
     project_scene_open(&scene, backend, &t.g, &camera, true, false);
-    state_open(&state, backend, &t.g);
+    backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     float *parameters[SPLAT_N_TENSORS], *m[SPLAT_N_TENSORS], *v[SPLAT_N_TENSORS];
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {
-        parameters[k] = host_copy(backend, tensor_of(&scene.gaussians.p, k), state.floats[k]);
+        parameters[k] = project_host_copy(backend, project_tensor_of(&scene.gaussians.p, k), state.floats[k]);
         m[k] = calloc(state.floats[k] + 1, sizeof(float));
         v[k] = calloc(state.floats[k] + 1, sizeof(float));
     }
     for (int step = 1; step <= STEPS; step++) {
-        splat_grad2d *grads = random_grads(N, 40 + (uint64_t)step);
+        splat_grad2d *grads = project_random_grads(N, 40 + (uint64_t)step);
         if (step % 2 == 0) /* these move by momentum alone */
             for (uint32_t i = 0; i < N; i += 3) memset(&grads[i], 0, sizeof grads[i]);
-        set_step(&state.adam, step);
+        backward_set_step(&state.adam, step);
         if (step == 4) state.adam.update[SPLAT_TENSOR_opacities] = state.adam.update[SPLAT_TENSOR_sh_rest] = false;
-        failures += run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
+        failures += project_run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
         failures += check_adam_step(&scene, &state, step, parameters, m, v);
         free(grads);
     }
@@ -463,47 +464,8 @@ static int test_adam(splat_backend *backend)
         free(m[k]);
         free(v[k]);
     }
-    state_close(&state);
+    backward_state_close(&state);
     project_scene_close(&scene);
-    test_gaussians_free(&t);
-    return failures;
-}
-
-/* Parameters, moments and statistics after three steps, from another number of threads and the plain C kernels. */
-static int test_same_bytes(splat_backend *backend)
-{
-    int failures = 0;
-    splat_backend *backends[2] = {backend, project_other_backend(backend)};
-    if (!backends[1]) return 0;
-    test_gaussians t = test_gaussians_make(700, 3, 3, 55);
-    splat_camera camera = test_camera_make(96, 64);
-    project_scene scenes[2];
-    backward_state states[2];
-    for (int k = 0; k < 2; k++) {
-        project_scene_open(&scenes[k], backends[k], &t.g, &camera, true, false);
-        state_open(&states[k], backends[k], &t.g);
-        for (int step = 1; step <= 3; step++) {
-            splat_grad2d *grads = random_grads(t.g.n, 60 + (uint64_t)step);
-            set_step(&states[k].adam, step);
-            failures += run_backward(&scenes[k], grads, &states[k].adam, &states[k].statistics, NULL);
-            free(grads);
-        }
-    }
-    for (int k = 0; k < SPLAT_N_TENSORS; k++) {
-        size_t bytes = states[0].floats[k] * sizeof(float);
-        TEST_CHECK(failures,
-                   memcmp(tensor_of(&scenes[0].gaussians.p, k), tensor_of(&scenes[1].gaussians.p, k), bytes) == 0 &&
-                       memcmp(tensor_of(&states[0].adam.m, k), tensor_of(&states[1].adam.m, k), bytes) == 0 &&
-                       memcmp(tensor_of(&states[0].adam.v, k), tensor_of(&states[1].adam.v, k), bytes) == 0,
-                   "%s: other threads or SIMD level, other bytes", tensor_name(k));
-    }
-    TEST_CHECK(failures, memcmp(states[0].statistics.grad, states[1].statistics.grad, t.g.n * sizeof(float)) == 0,
-               "statistics: other bytes");
-    for (int k = 0; k < 2; k++) {
-        state_close(&states[k]);
-        project_scene_close(&scenes[k]);
-    }
-    backends[1]->functions->destroy(backends[1]);
     test_gaussians_free(&t);
     return failures;
 }
@@ -516,6 +478,6 @@ int test_op_project_backward(splat_backend *backend)
     failures += test_gradients(backend);
     failures += test_bad_gradients(backend);
     failures += test_adam(backend);
-    failures += test_same_bytes(backend);
+    failures += check_project_storage(backend);
     return failures;
 }

@@ -53,12 +53,14 @@ splat_status splat_project_cpu(splat_backend *backend, const struct splat_projec
     frame->n_visible = frame->n_degenerate = 0;
     if (n == 0) return SPLAT_OK;
 
-    /* Scratch: the first entry of each block, then one bit a Gaussian. */
-    size_t counts_bytes = (size_t)n_blocks * sizeof(uint32_t);
-    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
-                                 counts_bytes + (size_t)n_blocks * SPLAT_PROJECT_GROUPS * sizeof(uint16_t), error));
-    uint32_t *first = frame->block_scratch.data;
-    uint16_t *masks = (uint16_t *)(first + n_blocks);
+    /* The first entry of each block, and one bit a Gaussian. */
+    void *scratch[2];
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)n_blocks * sizeof(uint32_t), &scratch[0], error));
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)n_blocks * SPLAT_PROJECT_GROUPS * sizeof(uint16_t), &scratch[1],
+                                 error));
+    uint32_t *first = scratch[0];
+    uint16_t *masks = scratch[1];
 
     uint32_t n_degenerate = 0, n_bad = 0, total = 0;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(backend->threads) reduction(+ : n_degenerate)

@@ -25,6 +25,17 @@ typedef struct splat_adam_step {
     float step, inverse_correction2;
 } splat_adam_step;
 
+/* Rows of one tensor in their storage, from the row that the pointers stand at. */
+typedef struct splat_stored_rows {
+    uint32_t channels;
+    uint64_t index;      /* of the first value in the whole tensor: what its rounding depends on */
+    float *parameters;   /* NULL: half */
+    uint16_t *half;      /* rows of splat_half_row(channels) */
+    float *m, *v;        /* NULL: quantized */
+    uint32_t *quantized; /* channels words a row; rows_in_bytes: splat_moment_row_words(channels) */
+    bool rows_in_bytes;
+} splat_stored_rows;
+
 typedef struct splat_project_kernels {
     /* masks[k] bit l: Gaussian begin + 16 k + l is visible as far as its shape goes. Returns the number of them. */
     uint32_t (*find)(const splat_gaussians *gaussians, const splat_projector *projector, uint32_t begin, uint32_t end,
@@ -38,6 +49,9 @@ typedef struct splat_project_kernels {
     uint32_t (*backward)(const splat_gaussians *gaussians, const splat_projector *projector, const splat_frame *frame,
                          uint32_t begin, uint32_t v_begin, uint32_t v_end, splat_gradient_block *block);
     void (*adam)(float *parameters, float *m, float *v, const float *gradient, size_t n, splat_adam_step step);
+    /* The same on n rows of which something is not stored as floats; key: splat_rounding_key of moments. */
+    void (*adam_stored)(const splat_stored_rows *rows, const float *gradient, uint32_t n, splat_adam_step step,
+                        uint32_t key);
 } splat_project_kernels;
 
 extern const splat_project_kernels splat_project_kernels_c;

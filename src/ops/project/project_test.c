@@ -15,17 +15,22 @@ void project_scene_open(project_scene *scene, splat_backend *backend, const spla
     splat_block *block = scene->blocks;
     const size_t n = host->n;
 #define SPLAT_TENSOR(name, channels)                                                                                   \
-    scene->gaussians.p.name = test_upload(                                                                             \
-        backend, block++, host->p.name,                                                                                \
-        n * splat_tensor_channels(SPLAT_TENSOR_##name, host->sh_degree) * sizeof(float));
+    if (host->p.name) {                                                                                                \
+        block->placement = project_placement_of(host, SPLAT_TENSOR_##name);                                            \
+        scene->gaussians.p.name = test_upload(                                                                         \
+            backend, block++, host->p.name,                                                                            \
+            n * splat_tensor_channels(SPLAT_TENSOR_##name, host->sh_degree) * sizeof(float));                          \
+    }
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
-    scene->gaussians.filter_3d = test_upload(backend, block++, host->filter_3d, n * sizeof(float));
-    splat_error error;
-    if (splat_frame_reserve(backend, &scene->frame, host->n, camera, true, &error) != SPLAT_OK) {
-        fprintf(stderr, "%s\n", error.message);
-        exit(2);
+    if (host->sh_rest_half) {
+        block->placement = project_placement_of(host, SPLAT_TENSOR_sh_rest);
+        scene->gaussians.sh_rest_half =
+            test_upload(backend, block++, host->sh_rest_half,
+                        n * splat_half_row(splat_sh_rest_floats(host->sh_degree)) * sizeof(uint16_t));
     }
+    scene->gaussians.filter_3d = test_upload(backend, block++, host->filter_3d, n * sizeof(float));
+    scene->frame.camera = *camera;
     scene->frame.filter =
         (splat_screen_filter){.kernel_size = project_test_kernel(compensate), .compensate = compensate};
     if (jitter)
@@ -78,6 +83,11 @@ int project_scene_run(project_scene *scene)
     splat_frame *frame = &scene->frame;
     struct splat_project_args args = {.gaussians = &scene->gaussians, .frame = frame};
     splat_error error = {0};
+    const splat_camera camera = frame->camera;
+    if (splat_frame_reserve(scene->backend, frame, scene->gaussians.n, &camera, &error) != SPLAT_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        exit(2);
+    }
     splat_status status = scene->backend->functions->ops.project(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project: %s", error.message);
     if (status != SPLAT_OK) frame->n_visible = frame->n_degenerate = 0;
@@ -305,8 +315,9 @@ static int check_case(splat_backend *backend, const splat_gaussians *host, const
     failures += check_same_bytes(&scene, host, compensate, jitter);
     if (host->n >= 1000) failures += check_rects_are_tight(&scene, &o);
     if (failures)
-        fprintf(stderr, "  ^ n %u, SH %d of %d, %d x %d, compensate %d, jitter %d, %s\n", host->n,
-                host->active_sh_degree, host->sh_degree, camera->width, camera->height, compensate, jitter,
+        fprintf(stderr, "  ^ n %u, SH %d of %d%s%s, %d x %d, compensate %d, jitter %d, %s\n", host->n,
+                host->active_sh_degree, host->sh_degree, host->sh_rest_half ? " in half" : "",
+                host->rest_on_host ? " on the host" : "", camera->width, camera->height, compensate, jitter,
                 backend->description);
     project_scene_close(&scene);
     oracle_free(&o);
@@ -329,7 +340,11 @@ static int test_shapes(splat_backend *backend)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         test_gaussians t = test_gaussians_make(cases[i].n, cases[i].sh_degree, cases[i].active, 100 + i);
         splat_camera camera = test_camera_make(cases[i].width, cases[i].height);
-        failures += check_case(backend, &t.g, &camera, cases[i].compensate, cases[i].jitter);
+        for (int k = 0; k < 4; k++) { /* both storages of sh_rest, in both places */
+            if (k == 2) test_gaussians_to_half(&t.g);
+            t.g.rest_on_host = k % 2 == 1;
+            failures += check_case(backend, &t.g, &camera, cases[i].compensate, cases[i].jitter);
+        }
         test_gaussians_free(&t);
     }
     return failures;

@@ -8,16 +8,18 @@
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
 #define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
 
-/* raster: writes image, transmittance, last of the frame.
+/* raster: writes image, transmittance, last of the frame, at the pixels of the band's rows of tiles.
  * delta = (u, v) - (i + jitter_x, j + jitter_y); power = -1/2 (A dx^2 + C dy^2) - B dx dy, skipped when > 0;
  * colour += rgb alpha T; T *= 1 - alpha; image = colour + T background. */
 struct splat_raster_args {
     splat_frame *frame;
 };
 
-/* raster_backward: grad2d of every visible Gaussian from dL/dimage (float[3][height][width]); walks each tile's list
- * from the back (docs/method.md 7). The sum over pixels and tiles is made in a fixed order on the CPU: the result does
- * not depend on the number of threads. Gaussians that blended nothing get zeros. */
+/* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_frame_reserve_gradients has zeroed
+ * it), from dL/dimage (float[3][height][width]); walks each tile's list from the back (docs/method.md 7). The sum over
+ * the pixels and tiles of a band is made in a fixed order on the CPU: the result does not depend on the number of
+ * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its
+ * scratch, if it needs any, is taken behind grad2d without a reset. */
 struct splat_raster_backward_args {
     splat_frame *frame;
     const float *grad_image;

@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(256)
     if (state->overflow || j >= state->n_listed) return;
     float sum = 0.0f;
     for (uint64_t slot = offsets[j]; slot < offsets[j + 1]; slot++) sum += ((const float *)&slots[slot])[value];
-    ((float *)&grad2d[order[j]])[value] = sum;
+    ((float *)&grad2d[order[j]])[value] += sum; /* another band may have added to it */
 }
 
 /* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
@@ -295,10 +295,7 @@ static splat_status backward_in_order(splat_cuda_backend *cuda, splat_frame *fra
                                       splat_error *error)
 {
     size_t bytes = (size_t)cuda->n_slots * sizeof *P.slots;
-    /* what bin sorted in is free again */
-    SPLAT_TRY(
-        splat_block_ensure(&cuda->base, &frame->block_scratch, "gradient slots", SPLAT_OWNER_TRANSIENTS, bytes, error));
-    P.slots = (splat_grad2d *)frame->block_scratch.data;
+    SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
     slots_backward_kernel<<<tiles, 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
@@ -313,11 +310,9 @@ extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_frame *frame = args->frame;
-    const unsigned tiles = frame->tiles_x * frame->tiles_y;
-    CUDA_TRY("clear gradients",
-             cudaMemsetAsync(frame->grad2d, 0, (size_t)frame->n_visible * sizeof *frame->grad2d, cuda->stream));
+    const unsigned tiles = tiles_of_band(frame);
     raster_parameters P = parameters_of(cuda, frame, args->grad_image);
-    if (cuda->deterministic && frame->n_visible) return backward_in_order(cuda, frame, P, tiles, error);
+    if (cuda->base.deterministic && cuda->n_slots) return backward_in_order(cuda, frame, P, tiles, error);
     rows_backward_kernel<<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;

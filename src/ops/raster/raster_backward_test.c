@@ -34,8 +34,10 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     ref_grad2d_f32 *wanted = calloc(spec->n + 1, sizeof *wanted);
     /* What an earlier frame left in the buffers must not shine through. */
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
-    if (scene.frame.block_scratch.bytes && strcmp(backend->functions->name, "cpu") == 0)
-        memset(scene.frame.block_scratch.data, 0x7f, scene.frame.block_scratch.bytes);
+    if (strcmp(backend->functions->name, "cpu") == 0) {
+        splat_scratch_reset(backend, NULL);
+        memset(backend->scratch.block.data, 0x7f, backend->scratch.block.bytes);
+    }
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     test_result r = test_result_make(backend, &scene);
     ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad,
@@ -170,5 +172,6 @@ int test_op_raster_backward(splat_backend *backend)
 {
     int failures = check_reference(backend, false) + check_reference(backend, true);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
+    failures += test_bands_gradient(backend);
     return failures;
 }

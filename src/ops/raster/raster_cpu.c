@@ -63,9 +63,9 @@ splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_
     (void)error;
     const splat_frame *frame = args->frame;
     SPLAT_RASTER_TILE((*kernel)) = kernels[backend->simd];
-    uint32_t n_tiles = frame->tiles_x * frame->tiles_y;
+    uint32_t end = frame->tiles_x * frame->row_end;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
-    for (uint32_t tile = 0; tile < n_tiles; tile++) kernel(frame, tile);
+    for (uint32_t tile = frame->tiles_x * frame->row_begin; tile < end; tile++) kernel(frame, tile);
     return SPLAT_OK;
 }
 
@@ -81,6 +81,20 @@ static splat_grad2d gradient_of(const float conic[4], const splat_raster_moments
                           .conic_c = -0.5f * alpha0 * m->pyy,
                           .opacity = m->p,
                           .r = m->r, .g = m->g, .b = m->b};
+}
+
+static void add_gradient(splat_grad2d *sum, const splat_grad2d *g)
+{
+    sum->mean_x += g->mean_x;
+    sum->mean_y += g->mean_y;
+    sum->mean_abs += g->mean_abs;
+    sum->conic_a += g->conic_a;
+    sum->conic_b += g->conic_b;
+    sum->conic_c += g->conic_c;
+    sum->opacity += g->opacity;
+    sum->r += g->r;
+    sum->g += g->g;
+    sum->b += g->b;
 }
 
 static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m)
@@ -108,20 +122,21 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
     };
     splat_frame *frame = args->frame;
     SPLAT_RASTER_BACKWARD_TILE((*kernel)) = kernels[backend->simd];
-    uint32_t n_tiles = frame->tiles_x * frame->tiles_y, n_visible = frame->n_visible;
-    SPLAT_TRY(splat_block_ensure(backend, &frame->block_scratch, "scratch", SPLAT_OWNER_TRANSIENTS,
-                                 (size_t)frame->n_instances * sizeof(splat_raster_moments), error));
-    splat_raster_moments *slots = frame->block_scratch.data;
+    uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
+    void *slots;
+    SPLAT_TRY(splat_scratch_take(backend, (size_t)frame->n_instances * sizeof(splat_raster_moments), &slots, error));
 #pragma omp parallel num_threads(backend->threads)
     {
 #pragma omp for schedule(dynamic, 1)
-        for (uint32_t tile = 0; tile < n_tiles; tile++) kernel(frame, args->grad_image, tile, slots);
+        for (uint32_t tile = begin; tile < end; tile++) kernel(frame, args->grad_image, tile, slots);
 #pragma omp for schedule(static)
-        for (uint32_t v = 0; v < n_visible; v++) {
+        for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_raster_moments sum = {0};
+            if (frame->slot_begin[v] == frame->slot_begin[v + 1]) continue;
             for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
-                add_moments(&sum, &slots[slot]);
-            frame->grad2d[v] = gradient_of(frame->conic + 4 * (size_t)v, &sum);
+                add_moments(&sum, (const splat_raster_moments *)slots + slot);
+            splat_grad2d gradient = gradient_of(frame->conic + 4 * (size_t)v, &sum);
+            add_gradient(&frame->grad2d[v], &gradient);
         }
     }
     return SPLAT_OK;

@@ -54,8 +54,8 @@ extern "C" splat_status splat_raster_cuda(splat_backend *backend, const struct s
                                           splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const unsigned tiles = args->frame->tiles_x * args->frame->tiles_y;
-    raster_kernel<<<tiles, RASTER_THREADS, 0, cuda->stream>>>(parameters_of(cuda, args->frame, NULL));
+    const raster_parameters P = parameters_of(cuda, args->frame, NULL);
+    raster_kernel<<<tiles_of_band(args->frame), RASTER_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster");
     return SPLAT_OK;
 }

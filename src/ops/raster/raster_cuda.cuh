@@ -175,6 +175,11 @@ __device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2
     return power <= 0.0f && *alpha >= SPLAT_ALPHA_MIN;
 }
 
+static inline unsigned tiles_of_band(const splat_frame *frame)
+{
+    return frame->tiles_x * (frame->row_end - frame->row_begin);
+}
+
 static inline raster_parameters parameters_of(splat_cuda_backend *cuda, const splat_frame *frame,
                                               const float *grad_image)
 {

@@ -140,7 +140,7 @@ static void upload_frame(splat_backend *backend, test_scene *scene)
     splat_frame *frame = &scene->frame;
     splat_camera camera = {.width = spec->width, .height = spec->height};
     splat_error error;
-    if (splat_frame_reserve(backend, frame, n, &camera, true, &error) != SPLAT_OK) {
+    if (splat_frame_reserve(backend, frame, n, &camera, &error) != SPLAT_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit(2);
     }
@@ -216,15 +216,31 @@ void test_scene_free(splat_backend *backend, test_scene *scene)
     memset(scene, 0, sizeof *scene);
 }
 
+static splat_status run_backward(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
+{
+    const splat_ops *ops = &backend->functions->ops;
+    splat_frame *frame = &scene->frame;
+    const float *grad = test_upload(backend, &scene->grad_block, grad_image, 3 * scene->n_pixels * sizeof(float));
+    SPLAT_TRY(splat_frame_reserve_gradients(backend, frame, scene->n_bands > 1, error));
+    for (uint32_t band = scene->n_bands; band-- > 0;) {
+        frame->row_begin = scene->row_begin[band];
+        if (band + 1 < scene->n_bands) SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
+        SPLAT_TRY(ops->raster_backward(backend, &(struct splat_raster_backward_args){frame, grad}, error));
+    }
+    return SPLAT_OK;
+}
+
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
 {
     const splat_ops *ops = &backend->functions->ops;
-    SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){&scene->frame}, error));
-    SPLAT_TRY(ops->raster(backend, &(struct splat_raster_args){&scene->frame}, error));
-    if (grad_image) {
-        const float *grad = test_upload(backend, &scene->grad_block, grad_image, 3 * scene->n_pixels * sizeof(float));
-        SPLAT_TRY(ops->raster_backward(backend, &(struct splat_raster_backward_args){&scene->frame, grad}, error));
+    splat_frame *frame = &scene->frame;
+    scene->n_bands = 0;
+    for (uint32_t row = 0; row < frame->tiles_y; row = frame->row_end) {
+        scene->row_begin[scene->n_bands++] = frame->row_begin = row;
+        SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
+        SPLAT_TRY(ops->raster(backend, &(struct splat_raster_args){frame}, error));
     }
+    if (grad_image) SPLAT_TRY(run_backward(backend, scene, grad_image, error));
     return backend->functions->synchronize(backend, error); /* n_instances is there now */
 }
 
@@ -251,7 +267,7 @@ test_result test_result_make(splat_backend *backend, const test_scene *scene)
     r.image = fetch(backend, f->image, 3 * r.n_pixels * sizeof(float));
     r.transmittance = fetch(backend, f->transmittance, r.n_pixels * sizeof(float));
     r.last = fetch(backend, f->last, r.n_pixels * sizeof(uint32_t));
-    r.grad2d = fetch(backend, f->grad2d, r.n_visible * sizeof(splat_grad2d));
+    r.grad2d = fetch(backend, f->grad2d, f->grad2d ? r.n_visible * sizeof(splat_grad2d) : 0);
     r.instances = fetch(backend, f->instances, r.n_instances * sizeof(uint32_t));
     if (f->instance_slots) r.instance_slots = fetch(backend, f->instance_slots, r.n_instances * sizeof(uint32_t));
     if (f->slot_begin) r.slot_begin = fetch(backend, f->slot_begin, (r.n_visible + 1) * sizeof(uint32_t));

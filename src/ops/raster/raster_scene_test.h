@@ -36,13 +36,15 @@ typedef struct test_scene {
     size_t n_band;
     int64_t *last;           /* [n_pixels] entry that is blended last, -1: none; in double */
     splat_frame frame;
+    uint32_t n_bands, row_begin[64]; /* of the last run: where its bands begin */
     splat_block jitter_block, grad_block;
 } test_scene;
 
 /* `band_width`: relative distance to a threshold that counts as the band; negative: band and last are not computed. */
 void test_scene_make(splat_backend *backend, const test_scene_spec *spec, double band_width, test_scene *scene);
 void test_scene_free(splat_backend *backend, test_scene *scene);
-/* Runs bin and raster, and raster_backward when grad_image (host, [3][n_pixels]) is not NULL. */
+/* Runs bin and raster, and raster_backward when grad_image (host, [3][n_pixels]) is not NULL, in the bands that
+ * scene->frame.max_instances asks for. */
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error);
 /* Random in [-1, 1), zero in the band. */
 float *test_scene_gradient(const test_scene *scene);
@@ -50,7 +52,8 @@ float *test_scene_gradient(const test_scene *scene);
 /* Uniform in [0, 1), number k of item i. */
 float test_scene_random(uint32_t k, uint32_t i);
 
-/* The results of a run on the host, for comparisons bit by bit; freed by test_result_free. */
+/* The results of a run on the host, for comparisons bit by bit; freed by test_result_free. The lists are those of the
+ * last band that was binned. */
 typedef struct test_result {
     float *image, *transmittance, *grad2d;
     uint32_t *last, *instances, *instance_slots, *slot_begin, *tile_begin;
@@ -64,5 +67,10 @@ const char *test_result_difference(const test_result *a, const test_result *b);
 /* Runs the scene on CPU backends of every SIMD level of the machine and several thread counts, and compares the results
  * with those of `backend` (only when that is the CPU). Returns the number of differences. */
 int test_scene_same_everywhere(splat_backend *backend, const test_scene_spec *spec);
+
+/* raster_bands_test.c: a view in bands against the same view at once. Each returns the number of failures. */
+int test_bands_lists(splat_backend *backend);
+int test_bands_picture(splat_backend *backend);
+int test_bands_gradient(splat_backend *backend);
 
 #endif

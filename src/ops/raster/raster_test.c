@@ -166,6 +166,7 @@ int test_op_raster(splat_backend *backend)
     int failures = check_exp();
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
     failures += check_finite(backend);
+    failures += test_bands_picture(backend);
     failures += test_scene_same_everywhere(
         backend, &(test_scene_spec){"same", TEST_SCENE_MIXED, 6000, 150, 90, true, {0.2f, 0.4f, 0.6f}});
     failures += test_scene_same_everywhere(

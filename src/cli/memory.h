@@ -1,0 +1,16 @@
+/* What the commands that deal with memory share. */
+#ifndef SPLAT_CLI_MEMORY_H
+#define SPLAT_CLI_MEMORY_H
+
+#include "cli.h"
+
+/* "8G", "8GiB", "500M"; a plain number is GiB. Prints what is wrong. */
+bool cli_read_bytes(const char *option, const char *text, size_t *bytes);
+/* --vram_limit in bytes: a size, a percentage of the device, or max. */
+bool cli_memory_limit(const cli_values *values, const splat_context *context, size_t *bytes);
+/* The train options as the command line says them, before any plan. */
+void cli_asked_options(const cli_values *values, splat_train_options *options);
+/* Which choices are the user's, and the count to plan for. */
+void cli_plan_options(const cli_values *values, splat_plan_options *options);
+
+#endif

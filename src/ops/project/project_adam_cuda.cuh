@@ -1,0 +1,418 @@
+/* Adam on CUDA for one block of Gaussians, in each storage of moments and of sh_rest. project_backward_cuda.cu leaves
+ * the gradients of the block in shared memory and calls this. */
+#ifndef SPLAT_OPS_PROJECT_ADAM_CUDA_CUH
+#define SPLAT_OPS_PROJECT_ADAM_CUDA_CUH
+
+#include "ops/project/project_cuda.cuh"
+
+#define BACKWARD_THREADS 128
+#define BACKWARD_WARPS (BACKWARD_THREADS / 32)
+#define BASIS_STRIDE 17 /* odd: a thread writes its sixteen values without bank conflicts */
+
+struct backward_parameters {
+    splat_projector projector;
+    splat_gaussians g;
+    const float *depth;
+    const splat_grad2d *grad2d;
+    float half_width, half_height;
+    splat_tensors m, v, gradients;
+    bool update[SPLAT_N_TENSORS];
+    float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
+    bool has_gradients, has_statistics, rest_of_visible_only;
+    splat_statistics statistics;
+    splat_cuda_step_state *state;
+    uint32_t *quantized[SPLAT_N_TENSORS];
+    uint32_t rounding_key[SPLAT_N_TENSORS];
+};
+
+/* Gradients of a block's Gaussians. Those of sh_rest are basis x colour: only the factors are kept. */
+struct block_gradients {
+    float means[3 * BACKWARD_THREADS], sh_dc[3 * BACKWARD_THREADS], opacities[BACKWARD_THREADS],
+        scales[3 * BACKWARD_THREADS], rotations[4 * BACKWARD_THREADS];
+    float basis[BASIS_STRIDE * BACKWARD_THREADS], colour[3 * BACKWARD_THREADS];
+};
+
+/* ---------------------------------------------------------------- rounding of small storages */
+
+/* Random bits for values that lie side by side, from `index` on (splat_rounding_bits, whose inner hash they share). */
+struct rounding {
+    uint64_t index;
+    uint32_t key, inner;
+};
+
+__device__ __forceinline__ rounding rounding_from(uint32_t key, uint64_t index)
+{
+    rounding r = {index, key, splat_mix32((uint32_t)(index >> 32) + key)};
+    return r;
+}
+
+__device__ __forceinline__ uint32_t rounding_bits(const rounding &r, uint32_t offset)
+{
+    uint32_t low = (uint32_t)r.index + offset;
+    if (low < offset) return splat_rounding_bits(r.key, r.index + offset); /* across 2^32 */
+    return splat_mix32(low ^ r.inner);
+}
+
+/* ---------------------------------------------------------------- small tensors */
+
+__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root)
+{
+    *m = SPLAT_ADAM_BETA1 * *m + (1.0f - SPLAT_ADAM_BETA1) * g;
+    *v = SPLAT_ADAM_BETA2 * *v + (1.0f - SPLAT_ADAM_BETA2) * g * g;
+    *p -= step_size * *m / (sqrtf(*v) * inverse_root + SPLAT_ADAM_EPSILON);
+}
+
+/* Four consecutive values of a tensor and of its moments, in registers: several of these are in flight at once, which
+ * is what the bandwidth of the device needs. */
+struct adam_quad {
+    float4 p, m, v;
+};
+
+__device__ __forceinline__ adam_quad load_quad(const float *p, const float *m, const float *v, size_t at)
+{
+    adam_quad q;
+    q.p = *(const float4 *)(p + at);
+    q.m = *(const float4 *)(m + at);
+    q.v = *(const float4 *)(v + at);
+    return q;
+}
+
+__device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t at, adam_quad q, const float g[4],
+                                          float step_size, float inverse_root)
+{
+    adam_value(&q.p.x, &q.m.x, &q.v.x, g[0], step_size, inverse_root);
+    adam_value(&q.p.y, &q.m.y, &q.v.y, g[1], step_size, inverse_root);
+    adam_value(&q.p.z, &q.m.z, &q.v.z, g[2], step_size, inverse_root);
+    adam_value(&q.p.w, &q.m.w, &q.v.w, g[3], step_size, inverse_root);
+    *(float4 *)(p + at) = q.p;
+    *(float4 *)(m + at) = q.m;
+    *(float4 *)(v + at) = q.v;
+}
+
+/* float32: a block's rows of one small tensor, in the order of memory; `shared` holds their gradients. Row counts of
+ * whole blocks are multiples of four; the last block of all goes value by value. */
+template <int CHANNELS>
+__device__ __forceinline__ void update_floats(const backward_parameters &P, int t, float *p, float *m, float *v,
+                                              const float *shared, uint32_t first, uint32_t n)
+{
+    const uint32_t count = n * CHANNELS, quads = n == BACKWARD_THREADS ? count / 4 : 0;
+    size_t base = (size_t)first * CHANNELS;
+    float step_size = P.step_size[t], inverse_root = P.inverse_root[t];
+    if (P.update[t] && threadIdx.x < quads) { /* at most one quad a thread: a block has as many threads as rows */
+        adam_quad q = load_quad(p, m, v, base + 4 * threadIdx.x);
+        step_quad(p, m, v, base + 4 * threadIdx.x, q, shared + 4 * threadIdx.x, step_size, inverse_root);
+    }
+    for (uint32_t k = 4 * quads + threadIdx.x; P.update[t] && k < count; k += BACKWARD_THREADS)
+        adam_value(p + base + k, m + base + k, v + base + k, shared[k], step_size, inverse_root);
+}
+
+/* A value whose moments are a pair in a word; returns the new pair. */
+__device__ __forceinline__ uint32_t adam_pair(float *p, uint32_t code, float g, float step_size, float inverse_root,
+                                              uint32_t random)
+{
+    float m, v;
+    splat_pair_decode(code, &m, &v);
+    adam_value(p, &m, &v, g, step_size, inverse_root);
+    return splat_pair_encode(m, v, random);
+}
+
+/* Quantized: as update_floats, with a word of moments a value. */
+template <int CHANNELS>
+__device__ __forceinline__ void update_pairs(const backward_parameters &P, int t, float *p, const float *shared,
+                                             uint32_t first, uint32_t n)
+{
+    const uint32_t count = n * CHANNELS, quads = n == BACKWARD_THREADS ? count / 4 : 0;
+    size_t base = (size_t)first * CHANNELS;
+    uint32_t *moments = P.quantized[t];
+    float step_size = P.step_size[t], inverse_root = P.inverse_root[t];
+    if (P.update[t] && threadIdx.x < quads) {
+        size_t at = base + 4 * threadIdx.x;
+        const float *g = shared + 4 * threadIdx.x;
+        float4 q = *(const float4 *)(p + at);
+        uint4 code = *(const uint4 *)(moments + at);
+        rounding r = rounding_from(P.rounding_key[t], at);
+        code.x = adam_pair(&q.x, code.x, g[0], step_size, inverse_root, rounding_bits(r, 0));
+        code.y = adam_pair(&q.y, code.y, g[1], step_size, inverse_root, rounding_bits(r, 1));
+        code.z = adam_pair(&q.z, code.z, g[2], step_size, inverse_root, rounding_bits(r, 2));
+        code.w = adam_pair(&q.w, code.w, g[3], step_size, inverse_root, rounding_bits(r, 3));
+        *(float4 *)(p + at) = q;
+        *(uint4 *)(moments + at) = code;
+    }
+    for (uint32_t k = 4 * quads + threadIdx.x; P.update[t] && k < count; k += BACKWARD_THREADS)
+        moments[base + k] = adam_pair(p + base + k, moments[base + k], shared[k], step_size, inverse_root,
+                                      splat_rounding_bits(P.rounding_key[t], base + k));
+}
+
+template <int CHANNELS, bool QUANTIZED>
+__device__ __forceinline__ void update_tensor(const backward_parameters &P, int t, float *p, float *m, float *v,
+                                              float *gradients, const float *shared, uint32_t first, uint32_t n)
+{
+    if (QUANTIZED)
+        update_pairs<CHANNELS>(P, t, p, shared, first, n);
+    else
+        update_floats<CHANNELS>(P, t, p, m, v, shared, first, n);
+    for (uint32_t k = threadIdx.x; P.has_gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
+        gradients[(size_t)first * CHANNELS + k] = shared[k];
+}
+
+/* ---------------------------------------------------------------- sh_rest, all float32 */
+
+/* The gradient of value k of the block's sh_rest rows; *active: the band is evaluated. */
+template <int DEGREE>
+__device__ __forceinline__ float rest_gradient(const block_gradients &s, uint32_t k, uint32_t n_active, bool *active)
+{
+    constexpr uint32_t channels = DEGREE == 0 ? 1
+                                              : 3 * ((DEGREE + 1) * (DEGREE + 1) - 1); /* 1: never divided by zero */
+    uint32_t row = k / channels, column = k % channels;
+    *active = column < n_active;
+    return *active ? s.basis[BASIS_STRIDE * row + column / 3 + 1] * s.colour[3 * row + column % 3] : 0.0f;
+}
+
+/* sh_rest. Bands above the active degree have neither gradient nor moments: quads that lie in them are not touched. */
+template <int DEGREE>
+__device__ __forceinline__ void update_rest(const backward_parameters &P, const block_gradients &s, uint32_t first,
+                                            uint32_t n)
+{
+    if (DEGREE == 0) return;
+    constexpr uint32_t channels = 3 * ((DEGREE + 1) * (DEGREE + 1) - 1);
+    constexpr int IN_FLIGHT = 2;
+    const int t = SPLAT_TENSOR_sh_rest;
+    const uint32_t n_active = 3 * ((P.g.active_sh_degree + 1) * (P.g.active_sh_degree + 1) - 1), count = n * channels;
+    float *p = P.g.p.sh_rest, *m = P.m.sh_rest, *v = P.v.sh_rest;
+    float step_size = P.step_size[t], inverse_root = P.inverse_root[t];
+    size_t base = (size_t)first * channels; /* a multiple of four: first is a multiple of BACKWARD_THREADS */
+    const uint32_t quads = P.update[t] ? count / 4 : 0;
+    for (uint32_t k = threadIdx.x; k < quads; k += IN_FLIGHT * BACKWARD_THREADS) {
+        adam_quad q[IN_FLIGHT];
+        float g[IN_FLIGHT][4];
+        bool any[IN_FLIGHT];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            uint32_t at = k + j * BACKWARD_THREADS;
+            any[j] = false;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                bool active = false;
+                g[j][i] = at < quads ? rest_gradient<DEGREE>(s, 4 * at + i, n_active, &active) : 0.0f;
+                any[j] = any[j] || active;
+            }
+            if (any[j]) q[j] = load_quad(p, m, v, base + 4 * at);
+        }
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++)
+            if (any[j]) step_quad(p, m, v, base + 4 * (k + j * BACKWARD_THREADS), q[j], g[j], step_size, inverse_root);
+    }
+    bool active;
+    for (uint32_t k = 4 * (count / 4) + threadIdx.x; P.update[t] && k < count; k += BACKWARD_THREADS)
+        adam_value(p + base + k, m + base + k, v + base + k, rest_gradient<DEGREE>(s, k, n_active, &active), step_size,
+                   inverse_root);
+}
+
+template <int DEGREE>
+__device__ __forceinline__ void give_rest_gradients(const backward_parameters &P, const block_gradients &s,
+                                                    uint32_t first, uint32_t n)
+{
+    const uint32_t n_active = rest_channels(P.g.active_sh_degree), count = n * rest_channels(DEGREE);
+    float *gradients = P.gradients.sh_rest + (size_t)first * rest_channels(DEGREE);
+    bool active;
+#pragma unroll 1 /* of tests only */
+    for (uint32_t k = threadIdx.x; k < count; k += BACKWARD_THREADS)
+        gradients[k] = rest_gradient<DEGREE>(s, k, n_active, &active);
+}
+
+/* ---------------------------------------------------------------- sh_rest by rows
+ *
+ * For rows that are not float32 throughout, or of which only the visible are touched. A warp steps the rows of its own
+ * 32 Gaussians. Their parameters wait in shared memory since the colours were computed, so that they are read once. */
+
+#define MOMENT_ROWS 16 /* rows of quantized moments that a warp holds at a time */
+
+template <int DEGREE, bool HALF>
+struct block_rows {
+    uint32_t rest[BACKWARD_WARPS][32 * odd_words(rest_words(DEGREE, HALF))]; /* parameters, a row a lane */
+    uint8_t list[BACKWARD_WARPS][32];
+};
+
+constexpr uint32_t moment_words(int degree)
+{
+    return 2u + (2u * rest_channels(degree) + 3u) / 4u;
+}
+
+template <bool HALF>
+__device__ __forceinline__ float load_rest(const uint32_t *row, uint32_t k)
+{
+    return HALF ? half_value(((const uint16_t *)row)[k]) : __uint_as_float(row[k]);
+}
+
+template <bool HALF>
+__device__ __forceinline__ void store_rest(uint32_t *row, uint32_t k, float value, uint32_t random)
+{
+    if (HALF)
+        ((uint16_t *)row)[k] = splat_half_encode(value, random);
+    else
+        row[k] = __float_as_uint(value);
+}
+
+/* Moments in float32, of the listed rows of a warp whose first Gaussian is `first`. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ void step_float_rows(const backward_parameters &P, const block_gradients &s, uint32_t *rest,
+                                                uint32_t first, const uint8_t *list, uint32_t n)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(rest_words(DEGREE, HALF));
+    constexpr int IN_FLIGHT = 4;
+    const int t = SPLAT_TENSOR_sh_rest;
+    const uint32_t count = n * channels, key = P.rounding_key[t] + 1;
+    for (uint32_t k = lane_index(); k < count; k += IN_FLIGHT * 32) {
+        float m[IN_FLIGHT], v[IN_FLIGHT];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            uint32_t at = k + 32 * j;
+            if (at >= count) continue;
+            size_t place = (size_t)(first + list[at / channels]) * channels + at % channels;
+            m[j] = P.m.sh_rest[place];
+            v[j] = P.v.sh_rest[place];
+        }
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            uint32_t at = k + 32 * j;
+            if (at >= count) continue;
+            uint32_t row = list[at / channels], column = at % channels, thread = (threadIdx.x & ~31u) + row;
+            size_t place = (size_t)(first + row) * channels + column;
+            float g = s.basis[BASIS_STRIDE * thread + column / 3 + 1] * s.colour[3 * thread + column % 3];
+            float p = load_rest<HALF>(rest + row * STRIDE, column);
+            adam_value(&p, &m[j], &v[j], g, P.step_size[t], P.inverse_root[t]);
+            store_rest<HALF>(rest + row * STRIDE, column, p, HALF ? splat_rounding_bits(key, place) : 0);
+            P.m.sh_rest[place] = m[j];
+            P.v.sh_rest[place] = v[j];
+        }
+    }
+}
+
+/* Square root and quotient of a step, right to a few units of the 23rd bit, which is far more than 8-bit moments are. A
+ * root below 1e-19 becomes 0: such a v is nothing beside the epsilon. */
+__device__ __forceinline__ float quick_root(float x)
+{
+#ifdef __CUDA_ARCH__
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+#else
+    return sqrtf(x);
+#endif
+}
+
+__device__ __forceinline__ float quick_quotient(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    float quotient;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
+    return quotient;
+#else
+    return a / b;
+#endif
+}
+
+/* The largest of each GROUP lanes, in each of them; no value is negative. */
+template <int GROUP>
+__device__ __forceinline__ float group_max(float value)
+{
+#pragma unroll
+    for (int offset = GROUP / 2; offset > 0; offset /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    return value;
+}
+
+/* Moments in 8 bits (math/quantize.h), n rows of them packed in shared memory: a lane has the three channels of one
+ * coefficient, and several rows fit beside each other into the warp. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ void step_quantized_rows(const backward_parameters &P, const block_gradients &s,
+                                                    uint32_t *rest, uint32_t *moments, uint32_t first,
+                                                    const uint8_t *list, uint32_t n)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(rest_words(DEGREE, HALF));
+    constexpr uint32_t GROUP = DEGREE == 3 ? 16 : DEGREE == 2 ? 8 : 4, MOMENTS = odd_words(moment_words(DEGREE));
+    const int t = SPLAT_TENSOR_sh_rest;
+    const uint32_t k = lane_index() % GROUP;
+    for (uint32_t j = lane_index() / GROUP; j - lane_index() / GROUP < n; j += 32 / GROUP) {
+        const bool mine = j < n && 3 * k < channels;
+        const uint32_t row = list[j < n ? j : 0], thread = (threadIdx.x & ~31u) + row;
+        const uint64_t index = (uint64_t)(first + row) * channels + 3 * k;
+        uint32_t *words = moments + (j < n ? j : 0) * MOMENTS;
+        uint8_t *codes = (uint8_t *)(words + 2) + 3 * k; /* of m; those of v follow behind all of m */
+        float m[3] = {0.0f, 0.0f, 0.0f}, root[3] = {0.0f, 0.0f, 0.0f};
+        if (mine) {
+            const float scale_m = __uint_as_float(words[0]), scale_v = __uint_as_float(words[1]);
+            const float basis = s.basis[BASIS_STRIDE * thread + k + 1];
+            const rounding random = rounding_from(P.rounding_key[t] + 1, index);
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                float g = basis * s.colour[3 * thread + c];
+                float v = splat_row_decode_v(codes[channels + c], scale_v);
+                m[c] = SPLAT_ADAM_BETA1 * splat_row_decode_m((int8_t)codes[c], scale_m) + (1.0f - SPLAT_ADAM_BETA1) * g;
+                v = SPLAT_ADAM_BETA2 * v + (1.0f - SPLAT_ADAM_BETA2) * g * g;
+                root[c] = quick_root(v);
+                float step = quick_quotient(P.step_size[t] * m[c], root[c] * P.inverse_root[t] + SPLAT_ADAM_EPSILON);
+                float p = load_rest<HALF>(rest + row * STRIDE, 3 * k + c) - step;
+                store_rest<HALF>(rest + row * STRIDE, 3 * k + c, p, HALF ? rounding_bits(random, c) : 0);
+            }
+        }
+        float scale_m = group_max<GROUP>(fmaxf(fabsf(m[0]), fmaxf(fabsf(m[1]), fabsf(m[2]))));
+        float scale_v = group_max<GROUP>(fmaxf(root[0], fmaxf(root[1], root[2])));
+        scale_m = splat_row_scale(scale_m, SPLAT_ROW_LEAST_M);
+        scale_v = splat_row_scale(scale_v, SPLAT_ROW_LEAST_V);
+        __syncwarp(); /* the old scales were read */
+        if (mine) {
+            const float inverse_m = splat_row_inverse(scale_m), inverse_v = splat_row_inverse(scale_v);
+            const rounding random = rounding_from(P.rounding_key[t], index);
+            if (k == 0) {
+                words[0] = __float_as_uint(scale_m);
+                words[1] = __float_as_uint(scale_v);
+            }
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                uint32_t bits = rounding_bits(random, c);
+                codes[c] = (uint8_t)splat_row_encode_m(m[c], inverse_m, bits);
+                codes[channels + c] = splat_row_encode_v(root[c], inverse_v, bits);
+            }
+        }
+    }
+}
+
+/* The rows of `mask` among the warp's 32, whose first Gaussian is `first`. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ void update_float_rows(const backward_parameters &P, const block_gradients &s,
+                                                  uint32_t *rest, uint8_t *list, uint32_t first, uint32_t mask)
+{
+    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+    const uint32_t n = list_rows(mask, list);
+    step_float_rows<DEGREE, HALF>(P, s, rest, first, list, n);
+    write_rows<WORDS, STRIDE, false>(rest, (uint32_t *)rest_rows<HALF>(P.g), first, list, n);
+}
+
+/* moments: room for MOMENT_ROWS rows. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ void update_quantized_rows(const backward_parameters &P, const block_gradients &s,
+                                                      uint32_t *rest, uint8_t *list, uint32_t *moments, uint32_t first,
+                                                      uint32_t mask)
+{
+    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+    constexpr uint32_t MOMENTS = moment_words(DEGREE);
+    uint32_t *parameters = (uint32_t *)rest_rows<HALF>(P.g), *stored = P.quantized[SPLAT_TENSOR_sh_rest];
+    for (int part = 0; part < 32; part += MOMENT_ROWS) {
+        uint32_t n = list_rows(mask & ((1u << MOMENT_ROWS) - 1u) << part, list);
+        read_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, MOMENTS, first, list, n);
+        /* Without momentum and gradient nothing changes, and nothing is written. */
+        bool moves = false;
+        if (lane_index() < n) {
+            const uint32_t *words = moments + lane_index() * odd_words(MOMENTS);
+            const float *g = s.colour + 3 * ((threadIdx.x & ~31u) + list[lane_index()]);
+            moves = words[0] || words[1] || g[0] != 0.0f || g[1] != 0.0f || g[2] != 0.0f;
+        }
+        if (!__any_sync(0xffffffffu, moves)) continue;
+        step_quantized_rows<DEGREE, HALF>(P, s, rest, moments, first, list, n);
+        write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, first, list, n);
+        write_rows<WORDS, STRIDE, false>(rest, parameters, first, list, n);
+    }
+}
+
+#endif

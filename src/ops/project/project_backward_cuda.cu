@@ -1,0 +1,232 @@
+/* project_backward on CUDA: the gradients of a block of Gaussians, a thread each, then Adam for the block's slices of
+ * every tensor. Formulas: math/projection.h, math/sh.h, shared with the CPU. */
+#include "ops/project/project_adam_cuda.cuh"
+
+#include <cstddef>
+
+/* dL/dcolour before the clamp, the basis, and what the colour gives to the mean through the view direction. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ float3 colour_backward(const backward_parameters &P, uint32_t i, float x, float y, float z,
+                                                  const uint32_t *rest, const splat_grad2d &grad, block_gradients &s)
+{
+    const float *dc = P.g.p.sh_dc + 3 * (size_t)i;
+    int n_basis = (P.g.active_sh_degree + 1) * (P.g.active_sh_degree + 1);
+    float inverse_distance, b[16];
+    float3 d = direction_of(P.projector, x, y, z, &inverse_distance);
+    sh_basis<DEGREE>(d, b);
+    float3 rgb = make_float3(0.5f + b[0] * dc[0], 0.5f + b[0] * dc[1], 0.5f + b[0] * dc[2]);
+#pragma unroll
+    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++)
+        if (k < n_basis) {
+            rgb.x += b[k] * rest_value<HALF>(rest, 3 * (k - 1));
+            rgb.y += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 1);
+            rgb.z += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 2);
+        }
+    float3 g = make_float3(rgb.x < 0.0f ? 0.0f : grad.r, rgb.y < 0.0f ? 0.0f : grad.g, rgb.z < 0.0f ? 0.0f : grad.b);
+    float w[16], dd[3] = {0.0f, 0.0f, 0.0f};
+    w[0] = 0.0f;
+#pragma unroll
+    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++)
+        w[k] = k < n_basis ? rest_value<HALF>(rest, 3 * (k - 1)) * g.x + rest_value<HALF>(rest, 3 * (k - 1) + 1) * g.y +
+                                 rest_value<HALF>(rest, 3 * (k - 1) + 2) * g.z
+                           : 0.0f;
+    if (DEGREE > 0) splat_sh_band1_gradient(w, 1, dd);
+    if (DEGREE > 1) splat_sh_band2_gradient(d.x, d.y, d.z, w, 1, dd);
+    if (DEGREE > 2) splat_sh_band3_gradient(d.x, d.y, d.z, w, 1, dd);
+#pragma unroll
+    for (int k = 0; k < (DEGREE + 1) * (DEGREE + 1); k++)
+        s.basis[BASIS_STRIDE * threadIdx.x + k] = k < n_basis ? b[k] : 0.0f;
+    s.colour[3 * threadIdx.x] = g.x;
+    s.colour[3 * threadIdx.x + 1] = g.y;
+    s.colour[3 * threadIdx.x + 2] = g.z;
+    s.sh_dc[3 * threadIdx.x] = b[0] * g.x;
+    s.sh_dc[3 * threadIdx.x + 1] = b[0] * g.y;
+    s.sh_dc[3 * threadIdx.x + 2] = b[0] * g.z;
+    float along = d.x * dd[0] + d.y * dd[1] + d.z * dd[2];
+    return make_float3((dd[0] - d.x * along) * inverse_distance, (dd[1] - d.y * along) * inverse_distance,
+                       (dd[2] - d.z * along) * inverse_distance);
+}
+
+__device__ __forceinline__ void no_gradient(block_gradients &s, int n_basis)
+{
+    const uint32_t t = threadIdx.x;
+    for (int k = 0; k < 3; k++)
+        s.means[3 * t + k] = s.sh_dc[3 * t + k] = s.scales[3 * t + k] = s.colour[3 * t + k] = 0.0f;
+    for (int k = 0; k < 4; k++) s.rotations[4 * t + k] = 0.0f;
+    for (int k = 0; k < n_basis; k++) s.basis[BASIS_STRIDE * t + k] = 0.0f;
+    s.opacities[t] = 0.0f;
+}
+
+/* The gradients of the thread's Gaussian, whose row of sh_rest is `rest`, into shared memory; zeros when it was not
+ * seen or they are not finite. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ void gaussian_backward(const backward_parameters &P, uint32_t i, const uint32_t *rest,
+                                                  block_gradients &s)
+{
+    const uint32_t t = threadIdx.x;
+    if (i >= P.g.n || !(P.depth[i] > 0.0f)) {
+        no_gradient(s, (DEGREE + 1) * (DEGREE + 1));
+        return;
+    }
+    splat_grad2d grad = P.grad2d[i];
+    const float *mean = P.g.p.means + 3 * (size_t)i;
+    float x = mean[0], y = mean[1], z = mean[2];
+    /* colour first: its sixteen basis values must not live beside the footprint's */
+    float3 through_colour = colour_backward<DEGREE, HALF>(P, i, x, y, z, rest, grad, s);
+    activated a = activate(P.g.p, P.g.filter_3d, i);
+    splat_footprint f = splat_footprint_make(&P.projector, x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2],
+                                             a.q[3]);
+    splat_footprint_gradient g = splat_footprint_backward(&P.projector, &f, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1],
+                                                          a.q[2], a.q[3], a.ot, grad.mean_x, grad.mean_y, grad.conic_a,
+                                                          grad.conic_b, grad.conic_c, grad.opacity);
+    float sum = grad.r + grad.g + grad.b;
+    const float gm[3] = {g.mean_x + through_colour.x, g.mean_y + through_colour.y, g.mean_z + through_colour.z};
+    const float gs[3] = {g.sx, g.sy, g.sz}, gq[4] = {g.qw, g.qx, g.qy, g.qz};
+    for (int k = 0; k < 3; k++) {
+        s.means[3 * t + k] = gm[k];
+        /* through s~ and through c3 (docs/method.md 7.6) */
+        float gsk = gs[k] * a.s[k] * a.s[k] / a.st[k] + g.opacity * a.ot * a.f2 / (a.st[k] * a.st[k]);
+        s.scales[3 * t + k] = gsk;
+        sum += gm[k] + gsk;
+    }
+    float go = g.opacity * (a.ot / a.o) * a.o * (1.0f - a.o), dot = 0.0f;
+    s.opacities[t] = go;
+    for (int k = 0; k < 4; k++) dot += a.q[k] * gq[k];
+    for (int k = 0; k < 4; k++) {
+        float gqk = (gq[k] - a.q[k] * dot) * a.inverse_norm;
+        s.rotations[4 * t + k] = gqk;
+        sum += gqk;
+    }
+    if (!isfinite(sum + go)) {
+        no_gradient(s, (DEGREE + 1) * (DEGREE + 1));
+        atomicAdd(&P.state->n_degenerate, 1u);
+    }
+    if (P.has_statistics) {
+        float gx = P.half_width * grad.mean_x, gy = P.half_height * grad.mean_y, length = sqrtf(gx * gx + gy * gy);
+        if (isfinite(length + grad.mean_abs)) {
+            P.statistics.grad[i] += length;
+            P.statistics.grad_abs[i] += grad.mean_abs;
+            P.statistics.count[i] += 1.0f;
+        }
+    }
+}
+
+template <bool QUANTIZED>
+__device__ __forceinline__ void update_small_tensors(const backward_parameters &P, const block_gradients &s,
+                                                     uint32_t first, uint32_t n)
+{
+    const splat_tensors &p = P.g.p, &m = P.m, &v = P.v, &g = P.gradients;
+    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_means, p.means, m.means, v.means, g.means, s.means, first, n);
+    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, m.sh_dc, v.sh_dc, g.sh_dc, s.sh_dc, first, n);
+    update_tensor<1, QUANTIZED>(P, SPLAT_TENSOR_opacities, p.opacities, m.opacities, v.opacities, g.opacities,
+                                s.opacities, first, n);
+    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_scales, p.scales, m.scales, v.scales, g.scales, s.scales, first, n);
+    update_tensor<4, QUANTIZED>(P, SPLAT_TENSOR_rotations, p.rotations, m.rotations, v.rotations, g.rotations,
+                                s.rotations, first, n);
+}
+
+/* Those of the warp's 32 Gaussians whose rows of sh_rest are stepped, or only read. */
+__device__ __forceinline__ uint32_t rows_in_use(const backward_parameters &P, uint32_t i)
+{
+    const bool all = P.update[SPLAT_TENSOR_sh_rest] && !P.rest_of_visible_only;
+    return __ballot_sync(0xffffffffu, i < P.g.n && (all || P.depth[i] > 0.0f));
+}
+
+/* ROWS: sh_rest by rows (project_adam_cuda.cuh); otherwise it is float32 and its moments too. */
+template <int DEGREE, bool HALF, bool QUANTIZED, bool ROWS>
+__global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more blocks registers spill */
+    project_backward_kernel(const __grid_constant__ backward_parameters P)
+{
+    __shared__ block_gradients s;
+    if (P.state->overflow || P.state->not_finite) return;
+    const uint32_t first = blockIdx.x * BACKWARD_THREADS, n = min(P.g.n - first, (uint32_t)BACKWARD_THREADS);
+    if constexpr (ROWS) {
+        __shared__ block_rows<DEGREE, HALF> rows;
+        constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+        constexpr uint32_t ROOM = MOMENT_ROWS * odd_words(moment_words(DEGREE));
+        const uint32_t warp = threadIdx.x / 32;
+        if (P.update[SPLAT_TENSOR_sh_rest] || P.g.active_sh_degree > 0) {
+            const uint32_t n_rows = list_rows(rows_in_use(P, first + threadIdx.x), rows.list[warp]);
+            read_rows<WORDS, STRIDE, false>(rows.rest[warp], rest_rows<HALF>(P.g), WORDS, first + 32 * warp,
+                                            rows.list[warp], n_rows);
+        }
+        gaussian_backward<DEGREE, HALF>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
+        __syncthreads();
+        update_small_tensors<QUANTIZED>(P, s, first, n);
+        if (P.has_gradients) give_rest_gradients<DEGREE>(P, s, first, n);
+        if (!P.update[SPLAT_TENSOR_sh_rest]) return;
+        __syncthreads(); /* the small tensors' gradients make room for moments */
+        static_assert(BACKWARD_WARPS * ROOM * sizeof(uint32_t) <= offsetof(block_gradients, basis), "no room");
+        const uint32_t in_use = rows_in_use(P, first + threadIdx.x);
+        if constexpr (QUANTIZED)
+            update_quantized_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], (uint32_t *)&s + warp * ROOM,
+                                                first + 32 * warp, in_use);
+        else
+            update_float_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], first + 32 * warp, in_use);
+    } else {
+        const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
+        gaussian_backward<DEGREE, false>(P, first + threadIdx.x, rest, s);
+        __syncthreads();
+        update_small_tensors<QUANTIZED>(P, s, first, n);
+        update_rest<DEGREE>(P, s, first, n);
+        if (DEGREE > 0 && P.has_gradients) give_rest_gradients<DEGREE>(P, s, first, n);
+    }
+}
+
+template <bool HALF, bool QUANTIZED, bool ROWS>
+static void launch(const backward_parameters &P, cudaStream_t stream)
+{
+    unsigned blocks = splat_cuda_blocks(P.g.n, BACKWARD_THREADS);
+    switch (P.g.sh_degree) {
+    case 0: project_backward_kernel<0, false, QUANTIZED, false><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    case 1: project_backward_kernel<1, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    case 2: project_backward_kernel<2, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    default: project_backward_kernel<3, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    }
+}
+
+static void set_adam(backward_parameters *P, const splat_adam *adam)
+{
+    P->m = adam->moments->m;
+    P->v = adam->moments->v;
+    P->rest_of_visible_only = adam->rest_of_visible_only;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        P->update[t] = adam->update[t];
+        P->step_size[t] = adam->lr[t] / adam->correction1[t];
+        P->inverse_root[t] = 1.0f / sqrtf(adam->correction2[t]);
+        P->quantized[t] = adam->moments->quantized[t];
+        P->rounding_key[t] = splat_rounding_key((uint32_t)t, adam->iteration);
+    }
+}
+
+extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
+                                                    const struct splat_project_backward_args *args, splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const splat_frame *frame = args->frame;
+    if (args->gaussians->n == 0) return SPLAT_OK;
+    backward_parameters P = {};
+    P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    P.g = *args->gaussians;
+    P.depth = frame->depth;
+    P.grad2d = frame->grad2d;
+    P.half_width = 0.5f * (float)frame->camera.width;
+    P.half_height = 0.5f * (float)frame->camera.height;
+    P.has_gradients = args->gradients != NULL;
+    P.has_statistics = args->statistics != NULL;
+    if (args->gradients) P.gradients = *args->gradients;
+    if (args->statistics) P.statistics = *args->statistics;
+    if (args->adam) set_adam(&P, args->adam);
+    P.state = cuda->state;
+    const bool half = P.g.sh_rest_half != NULL;
+    const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    if (half)
+        quantized ? launch<true, true, true>(P, cuda->stream) : launch<true, false, true>(P, cuda->stream);
+    else if (quantized)
+        launch<false, true, true>(P, cuda->stream);
+    else
+        P.rest_of_visible_only ? launch<false, false, true>(P, cuda->stream)
+                               : launch<false, false, false>(P, cuda->stream);
+    CUDA_LAUNCHED("project_backward");
+    return SPLAT_OK;
+}
