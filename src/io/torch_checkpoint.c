@@ -124,7 +124,8 @@ static splat_status read_optimizer(splat_torch_checkpoint *c, const splat_torch_
             found = groups->items[k];
         }
         if (!found)
-            return bad(c, "its optimizer has no group for one of xyz f_dc f_rest opacity scaling rotation", error);
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, splat_torch_file_path(c->file), SPLAT_NO_OFFSET,
+                                 "the optimizer of the checkpoint has no group %s", slots[i].group);
         SPLAT_TRY(read_moments(c, found, states, &slots[i], error));
     }
     return SPLAT_OK;

@@ -108,4 +108,5 @@ save("torch_plain.pth", plain())
 save("torch_module_legacy.pth", torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Linear(1, 1)).state_dict(),
      _use_new_zipfile_serialization=False)
 save("torch_checkpoint.pth", checkpoint(), pickle_protocol=4)
+save("torch_checkpoint_legacy.pth", checkpoint(), _use_new_zipfile_serialization=False)
 save("torch_checkpoint_new.pth", checkpoint_before_training())
