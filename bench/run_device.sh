@@ -7,12 +7,13 @@
 #   SCENE   the folder of the benchmark scene (bonsai)
 #   BINDIR  holds splatsmith, and test_ops and test_gpu in it or in tests/; libraries in lib/ are found. Without it the
 #           release preset is built first.
+# The tables of docs/memory.md are those of bench/memory.py, a run of its own.
 # Environment, with defaults: PARTS="tests sanitize bench train"  SEEDS="0 1 2"  ITERATIONS=30000  RESOLUTION=1
 #   WARMUP=3000 MEASURED=1000 (of the benchmark)  LIMIT_S=530  SANITIZE_S=200 (of LIMIT_S)  GPU=0  BACKEND=cuda ("cpu"
 #   tries the script itself)
 # A part that fails is reported and the others run; the exit code is 1 when anything failed or was left out.
 set -u
-[ $# -ge 2 ] && [ $# -le 3 ] || { sed -n '5,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] && [ $# -le 3 ] || { sed -n '5,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
@@ -106,6 +107,13 @@ part_tests()
 {
     run test_ops 120 "$test_ops" --backend "$backend"
     run test_gpu 120 "$test_gpu" "$backend"
+    for name in test_gpu_memory test_gpu_profile; do
+        run $name 120 "$(ls "$binaries/$name" "$binaries/tests/$name" 2>/dev/null | head -n 1)" "$backend"
+    done
+    # LPIPS against the published distances, where the weights were brought (SPLATSMITH_DATA).
+    if [ -d "${SPLATSMITH_DATA:-}/lpips" ]; then
+        run lpips_on_gpu 120 "$(ls "$binaries/test_lpips" "$binaries/tests/test_lpips" 2>/dev/null | head -n 1)" cuda
+    fi
 }
 
 # Small shapes: the ops' tests, and 20 steps that pass through densification, a reset and an evaluation.

@@ -26,6 +26,14 @@ def json_of(path):
         return None
 
 
+def bench_of(path):
+    """A result of `bench`, without the times of single iterations."""
+    result = json_of(path)
+    if result:
+        result.pop("iteration_ms", None)
+    return result
+
+
 def samples_of(path):
     """What the driver says is used, MiB."""
     return [float(line) for line in text_of(path).split("\n") if re.fullmatch(r"\s*\d+(\.\d+)?\s*", line)]
@@ -39,12 +47,12 @@ def peak_of(path, idle):
 def context_of(work, idle):
     """What the driver counts beyond the named blocks: a run with next to none of these, most of its time training.
     The median leaves out its start and the copies that end the benchmark."""
-    bench = json_of(work + "/context.json")
+    bench = bench_of(work + "/context.json")
     samples = [s for s in samples_of(work + "/bench_context.memory") if s > idle + 16]
     if not bench or len(samples) < 5:
         return None
-    return {"context_mib": statistics.median(samples) - idle - bench["peak_bytes"] / MIB,
-            "blocks_mib": bench["peak_bytes"] / MIB, "samples": len(samples)}
+    blocks = bench["memory"]["training"]["peak_bytes"] / MIB
+    return {"context_mib": statistics.median(samples) - idle - blocks, "blocks_mib": blocks, "samples": len(samples)}
 
 
 def training_of(work, seed, iterations):
@@ -78,11 +86,11 @@ def collect(work, out, scene, seeds, iterations):
     idle = idle_samples[0] if idle_samples else 0.0
     records = [line.split("\t") for line in text_of(work + "/records").splitlines()]
     runs = [run for run in (training_of(work, seed, iterations) for seed in seeds) if run]
-    bench, deterministic = json_of(out + "/bench_3000.json"), json_of(out + "/bench_deterministic.json")
+    bench, deterministic = bench_of(out + "/bench_3000.json"), bench_of(out + "/bench_deterministic.json")
     summary = {
         "schema": "splatsmith-device-1",
         "scene": os.path.basename(scene.rstrip("/")),
-        "device": bench["device"] if bench else None,
+        "device": bench["environment"]["device"] if bench else None,
         "info": text_of(work + "/info.log").splitlines(),
         "commands": {name: {"status": status, "seconds": float(seconds)} for name, status, seconds in records},
         "failed": [name for name, status, _ in records if status != "ok"],
@@ -96,13 +104,13 @@ def collect(work, out, scene, seeds, iterations):
                     "is a process with next to no blocks, less its blocks",
             "idle_mib": idle if idle_samples else None,
             "context": context_of(work, idle),
-            "named_blocks_mib": bench["peak_bytes"] / MIB if bench else None,
+            "named_blocks_mib": bench["memory"]["training"]["peak_bytes"] / MIB if bench else None,
             "training": peak_of(f"{work}/train_{seeds[0]}.memory", idle) if seeds else None,
             "evaluation": [],
         },
     }
-    if bench and deterministic and deterministic["it_per_s"] > 0:
-        summary["deterministic_cost"] = bench["it_per_s"] / deterministic["it_per_s"] - 1
+    if bench and deterministic:
+        summary["deterministic_cost"] = deterministic["speed"]["ms_mean"] / bench["speed"]["ms_mean"] - 1
     for name in [f"eval_{seeds[0]}", "eval_all"] if seeds else []:
         peak, views = peak_of(f"{work}/{name}.memory", idle), views_of(f"{work}/{name}.log")
         if peak and views:
@@ -128,15 +136,17 @@ def print_training(summary):
 
 def print_bench(summary):
     bench = summary["bench_3000"]
-    print(f"{bench['warmup']} to {bench['warmup'] + bench['iterations']}: {bench['it_per_s']:.1f} it/s, "
-          f"{bench['ms_mean']:.3f} ms a step (median {bench['ms_median']:.3f}, p95 {bench['ms_p95']:.3f}), "
-          f"{bench['gaussians_last']} Gaussians, {bench['instances']:.0f} instances, copy "
-          f"{bench['copy_gb_per_s']:.0f} GB/s")
+    speed, measured = bench["speed"], bench["measurement"]
+    first = measured["first_iteration"]
+    print(f"{first - 1} to {first - 1 + measured['iterations']}: {speed['iterations_per_second']:.1f} it/s, "
+          f"{speed['ms_mean']:.3f} ms a step (median {speed['ms_median']:.3f}, p95 {speed['ms_p95']:.3f}), "
+          f"{measured['gaussians_last']} Gaussians, {measured['instances']:.0f} instances, copy "
+          f"{speed['copy_gb_per_s']:.0f} GB/s")
     for name, stage in bench["stages_ms"].items():
         ratio = f"{stage['ms'] / stage['limit_ms']:7.1f} x limit" if stage["limit_ms"] > 0 else ""
         print(f"  {name:<24} {stage['ms']:8.4f} ms {ratio}")
     if "deterministic_cost" in summary:
-        print(f"--deterministic: {summary['deterministic']['it_per_s']:.1f} it/s, "
+        print(f"--deterministic: {summary['deterministic']['speed']['iterations_per_second']:.1f} it/s, "
               f"{100 * summary['deterministic_cost']:.1f} % more time a step")
 
 

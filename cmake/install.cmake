@@ -20,7 +20,7 @@ endif()
 file(RELATIVE_PATH splatsmith_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
 
-install(TARGETS splatsmith splatsmith_lib
+install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/include/splatsmith.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -236,7 +236,43 @@ typedef struct splat_metrics {
     double psnr_per_channel; /* dB, mean of the three channels' PSNR (the training report of 3DGS) */
     double ssim;             /* 11x11 Gaussian window, sigma 1.5, zero padding */
     size_t n_views;
+    double lpips;            /* 0 when lpips_net is NULL */
+    const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
 } splat_metrics;
+
+/* LPIPS v0.1 (Zhang et al., CVPR 2018): a distance of two pictures by the features of a network, lower is better. The
+ * weights are not part of the program: a safetensors file with torchvision's tensor names (features.N.weight, ...) and
+ * lin0.weight, ...; F32, F16, BF16 or F64. */
+typedef struct splat_lpips splat_lpips;
+
+typedef struct splat_lpips_options {
+    const char *net;     /* "vgg" (default), "alex" or "squeeze" */
+    const char *weights; /* the file, or a folder with lpips_<net>.safetensors; NULL or "": the environment variable
+                            SPLATSMITH_LPIPS_WEIGHTS says which */
+    bool normalize;      /* true: pictures go in as [-1, 1], as the authors of LPIPS do; false (default): as [0, 1], as
+                            the 3DGS family does. The two give different numbers. */
+} splat_lpips_options;
+
+void splat_lpips_options_init(splat_lpips_options *options);
+/* Loads the weights (vgg 59 MB, alex 10 MB, squeeze 3 MB of device memory). Owned by the caller (splat_lpips_destroy),
+ * who destroys it before the context. Errors: ARGUMENT (no such net), IO (no weights; the sentence says how to get
+ * them), FORMAT, UNSUPPORTED, NUMERIC, MEMORY. */
+splat_status splat_lpips_create(splat_context *context, const splat_lpips_options *options, splat_lpips **lpips,
+                                splat_error *error);
+void splat_lpips_destroy(splat_lpips *lpips);
+/* Makes the file of a net from torchvision's backbone (.pth) and lpips's heads (weights/v0.1/<net>.pth), atomically;
+ * nothing in them is executed. Errors: ARGUMENT (no such net), IO, FORMAT (not of this net), UNSUPPORTED, MEMORY. */
+splat_status splat_lpips_convert(const char *net, const char *backbone, const char *heads, const char *path,
+                                 splat_error *error);
+/* From now on splat_evaluate and splat_write_results measure LPIPS too; NULL ends it. Borrowed: destroying it ends it
+ * as well. With its weights it takes at most 300 MB of device memory for pictures up to 1.6 Mpixel and in
+ * proportion beyond; all but the weights is given back after each set of views. */
+void splat_context_set_lpips(splat_context *context, splat_lpips *lpips);
+/* Measures two pictures: image float[3][height][width] in [0,1], photo uint8_t[height][width][3]. per_layer (NULL
+ * allowed) receives the 5 (vgg, alex) or 7 (squeeze) terms of the sum. Errors: ARGUMENT (too small for the network),
+ * MEMORY, DEVICE. */
+splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, const float *image, const uint8_t *photo,
+                                 double *distance, double *per_layer, splat_error *error);
 
 typedef enum splat_view_set {
     SPLAT_VIEWS_TRAIN = 0,
@@ -400,25 +436,6 @@ splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_pa
 /* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
 splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);
 
-typedef struct splat_bench_options {
-    int warmup, iterations;  /* steps before, and steps measured */
-    bool stages;             /* then as many steps again with every stage timed */
-} splat_bench_options;
-
-typedef struct splat_bench_result {
-    double ms_mean, ms_median, ms_p95;  /* of a step; the mean is the wall clock over the measured steps */
-    double iterations_per_second;
-    size_t n_gaussians_first, n_gaussians_last;
-    double n_visible, n_instances;      /* means */
-    size_t peak_bytes;                  /* of the named blocks, warm-up included */
-    double copy_gb_per_s;               /* measured: bytes read plus bytes written by a large copy on the device */
-    splat_stage_times stages;           /* steps = 0 when they were not asked for */
-} splat_bench_result;
-
-/* Trains warmup + iterations (+ iterations) steps and measures. Errors: those of a step; ARGUMENT. */
-splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
-                                 splat_error *error);
-
 /* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration, options, split. Random
  * numbers and the order of views are functions of seed and iteration. One self-describing file (docs/files.md), written
  * atomically and in pieces: it takes 4 MB of host memory, and room on the disk is looked at first. Errors: IO (the
@@ -448,6 +465,13 @@ typedef struct splat_event {
 
 typedef void (*splat_event_function)(void *user, const splat_event *event);
 
+/* Whose tags the curves have: see docs/files.md. */
+typedef enum splat_tensorboard_kind {
+    SPLAT_TENSORBOARD_NONE = 0,
+    SPLAT_TENSORBOARD_DEFAULT = 1,
+    SPLAT_TENSORBOARD_UPSTREAM = 2 /* those of the published trainer */
+} splat_tensorboard_kind;
+
 typedef struct splat_run_options {
     const char *model_path;            /* output folder; required, created when absent */
     const int *test_iterations;        size_t n_test_iterations;
@@ -456,6 +480,11 @@ typedef struct splat_run_options {
     int checkpoint_interval;           /* a checkpoint every so many iterations, the newest two are kept; 0: none */
     const char *start_checkpoint;      /* NULL: from the beginning; "latest": the newest of the model folder that can be
                                           read */
+    splat_tensorboard_kind tensorboard; /* event files in the model folder; NONE */
+    struct splat_monitor *monitor;     /* NULL; else its figures go to TensorBoard (splat_monitor_create); borrowed */
+    const char *command;               /* as typed, for TensorBoard; NULL allowed */
+    int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
+    const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
 } splat_run_options;
@@ -557,6 +586,279 @@ splat_status splat_monitor_create(const splat_monitor_options *options, splat_mo
 void splat_monitor_latest(splat_monitor *monitor, splat_monitor_sample *sample);
 /* Stops the thread. NULL is allowed. */
 void splat_monitor_destroy(splat_monitor *monitor);
+
+/* ---------------------------------------------------------------- memory profiles */
+
+/* What memory is for. Gradients of the model's size do not exist (the backward pass ends in Adam); those of a view on
+ * the screen are activations. */
+typedef enum splat_memory_category {
+    SPLAT_MEMORY_PARAMETERS = 0,
+    SPLAT_MEMORY_GRADIENTS,
+    SPLAT_MEMORY_OPTIMIZER,
+    SPLAT_MEMORY_STATISTICS,  /* of density control */
+    SPLAT_MEMORY_ACTIVATIONS, /* the view in work, and the working memory of the ops */
+    SPLAT_MEMORY_IMAGES,
+    SPLAT_MEMORY_BUFFERS,
+    SPLAT_MEMORY_OTHER,
+    SPLAT_N_MEMORY_CATEGORIES
+} splat_memory_category;
+
+const char *splat_memory_category_name(splat_memory_category category); /* "parameters" ... */
+
+/* One sample of a run that was profiled. */
+typedef struct splat_profile_sample {
+    int iteration;
+    size_t n_gaussians, n_blocks;
+    double seconds;          /* since the profile began */
+    size_t allocated_bytes;  /* in use in the named blocks on the device */
+    size_t reserved_bytes;   /* mapped for them: exactly the sum of the blocks */
+    size_t peak_bytes;       /* the most that was reserved so far */
+    size_t driver_bytes;     /* of the process on the GPU, as its driver counts; 0 on the CPU */
+    size_t host_bytes;       /* pinned blocks, photos, staging, files */
+    size_t process_bytes;    /* resident memory of the process */
+    size_t category_bytes[SPLAT_N_MEMORY_CATEGORIES]; /* reserved, on the device */
+} splat_profile_sample;
+
+typedef enum splat_profile_verdict {
+    SPLAT_PROFILE_FLAT = 0,
+    SPLAT_PROFILE_GROWS = 1,
+    SPLAT_PROFILE_UNKNOWN = 2 /* too few samples to tell */
+} splat_profile_verdict;
+
+/* Whether one figure grows once the number of Gaussians stays. */
+typedef struct splat_profile_trend {
+    const char *what;               /* "allocated on the device" ... */
+    splat_profile_verdict verdict;
+    double bytes_per_1000_steps;    /* slope of the least-squares line; 0 when unknown */
+    char reason[320];               /* one sentence */
+} splat_profile_trend;
+
+typedef struct splat_profile_saving {
+    const char *option, *cost;
+    size_t bytes;                   /* that it would have freed on the device at the peak */
+} splat_profile_saving;
+
+#define SPLAT_PROFILE_TRENDS 4
+#define SPLAT_PROFILE_SAVINGS 6
+
+typedef struct splat_profile {
+    char *path;                     /* of the file */
+    char backend[160];              /* "cuda (NVIDIA ...)" */
+    splat_profile_sample *samples;  /* n_samples >= 1, by iteration */
+    size_t n_samples;
+    size_t peak;                    /* index of the sample with the most reserved */
+    size_t category_peaks[SPLAT_N_MEMORY_CATEGORIES]; /* likewise, for each category */
+    int settled_iteration;          /* of the first sample that trends look at: densification ended */
+    size_t overhead_bytes;          /* what the driver counted beside the blocks at the first sample */
+    splat_profile_trend trends[SPLAT_PROFILE_TRENDS];
+    size_t n_trends;
+    splat_profile_saving savings[SPLAT_PROFILE_SAVINGS]; /* largest first */
+    size_t n_savings;
+} splat_profile;
+
+/* The newest profile (profiles/tensor_profile_<time>.jsonl) of a run: `run` is a model folder, such a file, or
+ * "latest", the newest in `folder`, its folders and theirs. path[size] receives it. Errors: IO (there is none),
+ * ARGUMENT. */
+splat_status splat_profile_find(const char *run, const char *folder, char *path, size_t size, splat_error *error);
+/* Reads and judges a profile; free it with splat_profile_free. Errors: IO, FORMAT (with the line), UNSUPPORTED,
+ * MEMORY. */
+splat_status splat_profile_read(const char *path, splat_profile **profile, splat_error *error);
+void splat_profile_free(splat_profile *profile);
+/* Draws memory by category over the iterations. Errors: IO, MEMORY. */
+splat_status splat_profile_write_svg(const splat_profile *profile, const char *path, splat_error *error);
+
+/* ---------------------------------------------------------------- benchmarks */
+
+/* What n times say, in their unit. Percentiles interpolate between neighbours. The interval of the mean comes from
+ * batch means, as times of neighbouring steps resemble each other: consecutive times are averaged in up to 20 batches
+ * of at least 10 (4 batches when there are fewer), and Student's t is applied to those. */
+typedef struct splat_bench_times {
+    size_t n;
+    double mean, median, min, max, p95, p99;
+    double standard_deviation;  /* of single times; NaN for n = 1 */
+    double mean_error;          /* standard error of the mean; NaN for n < 8, as are the two below */
+    double mean_low, mean_high; /* 95 % confidence interval of the mean */
+    int n_batches;              /* 0 for n < 8 */
+} splat_bench_times;
+
+/* Errors: ARGUMENT (no times), MEMORY. */
+splat_status splat_bench_times_compute(const double *times, size_t n, splat_bench_times *result, splat_error *error);
+
+typedef struct splat_bench_options {
+    int warmup, iterations;  /* steps before, and steps measured */
+    bool stages;             /* then as many steps again with every stage timed */
+} splat_bench_options;
+
+/* Device memory in one phase. */
+typedef struct splat_bench_memory {
+    size_t named_bytes;      /* in named blocks at the end of the phase */
+    size_t peak_bytes;       /* the most in named blocks */
+    size_t overhead_bytes;   /* what the driver holds for the process beside them; 0 on the CPU */
+    double process_bytes;    /* the most that the driver counted for the process, looked at 4 times a second; NaN: it
+                              * does not tell */
+} splat_bench_memory;
+
+/* The GPU while training was measured. Numbers are NaN where the driver does not tell. */
+typedef struct splat_bench_gpu {
+    bool present;            /* false: none, or no driver to ask */
+    char name[96];
+    size_t n_samples;
+    double clock_sm_min_mhz, clock_sm_mean_mhz, clock_sm_max_mhz, clock_memory_mean_mhz;
+    double temperature_max_c, power_mean_w, compute_mean_percent;
+    double throttled_hw, throttled_power, throttled_thermal; /* part of the samples, 0 to 1, with clocks held down */
+} splat_bench_gpu;
+
+typedef struct splat_bench_stage {
+    const char *name;
+    double ms;
+    double limit_ms;         /* bytes that must move once over copy_gb_per_s; 0: none is known */
+} splat_bench_stage;
+
+#define SPLAT_BENCH_STAGES 7
+
+typedef struct splat_bench_result {
+    int first_iteration;     /* the first measured step */
+    int warmup;
+    splat_bench_times step;  /* ms; from the end of one step to the end of the next, so their sum is the wall clock */
+    double *step_ms;         /* [step.n], owned by the result (splat_bench_result_free) */
+    double seconds, iterations_per_second;
+    double seconds_to_30k;   /* 30,000 steps at this mean */
+    size_t n_gaussians_first, n_gaussians_last;
+    double n_visible, n_instances; /* means */
+    splat_bench_memory training, evaluation; /* warm-up included; evaluation is all 0 without test views */
+    double host_bytes, host_peak_bytes; /* resident memory of the process: the most seen while training, and ever */
+    splat_bench_gpu gpu;
+    splat_metrics quality;   /* of the test views after the measured steps, renders rounded to 8 bits; n_views may be
+                              * 0 */
+    double evaluation_seconds;
+    double copy_gb_per_s;    /* bytes read plus bytes written by a large copy on the device; 0: no room for one */
+    size_t n_stages;         /* 0 when they were not asked for */
+    splat_bench_stage stages[SPLAT_BENCH_STAGES];
+} splat_bench_result;
+
+/* Trains warmup + iterations steps, measures the test views, then trains iterations steps more for the stages. Free the
+ * result in any case. Errors: those of a step and of an evaluation; ARGUMENT. */
+splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
+                                 splat_error *error);
+void splat_bench_result_free(splat_bench_result *result);
+
+/* The machine and the program, for reports. */
+typedef struct splat_environment {
+    char host[128], system[256], processor[128];
+    int n_cpus;              /* logical ones of the machine */
+    char gpu[256];           /* "" when the context has none */
+    size_t gpu_bytes;
+    int driver_version, runtime_version; /* CUDA, 1000 major + 10 minor; 0: none */
+    char date[32];           /* "2026-11-20T08:15:00Z" */
+} splat_environment;
+
+/* context = NULL: the host only. */
+void splat_environment_read(const splat_context *context, splat_environment *environment);
+
+/* Writes a result with environment, scene and options. A path that ends in ".json" is the file; any other is a folder,
+ * created when absent, that receives training_benchmark_results.json, iteration_times.svg and iteration_histogram.svg.
+ * command: how the program was called, NULL allowed. docs/files.md has the keys. Errors: IO, MEMORY. */
+splat_status splat_bench_write(const splat_trainer *trainer, const splat_bench_result *result, const char *command,
+                               const char *path, splat_error *error);
+
+/* One thing done n times. */
+typedef struct splat_bench_row {
+    const char *name;
+    splat_bench_times ms;    /* of one (with n_together > 1: of a round over them) */
+    size_t n_together;       /* done at the same time by several threads, or timed as one */
+    double per_second;       /* pictures, or views */
+    double mb_per_s;         /* 10^6 bytes a second; 0: bytes are not the point */
+} splat_bench_row;
+
+#define SPLAT_BENCH_ROWS 8
+typedef struct splat_bench_rows {
+    const char *mode;        /* "data", "render" */
+    size_t n_rows;
+    splat_bench_row rows[SPLAT_BENCH_ROWS];
+    int width, height;       /* of the largest picture */
+    size_t n_gaussians;      /* 0 for "data" */
+} splat_bench_rows;
+
+/* Photos of the training views, n of them in turn: files decoded, decoded and resized, the same by all threads, taken
+ * from the cache, and uploaded to the device blocking and ahead. Errors: ARGUMENT, those of reading a photo, MEMORY,
+ * DEVICE. */
+splat_status splat_bench_data(splat_context *context, splat_scene *scene, int n, splat_bench_rows *rows,
+                              splat_error *error);
+/* Views of a model from the scene's cameras in turn, at their size or (width, height > 0) another with the same field
+ * of view: rendered on the device, and rendered and brought to the host; n each, after `warmup` that are not measured.
+ * Errors: ARGUMENT, MEMORY, DEVICE. */
+splat_status splat_bench_render(splat_scene *scene, splat_model *model, int width, int height, int warmup, int n,
+                                splat_bench_rows *rows, splat_error *error);
+/* As splat_bench_write, into <mode>_benchmark_results.json. */
+splat_status splat_bench_write_rows(const splat_context *context, const splat_scene *scene,
+                                    const splat_bench_rows *rows, const char *command, const char *path,
+                                    splat_error *error);
+
+/* A result that was written before. */
+typedef struct splat_bench_record splat_bench_record;
+
+typedef struct splat_bench_figures {
+    const char *name;        /* of its folder, or of its file; the record owns all strings */
+    const char *scene, *device;
+    splat_bench_times step;  /* ms, computed anew from the single times */
+    double iterations_per_second, seconds_to_30k;
+    double n_gaussians;      /* at the end */
+    double training_peak_bytes, evaluation_peak_bytes, host_peak_bytes; /* NaN: not in the file */
+    double psnr, ssim, l1, lpips; /* NaN: not measured */
+} splat_bench_figures;
+
+/* path: the file, or a folder with training_benchmark_results.json. The record is owned by the caller. Errors: IO,
+ * FORMAT (damaged, no benchmark, another mode), UNSUPPORTED (of another version of the schema), MEMORY. */
+splat_status splat_bench_read(const char *path, splat_bench_record **record, splat_error *error);
+void splat_bench_record_free(splat_bench_record *record);
+void splat_bench_record_get(const splat_bench_record *record, splat_bench_figures *figures);
+
+typedef struct splat_bench_comparison {
+    double change, change_low, change_high;      /* of the mean time: +0.05 is 5 % slower; 95 % confidence interval, NaN
+                                                  * when either has too few times */
+    double speedup, speedup_low, speedup_high;   /* baseline's time over the candidate's */
+    double seconds_saved;                        /* of 30,000 steps */
+    bool is_significant;                         /* the interval does not hold "no change" */
+    double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it,
+                                                  * LPIPS; negative: all are better; NaN: one has no quality */
+} splat_bench_comparison;
+
+void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
+                         splat_bench_comparison *comparison);
+typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
+/* Calls back for everything that makes the comparison unfair: another machine, GPU, driver, scene, resolution, count of
+ * Gaussians (by more than 5 %), range of iterations, option, or throttled clocks. */
+void splat_bench_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
+                             splat_bench_difference_function visit, void *user);
+
+/* The table of phases, a row a record in their order, as malloc'd text the caller frees: Markdown, or a self-contained
+ * HTML page. quality_tolerance: relative loss that the verdict forgives (0.005). NULL when memory is exhausted. */
+char *splat_bench_report_markdown(splat_bench_record *const *records, size_t n, double quality_tolerance);
+char *splat_bench_report_html(splat_bench_record *const *records, size_t n, double quality_tolerance);
+/* Both, as benchmark_report.md and benchmark_report.html in a folder, created when absent. Errors: IO, MEMORY. */
+splat_status splat_bench_report_write(splat_bench_record *const *records, size_t n, double quality_tolerance,
+                                      const char *folder, splat_error *error);
+
+/* ---------------------------------------------------------------- novel views around the cameras */
+
+typedef struct splat_random_views_options {
+    size_t n;
+    float position_deviation;  /* of the position, in mean distances between a camera and its nearest neighbour: 0.1 */
+    float rotation_deviation_deg; /* about each of the camera's axes: 2 */
+    uint64_t seed;
+} splat_random_views_options;
+
+void splat_random_views_options_init(splat_random_views_options *options);
+/* cameras[options->n] (caller's memory), a function of scene, split and options: between a training camera and one of
+ * its three nearest neighbours, position and rotation interpolated, then moved by normal noise; intrinsics of the
+ * first. Errors: ARGUMENT (fewer than two training views; a deviation out of range). */
+splat_status splat_random_views(const splat_scene *scene, const splat_random_views_options *options,
+                                splat_camera *cameras, splat_error *error);
+/* Renders them into folder/images/000000.png ... and writes their poses as transforms.json and as a COLMAP model in
+ * sparse/0: the folder is a scene by itself. visit is told each number (from 1) and may stop by returning false. */
+splat_status splat_write_random_views(splat_scene *scene, splat_model *model, const splat_random_views_options *options,
+                                      bool white_background, const char *folder,
+                                      bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
 
 /* ---------------------------------------------------------------- the built-in scene */
 

@@ -165,8 +165,6 @@ static void test_options_of_others(void **state)
     assert_null(strstr(standard_error, "\x1b")); /* no colours outside of a terminal */
     RUN_ERR(1, "splatsmith: error: ", "train", "-s", "absent", "--port", "6009", "--quiet");
     assert_null(strstr(standard_error, "notice"));
-    RUN_ERR(2, "LPIPS is not part of this version", "train", "-s", "absent", "--enable_lpips", "True");
-    RUN_ERR(2, "LPIPS is not part of this version", "train", "-s", "absent", "--enable_lpips");
 }
 
 static void test_options_that_disagree(void **state)
@@ -313,10 +311,30 @@ static void test_output_names(void **state)
     assert_true(exists_like("scene_output/20[0-9][0-9][01][0-9][0-3][0-9]_[0-2][0-9][0-5][0-9][0-6][0-9]/cfg_args"));
 }
 
+static void eval_with_lpips(void)
+{
+    char weights[4096];
+    snprintf(weights, sizeof weights, "%s/lpips", getenv("SPLATSMITH_DATA") ? getenv("SPLATSMITH_DATA") : "");
+    if (!exists(weights)) {
+        print_message("SKIPPED: eval with LPIPS: there are no weights in %s\n", weights);
+        return;
+    }
+    RUN_OUT(0, "(alex)", "eval", "-m", "model", "--lpips_weights", weights, "--lpips_net", "alex");
+    assert_true(file_contains("model/results.json", "\"LPIPS\""));
+    RUN_OUT(0, "(squeeze normalized)", "eval", "-m", "model", "--lpips_weights", weights, "--lpips_net", "squeeze",
+            "--lpips_normalize");
+}
+
 static void test_eval(void **state)
 {
     (void)state;
     RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model");
+    assert_non_null(strstr(standard_error, "LPIPS")); /* there are no weights: one sentence */
+    assert_null(strstr(standard_output, "LPIPS"));
+    RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model", "--enable_lpips", "False");
+    assert_null(strstr(standard_error, "LPIPS"));
+    RUN_ERR(1, "absent.safetensors", "eval", "-m", "model", "--lpips_weights", "absent.safetensors");
+    eval_with_lpips();
     assert_non_null(strstr(standard_output, "PSNR (per channel)"));
     assert_non_null(strstr(standard_output, "\ntest             3 ")); /* the split of the training, not every 8th */
     assert_true(file_contains("model/results.json", "\"ours_30\""));

@@ -168,7 +168,7 @@ static splat_status save_split(int version, splat_error *error)
 static splat_status save_results(int version, splat_error *error)
 {
     static const char *const names[] = {"00000.png"};
-    splat_metrics metrics = {0.1 * version, 20, 21, 0.5, 1};
+    splat_metrics metrics = {.l1 = 0.1 * version, .psnr = 20, .psnr_per_channel = 21, .ssim = 0.5, .n_views = 1};
     return splat_results_write("faults", "ours_1", &metrics, &metrics, names, 1, error);
 }
 

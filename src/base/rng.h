@@ -24,7 +24,8 @@ enum {
     SPLAT_STREAM_RANDOM_POINTS = 5,
     SPLAT_STREAM_HIGHRES_VIEW = 6,
     SPLAT_STREAM_SAMPLE_SCENE = 7,
-    SPLAT_STREAM_TEST = 8
+    SPLAT_STREAM_TEST = 8,
+    SPLAT_STREAM_RANDOM_VIEWS = 9
 };
 
 typedef struct splat_random4 { uint32_t x[4]; } splat_random4;

@@ -8,6 +8,7 @@
 #define CLI_FAILED 1 /* the work could not be done */
 #define CLI_USAGE 2  /* the command line must be changed */
 #define CLI_CHECKPOINT 3 /* checkpoints could not be written; the splat was saved where possible */
+#define CLI_PASSED 4 /* bench compare: a threshold was passed */
 /* After a signal: 128 + its number, as shells report it (130 for Ctrl-C). */
 
 #define CLI_PATH_MAX 4096
@@ -18,10 +19,13 @@ int cmd_render(const cli_values *values);
 int cmd_export(const cli_values *values);
 int cmd_contact_sheet(const cli_values *values);
 int cmd_bench(const cli_values *values);
+int cmd_bench_compare(const cli_values *values);
+int cmd_bench_report(const cli_values *values);
 int cmd_plan(const cli_values *values);
 int cmd_sample(const cli_values *values);
 int cmd_info(const cli_values *values);
 int cmd_monitor(const cli_values *values);
+int cmd_profile(const cli_values *values);
 int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);
@@ -32,6 +36,11 @@ void cli_print_help(FILE *out, const cli_command *command);
 /* The context that --backend, --gpu, --threads and --simd ask for. Prints on failure; returns an exit code. */
 int cli_context_create(const cli_values *values, splat_context **context);
 
+/* The words of a command line as a shell takes them; the caller frees. NULL when memory is exhausted. */
+char *cli_command_text(char **words);
+/* LPIPS for the evaluations of a context, when it is asked for or, unless --enable_lpips says otherwise, `on`. Missing
+ * weights are a notice, and *lpips stays NULL. Destroy it before the context. Returns an exit code. */
+int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips);
 /* --vram_limit: sets the context's limit. Prints on failure; returns an exit code. */
 int cli_limit_memory(const cli_values *values, splat_context *context);
 /* The train options of the command line; under --vram_limit those of a plan, whose choices are told. Returns an exit
@@ -44,6 +53,7 @@ typedef struct cli_session {
     splat_context *context;
     splat_scene *scene;
     splat_model *model;
+    splat_lpips *lpips;             /* NULL: not measured */
     splat_model_config config;      /* of the model folder; zero without one */
     splat_scene_options scene_options;
     splat_scene_info scene_info;
@@ -54,6 +64,9 @@ typedef struct cli_session {
 
 /* Finds the PLY by -m and --iteration, or by --ply. Fills ply and iteration only. Returns an exit code. */
 int cli_session_find_ply(cli_session *session, const cli_values *values);
+/* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
+ * below. */
+int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out);
 /* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an
  * exit code; close the session in either case. */
 int cli_session_open(cli_session *session, const cli_values *values, bool hold_out);

@@ -1,47 +1,21 @@
-/* splatsmith bench: the training loop, measured. */
+/* splatsmith bench run: the training loop, photos or views, measured. */
 #include "cli.h"
 #include "progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* What one run holds. */
 typedef struct bench {
-    splat_context *context;
-    splat_scene *scene;
+    cli_values values;       /* as given, with what the model folder says */
+    cli_session session;     /* training: without a model */
     splat_trainer *trainer;
-    splat_scene_info info;
     splat_bench_result result;
+    splat_bench_rows rows;
 } bench;
 
-/* A stage beside the least time that its bytes take on this device. */
-typedef struct stage_row {
-    const char *name;
-    double ms, limit_ms;
-} stage_row;
-
-#define N_STAGES 7
-
-/* Bytes that must move once, with SH degree d, over the measured copy bandwidth; docs/performance.md has the table. */
-static void stage_rows(const bench *b, const splat_train_options *options, stage_row rows[N_STAGES])
-{
-    const splat_bench_result *r = &b->result;
-    const splat_stage_times *t = &r->stages;
-    double steps = t->steps ? t->steps : 1;
-    double n = (double)r->n_gaussians_last, visible = r->n_visible, pairs = r->n_instances;
-    double pixels = (double)b->info.max_width * b->info.max_height;
-    double rest = 3.0 * ((options->sh_degree + 1) * (options->sh_degree + 1) - 1), parameters = 14 + rest;
-    double per_ms = r->copy_gb_per_s * 1e6; /* bytes */
-    const stage_row all[N_STAGES] = {
-        {"photo", t->data / steps, 0},
-        {"project", t->project / steps, (n * 4 * 12 + visible * 4 * (3 + rest + 14)) / per_ms},
-        {"bin", t->bin / steps, (visible * 4 * 8 * 2 + pairs * 6 * 4) / per_ms},
-        {"raster", t->raster / steps, (pairs * 40 + pixels * 20) / per_ms},
-        {"loss", t->loss / steps, pixels * (12 + 3 + 12 + 2 * 36) / per_ms},
-        {"raster backward", t->raster_backward / steps, (pairs * 40 + pixels * 20 + visible * 80) / per_ms},
-        {"project backward + Adam", t->project_backward / steps, (n * parameters * 4 * 6 + visible * 60) / per_ms},
-    };
-    memcpy(rows, all, sizeof all);
-}
+/* ---------------------------------------------------------------- printing */
 
 #define N_SHOWN_BLOCKS 8
 
@@ -52,134 +26,247 @@ static void print_block(void *user, const char *owner, const char *name, size_t 
     if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %9.1f MB  %s", name, 1e-6 * (double)bytes, owner);
 }
 
-static void print_result(const bench *b, const stage_row *rows)
+static void print_memory(const char *phase, const splat_bench_memory *memory)
 {
-    const splat_bench_result *r = &b->result;
-    cli_say("%.1f it/s: %.3f ms a step (median %.3f, p95 %.3f); %zu Gaussians, %.0f visible, %.0f instances; "
-            "peak %.0f MB", r->iterations_per_second, r->ms_mean, r->ms_median, r->ms_p95, r->n_gaussians_last,
-            r->n_visible, r->n_instances, 1e-6 * (double)r->peak_bytes);
-    cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
-    int n_shown = 0;
-    splat_context_memory_blocks(b->context, print_block, &n_shown);
-    if (!r->stages.steps) return;
+    char peak[32], overhead[32], process[32];
+    if (memory->peak_bytes == 0) return;
+    cli_say("memory, %s: %s at most in named blocks, %s of the driver beside them%s%s", phase,
+            cli_bytes(memory->peak_bytes, peak), cli_bytes(memory->overhead_bytes, overhead),
+            isfinite(memory->process_bytes) ? ", the driver counts " : "",
+            isfinite(memory->process_bytes) ? cli_bytes((size_t)memory->process_bytes, process) : "");
+}
+
+static void print_gpu(const splat_bench_gpu *gpu)
+{
+    if (!gpu->present) return;
+    cli_say("%s: SM clock %.0f MHz (%.0f to %.0f), at most %.0f C, %.0f W", gpu->name, gpu->clock_sm_mean_mhz,
+            gpu->clock_sm_min_mhz, gpu->clock_sm_max_mhz, gpu->temperature_max_c, gpu->power_mean_w);
+    if (gpu->throttled_hw > 0 || gpu->throttled_power > 0 || gpu->throttled_thermal > 0)
+        cli_warning("the GPU's clocks were held down: by the power limit %.0f %%, by heat %.0f %%, by the hardware "
+                    "%.0f %% of the time", 100 * gpu->throttled_power, 100 * gpu->throttled_thermal,
+                    100 * gpu->throttled_hw);
+}
+
+static void print_stages(const splat_bench_result *r)
+{
     double sum = 0;
+    if (!r->n_stages) return;
     cli_say("%-24s %9s %9s %7s", "stage", "ms", "limit ms", "ratio");
-    for (int i = 0; i < N_STAGES; i++) {
-        sum += rows[i].ms;
-        if (rows[i].limit_ms > 0)
-            cli_say("%-24s %9.4f %9.4f %7.1f", rows[i].name, rows[i].ms, rows[i].limit_ms,
-                    rows[i].ms / rows[i].limit_ms);
+    for (size_t i = 0; i < r->n_stages; i++) {
+        const splat_bench_stage *stage = &r->stages[i];
+        sum += stage->ms;
+        if (stage->limit_ms > 0)
+            cli_say("%-24s %9.4f %9.4f %7.1f", stage->name, stage->ms, stage->limit_ms, stage->ms / stage->limit_ms);
         else
-            cli_say("%-24s %9.4f", rows[i].name, rows[i].ms);
+            cli_say("%-24s %9.4f", stage->name, stage->ms);
     }
     cli_say("%-24s %9.4f", "sum", sum);
 }
 
-/* ---------------------------------------------------------------- JSON */
-
-static void write_text(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fputc('\\', out);
-        if ((unsigned char)*text >= 0x20) fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-static void write_block(void *user, const char *owner, const char *name, size_t bytes)
-{
-    FILE *out = user;
-    fprintf(out, ",\n  [\"%s\", \"%s\", %zu]", owner, name, bytes);
-}
-
-static void write_result(FILE *out, const bench *b, const cli_values *values, const stage_row *rows)
+static void print_result(const bench *b)
 {
     const splat_bench_result *r = &b->result;
-    fprintf(out, "{\n \"schema\": \"splatsmith-bench-1\",\n \"version\": \"%s\",\n \"device\": ", splat_version());
-    write_text(out, splat_context_description(b->context));
-    fprintf(out, ",\n \"scene\": ");
-    write_text(out, values->scene.source_path);
-    fprintf(out, ",\n \"train_views\": %zu, \"width\": %d, \"height\": %d,\n", b->info.n_train, b->info.max_width,
-            b->info.max_height);
-    fprintf(out, " \"warmup\": %d, \"iterations\": %d, \"sh_degree\": %d,\n", values->bench.warmup,
-            values->bench.iterations, values->train.sh_degree);
-    fprintf(out, " \"ms_mean\": %.6f, \"ms_median\": %.6f, \"ms_p95\": %.6f, \"it_per_s\": %.3f,\n", r->ms_mean,
-            r->ms_median, r->ms_p95, r->iterations_per_second);
-    fprintf(out, " \"gaussians_first\": %zu, \"gaussians_last\": %zu, \"visible\": %.1f, \"instances\": %.1f,\n",
-            r->n_gaussians_first, r->n_gaussians_last, r->n_visible, r->n_instances);
-    fprintf(out, " \"peak_bytes\": %zu, \"copy_gb_per_s\": %.1f,\n \"stages_ms\": {", r->peak_bytes, r->copy_gb_per_s);
-    for (int i = 0; i < N_STAGES && r->stages.steps; i++)
-        fprintf(out, "%s\n  \"%s\": {\"ms\": %.6f, \"limit_ms\": %.6f}", i ? "," : "", rows[i].name, rows[i].ms,
-                rows[i].limit_ms);
-    fprintf(out, "\n },\n \"blocks\": [[\"owner\", \"name\", \"bytes\"]");
-    splat_context_memory_blocks(b->context, write_block, out);
-    fprintf(out, "\n ]\n}\n");
+    char time[32], host[32];
+    int n_shown = 0;
+    cli_say("%.1f it/s: %.3f ms a step (median %.3f, min %.3f, max %.3f, p95 %.3f, p99 %.3f, deviation %.3f); 30,000 "
+            "steps in %s", r->iterations_per_second, r->step.mean, r->step.median, r->step.min, r->step.max,
+            r->step.p95, r->step.p99, r->step.standard_deviation, cli_duration(r->seconds_to_30k, time));
+    if (r->step.n_batches)
+        cli_say("the mean lies between %.3f and %.3f ms with 95 %% confidence (%d batches)", r->step.mean_low,
+                r->step.mean_high, r->step.n_batches);
+    cli_say("iterations %d to %d: %zu Gaussians, %.0f visible, %.0f instances", r->first_iteration,
+            r->first_iteration + (int)r->step.n - 1, r->n_gaussians_last, r->n_visible, r->n_instances);
+    print_memory("training", &r->training);
+    print_memory("evaluating", &r->evaluation);
+    if (isfinite(r->host_peak_bytes))
+        cli_say("memory of the host: %s at most", cli_bytes((size_t)r->host_peak_bytes, host));
+    splat_context_memory_blocks(b->session.context, print_block, &n_shown);
+    print_gpu(&r->gpu);
+    if (r->quality.n_views)
+        cli_say("%zu test views: PSNR %.3f, SSIM %.4f, L1 %.5f", r->quality.n_views, r->quality.psnr, r->quality.ssim,
+                r->quality.l1);
+    else
+        cli_notice("no quality was measured: without --eval there are no test views");
+    cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
+    print_stages(r);
 }
 
-/* Beside, then renamed: a failed write leaves nothing half-written. */
-static int save_result(const bench *b, const cli_values *values, const stage_row *rows)
+static void print_rows(const splat_bench_rows *rows)
 {
-    char temporary[CLI_PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", values->output) >= CLI_PATH_MAX) {
-        cli_error("the path %.200s... is too long", values->output);
+    char many[32];
+    cli_say("%-36s %12s %12s %10s %10s %10s", "", "a second", "MB/s", "ms", "p95", "p99");
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const splat_bench_row *row = &rows->rows[i];
+        many[0] = '\0';
+        if (row->n_together > 1) snprintf(many, sizeof many, " of %zu", row->n_together);
+        cli_say("%-36s %12.1f %12.1f %10.4f %10.4f %10.4f%s", row->name, row->per_second, row->mb_per_s, row->ms.mean,
+                row->ms.p95, row->ms.p99, many);
+    }
+}
+
+/* ---------------------------------------------------------------- what was asked for */
+
+/* The trainer's state before the warm-up. */
+static int load_state(bench *b)
+{
+    const cli_values *values = &b->values;
+    bool given = cli_given(values, "from_iteration");
+    splat_error error;
+    char ply[CLI_PATH_MAX];
+    int found = values->from_iteration;
+    if (values->start_checkpoint) {
+        if (splat_trainer_load_checkpoint(b->trainer, values->start_checkpoint, &error) != SPLAT_OK)
+            return cli_report(&error);
+    } else if (values->ply || values->model_path) {
+        if (values->ply)
+            snprintf(ply, sizeof ply, "%s", values->ply);
+        else if (splat_model_find_iteration(values->model_path, given ? values->from_iteration : -1, ply, sizeof ply,
+                                            &found, &error) != SPLAT_OK)
+            return cli_report(&error);
+        return splat_trainer_load_model(b->trainer, ply, found, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    }
+    if (given && splat_trainer_iteration(b->trainer) > values->from_iteration) {
+        cli_error("%s is at iteration %d, beyond --from_iteration %d", values->start_checkpoint,
+                  splat_trainer_iteration(b->trainer), values->from_iteration);
         return CLI_USAGE;
     }
-    FILE *out = fopen(temporary, "w");
-    bool good = out != NULL;
-    if (out) {
-        write_result(out, b, values, rows);
-        good = !ferror(out);
-        if (fclose(out) != 0) good = false;
-        if (good) good = rename(temporary, values->output) == 0;
-        if (!good) remove(temporary);
-    }
-    if (good) return CLI_OK;
-    cli_error("cannot write %s", values->output);
-    return CLI_FAILED;
+    while (splat_trainer_iteration(b->trainer) < values->from_iteration)
+        if (splat_trainer_step(b->trainer, NULL, &error) != SPLAT_OK) return cli_report(&error);
+    return CLI_OK;
 }
 
-/* ---------------------------------------------------------------- the command */
+/* What the model was trained with, unless the command line says something else. */
+static void apply_model(bench *b)
+{
+    b->values.scene.white_background = b->session.scene_options.white_background;
+    if (!b->session.config.source_path) return;
+    if (!cli_given(&b->values, "sh_degree")) b->values.train.sh_degree = b->session.config.sh_degree;
+    if (!cli_given(&b->values, "kernel_size")) b->values.train.kernel_size = b->session.config.kernel_size;
+}
 
-static int open_bench(bench *b, const cli_values *values)
+static int check_words(const cli_values *values)
+{
+    bool training = strcmp(values->bench_mode, "training") == 0, render = strcmp(values->bench_mode, "render") == 0;
+    if (!values->scene.source_path && !values->model_path)
+        cli_error("give the scene's folder with -s, or a model folder with -m");
+    else if (values->start_checkpoint && (values->ply || !training))
+        cli_error("--start_checkpoint is for --mode training, and excludes --ply");
+    else if (cli_given(values, "width") != cli_given(values, "height"))
+        cli_error("--width and --height are given together");
+    else if (cli_given(values, "width") && !render)
+        cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
+    else if (!training && (values->bench.stages || values->n_gaussians))
+        cli_error("--stages and --gaussians are for --mode training");
+    else if (values->max_slowdown || values->quality_tolerance)
+        cli_error("--max_slowdown and --quality_tolerance are for bench compare and bench report");
+    else
+        return CLI_OK;
+    return CLI_USAGE;
+}
+
+/* ---------------------------------------------------------------- the modes */
+
+static int open_scene(bench *b)
+{
+    b->values.scene.seed = b->values.train.seed;
+    int code = cli_context_create(&b->values, &b->session.context);
+    return code == CLI_OK ? cli_session_open_scene(&b->session, &b->values, false) : code;
+}
+
+static int run_training(bench *b, const char *command)
 {
     splat_error error;
-    splat_scene_options scene = values->scene;
     splat_train_options train;
-    scene.seed = values->train.seed;
-    int code = cli_context_create(values, &b->context);
+    int code = open_scene(b);
     if (code != CLI_OK) return code;
-    if (splat_scene_open(b->context, &scene, &b->scene, &error) != SPLAT_OK) return cli_report(&error);
-    code = cli_train_options(values, b->context, b->scene, &train);
+    apply_model(b);
+    code = cli_train_options(&b->values, b->session.context, b->session.scene, &train);
     if (code != CLI_OK) return code;
-    if (splat_trainer_create(b->context, b->scene, &train, &b->trainer, &error) != SPLAT_OK ||
-        (values->start_checkpoint &&
-         splat_trainer_load_checkpoint(b->trainer, values->start_checkpoint, &error) != SPLAT_OK) ||
-        (values->ply &&
-         splat_trainer_load_model(b->trainer, values->ply, values->from_iteration, &error) != SPLAT_OK) ||
-        (values->n_gaussians && splat_trainer_grow_to(b->trainer, values->n_gaussians, &error) != SPLAT_OK) ||
-        splat_trainer_bench(b->trainer, &values->bench, &b->result, &error) != SPLAT_OK)
+    if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
-    splat_scene_get_info(b->scene, &b->info);
+    code = load_state(b);
+    if (code == CLI_OK) code = cli_lpips_open(&b->values, b->session.context, false, &b->session.lpips);
+    if (code != CLI_OK) return code;
+    if ((b->values.n_gaussians && splat_trainer_grow_to(b->trainer, b->values.n_gaussians, &error) != SPLAT_OK) ||
+        splat_trainer_bench(b->trainer, &b->values.bench, &b->result, &error) != SPLAT_OK)
+        return cli_report(&error);
+    print_result(b);
+    if (!b->values.output) return CLI_OK;
+    if (splat_bench_write(b->trainer, &b->result, command, b->values.output, &error) != SPLAT_OK)
+        return cli_report(&error);
+    cli_say("%s", b->values.output);
     return CLI_OK;
+}
+
+static int write_rows(bench *b, const char *command)
+{
+    splat_error error;
+    print_rows(&b->rows);
+    if (!b->values.output) return CLI_OK;
+    if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, command, b->values.output, &error) !=
+        SPLAT_OK)
+        return cli_report(&error);
+    cli_say("%s", b->values.output);
+    return CLI_OK;
+}
+
+static int run_data(bench *b, const char *command)
+{
+    splat_error error;
+    int code = open_scene(b);
+    if (code != CLI_OK) return code;
+    int n = b->values.bench.iterations;
+    if (splat_bench_data(b->session.context, b->session.scene, n, &b->rows, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return write_rows(b, command);
+}
+
+static int run_render(bench *b, const char *command)
+{
+    splat_error error;
+    if (cli_given(&b->values, "from_iteration")) b->values.iteration = b->values.from_iteration;
+    int code = cli_session_open(&b->session, &b->values, false);
+    if (code != CLI_OK) return code;
+    if (splat_bench_render(b->session.scene, b->session.model, b->values.render_width, b->values.render_height,
+                           b->values.bench.warmup, b->values.bench.iterations, &b->rows, &error) != SPLAT_OK)
+        return cli_report(&error);
+    cli_say("%zu Gaussians, %d x %d", b->rows.n_gaussians, b->rows.width, b->rows.height);
+    return write_rows(b, command);
+}
+
+static int run(const cli_values *values)
+{
+    int code = check_words(values);
+    if (code != CLI_OK) return code;
+    bench *b = calloc(1, sizeof *b);
+    char *command = cli_command_text(values->command_line);
+    if (!b || !command) {
+        cli_error("no memory for a benchmark");
+        code = CLI_FAILED;
+    } else {
+        b->values = *values;
+        code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, command)
+               : strcmp(values->bench_mode, "render") == 0 ? run_render(b, command)
+                                                           : run_training(b, command);
+        splat_bench_result_free(&b->result);
+        splat_trainer_destroy(b->trainer);
+        cli_session_close(&b->session);
+    }
+    free(command);
+    free(b);
+    return code;
 }
 
 int cmd_bench(const cli_values *values)
 {
-    bench b = {0};
-    stage_row rows[N_STAGES];
-    if (!values->scene.source_path) {
-        cli_error("give the scene's folder with -s");
-        return CLI_USAGE;
-    }
-    int code = open_bench(&b, values);
-    if (code == CLI_OK) {
-        stage_rows(&b, &values->train, rows);
-        print_result(&b, rows);
-        if (values->output) code = save_result(&b, values, rows);
-    }
-    splat_trainer_destroy(b.trainer);
-    splat_scene_close(b.scene);
-    splat_context_destroy(b.context);
-    return code;
+    const char *what = values->operand ? values->operand : "run";
+    if (strcmp(what, "compare") == 0) return cmd_bench_compare(values);
+    if (strcmp(what, "report") == 0) return cmd_bench_report(values);
+    if (strcmp(what, "run") != 0)
+        cli_error("bench does not know '%s': give run, compare or report", what);
+    else if (values->n_words)
+        cli_error("bench run cannot use the word '%s'; the scene is given with -s", values->words[0]);
+    else
+        return run(values);
+    return CLI_USAGE;
 }

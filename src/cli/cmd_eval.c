@@ -5,7 +5,10 @@
 static void print_row(const char *set, const splat_metrics *m)
 {
     if (m->n_views == 0) return;
-    cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim, m->l1);
+    char lpips[64] = "";
+    if (m->lpips_net) snprintf(lpips, sizeof lpips, "  %8.4f (%s)", m->lpips, m->lpips_net);
+    cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f%s", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim, m->l1,
+            lpips);
 }
 
 /* The test views; with a model folder the numbers go into its files. */
@@ -35,8 +38,8 @@ static int measure(cli_session *session, const char *model_path)
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", session->ply);
-    cli_say("%-12s %5s  %19s  %18s  %8s  %8s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
-            "L1");
+    cli_say("%-12s %5s  %19s  %18s  %8s  %8s%s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
+            "L1", test.lpips_net || train.lpips_net ? "     LPIPS" : "");
     print_row("test", &test);
     print_row("train sample", &train);
     if (model_path && test.n_views) cli_say("results.json and per_view.json are in %s", model_path);
@@ -47,6 +50,7 @@ int cmd_eval(const cli_values *values)
 {
     cli_session session;
     int code = cli_session_open(&session, values, true);
+    if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
     if (code == CLI_OK) code = measure(&session, values->model_path);
     cli_session_close(&session);
     return code;

@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <stdlib.h>
+
 static int render_set(cli_session *session, const char *folder, splat_view_set set)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
@@ -29,15 +31,67 @@ static int render(cli_session *session, const cli_values *values)
     return code;
 }
 
+/* ---------------------------------------------------------------- novel views */
+
+static bool read_perturbation(const char *text, splat_random_views_options *options)
+{
+    char *end;
+    if (!text) return true;
+    options->position_deviation = strtof(text, &end);
+    if (end != text && *end == ',') {
+        const char *second = end + 1;
+        options->rotation_deviation_deg = strtof(second, &end);
+        if (end != second && !*end) return true; /* the library checks the ranges */
+    }
+    cli_error("--perturb takes two numbers, such as 0.1,2: camera distances and degrees; not '%s'", text);
+    return false;
+}
+
+/* What splat_render_views tells by a view, told by a number. */
+static bool count_random_view(void *user, size_t n_done)
+{
+    return cli_count_view(user, n_done - 1, NULL, NULL, NULL, NULL);
+}
+
+static int render_random_views(cli_session *session, const cli_values *values)
+{
+    splat_random_views_options options = values->random_views;
+    char folder[CLI_PATH_MAX], name[64];
+    splat_error error;
+    if (!read_perturbation(values->perturb, &options)) return CLI_USAGE;
+    snprintf(name, sizeof name, "random/ours_%d", session->iteration);
+    if (values->output)
+        snprintf(folder, sizeof folder, "%s", values->output);
+    else if (!cli_path_join(folder, values->model_path, name))
+        return CLI_USAGE;
+    cli_counter c = cli_counter_start("rendering random views", options.n);
+    splat_status status = splat_write_random_views(session->scene, session->model, &options,
+                                                   session->scene_options.white_background, folder, count_random_view,
+                                                   &c, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%zu pictures in %s/images, their poses in transforms.json and sparse/0", options.n, folder);
+    return CLI_OK;
+}
+
 int cmd_render(const cli_values *values)
 {
     cli_session session;
+    bool random = values->random_views.n > 0;
+    if (random && (values->skip_train || values->skip_test)) {
+        cli_error("--random_views writes no views of the scene; --skip_train and --skip_test go without it");
+        return CLI_USAGE;
+    }
+    if (!random && (values->perturb || cli_given(values, "seed"))) {
+        cli_error("--perturb and --seed need --random_views N");
+        return CLI_USAGE;
+    }
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -s SCENE -o FOLDER");
         return CLI_USAGE;
     }
     int code = cli_session_open(&session, values, false);
-    if (code == CLI_OK) code = render(&session, values);
+    if (code == CLI_OK) code = random ? render_random_views(&session, values) : render(&session, values);
     cli_session_close(&session);
     return code;
 }

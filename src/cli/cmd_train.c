@@ -77,8 +77,10 @@ static void on_evaluation(report *r, const splat_event *event, int iteration)
 {
     const splat_metrics *m = event->metrics;
     if (m->n_views == 0) return;
-    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f", iteration,
-            event->set == SPLAT_VIEWS_TEST ? "test" : "train", m->l1, m->psnr, m->psnr_per_channel, m->ssim);
+    char lpips[64] = "";
+    if (m->lpips_net) snprintf(lpips, sizeof lpips, " LPIPS %.4f (%s)", m->lpips, m->lpips_net);
+    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f%s", iteration,
+            event->set == SPLAT_VIEWS_TEST ? "test" : "train", m->l1, m->psnr, m->psnr_per_channel, m->ssim, lpips);
     if (event->set != SPLAT_VIEWS_TEST) return;
     r->psnr = m->psnr;
     r->psnr_iteration = iteration;
@@ -141,9 +143,7 @@ static void print_summary(const report *r)
 static bool options_agree(const cli_values *values)
 {
     const char *name = values->experiment_name;
-    if (values->enable_lpips) {
-        cli_error("--enable_lpips True: LPIPS is not part of this version; PSNR, SSIM and L1 are measured");
-    } else if (values->train.resample_gt_image && !values->train.ray_jitter) {
+    if (values->train.resample_gt_image && !values->train.ray_jitter) {
         cli_error("--resample_gt_image needs --ray_jitter");
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
@@ -202,12 +202,14 @@ typedef struct job {
     splat_scene_options scene_options;
     splat_train_options train_options;
     splat_run_options run_options;
-    cli_list test, save, checkpoint;
+    cli_list test, save, checkpoint, snapshot;
     char model_path[CLI_PATH_MAX];
     splat_context *context;
     splat_scene *scene;
     splat_trainer *trainer;
     splat_monitor *monitor;
+    splat_lpips *lpips;
+    char *command;
     report report;
 } job;
 
@@ -223,6 +225,8 @@ static void fill_options(job *j, const cli_values *values)
     keep_steps(&j->test);
     keep_steps(&j->save);
     keep_steps(&j->checkpoint);
+    j->snapshot = values->snapshot_iterations;
+    keep_steps(&j->snapshot);
 
     splat_run_options *run = &j->run_options;
     splat_run_options_init(run);
@@ -235,6 +239,13 @@ static void fill_options(job *j, const cli_values *values)
     run->n_checkpoint_iterations = j->checkpoint.n;
     run->checkpoint_interval = values->checkpoint_interval;
     run->start_checkpoint = values->start_checkpoint;
+    run->tensorboard = !values->tensorboard                             ? SPLAT_TENSORBOARD_NONE
+                       : strcmp(values->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
+                                                                           : SPLAT_TENSORBOARD_DEFAULT;
+    run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
+    run->snapshot_iterations = j->snapshot.values;
+    run->n_snapshot_iterations = j->snapshot.n;
+    run->command = j->command = cli_command_text(values->command_line);
     run->event = on_event;
     run->event_user = &j->report;
 }
@@ -322,7 +333,9 @@ static int run_job(job *j, const cli_values *values)
     if (values->eval_only) return eval_only(j, values);
     fill_options(j, values);
     int code = prepare(j, values);
+    if (code == CLI_OK) code = cli_lpips_open(values, j->context, false, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, values);
+    j->run_options.monitor = j->monitor;
     return code == CLI_OK ? train(j) : code;
 }
 
@@ -337,8 +350,10 @@ int cmd_train(const cli_values *values)
     int code = run_job(j, values);
     splat_monitor_destroy(j->monitor);
     splat_trainer_destroy(j->trainer);
+    splat_lpips_destroy(j->lpips);
     splat_scene_close(j->scene);
     splat_context_destroy(j->context);
+    free(j->command);
     free(j);
     return code;
 }

@@ -11,11 +11,12 @@ static void print_notices(const cli_values *values)
             cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
 }
 
-static int run_command(const cli_command *command, int n_words, char **words)
+static int run_command(const cli_command *command, int argc, char **argv)
 {
     static cli_values values; /* large for a stack */
     cli_values_init(&values);
-    if (!cli_parse(&values, command, n_words, words)) return CLI_USAGE;
+    values.command_line = argv;
+    if (!cli_parse(&values, command, argc - 2, argv + 2)) return CLI_USAGE;
     if (values.help) {
         cli_print_help(stdout, command);
         return CLI_OK;
@@ -44,7 +45,7 @@ static int run(int argc, char **argv)
         cli_unknown_command(argv[1]);
         return CLI_USAGE;
     }
-    return run_command(command, argc - 2, argv + 2);
+    return run_command(command, argc, argv);
 }
 
 int main(int argc, char **argv)

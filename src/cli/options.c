@@ -5,9 +5,9 @@
 #include <string.h>
 
 enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256,
-       PLAN = 512, MONITOR = 1024 };
+       PLAN = 512, MONITOR = 1024, PROFILE = 2048 };
 enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET };
-enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE };
 
 #define ANY 1e300 /* no limit but that of the type */
 
@@ -58,13 +58,24 @@ const cli_option cli_options[] = {
 
     {"ply", 0, "input_ply", BENCH, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "start from this splat instead of the scene's points", ""},
+    {"model_path", 'm', NULL, BENCH, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "start from the splat of a model folder; the scene, its size and its split are the model's unless given", ""},
     {"from_iteration", 0, NULL, BENCH, CLI_GROUP_INPUT, INT(from_iteration, 0, INT_MAX),
-     "with --ply: the iteration that the splat stands for", NULL},
+     "with -m: which saved iteration; with --ply: the one that the splat stands for; else: train up to it first",
+     "with -m the last saved one, else 0"},
+    {"mode", 0, NULL, BENCH, CLI_GROUP_INPUT, CHOICE(bench_mode, "training|data|render"),
+     "what run measures: training steps; decoding and uploading photos; views of a model (-m or --ply)", NULL},
 
     /* output */
-    {"output", 'o', NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the JSON to write", "none"},
-    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"), "the model folder to write",
-     "<scene>_output/<experiment name or date_time>"},
+    {"output", 'o', NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER|FILE.json"),
+     "run: a folder for the JSON and its charts, or the JSON alone; report: a folder for Markdown and HTML", "none"},
+    {"max_slowdown", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(max_slowdown, "PERCENT"),
+     "compare: exit with 4 when a candidate takes this much more time an iteration, for example 5%", "none"},
+    {"quality_tolerance", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(quality_tolerance, "PERCENT"),
+     "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: what its verdicts forgive",
+     "compare: none, report: 0.5%"},
+    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
+     "the model folder to write", "<scene>_output/<experiment name or date_time>"},
     {"experiment_name", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
      "the last part of the default model folder", "date_time"},
     {"delete_first", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, FLAG(delete_first),
@@ -79,6 +90,14 @@ const cli_option cli_options[] = {
      "True with -m, False with --ply"},
     {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
+    {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
+     "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
+     "transforms.json and in sparse/0", ""},
+    {"perturb", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(perturb, "T,R"),
+     "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
+     "degrees", "0.1,2"},
+    {"seed", 0, NULL, RENDER, CLI_GROUP_OUTPUT, SEED(random_views.seed),
+     "of --random_views: the same seed gives the same views", NULL},
     {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
 
     /* scene */
@@ -119,8 +138,13 @@ const cli_option cli_options[] = {
      "a random background colour in each step", NULL},
     {"seed", 0, NULL, STEPS, CLI_GROUP_TRAINING, SEED(train.seed),
      "of the view order, the splits and random points: the same seed gives the same splat", NULL},
-    {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8), "steps to measure", NULL},
-    {"warmup", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.warmup, 0, 1e8), "steps before the measurement", NULL},
+    {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8),
+     "steps to measure; photos with --mode data, views with --mode render", NULL},
+    {"warmup", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.warmup, 0, 1e8),
+     "steps, or views, before the measurement", NULL},
+    {"width", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_width, 1, 65500),
+     "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
+    {"height", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_height, 1, 65500), "see --width", "the scene's"},
     {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
      "then as many steps again, each stage timed and set beside its limit", NULL},
     {"eval_only", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(eval_only),
@@ -215,10 +239,29 @@ const cli_option cli_options[] = {
      "ends "
      "the run with exit code 3",
      NULL},
-    {"enable_lpips", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(enable_lpips),
-     "LPIPS is not part of this version; only "
-     "False is taken",
-     NULL},
+    {"enable_lpips", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(enable_lpips),
+     "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
+    {"lpips_net", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, CHOICE(lpips.net, "vgg|alex|squeeze"),
+     "the network of LPIPS", NULL},
+    {"lpips_weights", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, TEXT(lpips.weights, "PATH"),
+     "weights of LPIPS: a safetensors file, or a folder of them (splatsmith-lpips-convert makes them)",
+     "SPLATSMITH_LPIPS_WEIGHTS"},
+    {"lpips_normalize", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(lpips.normalize),
+     "feed LPIPS pictures from -1 to 1, as its authors do, and not from 0 to 1, as 3DGS does", NULL},
+    {"tensorboard", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(tensorboard),
+     "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
+    {"tensorboard_tags", 0, NULL, TRAIN, CLI_GROUP_SAVING, CHOICE(tensorboard_tags, "default|upstream"),
+     "their names: default has everything, upstream is what the published trainer writes", NULL},
+    {"profile_tensors", 0, NULL, TRAIN, CLI_GROUP_MEMORY, FLAG(profile_tensors),
+     "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
+    {"profile_interval", 0, NULL, TRAIN, CLI_GROUP_MEMORY, SIZE(profile_interval, 1, INT_MAX),
+     "with --profile_tensors: iterations from sample to sample", NULL},
+    {"snapshot_iterations", 0, NULL, TRAIN, CLI_GROUP_MEMORY, INTS(snapshot_iterations),
+     "write the list of all memory blocks after these iterations, as JSON in profiles/", ""},
+    {"folder", 0, NULL, PROFILE, CLI_GROUP_INPUT, TEXT(profile_folder, "OUT"),
+     "with latest: where the runs are", "the current folder"},
+    {"svg", 0, NULL, PROFILE, CLI_GROUP_OUTPUT, TEXT(profile_svg, "FILE"),
+     "draw memory by category over the iterations", ""},
 
     /* sample scene */
     {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
@@ -296,8 +339,13 @@ const cli_command cli_commands[] = {
      "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},
     {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
      "write one PNG with photos, renders and errors", NULL, false},
-    {"bench", BENCH, cmd_bench, "-s SCENE [options]", NULL, "measure the training loop",
-     "  splatsmith bench -s data/bonsai --eval --warmup 3000 --num_iterations 1000 --stages -o bench.json", false},
+    {"bench", BENCH, cmd_bench, "[run] -s SCENE [options] | compare BASELINE CANDIDATE... | report RESULT...",
+     "run|compare|report FILE...", "measure the training loop, and compare measurements",
+     "A RESULT is what run wrote: the folder, or the JSON in it. compare exits with 0, with 4 when\n"
+     "--max_slowdown or --quality_tolerance is passed, and with 2 when a file cannot be used.\n\n"
+     "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
+     "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
+     "  splatsmith bench report before step1 after -o report", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
      "tell what training will hold in memory, and how to stay below a limit",
      "Works without a GPU: --device_memory 16G names the card.\n\n"
@@ -308,6 +356,9 @@ const cli_command cli_commands[] = {
     {"monitor", MONITOR, cmd_monitor, "[--pid N] [options]", NULL, "show GPU, machine and a process live",
      "Ctrl-C ends it. Without an NVIDIA driver the machine and the process are shown alone.\n\n"
      "  splatsmith monitor --pid 4711 --interval 5 --csv load.csv", false},
+    {"profile", PROFILE, cmd_profile, "RUN|latest [options]", "RUN", "judge the memory of a run: peaks, leaks, savings",
+     "RUN is a model folder that was trained with --profile_tensors, or one of its profiles/*.jsonl;\n"
+     "latest is the newest one below --folder.\n\n  splatsmith profile latest --folder output --svg memory.svg", false},
     {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
     {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
@@ -333,10 +384,16 @@ void cli_values_init(cli_values *values)
     values->iteration = -1;
     values->n_sheet_views = 3;
     values->monitor_interval = 1;
+    splat_random_views_options_init(&values->random_views);
+    values->bench_mode = "training";
     values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
     values->render_mode = "auto";
     values->sh_storage = values->optimizer_storage = "float32";
     values->fragmentation = "normal";
+    values->profile_interval = 50;
+    values->tensorboard = values->enable_lpips = true;
+    values->tensorboard_tags = "default";
+    splat_lpips_options_init(&values->lpips);
     values->reduce_sh_degree = -1;
     values->data_device = "cuda";
 }

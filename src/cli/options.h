@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #define CLI_LIST_MAX 1024
-#define CLI_OPTIONS_MAX 128
+#define CLI_OPTIONS_MAX 160
+#define CLI_WORDS_MAX 256
 #define CLI_TEXT_MAX 1024
 
 typedef struct cli_list {
@@ -23,6 +24,9 @@ typedef struct cli_values {
     splat_train_options train;
     splat_sample_options sample;
     splat_bench_options bench;
+    splat_random_views_options random_views; /* n = 0: none */
+    const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb;
+    int render_width, render_height; /* 0: the scene's */
     cli_list test_iterations, save_iterations, checkpoint_iterations;
     const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;
     size_t n_gaussians;
@@ -34,10 +38,19 @@ typedef struct cli_values {
     int monitor_pid;            /* 0: none */
     float monitor_interval;
     const char *monitor_csv;
+    const char *profile_folder, *profile_svg;
+    cli_list snapshot_iterations;
+    bool profile_tensors, tensorboard;
+    int profile_interval;
+    const char *tensorboard_tags;
+    splat_lpips_options lpips;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;
     const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
+    const char *words[CLI_WORDS_MAX]; /* those behind it, of commands that take many */
+    size_t n_words;
+    char **command_line;        /* as the program was called, NULL at the end */
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
 } cli_values;
 
@@ -90,7 +103,7 @@ typedef struct cli_command {
     unsigned bit;
     int (*run)(const cli_values *values);
     const char *usage;    /* after "splatsmith <name> " */
-    const char *operand;  /* what the operand is called, or NULL when none is taken */
+    const char *operand;  /* what the operand is called, or NULL when none is taken; "..." at its end: any number */
     const char *summary;
     const char *details;  /* shown by --help; NULL: none */
     bool hidden;

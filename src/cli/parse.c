@@ -353,11 +353,22 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     return true;
 }
 
+static bool takes_many(const cli_command *command)
+{
+    size_t length = strlen(command->operand);
+    return length > 3 && strcmp(command->operand + length - 3, "...") == 0;
+}
+
 static bool take_operand(cli_values *values, const cli_command *command, const char *word)
 {
     if (command->operand && !values->operand) {
         values->operand = word;
         return true;
+    }
+    if (command->operand && takes_many(command)) {
+        if (values->n_words < CLI_WORDS_MAX) return values->words[values->n_words++] = word, true;
+        cli_error("%s takes at most %d words", command->name, CLI_WORDS_MAX + 1);
+        return false;
     }
     if (command->operand)
         cli_error("%s takes one %s, but there is another word, '%s'", command->name, command->operand, word);

@@ -21,6 +21,27 @@ bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name
     return false;
 }
 
+/* The words as a shell would take them again. malloc'd; NULL when memory is exhausted. */
+char *cli_command_text(char **words)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (char **word = words; out && *word; word++) {
+        bool plain = **word && !(*word)[strcspn(*word, " \t\n\"'\\$&|;<>()*?[]#~`!{}")];
+        fputs(word == words ? "" : " ", out);
+        if (plain) {
+            fputs(*word, out);
+            continue;
+        }
+        fputc('\'', out);
+        for (const char *c = *word; *c; c++) fputs(*c == '\'' ? "'\\''" : (const char[2]){*c, 0}, out);
+        fputc('\'', out);
+    }
+    if (!out || fclose(out) != 0) return NULL;
+    return text;
+}
+
 int cli_context_create(const cli_values *values, splat_context **context)
 {
     splat_context_options options = values->context;
@@ -100,7 +121,7 @@ static int read_config(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
-static int open_scene(cli_session *session, const cli_values *values, bool hold_out)
+int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out)
 {
     splat_scene_options *options = &session->scene_options;
     splat_error error;
@@ -146,7 +167,7 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
     memset(session, 0, sizeof *session);
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
-    if (code == CLI_OK) code = open_scene(session, values, hold_out);
+    if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
     if (code != CLI_OK) return code;
     code = cli_limit_memory(values, session->context);
     if (code != CLI_OK) return code;
@@ -157,9 +178,28 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
     return set_render_mode(session, values);
 }
 
+int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)
+{
+    splat_error error;
+    *lpips = NULL;
+    if (cli_given(values, "enable_lpips")
+            ? !values->enable_lpips
+            : !on && !cli_given(values, "lpips_net") && !cli_given(values, "lpips_weights"))
+        return CLI_OK;
+    splat_status status = splat_lpips_create(context, &values->lpips, lpips, &error);
+    if (status == SPLAT_OK)
+        splat_context_set_lpips(context, *lpips);
+    else if (status == SPLAT_ERROR_IO && !cli_given(values, "lpips_weights")) /* none: all but LPIPS is measured */
+        cli_notice("%s", error.message);
+    else
+        return cli_report(&error);
+    return CLI_OK;
+}
+
 void cli_session_close(cli_session *session)
 {
     splat_model_destroy(session->model);
+    splat_lpips_destroy(session->lpips);
     splat_scene_close(session->scene);
     splat_context_destroy(session->context);
     splat_model_config_free(&session->config);

@@ -1,4 +1,4 @@
-/* Pictures out: PNG, atomically, and renders as 8 bits. */
+/* Pictures out: PNG, to a file (atomically) or to memory, and renders as 8 bits. */
 #include "io/image.h"
 
 #include "base/file.h"
@@ -6,13 +6,18 @@
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* libpng leaves by longjmp, so nothing that is needed afterwards lives in the function that calls setjmp. */
 typedef struct png_job {
-    splat_save save;
+    FILE *stream; /* the bytes go here, or else to data */
+    uint8_t *data;
+    size_t size, capacity;
     png_structp png;
     png_infop info;
     int width, height, channels, depth;
+    bool fast; /* many times as fast, and a little larger */
     const uint8_t *pixels;
     char message[160];
 } png_job;
@@ -30,10 +35,22 @@ static void on_warning(png_structp png, png_const_charp text)
     (void)text;
 }
 
-static void on_write(png_structp png, png_bytep data, size_t n)
+static void on_write(png_structp png, png_bytep bytes, size_t n)
 {
     png_job *job = png_get_io_ptr(png);
-    fwrite(data, 1, n, job->save.stream); /* splat_save_commit reports what fails here */
+    if (job->stream) {
+        fwrite(bytes, 1, n, job->stream); /* splat_save_commit reports what fails here */
+        return;
+    }
+    if (n > job->capacity - job->size) {
+        size_t capacity = 2 * job->capacity + n + 65536; /* a picture is far smaller than the address space */
+        uint8_t *data = realloc(job->data, capacity);
+        if (!data) png_error(png, "no memory for its bytes");
+        job->data = data;
+        job->capacity = capacity;
+    }
+    memcpy(job->data + job->size, bytes, n);
+    job->size += n;
 }
 
 static void on_flush(png_structp png)
@@ -48,6 +65,11 @@ static void write_picture(png_job *job)
                                      : PNG_COLOR_TYPE_RGBA;
     png_set_IHDR(job->png, job->info, (png_uint_32)job->width, (png_uint_32)job->height, job->depth, color,
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (job->fast) {
+        png_set_compression_level(job->png, 1);
+        png_set_filter(job->png, 0, PNG_FILTER_UP);
+        png_set_compression_buffer_size(job->png, 65536);
+    }
     png_write_info(job->png, job->info);
     if (job->depth == 16) png_set_swap(job->png); /* PNG is big-endian; base/reader.h holds us to little-endian hosts */
     size_t row_bytes = (size_t)job->width * (size_t)job->channels * (size_t)(job->depth / 8);
@@ -62,31 +84,65 @@ static bool run(png_job *job)
     return true;
 }
 
+/* `name` is for messages only. */
+static splat_status make_png(png_job *job, const char *name, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    job->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, job, on_error, on_warning);
+    if (job->png) job->info = png_create_info_struct(job->png);
+    if (!job->info) {
+        status = splat_fail_at(error, SPLAT_ERROR_MEMORY, name, SPLAT_NO_OFFSET, "no memory to write a PNG");
+    } else {
+        png_set_write_fn(job->png, job, on_write, on_flush);
+        if (!run(job))
+            status = splat_fail_at(error, SPLAT_ERROR_INTERNAL, name, SPLAT_NO_OFFSET, "the PNG could not be made: %s",
+                                   job->message);
+    }
+    png_destroy_write_struct(&job->png, &job->info);
+    return status;
+}
+
+static splat_status check_picture(const png_job *job, const char *name, splat_error *error)
+{
+    bool side = job->width >= 1 && job->height >= 1 && job->width <= SPLAT_IMAGE_MAX_SIDE &&
+                job->height <= SPLAT_IMAGE_MAX_SIDE;
+    bool kind = (job->channels == 1 || job->channels == 3 || job->channels == 4) &&
+                (job->depth == 8 || job->depth == 16);
+    if (side && kind) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, name, SPLAT_NO_OFFSET,
+                         "a PNG of %d x %d pixels with %d channels of %d bits cannot be written", job->width,
+                         job->height, job->channels, job->depth);
+}
+
 splat_status splat_png_write(const char *path, int width, int height, int channels, int depth, const void *pixels,
                              splat_error *error)
 {
-    if (width < 1 || height < 1 || width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE ||
-        (channels != 1 && channels != 3 && channels != 4) || (depth != 8 && depth != 16))
-        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
-                             "a PNG of %d x %d pixels with %d channels of %d bits cannot be written", width, height,
-                             channels, depth);
     png_job job = {.width = width, .height = height, .channels = channels, .depth = depth, .pixels = pixels};
-    SPLAT_TRY(splat_save_open(&job.save, path, error));
-    job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
-    if (job.png) job.info = png_create_info_struct(job.png);
-    splat_status status = SPLAT_OK;
-    if (!job.info) {
-        status = splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory to write a PNG");
-    } else {
-        png_set_write_fn(job.png, &job, on_write, on_flush);
-        if (!run(&job))
-            status = splat_fail_at(error, SPLAT_ERROR_INTERNAL, path, SPLAT_NO_OFFSET, "the PNG could not be made: %s",
-                                   job.message);
-    }
-    png_destroy_write_struct(&job.png, &job.info);
-    if (status == SPLAT_OK) return splat_save_commit(&job.save, error);
-    splat_save_abort(&job.save);
+    splat_save save;
+    SPLAT_TRY(check_picture(&job, path, error));
+    SPLAT_TRY(splat_save_open(&save, path, error));
+    job.stream = save.stream;
+    splat_status status = make_png(&job, path, error);
+    if (status == SPLAT_OK) return splat_save_commit(&save, error);
+    splat_save_abort(&save);
     return status;
+}
+
+splat_status splat_png_encode(const char *name, int width, int height, int channels, const uint8_t *pixels,
+                              uint8_t **data, size_t *size, splat_error *error)
+{
+    png_job job = {.width = width, .height = height, .channels = channels, .depth = 8, .fast = true, .pixels = pixels};
+    *data = NULL;
+    *size = 0;
+    SPLAT_TRY(check_picture(&job, name, error));
+    splat_status status = make_png(&job, name, error);
+    if (status != SPLAT_OK) {
+        free(job.data);
+        return status;
+    }
+    *data = job.data;
+    *size = job.size;
+    return SPLAT_OK;
 }
 
 void splat_image_from_planar(const float *planar, int width, int height, uint8_t *rgb)

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "io/number.h"
 #include "io/python_literal.h"
 
@@ -122,25 +123,12 @@ static splat_status read_string(splat_python_reader *reader, bool raw, splat_err
     return SPLAT_OK;
 }
 
-/* Bytes of the valid UTF-8 sequence at text, 0 when there is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned char c = text[0];
-    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) || (c == 0xf0 && text[1] < 0x90) ||
-        (c == 0xf4 && text[1] >= 0x90))
-        return 0;
-    return n;
-}
-
 void splat_python_write_string(FILE *stream, const char *text)
 {
     char quote = strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'';
     fputc(quote, stream);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t n = utf8_length(p);
+        size_t n = splat_utf8_length(p);
         if (*p == '\\' || *p == (unsigned char)quote)
             fprintf(stream, "\\%c", *p);
         else if (*p == '\n' || *p == '\r' || *p == '\t')

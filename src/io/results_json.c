@@ -6,14 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of both files. */
-static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1"};
+/* The columns of both files; the last only where it was measured. */
+static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1", "LPIPS"};
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
+
+static int n_keys_of(const splat_metrics *metrics)
+{
+    return metrics->lpips_net ? N_KEYS : N_KEYS - 1;
+}
 
 /* JSON has no infinity (PSNR of equal pictures): null. */
 static json_t *metric_json(const splat_metrics *metrics, int key)
 {
-    const double values[N_KEYS] = {metrics->ssim, metrics->psnr, metrics->psnr_per_channel, metrics->l1};
+    const double values[N_KEYS] = {metrics->ssim, metrics->psnr, metrics->psnr_per_channel, metrics->l1,
+                                   metrics->lpips};
     return isfinite(values[key]) ? json_real(values[key]) : json_null();
 }
 
@@ -26,19 +32,20 @@ static bool set(json_t *object, const char *key, json_t *value)
 static json_t *mean_json(const splat_metrics *mean)
 {
     json_t *object = json_object();
-    for (int k = 0; k < N_KEYS; k++) {
-        if (set(object, keys[k], metric_json(mean, k))) continue;
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bool good = object != NULL;
+    for (int k = 0; k < n_keys_of(mean) && good; k++) good = set(object, keys[k], metric_json(mean, k));
+    if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
+    if (good) return object;
+    json_decref(object);
+    return NULL;
 }
 
 static json_t *views_json(const splat_metrics *views, const char *const *names, size_t n)
 {
     json_t *object = json_object();
     bool good = object != NULL;
-    for (int k = 0; k < N_KEYS && good; k++) {
+    int n_keys = n ? n_keys_of(&views[0]) : N_KEYS - 1;
+    for (int k = 0; k < n_keys && good; k++) {
         json_t *column = json_object();
         for (size_t i = 0; i < n && good; i++) good = set(column, names[i], metric_json(&views[i], k));
         good = set(object, keys[k], column) && good;

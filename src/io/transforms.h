@@ -28,5 +28,8 @@ typedef struct splat_transforms {
  * UNSUPPORTED. Every photo is there when this returns, but nothing of it has been read. */
 splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);
 void splat_transforms_free(splat_transforms *transforms);
+/* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame. */
+splat_status splat_transforms_write(const char *path, const splat_transforms_frame *frames, size_t n,
+                                    splat_error *error);
 
 #endif

@@ -293,13 +293,15 @@ static uint64_t instances_that_fit(const splat_model *model)
     return left / each > least ? left / each : least;
 }
 
-splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
-                                   splat_error *error)
+static splat_status rasterize(splat_model *model, const splat_camera *camera, const float background[3], bool counted,
+                              splat_error *error)
 {
     splat_frame *frame = &model->frame;
     const splat_ops *ops = &model->backend->functions->ops;
     uint64_t planned = frame->max_instances;
+    size_t count_bytes = (size_t)camera->width * (size_t)camera->height * sizeof *frame->blended;
     SPLAT_TRY(splat_model_begin_view(model, camera, background, error));
+    if (counted) SPLAT_TRY(splat_frame_take(model->backend, frame, count_bytes, (void **)&frame->blended, error));
     if (!planned) frame->max_instances = instances_that_fit(model);
     SPLAT_TRY(ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error));
     for (; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
@@ -307,6 +309,20 @@ splat_status splat_model_rasterize(splat_model *model, const splat_camera *camer
         SPLAT_TRY(ops->raster(model->backend, &(struct splat_raster_args){frame}, error));
     }
     frame->max_instances = planned;
+    return SPLAT_OK;
+}
+
+splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
+                                   splat_error *error)
+{
+    return rasterize(model, camera, background, false, error);
+}
+
+splat_status splat_model_rasterize_counted(splat_model *model, const splat_camera *camera, const float background[3],
+                                           uint32_t **blended, splat_error *error)
+{
+    SPLAT_TRY(rasterize(model, camera, background, true, error));
+    *blended = model->frame.blended;
     return SPLAT_OK;
 }
 

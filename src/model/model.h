@@ -62,6 +62,10 @@ splat_status splat_model_begin_view(splat_model *model, const splat_camera *came
  * picture is in model->frame.image (device memory). */
 splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
                                    splat_error *error);
+/* The same, and *blended: [height][width] Gaussians blended in each pixel, device memory of the frame: valid until the
+ * next view begins. */
+splat_status splat_model_rasterize_counted(splat_model *model, const splat_camera *camera, const float background[3],
+                                           uint32_t **blended, splat_error *error);
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
 
 /* Means, colours and scales from points (docs/method.md 3): scale = mean distance of the three nearest, opacity 0.1.

@@ -33,6 +33,7 @@ splat_status splat_frame_reserve(splat_backend *backend, splat_frame *frame, uin
     frame->instance_room = 0;
     frame->bin_order = NULL;
     frame->grad2d = NULL;
+    frame->blended = NULL;
 
     size_t n_tiles = (size_t)frame->tiles_x * frame->tiles_y, n_pixels = (size_t)camera->width * (size_t)camera->height;
     TAKE(frame->image, 3 * n_pixels);

@@ -132,6 +132,8 @@ typedef struct splat_frame {
     float *image;               /* [3][height][width] colour over the background, not clamped */
     float *transmittance;       /* [height][width] final T */
     uint32_t *last;             /* [height][width] 1-based position in the tile's list of the last blended instance */
+    uint32_t *blended;          /* [height][width] Gaussians blended, or NULL (splat_frame_reserve): not counted. Set by
+                                   the caller; raster counts in a variant of its own, which costs the other nothing */
     /* added to by raster_backward, band by band */
     splat_grad2d *grad2d;       /* [n_visible] */
 

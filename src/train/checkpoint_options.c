@@ -1,6 +1,8 @@
 /* The options of a run by name, for a checkpoint's header and for the list of what changed since it was written. */
 #include "train/checkpoint.h"
 
+#include "io/number.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -66,23 +68,15 @@ static const option scene_options[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
-/* As few digits as give the same float again. */
-static void describe_float(float value, char *text, size_t size)
-{
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, size, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value) return;
-    }
-}
-
 /* A value in words, as the command line takes it. */
 static void describe(const option *o, const void *options, char *text, size_t size)
 {
+    char number[32];
     const void *at = (const char *)options + o->offset;
     switch (o->kind) {
     case KIND_INT: snprintf(text, size, "%d", *(const int *)at); break;
     case KIND_BOOL: snprintf(text, size, "%s", *(const bool *)at ? "True" : "False"); break;
-    case KIND_FLOAT: describe_float(*(const float *)at, text, size); break;
+    case KIND_FLOAT: snprintf(text, size, "%s", splat_number_format(number, *(const float *)at)); break;
     case KIND_U64: snprintf(text, size, "%" PRIu64, *(const uint64_t *)at); break;
     case KIND_SH: snprintf(text, size, "%s", *(const int *)at == SPLAT_SH_FLOAT16 ? "float16" : "float32"); break;
     case KIND_OPTIMIZER:
@@ -101,8 +95,8 @@ static json_t *value_of(const option *o, const void *options)
     const void *at = (const char *)options + o->offset;
     if (o->kind == KIND_INT) return json_integer(*(const int *)at);
     if (o->kind == KIND_BOOL) return json_boolean(*(const bool *)at);
-    if (o->kind == KIND_FLOAT) return json_real((double)*(const float *)at);
     describe(o, options, text, sizeof text);
+    if (o->kind == KIND_FLOAT) return json_real(splat_number_parse(text, NULL)); /* 0.1, not 0.100000001 */
     if (o->kind == KIND_U64 && *(const uint64_t *)at <= INT64_MAX)
         return json_integer((json_int_t)*(const uint64_t *)at);
     return json_string(text);
@@ -129,12 +123,13 @@ json_t *splat_scene_options_json(const splat_scene_options *options)
 
 static void describe_old(const option *o, const json_t *value, char *text, size_t size)
 {
+    char number[32];
     if (json_is_boolean(value))
         snprintf(text, size, "%s", json_is_true(value) ? "True" : "False");
     else if (json_is_integer(value) && o->kind != KIND_FLOAT)
         snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_number(value))
-        describe_float((float)json_number_value(value), text, size);
+        snprintf(text, size, "%s", splat_number_format(number, (float)json_number_value(value)));
     else
         snprintf(text, size, "%s", json_is_string(value) ? json_string_value(value) : "?");
 }

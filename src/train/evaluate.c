@@ -1,18 +1,55 @@
 #include "train/evaluate.h"
 
 #include "ops/metrics/metrics.h"
+#include "train/lpips.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, const uint8_t **photo, splat_metrics *metrics,
-                                  splat_error *error)
+/* The render is in model->frame.image, clamped; the photo on the device. Under a memory limit that leaves no room for
+ * it LPIPS is given up, and told. */
+static splat_status measure_lpips(splat_evaluator *e, const splat_camera *camera, const uint8_t *photo,
+                                  splat_metrics *metrics, splat_error *error)
+{
+    double taps[SPLAT_LPIPS_MAX_TAPS];
+    splat_error refused;
+    if (!e->lpips) return SPLAT_OK;
+    splat_status status = splat_lpips_run(e->lpips, camera->width, camera->height, e->model->frame.image, photo, taps,
+                                          &refused);
+    if (status == SPLAT_ERROR_MEMORY && e->context->backend->memory.limit) {
+        splat_log(e->context, SPLAT_LOG_NOTICE, "LPIPS is not measured: %s", refused.message);
+        splat_lpips_release(e->lpips);
+        e->lpips = NULL;
+        return SPLAT_OK;
+    }
+    if (status != SPLAT_OK) {
+        if (error) *error = refused;
+        return status;
+    }
+    for (int i = 0; i < e->lpips->n_taps; i++) metrics->lpips += taps[i];
+    metrics->lpips_net = splat_lpips_label(e->lpips);
+    return SPLAT_OK;
+}
+
+/* The picture into model->frame.image, and the counts to the host when they are shown. */
+static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bool shown, splat_error *error)
+{
+    splat_backend *b = e->context->backend;
+    uint32_t *blended;
+    if (!shown || !e->blended) return splat_model_rasterize(e->model, camera, e->background, error);
+    SPLAT_TRY(splat_model_rasterize_counted(e->model, camera, e->background, &blended, error));
+    size_t bytes = (size_t)camera->width * (size_t)camera->height * sizeof *blended;
+    return b->functions->download(b, e->blended, blended, bytes, error);
+}
+
+splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
+                                  splat_metrics *metrics, splat_error *error)
 {
     splat_backend *b = e->context->backend;
     const splat_camera *camera = &e->scene->dataset.views[index].camera;
     size_t n_bytes = 3 * (size_t)camera->width * (size_t)camera->height;
     splat_metrics_result result;
-    SPLAT_TRY(splat_model_rasterize(e->model, camera, e->background, error));
+    SPLAT_TRY(rasterize(e, camera, shown, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
     void *uploaded;
     splat_status status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
@@ -22,17 +59,17 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, const uint
                                           e->quantize,   &result};
         status = b->functions->ops.metrics(b, &args, error);
     }
-    if (status != SPLAT_OK) {
-        splat_image_cache_release(e->scene->cache, index);
-        return status;
+    if (status == SPLAT_OK) {
+        *metrics = (splat_metrics){.l1 = result.l1,
+                                   .psnr = splat_psnr((result.mse[0] + result.mse[1] + result.mse[2]) / 3),
+                                   .psnr_per_channel = (splat_psnr(result.mse[0]) + splat_psnr(result.mse[1]) +
+                                                        splat_psnr(result.mse[2])) / 3,
+                                   .ssim = result.ssim,
+                                   .n_views = 1};
+        status = measure_lpips(e, camera, uploaded, metrics, error);
     }
-    *metrics = (splat_metrics){.l1 = result.l1,
-                               .psnr = splat_psnr((result.mse[0] + result.mse[1] + result.mse[2]) / 3),
-                               .psnr_per_channel = (splat_psnr(result.mse[0]) + splat_psnr(result.mse[1]) +
-                                                    splat_psnr(result.mse[2])) / 3,
-                               .ssim = result.ssim,
-                               .n_views = 1};
-    return SPLAT_OK;
+    if (status != SPLAT_OK) splat_image_cache_release(e->scene->cache, index);
+    return status;
 }
 
 static void add(splat_metrics *sum, const splat_metrics *one)
@@ -41,6 +78,8 @@ static void add(splat_metrics *sum, const splat_metrics *one)
     sum->psnr += one->psnr;
     sum->psnr_per_channel += one->psnr_per_channel;
     sum->ssim += one->ssim;
+    sum->lpips += one->lpips;
+    sum->lpips_net = one->lpips_net;
     sum->n_views++;
 }
 
@@ -51,6 +90,7 @@ static void divide(splat_metrics *sum)
     sum->psnr /= n;
     sum->psnr_per_channel /= n;
     sum->ssim /= n;
+    sum->lpips /= n;
 }
 
 /* One view: measured, added, shown. *go_on is what the visitor says. */
@@ -61,10 +101,11 @@ static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_
     const splat_dataset_view *view = &e->scene->dataset.views[index];
     const uint8_t *photo;
     splat_metrics metrics;
-    SPLAT_TRY(splat_evaluator_view(e, index, &photo, &metrics, error));
+    bool shown = visit && index_in_set < e->n_shown;
+    SPLAT_TRY(splat_evaluator_view(e, index, shown, &photo, &metrics, error));
     add(mean, &metrics);
     splat_status status = SPLAT_OK;
-    if (visit) {
+    if (shown) {
         splat_view_info info = {view->name, view->is_test, view->camera};
         size_t bytes = 3 * (size_t)view->camera.width * (size_t)view->camera.height * sizeof(float);
         splat_backend *b = e->context->backend;
@@ -75,12 +116,26 @@ static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_
     return status;
 }
 
+splat_evaluator splat_evaluator_make(splat_context *context, splat_scene *scene, splat_model *model, bool quantize,
+                                     bool white_background)
+{
+    float base = white_background ? 1.0f : 0.0f;
+    return (splat_evaluator){context,          scene,          model,    quantize,
+                             {base, base, base}, context->lpips, SIZE_MAX, NULL};
+}
+
 splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_model *model, splat_view_set set,
                             bool quantize, bool white_background, splat_view_function visit, void *user,
                             splat_metrics *mean, splat_error *error)
 {
-    float base = white_background ? 1.0f : 0.0f;
-    splat_evaluator evaluator = {context, scene, model, quantize, {base, base, base}};
+    splat_evaluator evaluator = splat_evaluator_make(context, scene, model, quantize, white_background);
+    return splat_evaluator_run(&evaluator, set, visit, user, mean, error);
+}
+
+splat_status splat_evaluator_run(splat_evaluator *e, splat_view_set set, splat_view_function visit, void *user,
+                                 splat_metrics *mean, splat_error *error)
+{
+    splat_scene *scene = e->scene;
     uint32_t storage[5];
     const uint32_t *indices;
     size_t n = splat_scene_view_set(scene, set, &indices, storage);
@@ -97,9 +152,13 @@ splat_status splat_evaluate(splat_context *context, splat_scene *scene, splat_mo
     bool go_on = true;
     for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
         if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
-        status = visit_view(&evaluator, indices[i], i, render, visit, user, mean, &go_on, error);
+        status = visit_view(e, indices[i], i, render, visit, user, mean, &go_on, error);
     }
     divide(mean);
+    if (e->lpips)
+        splat_lpips_release(e->lpips); /* what a picture needed; the weights stay */
+    else
+        mean->lpips_net = NULL;
     free(render);
     return status;
 }

@@ -163,7 +163,7 @@ static splat_status sheet_row(splat_evaluator *evaluator, uint32_t index, float 
     const splat_camera *camera = &evaluator->scene->dataset.views[index].camera;
     const uint8_t *photo;
     splat_metrics metrics;
-    SPLAT_TRY(splat_evaluator_view(evaluator, index, &photo, &metrics, error));
+    SPLAT_TRY(splat_evaluator_view(evaluator, index, false, &photo, &metrics, error));
     size_t bytes = 3 * (size_t)camera->width * (size_t)camera->height * sizeof(float);
     splat_status status = b->functions->download(b, render, evaluator->model->frame.image, bytes, error);
     if (status == SPLAT_OK) put_row(s, row, camera->width, camera->height, photo, render);
@@ -198,8 +198,8 @@ splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scen
     splat_status status = s.rgb && render ? SPLAT_OK
                                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
 
-    float base = white_background ? 1.0f : 0.0f;
-    splat_evaluator evaluator = {context, scene, model, false, {base, base, base}};
+    splat_evaluator evaluator = splat_evaluator_make(context, scene, model, false, white_background);
+    evaluator.lpips = NULL;
     if (status == SPLAT_OK) memset(s.rgb, 255, sheet_bytes);
     for (size_t row = 0; row < n_rows && status == SPLAT_OK; row++)
         status = sheet_row(&evaluator, indices[(2 * row + 1) * n / (2 * n_rows)], render, &s, row, error);

@@ -3,6 +3,7 @@
 #include "io/model_folder.h"
 #include "io/ply.h"
 #include "train/run_checkpoints.h"
+#include "train/run_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,17 +133,17 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
 }
 
 /* The training report of 3DGS: all test views, then five training views, not quantised. */
-static splat_status evaluate(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
-                             splat_error *error)
+static splat_status evaluate(splat_run_report *report, const splat_step_info *step, splat_error *error)
 {
     static const splat_view_set sets[] = {SPLAT_VIEWS_TEST, SPLAT_VIEWS_TRAIN_REPORT};
     for (int i = 0; i < 2; i++) {
         splat_metrics mean;
-        SPLAT_TRY(splat_evaluate(t->context, t->scene, t->model, sets[i], false, t->options.white_background, NULL,
-                                 NULL, &mean, error));
+        SPLAT_TRY(splat_run_report_evaluate(report, sets[i], &mean, error));
         if (mean.n_views)
-            tell(run, (splat_event){.kind = SPLAT_EVENT_EVALUATION, .step = step, .set = sets[i], .metrics = &mean});
+            tell(report->run,
+                 (splat_event){.kind = SPLAT_EVENT_EVALUATION, .step = step, .set = sets[i], .metrics = &mean});
     }
+    splat_run_report_end_evaluation(report);
     return SPLAT_OK;
 }
 
@@ -177,15 +178,16 @@ static splat_status give_up(splat_trainer *t, const splat_run_options *run, cons
 }
 
 static splat_status run_loop(splat_trainer *t, const splat_run_options *run, splat_run_checkpoints *checkpoints,
-                             splat_step_info *step, splat_error *error)
+                             splat_run_report *report, splat_step_info *step, splat_error *error)
 {
     int last = t->options.iterations;
     bool saved = false, enough;
     while (t->iteration < last && !t->stop_requested) {
         SPLAT_TRY(splat_trainer_step(t, step, error));
         tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = step});
+        splat_run_report_step(report, step);
         if (contains(run->test_iterations, run->n_test_iterations, t->iteration) || t->iteration == last)
-            SPLAT_TRY(evaluate(t, run, step, error));
+            SPLAT_TRY(evaluate(report, step, error));
         saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) || t->iteration == last;
         if (saved) SPLAT_TRY(save_model(t, run, step, error));
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));
@@ -202,7 +204,10 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
     SPLAT_TRY(splat_run_checkpoints_start(&checkpoints, t, run, error));
     SPLAT_TRY(write_folder(t, run->model_path, error));
-    splat_status status = run_loop(t, run, &checkpoints, &step, error);
+    splat_run_report report;
+    SPLAT_TRY(splat_run_report_open(&report, t, run, error));
+    splat_status status = run_loop(t, run, &checkpoints, &report, &step, error);
+    splat_run_report_close(&report);
     splat_run_checkpoints_rescue(&checkpoints, status, &step);
     return status;
 }

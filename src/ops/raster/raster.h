@@ -8,7 +8,8 @@
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
 #define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
 
-/* raster: writes image, transmittance, last of the frame, at the pixels of the band's rows of tiles.
+/* raster: writes image, transmittance, last and, when the frame has it, blended, at the pixels of the band's rows of
+ * tiles. The picture is the same with and without it.
  * delta = (u, v) - (i + jitter_x, j + jitter_y); power = -1/2 (A dx^2 + C dy^2) - B dx dy, skipped when > 0;
  * colour += rgb alpha T; T *= 1 - alpha; image = colour + T background. */
 struct splat_raster_args {

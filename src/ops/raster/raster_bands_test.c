@@ -252,6 +252,7 @@ static int run(splat_backend *backend, const test_scene_spec *spec, uint32_t n_b
         lists_free(&view);
         test_scene_free(backend, &scene);
         test_scene_make(backend, spec, -1, &scene);
+        if (n_bands > 1) test_scene_count(backend, &scene);
         scene.frame.max_instances = bound;
         scene.frame.n_instances_hint = n_bands == 1 || n_bands == 3 ? n : 0;
         scene.frame.n_visible_hint = scene.frame.n_instances_hint ? spec->n : 0;
@@ -259,6 +260,7 @@ static int run(splat_backend *backend, const test_scene_spec *spec, uint32_t n_b
         TEST_CHECK(failures, (scene.n_bands == 1) == (n <= bound), "%u bands", scene.n_bands);
         if (!grad) failures += check_result(backend, &scene, n);
     } else {
+        test_scene_count(backend, &scene);
         TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     }
     *result = test_result_make(backend, &scene);
@@ -282,6 +284,9 @@ int test_bands_picture(splat_backend *backend)
                        "%s: transmittance, %u bands", specs[i].name, n_bands);
             TEST_CHECK(failures, !memcmp(r.last, whole.last, r.n_pixels * sizeof(uint32_t)), "%s: last, %u bands",
                        specs[i].name, n_bands);
+            TEST_CHECK(failures, !r.blended == (n_bands == 1), "%s: %u bands", specs[i].name, n_bands);
+            TEST_CHECK(failures, !r.blended || !memcmp(r.blended, whole.blended, r.n_pixels * sizeof(uint32_t)),
+                       "%s: blended, %u bands", specs[i].name, n_bands);
             test_result_free(&r);
         }
         test_result_free(&whole);

@@ -8,10 +8,11 @@
 struct blend {
     float2 at;
     float T, r, g, b;
-    uint32_t last;
+    uint32_t last, n_blended;
     bool done;
 };
 
+template <bool COUNTED>
 __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_constant__ raster_parameters P)
 {
     __shared__ staged warps[TILE_PATCHES];
@@ -20,7 +21,7 @@ __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_con
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
     uint32_t begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
     if (P.state->overflow) n = 0;
-    blend q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
+    blend q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0, 0, !is_inside(P, p, 0)};
     fetched next = fetch(P, begin, lane, lane < n);
     for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
@@ -39,6 +40,7 @@ __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_con
             q.b += rest.x * weight;
             q.T = after;
             q.last = __float_as_uint(rest.z);
+            if (COUNTED) q.n_blended++;
         }
     }
     if (!is_inside(P, p, 0)) return;
@@ -48,6 +50,7 @@ __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_con
     P.image[2 * plane + at] = q.b + q.T * P.background[2];
     P.transmittance[at] = q.T;
     P.last[at] = q.last;
+    if (COUNTED) P.blended[at] = q.n_blended;
 }
 
 extern "C" splat_status splat_raster_cuda(splat_backend *backend, const struct splat_raster_args *args,
@@ -55,7 +58,11 @@ extern "C" splat_status splat_raster_cuda(splat_backend *backend, const struct s
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const raster_parameters P = parameters_of(cuda, args->frame, NULL);
-    raster_kernel<<<tiles_of_band(args->frame), RASTER_THREADS, 0, cuda->stream>>>(P);
+    const unsigned tiles = tiles_of_band(args->frame);
+    if (P.blended)
+        raster_kernel<true><<<tiles, RASTER_THREADS, 0, cuda->stream>>>(P);
+    else
+        raster_kernel<false><<<tiles, RASTER_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster");
     return SPLAT_OK;
 }

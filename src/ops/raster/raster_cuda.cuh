@@ -27,7 +27,7 @@ struct raster_parameters {
     const float4 *conic;
     const float *rgb;
     float *image, *transmittance;
-    uint32_t *last;
+    uint32_t *last, *blended;
     const float *grad_image;
     splat_grad2d *grad2d;
     const uint32_t *instance_slots; /* with slots */
@@ -199,6 +199,7 @@ static inline raster_parameters parameters_of(splat_cuda_backend *cuda, const sp
     P.image = frame->image;
     P.transmittance = frame->transmittance;
     P.last = frame->last;
+    P.blended = frame->blended;
     P.grad_image = grad_image;
     P.grad2d = frame->grad2d;
     P.instance_slots = frame->instance_slots;

@@ -35,7 +35,7 @@ typedef struct splat_raster_moments {
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
 
-/* Blends one tile: image, transmittance, last of its pixels. */
+/* Blends one tile: image, transmittance, last and blended of its pixels. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
 /* Writes the moments of every instance of one tile to its slot. */
 #define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \

@@ -216,6 +216,17 @@ void test_scene_free(splat_backend *backend, test_scene *scene)
     memset(scene, 0, sizeof *scene);
 }
 
+void test_scene_count(splat_backend *backend, test_scene *scene)
+{
+    void *counts;
+    splat_error error;
+    if (splat_frame_take(backend, &scene->frame, scene->n_pixels * sizeof(uint32_t), &counts, &error) != SPLAT_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        exit(2);
+    }
+    scene->frame.blended = counts;
+}
+
 static splat_status run_backward(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
 {
     const splat_ops *ops = &backend->functions->ops;
@@ -271,6 +282,7 @@ test_result test_result_make(splat_backend *backend, const test_scene *scene)
     r.instances = fetch(backend, f->instances, r.n_instances * sizeof(uint32_t));
     if (f->instance_slots) r.instance_slots = fetch(backend, f->instance_slots, r.n_instances * sizeof(uint32_t));
     if (f->slot_begin) r.slot_begin = fetch(backend, f->slot_begin, (r.n_visible + 1) * sizeof(uint32_t));
+    if (f->blended) r.blended = fetch(backend, f->blended, r.n_pixels * sizeof(uint32_t));
     r.tile_begin = fetch(backend, f->tile_begin, (r.n_tiles + 1) * sizeof(uint32_t));
     return r;
 }
@@ -285,6 +297,7 @@ void test_result_free(test_result *r)
     free(r->instance_slots);
     free(r->slot_begin);
     free(r->tile_begin);
+    free(r->blended);
     memset(r, 0, sizeof *r);
 }
 
@@ -298,14 +311,16 @@ const char *test_result_difference(const test_result *a, const test_result *b)
     if (memcmp(a->image, b->image, 3 * a->n_pixels * sizeof(float))) return "image";
     if (memcmp(a->transmittance, b->transmittance, a->n_pixels * sizeof(float))) return "transmittance";
     if (memcmp(a->last, b->last, a->n_pixels * sizeof(uint32_t))) return "last";
+    if (a->blended && b->blended && memcmp(a->blended, b->blended, a->n_pixels * sizeof(uint32_t))) return "blended";
     if (memcmp(a->grad2d, b->grad2d, a->n_visible * sizeof(splat_grad2d))) return "grad2d";
     return NULL;
 }
 
-static test_result run_once(splat_backend *backend, const test_scene_spec *spec, int *failures)
+static test_result run_once(splat_backend *backend, const test_scene_spec *spec, bool counted, int *failures)
 {
     test_scene scene;
     test_scene_make(backend, spec, -1, &scene);
+    if (counted) test_scene_count(backend, &scene);
     float *grad = test_scene_gradient(&scene);
     splat_error error = {0};
     TEST_CHECK(*failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
@@ -321,12 +336,12 @@ int test_scene_same_everywhere(splat_backend *backend, const test_scene_spec *sp
     static const int threads[] = {1, 2, 7};
     int failures = 0;
     if (strcmp(backend->functions->name, "cpu") != 0) return 0;
-    test_result wanted = run_once(backend, spec, &failures);
+    test_result wanted = run_once(backend, spec, true, &failures);
     for (int level = 0; level < 3; level++)
         for (int t = 0; t < 3; t++) {
             splat_backend *other;
             if (splat_backend_cpu_create(threads[t], levels[level], &other, NULL) != SPLAT_OK) continue;
-            test_result got = run_once(other, spec, &failures);
+            test_result got = run_once(other, spec, t > 0, &failures);
             const char *difference = test_result_difference(&wanted, &got);
             TEST_CHECK(failures, !difference, "%s differs between %s and %s", difference, backend->description,
                        other->description);

@@ -43,6 +43,8 @@ typedef struct test_scene {
 /* `band_width`: relative distance to a threshold that counts as the band; negative: band and last are not computed. */
 void test_scene_make(splat_backend *backend, const test_scene_spec *spec, double band_width, test_scene *scene);
 void test_scene_free(splat_backend *backend, test_scene *scene);
+/* From now on raster counts what each pixel blends. */
+void test_scene_count(splat_backend *backend, test_scene *scene);
 /* Runs bin and raster, and raster_backward when grad_image (host, [3][n_pixels]) is not NULL, in the bands that
  * scene->frame.max_instances asks for. */
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error);
@@ -57,6 +59,7 @@ float test_scene_random(uint32_t k, uint32_t i);
 typedef struct test_result {
     float *image, *transmittance, *grad2d;
     uint32_t *last, *instances, *instance_slots, *slot_begin, *tile_begin;
+    uint32_t *blended; /* NULL: not counted */
     size_t n_pixels, n_instances, n_visible, n_tiles;
 } test_result;
 

@@ -72,6 +72,16 @@ static int check_last(const test_scene *scene, const test_result *r)
     return failures;
 }
 
+/* Exact outside the band: the decisions are the same. */
+static int check_blended(const test_scene *scene, const test_result *r, const uint32_t *wanted)
+{
+    int failures = 0;
+    for (size_t pixel = 0; pixel < scene->n_pixels && failures < 5; pixel++)
+        TEST_CHECK(failures, scene->band[pixel] || r->blended[pixel] == wanted[pixel],
+                   "%s: pixel %zu blends %u, not %u", scene->spec.name, pixel, r->blended[pixel], wanted[pixel]);
+    return failures;
+}
+
 static int check_scene(splat_backend *backend, const test_scene_spec *spec)
 {
     int failures = 0;
@@ -80,14 +90,18 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     test_scene_make(backend, spec, 1e-5, &scene);
     TEST_CHECK(failures, scene.n_band <= band_limit(&scene), "%s: %zu of %zu pixels are in the band", spec->name,
                scene.n_band, scene.n_pixels);
+    test_scene_count(backend, &scene);
     TEST_CHECK(failures, test_scene_run(backend, &scene, NULL, &error) == SPLAT_OK, "%s", error.message);
     test_result r = test_result_make(backend, &scene);
     float *image = calloc(3 * scene.n_pixels, sizeof *image), *t = calloc(scene.n_pixels, sizeof *t);
-    ref_raster_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, image, t, NULL);
+    uint32_t *n_blended = calloc(scene.n_pixels, sizeof *n_blended);
+    ref_raster_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, image, t,
+                   n_blended);
     for (size_t ch = 0; ch < 3; ch++)
         failures += compare_plane(&scene, "a colour", r.image + ch * scene.n_pixels, image + ch * scene.n_pixels);
     failures += compare_plane(&scene, "transmittance", r.transmittance, t);
     failures += check_last(&scene, &r);
+    failures += check_blended(&scene, &r, n_blended);
     /* In the band a flip is worth one faint Gaussian or the last 1e-4 of T times a few, not more. */
     for (size_t i = 0; i < 3 * scene.n_pixels && failures < 5; i++)
         TEST_CHECK(failures, fabsf(r.image[i] - image[i]) < 0.03f, "%s: value %zu: %g, not %g", spec->name, i,
@@ -97,6 +111,7 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
             TEST_CHECK(failures, r.image[i] == spec->background[i / scene.n_pixels], "%s: value %zu", spec->name, i);
     free(image);
     free(t);
+    free(n_blended);
     test_result_free(&r);
     test_scene_free(backend, &scene);
     return failures;

@@ -1,0 +1,204 @@
+/* splatsmith bench compare, splatsmith bench report: measurements beside each other. */
+#include "cli.h"
+#include "progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_TOLERANCE 0.005
+
+/* "5%" or "0.5 %" as a part of one; NULL leaves the value as it is. A bare number would be read in two ways. */
+static bool read_percent(const char *option, const char *text, double *part)
+{
+    char *end;
+    if (!text) return true;
+    double value = strtod(text, &end);
+    if (end != text) end += strspn(end, " ");
+    if (end != text && strcmp(end, "%") == 0 && value >= 0 && value <= 1e6) {
+        *part = value / 100;
+        return true;
+    }
+    cli_error("--%s takes a percentage such as 5%%, not '%s'", option, text);
+    return false;
+}
+
+/* Every result is read, and every bad file is told. CLI_USAGE, not CLI_FAILED: a script must see that nothing was
+ * compared. */
+static int read_records(const cli_values *values, splat_bench_record **records)
+{
+    splat_error error;
+    int code = CLI_OK;
+    for (size_t i = 0; i < values->n_words; i++) {
+        if (splat_bench_read(values->words[i], &records[i], &error) == SPLAT_OK) continue;
+        cli_report(&error);
+        code = CLI_USAGE;
+    }
+    return code;
+}
+
+static void free_records(splat_bench_record **records, size_t n)
+{
+    for (size_t i = 0; i < n; i++) splat_bench_record_free(records[i]);
+}
+
+/* ---------------------------------------------------------------- the table of two */
+
+/* Text of a number; "-" for one that was not measured. */
+static const char *shown(double value, int decimals, char text[32])
+{
+    if (isfinite(value))
+        snprintf(text, 32, "%.*f", decimals, value);
+    else
+        snprintf(text, 32, "-");
+    return text;
+}
+
+/* A line of the table, with the change in percent. */
+static void say(const char *what, double before, double after, int decimals)
+{
+    char first[32], second[32], change[32];
+    if (!isfinite(before) && !isfinite(after)) return;
+    snprintf(change, sizeof change, "%+.2f %%", 100 * (after / before - 1));
+    cli_say("%-28s %14s %14s %12s", what, shown(before, decimals, first), shown(after, decimals, second),
+            isfinite(after / before) ? change : "");
+}
+
+static void print_comparison(const splat_bench_figures *a, const splat_bench_figures *b,
+                             const splat_bench_comparison *c)
+{
+    const double mib = 1048576;
+    char first[32], second[32], saved[32];
+    cli_say("%-28s %14.14s %14.14s %12s", "", a->name, b->name, "change");
+    say("ms/iter", a->step.mean, b->step.mean, 3);
+    say("it/s", a->iterations_per_second, b->iterations_per_second, 1);
+    say("ms/iter, median", a->step.median, b->step.median, 3);
+    say("ms/iter, p95", a->step.p95, b->step.p95, 3);
+    say("ms/iter, p99", a->step.p99, b->step.p99, 3);
+    cli_say("%-28s %14s %13.3fx", "speed-up", "", c->speedup);
+    cli_say("%-28s %14s %14s", "time to convergence (30k)", cli_duration(a->seconds_to_30k, first),
+            cli_duration(b->seconds_to_30k, second));
+    cli_say("%-28s %14s %13s%s", "time saved", "", c->seconds_saved < 0 ? "-" : "",
+            cli_duration(fabs(c->seconds_saved), saved));
+    say("Gaussians", a->n_gaussians, b->n_gaussians, 0);
+    say("train VRAM, MiB", a->training_peak_bytes / mib, b->training_peak_bytes / mib, 1);
+    say("eval VRAM, MiB", a->evaluation_peak_bytes / mib, b->evaluation_peak_bytes / mib, 1);
+    say("host memory, MiB", a->host_peak_bytes / mib, b->host_peak_bytes / mib, 1);
+    say("PSNR", a->psnr, b->psnr, 3);
+    say("SSIM", a->ssim, b->ssim, 4);
+    say("L1", a->l1, b->l1, 5);
+    say("LPIPS", a->lpips, b->lpips, 4);
+    if (isfinite(c->change_low))
+        cli_say("The mean time changes by %+.2f %%, with 95 %% confidence by %+.2f to %+.2f %% (batch means, %d and %d "
+                "batches)%s", 100 * c->change, 100 * c->change_low, 100 * c->change_high, a->step.n_batches,
+                b->step.n_batches, c->is_significant ? "" : ": no difference is shown");
+    else
+        cli_say("Fewer than 8 iterations were measured: nothing is known about chance.");
+}
+
+static void print_difference(void *user, const char *sentence)
+{
+    (void)user;
+    cli_warning("%s", sentence);
+}
+
+/* ---------------------------------------------------------------- thresholds */
+
+typedef struct thresholds {
+    double slowdown, loss; /* NaN: none */
+} thresholds;
+
+/* The exit code. The measured mean decides, not the interval: a threshold means what it says. */
+static int judge(const thresholds *t, const splat_bench_figures *b, const splat_bench_comparison *c)
+{
+    int code = CLI_OK;
+    if (!isnan(t->loss) && isnan(c->quality_loss)) {
+        cli_error("--quality_tolerance cannot be judged for %s: a result has no quality; measure both with --eval",
+                  b->name);
+        return CLI_USAGE;
+    }
+    if (c->change > t->slowdown) {
+        cli_error("%s takes %.2f %% more time than the baseline; %.4g %% is allowed%s", b->name, 100 * c->change,
+                  100 * t->slowdown,
+                  c->change_low < t->slowdown ? " (within the measurement's error: measure more iterations)" : "");
+        code = CLI_PASSED;
+    }
+    if (c->quality_loss > t->loss) {
+        cli_error("%s loses %.2f %% of the quality; %.4g %% is allowed", b->name, 100 * c->quality_loss, 100 * t->loss);
+        code = CLI_PASSED;
+    }
+    return code;
+}
+
+static int compare(splat_bench_record *const *records, size_t n, const thresholds *t)
+{
+    int worst = CLI_OK;
+    for (size_t i = 1; i < n; i++) {
+        splat_bench_figures baseline, candidate;
+        splat_bench_comparison comparison;
+        splat_bench_record_get(records[0], &baseline);
+        splat_bench_record_get(records[i], &candidate);
+        splat_bench_compare(records[0], records[i], &comparison);
+        if (i > 1) cli_say("%s", "");
+        print_comparison(&baseline, &candidate, &comparison);
+        splat_bench_differences(records[0], records[i], print_difference, NULL);
+        int code = judge(t, &candidate, &comparison);
+        if (worst != CLI_USAGE && code != CLI_OK) worst = code; /* "cannot be judged" outweighs "passed" */
+    }
+    return worst;
+}
+
+int cmd_bench_compare(const cli_values *values)
+{
+    splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
+    thresholds t = {(double)NAN, (double)NAN};
+    if (values->n_words < 2) {
+        cli_error("bench compare needs the result of a baseline and of at least one candidate");
+        return CLI_USAGE;
+    }
+    if (values->output) {
+        cli_error("bench compare writes no files; bench report does");
+        return CLI_USAGE;
+    }
+    if (!read_percent("max_slowdown", values->max_slowdown, &t.slowdown) ||
+        !read_percent("quality_tolerance", values->quality_tolerance, &t.loss))
+        return CLI_USAGE;
+    int code = read_records(values, records);
+    if (code == CLI_OK) code = compare(records, values->n_words, &t);
+    free_records(records, values->n_words);
+    return code;
+}
+
+/* ---------------------------------------------------------------- report */
+
+static int report(splat_bench_record *const *records, size_t n, double tolerance, const char *folder)
+{
+    splat_error error;
+    char *text = splat_bench_report_markdown(records, n, tolerance);
+    if (!text) {
+        cli_error("no memory for the report");
+        return CLI_FAILED;
+    }
+    cli_say("%.*s", (int)strlen(text) - 1, text); /* without the end of the last line, which cli_say adds */
+    free(text);
+    if (!folder) return CLI_OK;
+    if (splat_bench_report_write(records, n, tolerance, folder, &error) != SPLAT_OK) return cli_report(&error);
+    cli_say("%s/benchmark_report.md and .html", folder);
+    return CLI_OK;
+}
+
+int cmd_bench_report(const cli_values *values)
+{
+    splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
+    double tolerance = USUAL_TOLERANCE;
+    if (values->n_words < 1 || values->max_slowdown) {
+        cli_error("bench report needs results in their order%s",
+                  values->max_slowdown ? "; --max_slowdown is for bench compare" : "");
+        return CLI_USAGE;
+    }
+    if (!read_percent("quality_tolerance", values->quality_tolerance, &tolerance)) return CLI_USAGE;
+    int code = read_records(values, records);
+    if (code == CLI_OK) code = report(records, values->n_words, tolerance, values->output);
+    free_records(records, values->n_words);
+    return code;
+}

@@ -1,0 +1,148 @@
+/* splatsmith profile: what a run's memory profile says. */
+#include "cli.h"
+#include "progress.h"
+
+#include <math.h>
+
+/* "1.25 GB", "312.4 MB": with the decimals that small growth needs. */
+static const char *size_text(size_t bytes, char text[32])
+{
+    double megabytes = (double)bytes / 1048576.0;
+    if (megabytes < 1024)
+        snprintf(text, 32, "%.1f MB", megabytes);
+    else
+        snprintf(text, 32, "%.2f GB", megabytes / 1024);
+    return text;
+}
+
+static double percent(size_t part, size_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_totals(const splat_profile *p)
+{
+    const splat_profile_sample *first = &p->samples[0], *last = &p->samples[p->n_samples - 1],
+                               *peak = &p->samples[p->peak];
+    char a[32], b[32], c[32];
+    cli_say("Memory profile %s", p->path);
+    cli_say("  %s; %zu samples, iterations %d to %d, %zu to %zu Gaussians", p->backend, p->n_samples, first->iteration,
+            last->iteration, first->n_gaussians, last->n_gaussians);
+    cli_say("\nTotals");
+    cli_say("  at the end   %s allocated, %s reserved in %zu blocks (with the host's); on the host %s",
+            size_text(last->allocated_bytes, a), size_text(last->reserved_bytes, b), last->n_blocks,
+            size_text(last->host_bytes, c));
+    cli_say("  highest      %s reserved in a sample, at iteration %d with %zu Gaussians; %s between samples",
+            size_text(peak->reserved_bytes, a), peak->iteration, peak->n_gaussians, size_text(last->peak_bytes, b));
+    if (!last->driver_bytes) return;
+    double driver = (double)last->driver_bytes, counted = (double)last->reserved_bytes + (double)p->overhead_bytes;
+    cli_say("  the driver   counts %s at the end; the blocks and its own %s of the start make %.2f %% %s",
+            size_text(last->driver_bytes, a), size_text(p->overhead_bytes, b), 100 * fabs(driver - counted) / driver,
+            driver >= counted ? "less" : "more");
+}
+
+static void print_categories(const splat_profile *p)
+{
+    const splat_profile_sample *peak = &p->samples[p->peak], *last = &p->samples[p->n_samples - 1];
+    char a[32], b[32], c[32];
+    cli_say("\nBy category              highest     at iteration    share of the peak       at the end");
+    for (int i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++) {
+        const splat_profile_sample *sample = &p->samples[p->category_peaks[i]];
+        if (!sample->category_bytes[i]) continue;
+        snprintf(c, sizeof c, "%.1f %%", percent(peak->category_bytes[i], peak->reserved_bytes));
+        cli_say("  %-16s %14s %16d %20s %16s", splat_memory_category_name((splat_memory_category)i),
+                size_text(sample->category_bytes[i], a), sample->iteration, c, size_text(last->category_bytes[i], b));
+    }
+}
+
+/* Five samples, evenly spread. */
+static void print_growth(const splat_profile *p)
+{
+    char a[32], b[32], c[32], d[32];
+    size_t before = SIZE_MAX;
+    cli_say("\nOver time    iteration   Gaussians    allocated     reserved   unused   bytes/Gaussian     process");
+    for (size_t i = 0; i < 5; i++) {
+        size_t at = (p->n_samples - 1) * i / 4;
+        const splat_profile_sample *s = &p->samples[at];
+        if (at == before) continue;
+        before = at;
+        snprintf(d, sizeof d, "%.1f %%", percent(s->reserved_bytes - s->allocated_bytes, s->reserved_bytes));
+        cli_say("  %20d %11zu %12s %12s %8s %16.0f %11s", s->iteration, s->n_gaussians,
+                size_text(s->allocated_bytes, a), size_text(s->reserved_bytes, b), d,
+                s->n_gaussians ? (double)s->reserved_bytes / (double)s->n_gaussians : 0,
+                size_text(s->process_bytes, c));
+    }
+}
+
+static void print_trends(const splat_profile *p)
+{
+    static const char *const words[] = {"flat", "GROWS", "not judged"};
+    bool grows = false, judged = false;
+    cli_say("\nLeaks (from iteration %d on, where the number of Gaussians stays)", p->settled_iteration);
+    for (size_t i = 0; i < p->n_trends; i++) {
+        const splat_profile_trend *trend = &p->trends[i];
+        grows = grows || trend->verdict == SPLAT_PROFILE_GROWS;
+        judged = judged || trend->verdict != SPLAT_PROFILE_UNKNOWN;
+        if (trend->verdict == SPLAT_PROFILE_GROWS)
+            cli_say("  %-31s GROWS %.1f KB per 1000 steps: %s", trend->what, trend->bytes_per_1000_steps / 1024,
+                    trend->reason);
+        else
+            cli_say("  %-31s %s: %s", trend->what, words[trend->verdict], trend->reason);
+    }
+    cli_say("  Verdict: %s", grows ? "memory grows while the model does not; a longer run would need more and more"
+                             : judged ? "no leak"
+                                      : "too few samples to tell; train longer, or lower --profile_interval");
+}
+
+static void print_fragmentation(const splat_profile *p)
+{
+    double worst = 0, sum = 0;
+    int when = p->samples[0].iteration;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const splat_profile_sample *s = &p->samples[i];
+        double share = percent(s->reserved_bytes - s->allocated_bytes, s->reserved_bytes);
+        sum += share;
+        if (share > worst) {
+            worst = share;
+            when = s->iteration;
+        }
+    }
+    cli_say("\nFragmentation: %.2f %% of what is reserved is not in use on average, %.2f %% at worst (iteration %d): "
+            "the ends of pages or granules", sum / (double)p->n_samples, worst, when);
+}
+
+static void print_savings(const splat_profile *p)
+{
+    char bytes[32];
+    cli_say("\nWhat would free most, at the highest sample");
+    for (size_t i = 0; i < p->n_savings; i++)
+        cli_say("  %-42s %10s; cost: %s", p->savings[i].option, size_text(p->savings[i].bytes, bytes),
+                p->savings[i].cost);
+}
+
+int cmd_profile(const cli_values *values)
+{
+    char path[CLI_PATH_MAX];
+    splat_profile *profile;
+    splat_error error;
+    if (!values->operand) {
+        cli_error("name a model folder, a tensor_profile_*.jsonl, or latest");
+        return CLI_USAGE;
+    }
+    if (splat_profile_find(values->operand, values->profile_folder ? values->profile_folder : ".", path, sizeof path,
+                           &error) != SPLAT_OK ||
+        splat_profile_read(path, &profile, &error) != SPLAT_OK)
+        return cli_report(&error);
+    print_totals(profile);
+    print_categories(profile);
+    print_growth(profile);
+    print_trends(profile);
+    print_fragmentation(profile);
+    print_savings(profile);
+    splat_status status = SPLAT_OK;
+    if (values->profile_svg) status = splat_profile_write_svg(profile, values->profile_svg, &error);
+    splat_profile_free(profile);
+    if (status != SPLAT_OK) return cli_report(&error);
+    if (values->profile_svg) cli_say("\nTimeline: %s", values->profile_svg);
+    return CLI_OK;
+}

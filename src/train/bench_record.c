@@ -1,0 +1,145 @@
+/* Results of benchmarks, read back. */
+#include "train/bench_record.h"
+
+#include "base/file.h"
+#include "io/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool splat_bench_is_json(const char *path)
+{
+    static const char ending[] = ".json";
+    size_t length = strlen(path), n = sizeof ending - 1;
+    return length > n && strcmp(path + length - n, ending) == 0;
+}
+
+/* "b" of "a/b/training_benchmark_results.json" and of "a/b/", "c" of "a/c.json"; malloc'd. */
+static char *name_of(const char *path)
+{
+    char *copy = splat_format("%s", path);
+    if (!copy) return NULL;
+    char *end = copy + strlen(copy);
+    if (strcmp(splat_basename(copy), SPLAT_BENCH_FILE) == 0 && strchr(copy, '/'))
+        end -= sizeof SPLAT_BENCH_FILE;
+    else if (splat_bench_is_json(copy))
+        end -= strlen(".json");
+    while (end > copy + 1 && end[-1] == '/') end--;
+    *end = '\0';
+    char *name = splat_format("%s", splat_basename(copy));
+    free(copy);
+    return name;
+}
+
+static splat_status check_schema(const json_t *root, const char *path, splat_error *error)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *mode = json_string_value(json_object_get(root, "mode"));
+    if (!schema || strncmp(schema, SPLAT_BENCH_SCHEMA_FAMILY, strlen(SPLAT_BENCH_SCHEMA_FAMILY)) != 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "this is not a result of splatsmith bench: \"schema\" does not say so");
+    if (strcmp(schema, SPLAT_BENCH_SCHEMA) != 0)
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
+                             "the result has the schema %.40s, but this version reads " SPLAT_BENCH_SCHEMA
+                             ": measure again with the version that compares", schema);
+    if (!mode || strcmp(mode, SPLAT_BENCH_TRAINING) != 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "this is a benchmark of mode %.40s; only results of training are compared",
+                             mode ? mode : "(none)");
+    return SPLAT_OK;
+}
+
+static splat_status read_times(const json_t *root, const char *path, splat_bench_times *times, splat_error *error)
+{
+    const json_t *array = NULL;
+    SPLAT_TRY(splat_json_get_array(root, "iteration_ms", path, &array, error));
+    size_t n = json_array_size(array);
+    if (n == 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "\"iteration_ms\", the times of the iterations, is missing or empty");
+    double *values = malloc(n * sizeof *values); /* n elements exist in memory */
+    if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu times", n);
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        values[i] = json_number_value(json_array_get(array, i));
+        if (!(values[i] > 0 && values[i] < 1e12)) /* also what is no number */
+            status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                   "time %zu of \"iteration_ms\" is not a positive number", i + 1);
+    }
+    if (status == SPLAT_OK) status = splat_bench_times_compute(values, n, times, error);
+    free(values);
+    return status;
+}
+
+/* The number root[group][part][key]; part may be NULL. Absent and null: NaN. Of another type: FORMAT. */
+static splat_status number(const json_t *root, const char *group, const char *part, const char *key, const char *path,
+                           double *value, splat_error *error)
+{
+    const json_t *object = json_object_get(root, group);
+    if (part) object = json_object_get(object, part);
+    *value = (double)NAN;
+    return object ? splat_json_get_number(object, key, path, value, error) : SPLAT_OK;
+}
+
+static splat_status text(const json_t *root, const char *group, const char *key, const char *path, const char **value,
+                         splat_error *error)
+{
+    const json_t *object = json_object_get(root, group);
+    *value = "";
+    return object ? splat_json_get_string(object, key, path, value, error) : SPLAT_OK;
+}
+
+static splat_status read_figures(splat_bench_record *record, const char *path, splat_error *error)
+{
+    const json_t *root = record->root;
+    splat_bench_figures *f = &record->figures;
+    SPLAT_TRY(check_schema(root, path, error));
+    SPLAT_TRY(read_times(root, path, &f->step, error));
+    f->name = record->name;
+    f->iterations_per_second = 1e3 / f->step.mean;
+    f->seconds_to_30k = 30 * f->step.mean;
+    SPLAT_TRY(text(root, "scene", "path", path, &f->scene, error));
+    SPLAT_TRY(text(root, "environment", "device", path, &f->device, error));
+    SPLAT_TRY(number(root, "measurement", NULL, "gaussians_last", path, &f->n_gaussians, error));
+    SPLAT_TRY(number(root, "memory", "training", "peak_bytes", path, &f->training_peak_bytes, error));
+    SPLAT_TRY(number(root, "memory", "evaluation", "peak_bytes", path, &f->evaluation_peak_bytes, error));
+    SPLAT_TRY(number(root, "memory", "host", "peak_rss_bytes", path, &f->host_peak_bytes, error));
+    SPLAT_TRY(number(root, "quality", NULL, "PSNR", path, &f->psnr, error));
+    SPLAT_TRY(number(root, "quality", NULL, "SSIM", path, &f->ssim, error));
+    SPLAT_TRY(number(root, "quality", NULL, "L1", path, &f->l1, error));
+    return number(root, "quality", NULL, "LPIPS", path, &f->lpips, error);
+}
+
+splat_status splat_bench_read(const char *path, splat_bench_record **result, splat_error *error)
+{
+    *result = NULL;
+    char *file = splat_path_is_folder(path) ? splat_format("%s/%s", path, SPLAT_BENCH_FILE) : splat_format("%s", path);
+    splat_bench_record *record = calloc(1, sizeof *record);
+    if (record) record->name = name_of(path);
+    splat_status status = file && record && record->name
+                              ? SPLAT_OK
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a benchmark's result");
+    if (status == SPLAT_OK) status = splat_json_read(file, &record->root, error);
+    if (status == SPLAT_OK) status = read_figures(record, file, error);
+    free(file);
+    if (status != SPLAT_OK) {
+        splat_bench_record_free(record);
+        return status;
+    }
+    *result = record;
+    return SPLAT_OK;
+}
+
+void splat_bench_record_free(splat_bench_record *record)
+{
+    if (!record) return;
+    json_decref(record->root);
+    free(record->name);
+    free(record);
+}
+
+void splat_bench_record_get(const splat_bench_record *record, splat_bench_figures *figures)
+{
+    *figures = record->figures;
+}

@@ -1,0 +1,195 @@
+/* The table of phases: what each step of a tuning brought, in Markdown and as a page. */
+#include "train/bench_record.h"
+
+#include "base/file.h"
+#include "io/xml_text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 10, CELL = 160 };
+static const char *const titles[COLUMNS] = {"phase",     "ms/iter", "it/s",  "vs first", "vs previous",
+                                            "train VRAM", "eval VRAM", "PSNR", "SSIM",  "LPIPS"};
+#define MIB 1048576.0
+
+typedef struct row {
+    char cells[COLUMNS][CELL];
+    const char *verdict;
+} row;
+
+static void number(char cell[CELL], double value, int decimals, const char *unit)
+{
+    if (isfinite(value) && value > 0) /* zero is no quality and no memory */
+        snprintf(cell, CELL, "%.*f%s", decimals, value, unit);
+    else
+        snprintf(cell, CELL, "-");
+}
+
+/* "1.25x", and "~" before it when the difference may be chance. */
+static void factor(char cell[CELL], const splat_bench_comparison *c)
+{
+    snprintf(cell, CELL, "%s%.2fx", c->is_significant ? "" : "~", c->speedup);
+}
+
+static const char *verdict(const splat_bench_comparison *c, double tolerance)
+{
+    if (c->quality_loss > tolerance) return "quality lost";
+    if (!c->is_significant) return "no difference in speed";
+    if (c->speedup > 1) return isnan(c->quality_loss) ? "faster, quality not measured" : "faster, quality kept";
+    return "slower";
+}
+
+static void make_row(splat_bench_record *const *records, size_t i, double tolerance, row *r)
+{
+    const splat_bench_figures *f = &records[i]->figures;
+    splat_bench_comparison c;
+    snprintf(r->cells[0], CELL, "%s", f->name);
+    number(r->cells[1], f->step.mean, 3, "");
+    if (f->step.n_batches) {
+        size_t length = strlen(r->cells[1]);
+        snprintf(r->cells[1] + length, CELL - length, " ± %.3f", (f->step.mean_high - f->step.mean_low) / 2);
+    }
+    number(r->cells[2], f->iterations_per_second, 1, "");
+    snprintf(r->cells[3], CELL, "-");
+    snprintf(r->cells[4], CELL, "-");
+    r->verdict = "the start";
+    if (i > 0) {
+        splat_bench_compare(records[0], records[i], &c);
+        factor(r->cells[3], &c);
+        splat_bench_compare(records[i - 1], records[i], &c);
+        factor(r->cells[4], &c);
+        r->verdict = verdict(&c, tolerance);
+    }
+    number(r->cells[5], f->training_peak_bytes / MIB, 0, " MiB");
+    number(r->cells[6], f->evaluation_peak_bytes / MIB, 0, " MiB");
+    number(r->cells[7], f->psnr, 2, "");
+    number(r->cells[8], f->ssim, 4, "");
+    number(r->cells[9], f->lpips, 4, "");
+}
+
+/* ---------------------------------------------------------------- text */
+
+static void put_markdown(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '\\') fputc('\\', out);
+        if ((unsigned char)*text >= 0x20) fputc(*text, out);
+    }
+}
+
+static const char legend[] =
+    "ms/iter: mean with its 95 % interval (batch means). vs: times as fast; ~ where the difference may be chance. "
+    "VRAM: the most in named blocks. The verdict compares with the row before.";
+
+typedef void (*write_function)(FILE *out, splat_bench_record *const *records, size_t n, double tolerance);
+
+static void write_markdown(FILE *out, splat_bench_record *const *records, size_t n, double tolerance)
+{
+    fputs("# Benchmarks\n\n", out);
+    if (n) {
+        put_markdown(out, records[0]->figures.scene);
+        fputs(", ", out);
+        put_markdown(out, records[0]->figures.device);
+        fputs("\n\n", out);
+    }
+    for (int c = 0; c < COLUMNS; c++) fprintf(out, "| %s ", titles[c]);
+    fputs("| verdict |\n|---|", out);
+    for (int c = 1; c < COLUMNS; c++) fputs("---:|", out);
+    fputs("---|\n", out);
+    for (size_t i = 0; i < n; i++) {
+        row r;
+        make_row(records, i, tolerance, &r);
+        for (int c = 0; c < COLUMNS; c++) {
+            fputs("| ", out);
+            put_markdown(out, r.cells[c]);
+            fputc(' ', out);
+        }
+        fprintf(out, "| %s |\n", r.verdict);
+    }
+    fprintf(out, "\n%s\n", legend);
+}
+
+static void write_html(FILE *out, splat_bench_record *const *records, size_t n, double tolerance)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>Benchmarks</title>\n<style>\n"
+          "body { font-family: sans-serif; margin: 2em; color: #222 }\n"
+          "table { border-collapse: collapse }\n"
+          "th, td { border: 1px solid #ccc; padding: 0.3em 0.7em; text-align: right }\n"
+          "th { background: #eef2f7 }\n"
+          "td:first-child, td:last-child { text-align: left }\n"
+          "</style>\n</head>\n<body>\n<h1>Benchmarks</h1>\n", out);
+    if (n) {
+        fputs("<p>", out);
+        splat_xml_text(out, records[0]->figures.scene);
+        fputs(", ", out);
+        splat_xml_text(out, records[0]->figures.device);
+        fputs("</p>\n", out);
+    }
+    fputs("<table>\n<tr>", out);
+    for (int c = 0; c < COLUMNS; c++) fprintf(out, "<th>%s</th>", titles[c]);
+    fputs("<th>verdict</th></tr>\n", out);
+    for (size_t i = 0; i < n; i++) {
+        row r;
+        make_row(records, i, tolerance, &r);
+        fputs("<tr>", out);
+        for (int c = 0; c < COLUMNS; c++) {
+            fputs("<td>", out);
+            splat_xml_text(out, r.cells[c]);
+            fputs("</td>", out);
+        }
+        fprintf(out, "<td>%s</td></tr>\n", r.verdict);
+    }
+    fprintf(out, "</table>\n<p>%s</p>\n</body>\n</html>\n", legend);
+}
+
+/* Numbers have decimal points, whatever locale the program has set. */
+static char *make_text(write_function write, splat_bench_record *const *records, size_t n, double tolerance)
+{
+    char *text = NULL;
+    size_t size = 0;
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    FILE *out = c_locale ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        locale_t previous = uselocale(c_locale);
+        write(out, records, n, tolerance);
+        uselocale(previous);
+        bool failed = ferror(out) != 0;
+        if (fclose(out) != 0 || failed) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (c_locale) freelocale(c_locale);
+    return text;
+}
+
+char *splat_bench_report_markdown(splat_bench_record *const *records, size_t n, double quality_tolerance)
+{
+    return make_text(write_markdown, records, n, quality_tolerance);
+}
+
+char *splat_bench_report_html(splat_bench_record *const *records, size_t n, double quality_tolerance)
+{
+    return make_text(write_html, records, n, quality_tolerance);
+}
+
+static splat_status save(const char *folder, const char *name, char *text, splat_error *error)
+{
+    char *path = splat_format("%s/%s", folder, name);
+    splat_status status = path && text ? splat_file_write(path, text, strlen(text), error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %s", name);
+    free(path);
+    free(text);
+    return status;
+}
+
+splat_status splat_bench_report_write(splat_bench_record *const *records, size_t n, double quality_tolerance,
+                                      const char *folder, splat_error *error)
+{
+    SPLAT_TRY(splat_folder_create(folder, error));
+    SPLAT_TRY(save(folder, "benchmark_report.md", splat_bench_report_markdown(records, n, quality_tolerance), error));
+    return save(folder, "benchmark_report.html", splat_bench_report_html(records, n, quality_tolerance), error);
+}

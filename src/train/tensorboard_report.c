@@ -1,0 +1,272 @@
+#include "train/tensorboard_report.h"
+
+#include "train/monitor.h"
+
+#include "base/file.h"
+#include "io/image.h"
+#include "train/colormap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GB 1073741824.0
+
+static bool is_default(const splat_tensorboard_report *report)
+{
+    return report->writer && report->tags == SPLAT_TENSORBOARD_TAGS_DEFAULT;
+}
+
+static void add(splat_tensorboard_report *report, int iteration, const char *tag, double value)
+{
+    splat_tensorboard_add_scalar(report->writer, tag, iteration, value);
+}
+
+splat_status splat_tensorboard_report_open(splat_tensorboard_report *report, const char *folder,
+                                           splat_tensorboard_tags tags, int iteration, int threads,
+                                           splat_error *error)
+{
+    memset(report, 0, sizeof *report);
+    report->tags = tags;
+    report->threads = threads;
+    splat_tensorboard_edges(report->edges);
+    return splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, iteration > 0 ? iteration + 1 : 0,
+                                  &report->writer, error);
+}
+
+splat_status splat_tensorboard_report_flush(splat_tensorboard_report *report, splat_error *error)
+{
+    return splat_tensorboard_flush(report->writer, error);
+}
+
+splat_status splat_tensorboard_report_close(splat_tensorboard_report *report, splat_backend *backend,
+                                            splat_error *error)
+{
+    splat_status status = splat_tensorboard_close(report->writer, error);
+    splat_block_free(backend, &report->scratch);
+    free(report->rgb);
+    report->writer = NULL;
+    report->rgb = NULL;
+    return status;
+}
+
+/* ---------------------------------------------------------------- settings */
+
+/* A Markdown cell: a bar or a line's end would end it. */
+static void put_cell(FILE *stream, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '\\') fputc('\\', stream);
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, stream);
+    }
+}
+
+static void add_table(splat_tensorboard_report *report, const char *tag, const splat_report_table *table)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = table->n ? open_memstream(&text, &size) : NULL;
+    if (!stream) return;
+    fputs("| setting | value |\n|---|---|\n", stream);
+    for (size_t i = 0; i < table->n; i++) {
+        fputs("| ", stream);
+        put_cell(stream, table->rows[i].name);
+        fputs(" | ", stream);
+        put_cell(stream, table->rows[i].value);
+        fputs(" |\n", stream);
+    }
+    if (fclose(stream) == 0) splat_tensorboard_add_text(report->writer, tag, 0, text);
+    free(text);
+}
+
+void splat_tensorboard_report_begin(splat_tensorboard_report *report, const splat_report_config *config)
+{
+    if (!is_default(report)) return;
+    char *command = config->command ? splat_format("    %s", config->command) : NULL; /* indented: shown as typed */
+    if (command) splat_tensorboard_add_text(report->writer, "Config/00_Training_Command", 0, command);
+    free(command);
+    add_table(report, "Config/01_Dataset", &config->dataset);
+    add_table(report, "Config/02_Optimization", &config->optimization);
+    add_table(report, "Config/03_Performance", &config->performance);
+}
+
+/* ---------------------------------------------------------------- steps */
+
+void splat_tensorboard_report_step(splat_tensorboard_report *report, int iteration, const splat_report_step *step)
+{
+    bool with_group = is_default(report);
+    if (with_group && iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
+    add(report, iteration, with_group ? "1_train/l1_loss" : "train_loss_patches/l1_loss", step->l1);
+    add(report, iteration, with_group ? "1_train/total_loss" : "train_loss_patches/total_loss", step->total);
+    add(report, iteration, with_group ? "1_train/iter_time" : "iter_time", step->ms);
+}
+
+typedef struct tag_visit {
+    splat_tensorboard_report *report;
+    int iteration;
+} tag_visit;
+
+static void add_tag(void *user, const char *tag, double value)
+{
+    const tag_visit *visit = user;
+    add(visit->report, visit->iteration, tag, value);
+}
+
+void splat_tensorboard_report_performance(splat_tensorboard_report *report, int iteration, double allocated_bytes,
+                                          double reserved_bytes, const splat_monitor_sample *sample)
+{
+    tag_visit visit = {report, iteration};
+    if (!is_default(report)) return;
+    add(report, iteration, "4_performance/vram_allocated_GB", allocated_bytes / GB);
+    add(report, iteration, "4_performance/vram_reserved_GB", reserved_bytes / GB);
+    if (sample) splat_monitor_visit_tags(sample, add_tag, &visit);
+}
+
+void splat_tensorboard_report_density(splat_tensorboard_report *report, int iteration, size_t n_added, size_t n_removed)
+{
+    if (!is_default(report)) return;
+    add(report, iteration, "gaussians/added_K", (double)n_added / 1000);
+    add(report, iteration, "gaussians/removed_K", (double)n_removed / 1000);
+    add(report, iteration, "gaussians/net_change_K", ((double)n_added - (double)n_removed) / 1000);
+}
+
+/* ---------------------------------------------------------------- the model */
+
+static void add_counts(splat_tensorboard_report *report, int iteration, const char *tag, const splat_summary *summary,
+                       int what)
+{
+    const splat_summary_moments *m = &summary->moments[what];
+    splat_tensorboard_histogram histogram = {
+        .min = m->min, .max = m->max, .sum = m->sum, .sum_squares = m->sum_squares,
+        .edges = report->edges + SPLAT_TENSORBOARD_EDGES - SPLAT_TENSORBOARD_UNSIGNED_EDGES,
+        .counts = report->counts[what], .n_buckets = SPLAT_TENSORBOARD_UNSIGNED_EDGES - 1};
+    splat_tensorboard_add_buckets(report->writer, tag, iteration, &histogram);
+}
+
+static void add_statistics(splat_tensorboard_report *report, int iteration, const splat_summary *s)
+{
+    double n = s->n_gaussians;
+    add(report, iteration, "3_gaussians/total_count_K", n / 1000);
+    add(report, iteration, "3_gaussians/opacity_mean", s->opacity.mean);
+    add(report, iteration, "3_gaussians/opacity_max", (double)s->opacity.max);
+    add(report, iteration, "3_gaussians/opacity_min", (double)s->opacity.min);
+    add(report, iteration, "3_gaussians/low_opacity_count_K", s->n_low_opacity / 1000.0);
+    add(report, iteration, "3_gaussians/high_opacity_count_K", s->n_high_opacity / 1000.0);
+    add(report, iteration, "3_gaussians/low_opacity_percent", n > 0 ? 100.0 * s->n_low_opacity / n : 0);
+    add(report, iteration, "3_gaussians/scale_mean", s->scale.mean);
+    add(report, iteration, "3_gaussians/scale_max", (double)s->scale.max);
+    add(report, iteration, "3_gaussians/scale_min", (double)s->scale.min);
+}
+
+splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, splat_backend *backend,
+                                            const splat_gaussians *gaussians, int iteration, bool evaluation,
+                                            splat_error *error)
+{
+    bool all = is_default(report), histograms = iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0 || evaluation;
+    bool due = evaluation || (all && (histograms || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0));
+    if (!report->writer || !due) return SPLAT_OK;
+    splat_summary summary;
+    struct splat_summary_args args = {
+        .gaussians = gaussians,
+        .edges = report->edges + SPLAT_TENSORBOARD_EDGES - SPLAT_TENSORBOARD_UNSIGNED_EDGES,
+        .n_edges = SPLAT_TENSORBOARD_UNSIGNED_EDGES, .max_samples = SPLAT_TENSORBOARD_SAMPLES,
+        .scratch = &report->scratch, .result = &summary, .counts = report->counts[0]};
+    SPLAT_TRY(backend->functions->ops.summary(backend, &args, error));
+    if (all) add_statistics(report, iteration, &summary);
+    if (histograms) add_counts(report, iteration, "scene/opacity_histogram", &summary, SPLAT_SUMMARY_OPACITY);
+    if (all && histograms) {
+        add_counts(report, iteration, "scene/scale_histogram", &summary, SPLAT_SUMMARY_SCALE);
+        add_counts(report, iteration, "scene/rotation_magnitude_histogram", &summary, SPLAT_SUMMARY_ROTATION);
+        add_counts(report, iteration, "scene/xyz_magnitude_histogram", &summary, SPLAT_SUMMARY_POSITION);
+    }
+    if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", gaussians->n);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- evaluation */
+
+static void add_metric(splat_tensorboard_report *report, int iteration, const char *group, const char *name,
+                       double value)
+{
+    char tag[64];
+    snprintf(tag, sizeof tag, "%s/loss_viewpoint%s", group, name);
+    if (!isnan(value)) add(report, iteration, tag, value);
+}
+
+void splat_tensorboard_report_evaluation(splat_tensorboard_report *report, int iteration, bool is_test,
+                                         const splat_metrics *metrics, double lpips)
+{
+    if (metrics->n_views == 0) return;
+    if (!is_default(report)) { /* PSNR as the published trainer defines it */
+        const char *group = is_test ? "test" : "train";
+        add_metric(report, iteration, group, " - l1_loss", metrics->l1);
+        add_metric(report, iteration, group, " - psnr", metrics->psnr_per_channel);
+        return;
+    }
+    const char *group = is_test ? "2_test" : "1_train";
+    add_metric(report, iteration, group, "_l1", metrics->l1);
+    add_metric(report, iteration, group, "_psnr", metrics->psnr);
+    add_metric(report, iteration, group, "_ssim", metrics->ssim);
+    add_metric(report, iteration, group, "_lpips", lpips);
+}
+
+bool splat_tensorboard_report_wants_view(const splat_tensorboard_report *report, size_t index_in_set)
+{
+    return report->writer && index_in_set < SPLAT_TENSORBOARD_VIEWS;
+}
+
+/* The photo's name without its extension; nothing shorter than a name is left. */
+static size_t stem_length(const char *name)
+{
+    const char *dot = strrchr(name, '.'), *base = splat_basename(name);
+    return dot && dot > base ? (size_t)(dot - name) : strlen(name);
+}
+
+typedef struct picture_list {
+    splat_tensorboard_image images[4];
+    char *tags[4];
+    size_t n;
+} picture_list;
+
+static void list_add(picture_list *list, const splat_report_view *view, const char *what, const uint8_t *rgb)
+{
+    char *tag = splat_format("%s_view_%.*s/%s", view->is_test ? "test" : "train", (int)stem_length(view->name),
+                             view->name, what);
+    if (!tag) return; /* a picture is not worth an error */
+    list->tags[list->n] = tag;
+    list->images[list->n++] = (splat_tensorboard_image){tag, view->width, view->height, rgb};
+}
+
+/* Room for three pictures. */
+static bool reserve_pictures(splat_tensorboard_report *report, size_t bytes)
+{
+    if (3 * bytes <= report->rgb_bytes) return true;
+    free(report->rgb);
+    report->rgb = malloc(3 * bytes);
+    report->rgb_bytes = report->rgb ? 3 * bytes : 0;
+    return report->rgb;
+}
+
+void splat_tensorboard_report_view(splat_tensorboard_report *report, int iteration, const splat_report_view *view)
+{
+    if (!splat_tensorboard_report_wants_view(report, view->index_in_set)) return;
+    int width = view->width, height = view->height;
+    size_t bytes = 3 * (size_t)width * (size_t)height;
+    if (!reserve_pictures(report, bytes)) return;
+    uint8_t *render = report->rgb, *error_map = render + bytes, *heatmap = error_map + bytes;
+    picture_list list = {.n = 0};
+    if (report->first_evaluation == 0) report->first_evaluation = iteration;
+    splat_image_from_planar(view->render, width, height, render);
+    list_add(&list, view, "render", render);
+    if (report->first_evaluation == iteration) list_add(&list, view, "ground_truth", view->photo);
+    if (is_default(report)) {
+        splat_error_map(width, height, view->render, view->photo, error_map);
+        list_add(&list, view, "error_map", error_map);
+    }
+    if (is_default(report) && view->blended) {
+        splat_density_heatmap(width, height, view->blended, heatmap);
+        list_add(&list, view, "gaussian_density_heatmap", heatmap);
+    }
+    splat_tensorboard_add_images(report->writer, iteration, list.images, list.n, report->threads);
+    for (size_t i = 0; i < list.n; i++) free(list.tags[i]);
+}
