@@ -34,8 +34,8 @@ typedef struct splat_backend_functions {
     size_t (*overhead)(splat_backend *backend);
     splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
     /* An upload that work submitted before does not wait for, and that does not wait for it; work submitted later sees
-     * the new content. Calls alternate between the slots 0 and 1, and each slot has device memory of its own, which is
-     * read by the work submitted between its call and the next. `host` may be reused at once. */
+     * the new content. Each of the slots 0 and 1 has device memory of its own, which is read by the work submitted
+     * between its call and the next; calls that do not alternate wait for that work. `host` may be reused at once. */
     splat_status (*upload_ahead)(splat_backend *backend, int slot, void *device, const void *host, size_t bytes,
                                  splat_error *error);
     splat_status (*download)(splat_backend *backend, void *host, const void *device, size_t bytes, splat_error *error);

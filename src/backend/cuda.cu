@@ -30,15 +30,16 @@ static splat_status reserve_staging(splat_cuda_staging *staging, splat_host_memo
     return SPLAT_OK;
 }
 
-/* Through pinned memory and a stream of its own. The copy waits only for the work of two calls ago, the last that read
- * the slot; the work that follows waits for the copy. */
+/* Through pinned memory and a stream of its own. The copy waits only for the last work that read the slot, that of two
+ * calls ago, or of the last call when a step that was left out broke the turn; the work that follows waits for it. */
 static splat_status cuda_upload_ahead(splat_backend *backend, int slot, void *device, const void *host, size_t bytes,
                                       splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    splat_cuda_staging *mine = &cuda->staging[slot], *other = &cuda->staging[1 - slot];
+    splat_cuda_staging *mine = &cuda->staging[slot], *last = &cuda->staging[cuda->last_ahead];
     SPLAT_TRY(reserve_staging(mine, backend->host_memory, bytes, error));
-    if (other->free) CUDA_TRY("mark a moment", cudaEventRecord(other->free, cuda->stream)); /* its work is submitted */
+    if (last->free) CUDA_TRY("mark a moment", cudaEventRecord(last->free, cuda->stream)); /* its work is submitted */
+    cuda->last_ahead = slot;
     memcpy(mine->pinned, host, bytes);
     CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->copy_stream, mine->free, 0));
     CUDA_TRY("copy to its memory",

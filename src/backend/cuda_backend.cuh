@@ -36,6 +36,7 @@ struct splat_cuda_backend {
     size_t total_bytes;
     cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
     splat_cuda_staging staging[2];
+    int last_ahead;     /* the slot of the last upload_ahead */
     splat_cuda_step_state *state; /* device */
     splat_block block_state;
     /* of the last bin, for the deterministic backward pass: visible indices by depth, the first slot of each */

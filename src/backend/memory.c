@@ -100,9 +100,9 @@ splat_status splat_block_ensure(splat_backend *backend, splat_block *block, cons
 void splat_memory_update_limit(splat_backend *backend)
 {
     splat_memory *memory = &backend->memory;
-    size_t overhead = backend->functions->overhead(backend);
     memory->limit = 0;
-    if (!memory->process_limit) return;
+    if (!memory->process_limit) return; /* the driver is not asked: it takes its time */
+    size_t overhead = backend->functions->overhead(backend);
     if (overhead) overhead += LATE_OVERHEAD;
     memory->limit = memory->process_limit > overhead ? memory->process_limit - overhead : 1;
 }

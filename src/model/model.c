@@ -303,13 +303,13 @@ static splat_status rasterize(splat_model *model, const splat_camera *camera, co
     SPLAT_TRY(splat_model_begin_view(model, camera, background, error));
     if (counted) SPLAT_TRY(splat_frame_take(model->backend, frame, count_bytes, (void **)&frame->blended, error));
     if (!planned) frame->max_instances = instances_that_fit(model);
-    SPLAT_TRY(ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error));
-    for (; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
-        SPLAT_TRY(ops->bin(model->backend, &(struct splat_bin_args){frame}, error));
-        SPLAT_TRY(ops->raster(model->backend, &(struct splat_raster_args){frame}, error));
+    splat_status status = ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error);
+    for (; status == SPLAT_OK && frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
+        status = ops->bin(model->backend, &(struct splat_bin_args){frame}, error);
+        if (status == SPLAT_OK) status = ops->raster(model->backend, &(struct splat_raster_args){frame}, error);
     }
-    frame->max_instances = planned;
-    return SPLAT_OK;
+    frame->max_instances = planned; /* the trainer's, which goes on after a picture that was refused */
+    return status;
 }
 
 splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],

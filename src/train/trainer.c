@@ -345,12 +345,13 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     next_view(t, iteration, &view);
     splat_error refused;
-    if (try_step(t, iteration, &view, &result, &refused) != SPLAT_OK)
+    if (try_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
         SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));
-    else if (t->backend->functions->take_result)
-        SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
-
-    SPLAT_TRY(add_stage_times(t, error));
+    } else {
+        if (t->backend->functions->take_result)
+            SPLAT_TRY(exchange_results(t, iteration, &view, &result, error));
+        SPLAT_TRY(add_stage_times(t, error)); /* a step that was left out has not set all marks */
+    }
     if (info) {
         float lambda = t->options.lambda_dssim;
         *info = (splat_step_info){.iteration = iteration,

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(BIN_THREADS) emit_kernel(const __grid_constant
     uint32_t j = blockIdx.x * BIN_THREADS + threadIdx.x, lane = threadIdx.x & 31;
     if (j == 0) {
         if (P.row_begin == 0) P.state->n_instances = P.n_view ? P.n_view : P.offsets[P.n];
-        P.state->overflow = P.offsets[P.n] > P.capacity || P.state->n_listed > P.n;
+        if (P.offsets[P.n] > P.capacity || P.state->n_listed > P.n) P.state->overflow = 1; /* for all of the view */
     }
     tile_walk w;
     w.rect = make_ushort4(0, 0, 0, 0);
@@ -224,11 +224,11 @@ __global__ void __launch_bounds__(ORDER_THREADS)
 
 /* Deterministic: from sorted slots to visible indices. */
 __global__ void __launch_bounds__(BIN_THREADS)
-    slots_kernel(const uint32_t *slots, const uint32_t *emitted, uint32_t capacity, uint32_t *instances,
-                 const splat_cuda_step_state *state)
+    slots_kernel(const uint32_t *slots, const uint32_t *emitted, uint32_t capacity, const uint64_t *count,
+                 uint32_t *instances, const splat_cuda_step_state *state)
 {
     uint32_t i = blockIdx.x * BIN_THREADS + threadIdx.x;
-    if (i < capacity && !state->overflow) instances[i] = emitted[slots[i]]; /* capacity is the count itself */
+    if (i < capacity && i < *count && !state->overflow) instances[i] = emitted[slots[i]]; /* the rest is padding */
 }
 
 /* Gaussians that may lie in the rows of tiles [row_begin, row_end). */
@@ -486,7 +486,7 @@ static splat_status sort_tiles(splat_cuda_backend *cuda, splat_frame *frame, bin
                                                        cudaMemcpyDeviceToDevice, cuda->stream));
         if (cuda->base.deterministic)
             slots_kernel<<<splat_cuda_blocks(P.capacity, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(
-                P.values, P.emitted, P.capacity, frame->instances, cuda->state);
+                P.values, P.emitted, P.capacity, P.offsets + P.n, frame->instances, cuda->state);
         CUDA_LAUNCHED("slots");
     }
     ranges_kernel<KEY><<<splat_cuda_blocks((uint64_t)P.capacity + 1, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(

@@ -101,7 +101,6 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
     __shared__ uint8_t lists[STAGED ? PROJECT_WARPS : 1][32];
     uint32_t i = blockIdx.x * PROJECT_THREADS + threadIdx.x;
     bool inside = i < P.g.n;
-    if (!STAGED && !inside) return;
     shape s = {};
     if (inside) s = project_shape(P, i);
     const uint32_t *rest = rest_rows<HALF>(P.g) + (size_t)i * P.row_words;
@@ -127,9 +126,8 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
         P.depth[i] = visible ? s.depth : 0.0f;
         P.tile_rect[i] = visible ? s.rect : make_ushort4(0, 0, 0, 0);
     }
-    unsigned active = __activemask();
-    unsigned n_visible = __popc(__ballot_sync(active, visible)),
-             n_degenerate = __popc(__ballot_sync(active, s.degenerate));
+    unsigned n_visible = __popc(__ballot_sync(0xffffffffu, visible)),
+             n_degenerate = __popc(__ballot_sync(0xffffffffu, s.degenerate));
     if ((threadIdx.x & 31) == 0) {
         if (n_visible) atomicAdd(&P.state->n_visible, n_visible);
         if (n_degenerate) atomicAdd(&P.state->n_degenerate, n_degenerate);
