@@ -454,6 +454,63 @@ static void a_refused_growth_changes_nothing(void **state)
     splat_context_destroy(context);
 }
 
+/* A picture that memory refuses, wherever it fails, leaves the trainer's bound of instances as it was. */
+static void a_refused_picture_leaves_the_bound(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu();
+    splat_scene *scene = open_scene(context);
+    splat_train_options o = busy_options(60);
+    splat_error error;
+    splat_view_info view;
+    const float background[3] = {0};
+    splat_trainer *trainer = make_trainer(context, scene, &o);
+    run_steps(trainer, 2);
+    must(splat_scene_get_view(scene, 0, &view, &error), &error);
+    must(splat_context_set_memory_limit(context, (size_t)1 << 30, &error), &error);
+    splat_model *model = splat_trainer_model(trainer);
+    float *rgb = malloc(3 * (size_t)view.camera.width * (size_t)view.camera.height * sizeof *rgb);
+    assert_non_null(rgb);
+    uint64_t k = 1;
+    for (splat_status status = SPLAT_ERROR_MEMORY; status != SPLAT_OK; k++) {
+        splat_region_free(context->backend, &model->frame.region);
+        splat_region_free(context->backend, &context->backend->scratch);
+        context->backend->memory.fail_growth = k;
+        status = splat_model_render(model, &view.camera, background, rgb, &error);
+        context->backend->memory.fail_growth = 0;
+        assert_int_equal(model->frame.max_instances, 0);
+    }
+    assert_true(k > 10); /* bin and raster have failed too */
+    free(rgb);
+    splat_trainer_destroy(trainer);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+/* A step that is left out has no times: its marks are not all set. */
+static void stages_of_a_step_that_is_left_out_do_not_count(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu();
+    splat_scene *scene = open_scene(context);
+    splat_train_options o = busy_options(60);
+    splat_error error;
+    splat_stage_times times;
+    splat_trainer *trainer = make_trainer(context, scene, &o);
+    must(splat_context_set_memory_limit(context, (size_t)1 << 30, &error), &error);
+    splat_trainer_measure_stages(trainer, true);
+    context->backend->memory.fail_growth = 1;
+    run_steps(trainer, 6);
+    assert_int_equal(trainer->n_left_out, 1);
+    splat_trainer_stage_times(trainer, &times);
+    assert_int_equal(times.steps, 3); /* the last two are read later */
+    assert_true(times.data >= 0 && times.project > 0 && times.bin > 0 && times.raster > 0 && times.loss > 0);
+    assert_true(times.raster_backward > 0 && times.project_backward > 0);
+    splat_trainer_destroy(trainer);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +527,8 @@ int main(void)
         cmocka_unit_test(memory_is_flat_after_densification),
         cmocka_unit_test(every_growth_may_fail),
         cmocka_unit_test(a_refused_growth_changes_nothing),
+        cmocka_unit_test(a_refused_picture_leaves_the_bound),
+        cmocka_unit_test(stages_of_a_step_that_is_left_out_do_not_count),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
