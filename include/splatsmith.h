@@ -226,6 +226,20 @@ splat_status splat_model_save(const splat_model *model, const char *path, bool f
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error);
 
+/* What a view shows besides its colours: maps of [height][width], in the caller's memory; those that are NULL are left
+ * out. With the weights w = alpha T of the blended Gaussians: */
+typedef struct splat_geometry_maps {
+    float *depth;      /* sum of w z over sum of w; z is along the camera's axis; 0 where nothing is blended */
+    float *median;     /* z of the Gaussian that takes the transmittance below 1/2; 0 where none does */
+    float *normal;     /* [3][height][width] sum of w n, brought to length 1, or 0; n is the shortest axis of the
+                          Gaussian, of the side that faces the camera */
+    float *alpha;      /* sum of w */
+    uint32_t *blended; /* Gaussians blended */
+    bool camera_space; /* normals in camera space (x right, y down, z forward) instead of the world */
+} splat_geometry_maps;
+splat_status splat_model_render_geometry(splat_model *model, const splat_camera *camera,
+                                         const splat_geometry_maps *maps, splat_error *error);
+
 /* ---------------------------------------------------------------- metrics */
 
 /* Means over views. l1, psnr, psnr_per_channel and ssim compare the float render, clamped to [0,1], with the photo;
@@ -523,6 +537,20 @@ splat_status splat_write_results(splat_context *context, splat_scene *scene, spl
 splat_status splat_render_views(splat_context *context, splat_scene *scene, splat_model *model, splat_view_set set,
                                 const char *model_path, int iteration, int resolution, bool white_background,
                                 splat_view_function visit, void *user, splat_error *error);
+/* Pictures of a view besides its colours, as bits: */
+typedef enum splat_map_kind {
+    SPLAT_MAP_DEPTH = 1,   /* expected depth: 16-bit PNG, PFM (float32), JSON with the PNG's scale and the intrinsics */
+    SPLAT_MAP_MEDIAN = 2,  /* median depth, likewise */
+    SPLAT_MAP_NORMAL = 4,  /* world normals: (n + 1) / 2 as 8-bit RGB, PFM */
+    SPLAT_MAP_ALPHA = 8,   /* 8-bit gray PNG, PFM */
+    SPLAT_MAP_DENSITY = 16 /* Gaussians blended, in the colours of the TensorBoard heat map; PNG */
+} splat_map_kind;
+#define SPLAT_N_MAP_KINDS 5
+/* Writes <folder>/{train,test}/ours_N/{depth,median,normal,alpha,density}_R/%05d.{png,pfm,json}, the kinds of `kinds`
+ * (docs/files.md). visit (NULL allowed) is told of each view; false stops (STOPPED). */
+splat_status splat_write_maps(splat_scene *scene, splat_model *model, splat_view_set set, unsigned kinds,
+                              const char *folder, int iteration, int resolution,
+                              bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
 /* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. */
 splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scene, splat_model *model, size_t n_views,
                                        const char *path, bool white_background, splat_error *error);
@@ -859,6 +887,136 @@ splat_status splat_random_views(const splat_scene *scene, const splat_random_vie
 splat_status splat_write_random_views(splat_scene *scene, splat_model *model, const splat_random_views_options *options,
                                       bool white_background, const char *folder,
                                       bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
+
+/* ---------------------------------------------------------------- meshes from splats */
+
+typedef enum splat_mesh_method {
+    SPLAT_MESH_POISSON = 0, /* points on the surface that the training views see, screened Poisson reconstruction */
+    SPLAT_MESH_TSDF = 1     /* depth maps of the training views fused in a sparse grid of signed distances */
+} splat_mesh_method;
+
+/* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
+typedef bool (*splat_mesh_progress)(void *user, const char *stage, double fraction);
+
+typedef struct splat_mesh_extract_options {
+    splat_mesh_method method;   /* POISSON */
+    size_t n_points;            /* POISSON: surface points to take, 2,000,000 */
+    int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
+    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points around; 0.1 */
+    double voxel_size;          /* TSDF: scene units; 0: a 320th of the box */
+    double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
+    float min_alpha;            /* pixels with less opacity show no surface; 0.5 */
+    bool background;            /* POISSON: a second mesh of what lies around the box, up to four times as far; true */
+    bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
+    double bbox_low[3], bbox_high[3]; /* world; never shifted */
+    bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */
+    size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
+    size_t min_component_faces; /* smaller pieces are removed; 100 */
+    uint64_t max_host_bytes;    /* of the reconstruction; 0: no limit */
+    uint64_t seed;              /* of the choice of points */
+    splat_mesh_progress progress; /* NULL: none */
+    void *progress_user;
+} splat_mesh_extract_options;
+
+typedef struct splat_mesh_extract_info {
+    size_t n_points;                        /* POISSON: taken */
+    size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
+    size_t n_vertices, n_faces;             /* written */
+} splat_mesh_extract_info;
+
+void splat_mesh_extract_options_init(splat_mesh_extract_options *options);
+/* Makes a mesh with colours and outward normals from what the training views see of a splat, and writes it to each path
+ * (.ply, .obj, .glb), atomically. One view is in memory at a time. The surface in a pixel is where the transmittance
+ * passes 1/2. Errors: ARGUMENT, FORMAT (no Gaussians, fewer than two views), NUMERIC (no surface is seen), MEMORY, IO,
+ * STOPPED. */
+splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, splat_model *model,
+                                const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
+                                splat_mesh_extract_info *info, splat_error *error);
+
+/* ---------------------------------------------------------------- reports on meshes */
+
+typedef struct splat_mesh_figure {
+    double min, max, mean, deviation; /* deviation: of the population. All 0 when there is nothing to measure */
+} splat_mesh_figure;
+
+/* Of the mesh as it stands in the file: vertices are not merged. An edge is open when one face has it, and manifold
+ * when one or two have it; neighbours are the two faces of an edge that has just these two. */
+typedef struct splat_mesh_quality {
+    size_t n_vertices, n_faces, n_edges; /* edges: each once */
+    size_t n_boundary_edges;             /* open ones */
+    size_t n_non_manifold_edges;         /* of more than two faces */
+    size_t n_components;                 /* pieces of faces that share vertices */
+    size_t n_duplicate_vertices;         /* at the very place of an earlier one */
+    size_t n_isolated_vertices;          /* in no face */
+    size_t n_degenerate_faces;           /* area below 1e-10, in squared scene units */
+    size_t n_low_quality_faces;          /* aspect below 0.3 */
+    size_t n_degenerate_normals;         /* vertex normals (of the file, else computed) shorter than 0.1 */
+    size_t n_flipped_normals;            /* neighbours whose normals are more than 90 degrees apart */
+    int64_t euler_characteristic;        /* used vertices - edges + faces */
+    bool is_watertight;                  /* there are faces, and every edge has two */
+    bool is_winding_consistent;          /* no two faces run along an edge in the same direction */
+    splat_mesh_figure area;              /* of faces */
+    splat_mesh_figure aspect;            /* 4 sqrt(3) area / sum of squared sides: 1 is equilateral */
+    splat_mesh_figure edge_length;       /* over the sides of faces: an inner edge counts twice */
+    splat_mesh_figure valence;           /* edges at a used vertex; 6 is ideal inside */
+    double edge_uniformity;              /* 1 - deviation / mean of edge_length */
+    double normal_consistency;           /* mean cosine between neighbours */
+    double surface_area, volume;         /* signed; it means something for closed meshes only */
+    double low[3], high[3], diagonal;    /* bounding box */
+    double box_volume, box_aspect;       /* box_aspect: largest over smallest side; 0 when one is 0 */
+    uint64_t file_bytes;
+    int score;                           /* 0 to 100: watertight 20, no open edge 10, mean aspect > 0.6 20, no
+                                          * degenerate face 10, normal_consistency > 0.8 20, no flipped normal 10,
+                                          * edge_uniformity > 0.7 10; 0 without faces */
+    const char *verdict;                 /* "EXCELLENT" from 90 on, "GOOD" 75, "FAIR" 60, "POOR" */
+} splat_mesh_quality;
+
+#define SPLAT_MESH_THRESHOLDS 8
+
+typedef struct splat_mesh_report_options {
+    const char *reference;   /* a mesh or points, PLY or OBJ; NULL: no distances */
+    size_t n_samples;        /* points drawn on the surface of the mesh, and of a reference with faces: 200,000 */
+    uint64_t seed;
+    double thresholds[SPLAT_MESH_THRESHOLDS]; /* scene units */
+    size_t n_thresholds;     /* 0: 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
+} splat_mesh_report_options;
+
+/* Exact distances from points of one side to the faces of the other (to its points when it has no faces). Points are
+ * drawn evenly by area with the seed; a reference without faces gives its own points. */
+typedef struct splat_mesh_distances {
+    size_t n_mesh_samples, n_reference_samples;
+    double mesh_samples_per_area;        /* density, per squared scene unit */
+    double reference_diagonal;
+    double to_reference_mean, to_reference_rms, to_reference_max, to_reference_p95; /* accuracy */
+    double to_mesh_mean, to_mesh_rms, to_mesh_max, to_mesh_p95;                     /* completeness */
+    double chamfer;                      /* the mean of the two means */
+    size_t n_thresholds;
+    double thresholds[SPLAT_MESH_THRESHOLDS];
+    double precision[SPLAT_MESH_THRESHOLDS];    /* part of the mesh at most so far from the reference */
+    double completeness[SPLAT_MESH_THRESHOLDS]; /* part of the reference at most so far from the mesh */
+    double f_score[SPLAT_MESH_THRESHOLDS];      /* their harmonic mean */
+} splat_mesh_distances;
+
+typedef struct splat_mesh_report {
+    char file[512], reference[512];      /* reference "": none, and distances are all 0 */
+    splat_mesh_quality quality;
+    splat_mesh_distances distances;
+    uint64_t seed;
+} splat_mesh_report;
+
+void splat_mesh_report_options_init(splat_mesh_report_options *options);
+/* Reads a mesh (PLY or OBJ) and measures it. The same file, options and seed give the same figures for any number of
+ * threads. Errors: IO, FORMAT (with byte or line), UNSUPPORTED, ARGUMENT (a threshold that is not above 0; no faces
+ * where distances are asked for; a reference without points), MEMORY. */
+splat_status splat_mesh_report_make(const splat_context *context, const char *path,
+                                    const splat_mesh_report_options *options, splat_mesh_report *report,
+                                    splat_error *error);
+/* As JSON; docs/files.md has the keys. Errors: IO, MEMORY. */
+splat_status splat_mesh_report_write(const splat_mesh_report *report, const char *path, splat_error *error);
+/* As TensorBoard scalars Mesh/Topology/..., Mesh/Quality/..., Mesh/Geometry/..., Mesh/Surface/... and
+ * Mesh/Reference/... of a step, in a new event file in the folder, created when absent. Errors: IO, MEMORY. */
+splat_status splat_mesh_report_write_tensorboard(const splat_mesh_report *report, const char *folder, int64_t step,
+                                                 splat_error *error);
 
 /* ---------------------------------------------------------------- the built-in scene */
 

@@ -28,6 +28,8 @@ law backend base math ops
 law ops base math backend
 law scene base math io
 law model base math io backend ops
+law mesh base math io
 law train base math io scene model backend ops
+law sugar base math io scene model backend ops mesh
 law cli
 exit $failed

@@ -11,5 +11,6 @@ find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_
     length($0) > 120                                            { complain("longer than 120 columns") }
     /[ \t\r]$/                                                  { complain("white space at the end") }
     /(^|[^A-Za-z0-9_])(TODO|FIXME|XXX)([^A-Za-z0-9_]|$)/        { complain("unfinished work") }
-    FNR == 901                                                  { complain("more than 900 lines in this file") }
+    # the public header is the manual, in one piece
+    FNR == (FILENAME == "include/splatsmith.h" ? 1501 : 901)    { complain("too many lines in this file") }
     END { exit failed }'

@@ -9,7 +9,7 @@
 #include "cli_fixture.h"
 
 static const char *const commands[] = {"train", "eval", "render", "export", "contact-sheet", "sample", "info", "help",
-                                       "plan", "bench", "monitor"};
+                                       "plan", "bench", "monitor", "mesh-report"};
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
 /* ---------------------------------------------------------------- help and documents */
@@ -331,14 +331,14 @@ static void test_eval(void **state)
     RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model");
     assert_non_null(strstr(standard_error, "LPIPS")); /* there are no weights: one sentence */
     assert_null(strstr(standard_output, "LPIPS"));
-    RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model", "--enable_lpips", "False");
-    assert_null(strstr(standard_error, "LPIPS"));
-    RUN_ERR(1, "absent.safetensors", "eval", "-m", "model", "--lpips_weights", "absent.safetensors");
-    eval_with_lpips();
     assert_non_null(strstr(standard_output, "PSNR (per channel)"));
     assert_non_null(strstr(standard_output, "\ntest             3 ")); /* the split of the training, not every 8th */
     assert_true(file_contains("model/results.json", "\"ours_30\""));
     assert_true(exists("model/per_view.json"));
+    RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model", "--enable_lpips", "False");
+    assert_null(strstr(standard_error, "LPIPS"));
+    RUN_ERR(1, "absent.safetensors", "eval", "-m", "model", "--lpips_weights", "absent.safetensors");
+    eval_with_lpips();
     RUN_OUT(0, "iteration_20/point_cloud.ply", "eval", "-m", "model", "--iteration", "20", "--render-mode", "mip");
     assert_true(file_contains("model/results.json", "\"ours_20\""));
     RUN_OUT(0, "iteration_30/point_cloud.ply", "train", "--eval_only", "-m", "model");
@@ -359,6 +359,28 @@ static void test_render(void **state)
             "model/point_cloud/iteration_20/point_cloud.ply", "-s", "scene", "-o", "pictures", "-r", "2", "--skip_test",
             "--eval", "--llffhold", "4");
     assert_true(exists("pictures/train/ours_20/test_preds_2/00008.png"));
+}
+
+static void test_render_maps(void **state)
+{
+    (void)state;
+#define MAPS "render", "-m", "model", "--skip_train", "--data_device", "cpu", "-o"
+    RUN_OUT(0, "maps of 3 views in maps/test/ours_30", MAPS, "maps", "--what", "depth,normal,alpha,density");
+    assert_true(exists("maps/test/ours_30/depth_-1/00002.png"));
+    assert_true(exists("maps/test/ours_30/depth_-1/00002.pfm"));
+    assert_true(exists("maps/test/ours_30/depth_-1/00002.json"));
+    assert_true(exists("maps/test/ours_30/normal_-1/00002.png"));
+    assert_true(exists("maps/test/ours_30/alpha_-1/00002.png"));
+    assert_true(exists("maps/test/ours_30/density_-1/00002.png"));
+    assert_false(exists("maps/test/ours_30/median_-1"));
+    assert_false(exists("maps/test/ours_30/test_preds_-1"));
+    RUN_OUT(0, "3 pictures in both/test/ours_30", MAPS, "both", "--what", "rgb,median");
+    assert_true(exists("both/test/ours_30/test_preds_-1/00002.png"));
+    assert_true(exists("both/test/ours_30/median_-1/00002.json"));
+    RUN_ERR(2, "not 'heat'", MAPS, "none", "--what", "depth,heat");
+    RUN_ERR(2, "not ''", MAPS, "none", "--what", "depth,");
+    RUN_ERR(2, "--what goes without", "render", "-m", "model", "--random_views", "2", "--what", "depth");
+    assert_false(exists("none"));
 }
 
 static void test_export(void **state)
@@ -457,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_output_names),
         cmocka_unit_test(test_eval),
         cmocka_unit_test(test_render),
+        cmocka_unit_test(test_render_maps),
         cmocka_unit_test(test_export),
         cmocka_unit_test(test_contact_sheet),
         cmocka_unit_test(test_info),

@@ -25,7 +25,9 @@ enum {
     SPLAT_STREAM_HIGHRES_VIEW = 6,
     SPLAT_STREAM_SAMPLE_SCENE = 7,
     SPLAT_STREAM_TEST = 8,
-    SPLAT_STREAM_RANDOM_VIEWS = 9
+    SPLAT_STREAM_RANDOM_VIEWS = 9,
+    SPLAT_STREAM_SURFACE_POINTS = 11,
+    SPLAT_STREAM_MESH_SAMPLES = 16
 };
 
 typedef struct splat_random4 { uint32_t x[4]; } splat_random4;

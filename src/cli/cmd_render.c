@@ -3,8 +3,65 @@
 #include "progress.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static int render_set(cli_session *session, const char *folder, splat_view_set set)
+/* ---------------------------------------------------------------- --what */
+
+#define WHAT_RGB (1u << SPLAT_N_MAP_KINDS) /* beside the bits of splat_map_kind */
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} kinds[] = {{"rgb", WHAT_RGB},
+             {"depth", SPLAT_MAP_DEPTH},
+             {"median", SPLAT_MAP_MEDIAN},
+             {"normal", SPLAT_MAP_NORMAL},
+             {"alpha", SPLAT_MAP_ALPHA},
+             {"density", SPLAT_MAP_DENSITY}};
+enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
+
+static bool read_what(const char *list, unsigned *what)
+{
+    *what = list ? 0 : WHAT_RGB;
+    while (list) {
+        size_t length = strcspn(list, ","), k = 0;
+        while (k < N_KINDS && (strlen(kinds[k].name) != length || strncmp(list, kinds[k].name, length) != 0)) k++;
+        if (k == N_KINDS) {
+            cli_error("--what takes rgb, depth, median, normal, alpha and density with commas between, not '%.*s'",
+                      (int)length, list);
+            return false;
+        }
+        *what |= kinds[k].bit;
+        list = list[length] ? list + length + 1 : NULL;
+    }
+    return true;
+}
+
+/* What splat_render_views tells by a view, told by a number. */
+static bool count_view(void *user, size_t n_done)
+{
+    return cli_count_view(user, n_done - 1, NULL, NULL, NULL, NULL);
+}
+
+/* ---------------------------------------------------------------- views of the scene */
+
+static int render_maps(cli_session *session, const char *folder, splat_view_set set, unsigned what)
+{
+    bool is_test = set == SPLAT_VIEWS_TEST;
+    cli_counter c = cli_counter_start(is_test ? "maps of test views" : "maps of train views",
+                                      is_test ? session->scene_info.n_test : session->scene_info.n_train);
+    splat_error error;
+    if (c.total == 0) return CLI_OK;
+    splat_status status = splat_write_maps(session->scene, session->model, set, what & ~WHAT_RGB, folder,
+                                           session->iteration, session->scene_options.resolution, count_view, &c,
+                                           &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("maps of %zu views in %s/%s/ours_%d", c.total, folder, is_test ? "test" : "train", session->iteration);
+    return CLI_OK;
+}
+
+static int render_colours(cli_session *session, const char *folder, splat_view_set set)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
     cli_counter c = cli_counter_start(is_test ? "rendering test views" : "rendering train views",
@@ -20,14 +77,22 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return CLI_OK;
 }
 
-static int render(cli_session *session, const cli_values *values)
+static int render_set(cli_session *session, const char *folder, splat_view_set set, unsigned what)
+{
+    int code = CLI_OK;
+    if (what & WHAT_RGB) code = render_colours(session, folder, set);
+    if (code == CLI_OK && what & ~WHAT_RGB) code = render_maps(session, folder, set, what);
+    return code;
+}
+
+static int render(cli_session *session, const cli_values *values, unsigned what)
 {
     const char *folder = values->output ? values->output : values->model_path;
     int code = CLI_OK;
     if (values->skip_train && !values->skip_test && session->scene_info.n_test == 0)
         cli_notice("there are no test views, so nothing is rendered");
-    if (!values->skip_train) code = render_set(session, folder, SPLAT_VIEWS_TRAIN);
-    if (code == CLI_OK && !values->skip_test) code = render_set(session, folder, SPLAT_VIEWS_TEST);
+    if (!values->skip_train) code = render_set(session, folder, SPLAT_VIEWS_TRAIN, what);
+    if (code == CLI_OK && !values->skip_test) code = render_set(session, folder, SPLAT_VIEWS_TEST, what);
     return code;
 }
 
@@ -47,12 +112,6 @@ static bool read_perturbation(const char *text, splat_random_views_options *opti
     return false;
 }
 
-/* What splat_render_views tells by a view, told by a number. */
-static bool count_random_view(void *user, size_t n_done)
-{
-    return cli_count_view(user, n_done - 1, NULL, NULL, NULL, NULL);
-}
-
 static int render_random_views(cli_session *session, const cli_values *values)
 {
     splat_random_views_options options = values->random_views;
@@ -66,7 +125,7 @@ static int render_random_views(cli_session *session, const cli_values *values)
         return CLI_USAGE;
     cli_counter c = cli_counter_start("rendering random views", options.n);
     splat_status status = splat_write_random_views(session->scene, session->model, &options,
-                                                   session->scene_options.white_background, folder, count_random_view,
+                                                   session->scene_options.white_background, folder, count_view,
                                                    &c, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
@@ -78,6 +137,12 @@ int cmd_render(const cli_values *values)
 {
     cli_session session;
     bool random = values->random_views.n > 0;
+    unsigned what;
+    if (!read_what(values->what, &what)) return CLI_USAGE;
+    if (random && what != WHAT_RGB) {
+        cli_error("--random_views writes colours only; --what goes without it");
+        return CLI_USAGE;
+    }
     if (random && (values->skip_train || values->skip_test)) {
         cli_error("--random_views writes no views of the scene; --skip_train and --skip_test go without it");
         return CLI_USAGE;
@@ -91,7 +156,7 @@ int cmd_render(const cli_values *values)
         return CLI_USAGE;
     }
     int code = cli_session_open(&session, values, false);
-    if (code == CLI_OK) code = random ? render_random_views(&session, values) : render(&session, values);
+    if (code == CLI_OK) code = random ? render_random_views(&session, values) : render(&session, values, what);
     cli_session_close(&session);
     return code;
 }

@@ -58,6 +58,7 @@ typedef struct report {
     cli_progress progress;
     splat_step_info last_step;
     int n_steps;
+    size_t n_refused;                /* Gaussians that memory did not allow */
     double started, other_seconds; /* when the run began; spent on evaluations and saves */
     double mark;                   /* end of the last step */
     double psnr;                   /* of the last test evaluation */
@@ -69,6 +70,12 @@ static void on_step(report *r, const splat_step_info *step)
 {
     r->last_step = *step;
     r->mark = cli_seconds();
+    if (step->n_refused && r->n_refused == 0)
+        cli_notice(
+            "memory leaves no room for all the Gaussians that density control wants (%zu at step %d); the largest "
+            "gradients win",
+            step->n_refused, step->iteration);
+    r->n_refused += step->n_refused;
     if (r->n_steps++ == 0) cli_progress_resume(&r->progress, step->iteration);
     cli_progress_step(&r->progress, step);
 }
@@ -127,6 +134,7 @@ static void print_summary(const report *r)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
     cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
+    if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
     print_memory(r->progress.context);
     if (!r->saved[0]) return;
     cli_say("  splat        %s", r->saved);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256,
-       PLAN = 512, MONITOR = 1024, PROFILE = 2048 };
-enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET };
-enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE };
+       PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096, MESH_REPORT = 8192 };
+enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | MESH };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
 
 #define ANY 1e300 /* no limit but that of the type */
 
@@ -22,13 +22,15 @@ enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITO
 #define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
 #define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
 #define REAL(field, low, high) CLI_REAL, AT(field, float), "X", low, high
+#define DOUBLE(field, low, high) CLI_DOUBLE, AT(field, double), "X", low, high
 #define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
 #define IGNORED_TEXT(metavar) CLI_GROUP_IGNORED, TEXT(ignored_text, metavar)
 #define IGNORED_FLAG CLI_GROUP_IGNORED, FLAG(ignored_flag)
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
-    "Memory", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
+    "Memory",
+    "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
 
 /* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
 const cli_option cli_options[] = {
@@ -89,6 +91,10 @@ const cli_option cli_options[] = {
      "bake the 3D filter into scales and opacities, which is what other viewers read",
      "True with -m, False with --ply"},
     {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
+    {"what", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(what, "LIST"),
+     "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
+     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel)",
+     "rgb"},
     {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
     {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
      "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
@@ -226,6 +232,36 @@ const cli_option cli_options[] = {
     {"sh_degree", 0, NULL, MODEL | EXPORT, CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
+    /* mesh */
+    {"output", 'o', "mesh_output", MESH, CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
+     "what to write: .ply, .obj or .glb, several with commas between", "mesh/iteration_N/mesh.ply in the model folder"},
+    {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf"),
+     "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps", NULL},
+    {"surface_points", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.n_points, 1000, 5e8),
+     "poisson: points to take from the training views", NULL},
+    {"poisson_depth", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.poisson_depth, 6, 12),
+     "poisson: levels of the octree; one more is half the cell", NULL},
+    {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
+     "poisson: remove this share of the vertices, those with the fewest points around", NULL},
+    {"voxel_size", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.voxel_size, 0, 1e9),
+     "tsdf: side of a voxel in scene units; 0: a 320th of the box", NULL},
+    {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
+     "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
+    {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
+     "pixels with less opacity show no surface", NULL},
+    {"bboxmin", 0, NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
+     "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
+    {"bboxmax", 0, NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
+     "the scene's extent around the cameras"},
+    {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),
+     "the default box lies around the cameras' mean, not around the origin", "True"},
+    {"background", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.background),
+     "poisson: also a mesh of what lies around the box, up to four times as far", "True"},
+    {"target_vertices", 'v', "n_vertices_in_mesh,decimation_target", MESH, CLI_GROUP_MESH,
+     COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
+    {"min_component_faces", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.min_component_faces, 0, 4e9),
+     "remove pieces with fewer faces", NULL},
+
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(test_iterations),
      "measure the test views and five train views after these steps, and after the last; -1: only after the last",
@@ -282,7 +318,7 @@ const cli_option cli_options[] = {
     {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
     {"deterministic", 0, NULL, WORK, CLI_GROUP_MACHINE, FLAG(context.deterministic),
      "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
-    {"threads", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
+    {"threads", 0, NULL, WORK | INFO | MESH_REPORT, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
      "CPU threads; the result does not depend on it", "all"},
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
@@ -300,7 +336,19 @@ const cli_option cli_options[] = {
      "append a row a second with the state of GPU and host to this file", ""},
 
     /* general */
-    {"quiet", 'q', NULL, WORK, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
+    {"quiet", 'q', NULL, WORK | MESH_REPORT, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
+    {"reference", 0, "ground_truth", MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference, "FILE"),
+     "the true surface, a mesh or points (PLY or OBJ): measure distances to it and from it", ""},
+    {"samples", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, COUNT(mesh_report.n_samples, 1, 1e9),
+     "points drawn on the surfaces that distances are measured from", NULL},
+    {"seed", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, SEED(mesh_report.seed), "of those points", NULL},
+    {"thresholds", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, TEXT(mesh_thresholds, "X,..."),
+     "distances, in scene units, that precision, completeness and F-score are counted at; at most 8",
+     "0.25, 0.5, 1 and 2 % of the reference's diagonal"},
+    {"json", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_json, "FILE"), "write the figures as JSON", ""},
+    {"tensorboard", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_tensorboard, "FOLDER"),
+     "add the figures to this folder of TensorBoard events, as Mesh/...", ""},
+    {"step", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, INT(mesh_step, 0, INT_MAX), "the step of those events", NULL},
     {"help", 'h', NULL, ALL, CLI_GROUP_GENERAL, FLAG(help), "print this help", NULL},
 
     /* options of other trainers that scripts pass along */
@@ -346,6 +394,9 @@ const cli_command cli_commands[] = {
      "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
      "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
      "  splatsmith bench report before step1 after -o report", false},
+    {"mesh", MESH, cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
+     "The surface is what the training views see of the splat.\n\n"
+     "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
      "tell what training will hold in memory, and how to stay below a limit",
      "Works without a GPU: --device_memory 16G names the card.\n\n"
@@ -359,6 +410,10 @@ const cli_command cli_commands[] = {
     {"profile", PROFILE, cmd_profile, "RUN|latest [options]", "RUN", "judge the memory of a run: peaks, leaks, savings",
      "RUN is a model folder that was trained with --profile_tensors, or one of its profiles/*.jsonl;\n"
      "latest is the newest one below --folder.\n\n  splatsmith profile latest --folder output --svg memory.svg", false},
+    {"mesh-report", MESH_REPORT, cmd_mesh_report, "FILE [--reference FILE] [options]", "FILE",
+     "measure a mesh: topology, triangles, normals, distances to a reference",
+     "FILE is a PLY or an OBJ.\n\n"
+     "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json", false},
     {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
     {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
@@ -384,6 +439,7 @@ void cli_values_init(cli_values *values)
     values->iteration = -1;
     values->n_sheet_views = 3;
     values->monitor_interval = 1;
+    splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
     values->bench_mode = "training";
     values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
@@ -394,6 +450,8 @@ void cli_values_init(cli_values *values)
     values->tensorboard = values->enable_lpips = true;
     values->tensorboard_tags = "default";
     splat_lpips_options_init(&values->lpips);
+    splat_mesh_extract_options_init(&values->mesh);
+    values->mesh_method = "poisson";
     values->reduce_sh_degree = -1;
     values->data_device = "cuda";
 }
@@ -433,6 +491,7 @@ static void default_text(const cli_option *option, const cli_values *defaults, c
     case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)(const void *)field); break;
     case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)(const void *)field); break;
     case CLI_REAL: snprintf(text, size, "%g", (double)*(const float *)(const void *)field); break;
+    case CLI_DOUBLE:
     case CLI_GIB: snprintf(text, size, "%g", *(const double *)(const void *)field); break;
     case CLI_TEXT:
     case CLI_CHOICE: {

@@ -25,7 +25,7 @@ typedef struct cli_values {
     splat_sample_options sample;
     splat_bench_options bench;
     splat_random_views_options random_views; /* n = 0: none */
-    const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb;
+    const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
     int render_width, render_height; /* 0: the scene's */
     cli_list test_iterations, save_iterations, checkpoint_iterations;
     const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;
@@ -38,12 +38,17 @@ typedef struct cli_values {
     int monitor_pid;            /* 0: none */
     float monitor_interval;
     const char *monitor_csv;
+    splat_mesh_report_options mesh_report;
+    const char *mesh_thresholds, *mesh_json, *mesh_tensorboard;
+    int mesh_step;
     const char *profile_folder, *profile_svg;
     cli_list snapshot_iterations;
     bool profile_tensors, tensorboard;
     int profile_interval;
     const char *tensorboard_tags;
     splat_lpips_options lpips;
+    splat_mesh_extract_options mesh;
+    const char *mesh_method, *bbox_min, *bbox_max;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;
@@ -64,6 +69,7 @@ typedef enum cli_kind {
     CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
     CLI_SEED,   /* uint64_t */
     CLI_REAL,   /* float */
+    CLI_DOUBLE, /* double */
     CLI_GIB     /* double; plain numbers are GiB, K, M, G and T may follow */
 } cli_kind;
 
@@ -76,6 +82,7 @@ typedef enum cli_group {
     CLI_GROUP_RATES,
     CLI_GROUP_DENSITY,
     CLI_GROUP_MEMORY,
+    CLI_GROUP_MESH,
     CLI_GROUP_SAVING,
     CLI_GROUP_SAMPLE,
     CLI_GROUP_MACHINE,

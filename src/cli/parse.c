@@ -200,7 +200,9 @@ static const char *limit_text(double limit, char text[32])
 static bool out_of_range(const cli_option *option, const char *text)
 {
     char low[32], high[32];
-    const char *what = option->kind == CLI_REAL || option->kind == CLI_GIB ? "a number" : "a whole number";
+    const char *what = option->kind == CLI_REAL || option->kind == CLI_DOUBLE || option->kind == CLI_GIB
+                           ? "a number"
+                           : "a whole number";
     limit_text(option->low, low);
     if (option->high >= 1e8)
         cli_error("--%s takes %s of at least %s, not '%s'", option->name, what, low, text);
@@ -264,6 +266,15 @@ static bool set_real(const cli_option *option, const char *text, float *value)
     return true;
 }
 
+static bool set_double(const cli_option *option, const char *text, double *value)
+{
+    double number;
+    const char *rest;
+    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number)) return out_of_range(option, text);
+    *value = number;
+    return true;
+}
+
 static bool set_gib(const cli_option *option, const char *text, double *value)
 {
     double number;
@@ -307,6 +318,7 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
     case CLI_COUNT: return set_count(option, text, field);
     case CLI_SEED: return set_seed(option, text, field);
     case CLI_REAL: return set_real(option, text, field);
+    case CLI_DOUBLE: return set_double(option, text, field);
     case CLI_GIB: return set_gib(option, text, field);
     case CLI_INTS: {
         cli_list *list = field;

@@ -259,6 +259,16 @@ void cli_progress_resume(cli_progress *progress, int iteration)
     progress->last_iteration = iteration;
 }
 
+void cli_counter_show(cli_counter *counter, const char *stage, double fraction)
+{
+    char line[256];
+    double now = cli_seconds();
+    if (screen_quiet || now - counter->last_draw < draw_interval()) return;
+    counter->last_draw = now;
+    snprintf(line, sizeof line, "%s: %s, %.0f%%", counter->what, stage, 100 * fraction);
+    draw(line);
+}
+
 cli_counter cli_counter_start(const char *what, size_t total)
 {
     cli_counter counter = {what, total, cli_seconds()};

@@ -57,6 +57,8 @@ typedef struct cli_counter {
 } cli_counter;
 
 cli_counter cli_counter_start(const char *what, size_t total);
+/* "mesh: reconstructing, 40%". */
+void cli_counter_show(cli_counter *counter, const char *stage, double fraction);
 bool cli_count_view(void *counter, size_t index_in_set, const splat_view_info *view, const float *render,
                     const uint8_t *photo, const splat_metrics *metrics);
 

@@ -32,7 +32,10 @@ splat_status splat_image_composite(splat_image *image, uint8_t background, bool 
 /* Atomic. depth is 8 (uint8_t) or 16 (uint16_t, host order); channels 1, 3 or 4. */
 splat_status splat_png_write(const char *path, int width, int height, int channels, int depth, const void *pixels,
                              splat_error *error);
-/* The same of 8 bits into malloc'd memory (the caller frees *data), compressed for speed rather than size. `name` is
+/* A PFM of float32, atomic. planar: float[channels][height][width], 1 or 3 channels. */
+splat_status splat_pfm_write(const char *path, int width, int height, int channels, const float *planar,
+                             splat_error *error);
+/* A PNG of 8 bits into malloc'd memory (the caller frees *data), compressed for speed rather than size. `name` is
  * for error messages. */
 splat_status splat_png_encode(const char *name, int width, int height, int channels, const uint8_t *pixels,
                               uint8_t **data, size_t *size, splat_error *error);

@@ -201,6 +201,8 @@ splat_status splat_ply_open(splat_ply_file *file, const char *path, splat_error 
     file->path = path;
     SPLAT_TRY(splat_file_read(path, &file->data, &file->size, error));
     splat_status status = read_header(file, error);
+    file->rows_position = file->position;
+    file->rows_line = file->line;
     if (status != SPLAT_OK) splat_ply_close(file);
     return status;
 }

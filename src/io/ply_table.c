@@ -47,6 +47,14 @@ static splat_status bad_list(const splat_ply_file *file, const splat_ply_propert
                          property->name);
 }
 
+static void keep_list(splat_ply_file *file, const uint8_t *bytes, size_t n, bool swap)
+{
+    splat_ply_type type = file->kept->type;
+    file->n_list = n;
+    for (size_t k = 0; k < n && k < SPLAT_PLY_LIST_MAX; k++)
+        file->list[k] = load_scalar(bytes + k * splat_ply_type_size(type), type, swap);
+}
+
 static splat_status next_binary(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
                                 splat_error *error)
 {
@@ -63,6 +71,7 @@ static splat_status next_binary(splat_ply_file *file, const splat_ply_element *e
             /* a length below 2^32 of values of at most 8 bytes: no overflow */
             size_t bytes = (size_t)value * splat_ply_type_size(property->type);
             if (file->size - file->position - size < bytes) return cut_short(file, element, row, error);
+            if (property == file->kept) keep_list(file, file->data + file->position + size, (size_t)value, swap);
             size += bytes;
         }
         file->position += size;
@@ -109,7 +118,11 @@ static splat_status next_ascii(splat_ply_file *file, const splat_ply_element *el
         double length = values[i], value;
         if (!(length >= 0.0 && length <= (double)(file->size - file->position)) || length != (double)(size_t)length)
             return bad_list(file, property, error);
-        for (size_t k = 0; k < (size_t)length; k++) SPLAT_TRY(next_word(file, end, property, &value, error));
+        for (size_t k = 0; k < (size_t)length; k++) {
+            SPLAT_TRY(next_word(file, end, property, &value, error));
+            if (property == file->kept && k < SPLAT_PLY_LIST_MAX) file->list[k] = value;
+        }
+        if (property == file->kept) file->n_list = (size_t)length;
         values[i] = 0.0;
     }
     text = (const char *)file->data + file->position;
@@ -155,6 +168,12 @@ static splat_status skip_element(splat_ply_file *file, const splat_ply_element *
 {
     if (element->n_properties == 0) return SPLAT_OK; /* rows without bytes: their number means nothing */
     SPLAT_TRY(check_count(file, element, error));
+    bool has_lists = false;
+    for (size_t i = 0; i < element->n_properties; i++) has_lists = has_lists || element->properties[i].is_list;
+    if (file->encoding != SPLAT_PLY_ASCII && !has_lists) { /* rows of one size, which check_count found to be there */
+        file->position += (size_t)element->n * least_row_size(file, element);
+        return SPLAT_OK;
+    }
     double *values = calloc(element->n_properties, sizeof *values);
     if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a row of a PLY file");
     splat_status status = SPLAT_OK;
@@ -167,6 +186,8 @@ static splat_status skip_element(splat_ply_file *file, const splat_ply_element *
 splat_status splat_ply_seek(splat_ply_file *file, const char *element_name, const splat_ply_element **element,
                             splat_error *error)
 {
+    file->position = file->rows_position;
+    file->line = file->rows_line;
     for (size_t i = 0; i < file->n_elements; i++) {
         if (strcmp(file->elements[i].name, element_name) == 0) {
             *element = &file->elements[i];
@@ -176,6 +197,21 @@ splat_status splat_ply_seek(splat_ply_file *file, const char *element_name, cons
     }
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET, "the PLY file has no element %s",
                          element_name);
+}
+
+bool splat_ply_has(const splat_ply_file *file, const char *element_name)
+{
+    for (size_t i = 0; i < file->n_elements; i++)
+        if (strcmp(file->elements[i].name, element_name) == 0) return true;
+    return false;
+}
+
+const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name)
+{
+    for (size_t i = 0; i < element->n_properties; i++)
+        if (element->properties[i].is_list && strcmp(element->properties[i].name, name) == 0)
+            return &element->properties[i];
+    return NULL;
 }
 
 int splat_ply_find(const splat_ply_element *element, const char *name)

@@ -38,16 +38,23 @@ typedef struct splat_ply_element {
     size_t n_properties;
 } splat_ply_element;
 
+#define SPLAT_PLY_LIST_MAX 255
+
 /* A PLY file in memory. Strings point into data. */
 typedef struct splat_ply_file {
     const char *path;      /* borrowed */
     uint8_t *data;         /* the whole file; line ends and blanks of the header are overwritten with NUL */
     size_t size;
     size_t position;       /* of the next row */
+    size_t rows_position;  /* of the first row of the file */
+    uint64_t rows_line;
     uint64_t line;         /* 1-based, of the next row of an ASCII file */
     splat_ply_encoding encoding;
     splat_ply_element *elements;
     size_t n_elements;
+    const splat_ply_property *kept; /* the list whose values splat_ply_next stores; NULL: none */
+    double list[SPLAT_PLY_LIST_MAX]; /* of the kept list: its first values */
+    size_t n_list;                  /* and its length, which may be larger */
     bool tagged_mip, tagged_default; /* comment SplatRenderMode: mip, default */
 } splat_ply_file;
 
@@ -55,7 +62,8 @@ typedef struct splat_ply_file {
 splat_status splat_ply_open(splat_ply_file *file, const char *path, splat_error *error);
 void splat_ply_close(splat_ply_file *file);
 
-/* Goes to the first row of an element and checks that its claimed rows can fit into the bytes that are left. */
+/* Goes to the first row of an element, from anywhere in the file, and checks that its claimed rows can fit into the
+ * bytes that are left. */
 splat_status splat_ply_seek(splat_ply_file *file, const char *element_name, const splat_ply_element **element,
                             splat_error *error);
 /* Index of a scalar property, or -1. */
@@ -63,7 +71,11 @@ int splat_ply_find(const splat_ply_element *element, const char *name);
 /* The same; FORMAT naming the property when it is absent or a list. */
 splat_status splat_ply_require(const splat_ply_file *file, const splat_ply_element *element, const char *name,
                                int *index, splat_error *error);
-/* Reads the next row: values[i] is property i (0 for lists, whose values are skipped). */
+/* The list property of this name, to be set as file->kept; NULL when there is none. */
+const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name);
+/* Whether the header has an element of this name. */
+bool splat_ply_has(const splat_ply_file *file, const char *element_name);
+/* Reads the next row: values[i] is property i (0 for lists, whose values are skipped unless they are kept). */
 splat_status splat_ply_next(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
                             splat_error *error);
 

@@ -280,9 +280,8 @@ splat_status splat_model_begin_view(splat_model *model, const splat_camera *came
     return SPLAT_OK;
 }
 
-/* Under a limit without a plan: as many instances at a time as what is left has room for (their list, its sort, and on
- * the CPU nothing more; a Gaussian's share of bin's lists is taken off first). */
-static uint64_t instances_that_fit(const splat_model *model)
+/* Their list, its sort, and on the CPU nothing more; a Gaussian's share of bin's lists is taken off first. */
+uint64_t splat_model_instances_that_fit(const splat_model *model)
 {
     const splat_memory *memory = &model->backend->memory;
     const size_t each = 24, of_gaussian = 40, least = 1 << 14;
@@ -302,7 +301,7 @@ static splat_status rasterize(splat_model *model, const splat_camera *camera, co
     size_t count_bytes = (size_t)camera->width * (size_t)camera->height * sizeof *frame->blended;
     SPLAT_TRY(splat_model_begin_view(model, camera, background, error));
     if (counted) SPLAT_TRY(splat_frame_take(model->backend, frame, count_bytes, (void **)&frame->blended, error));
-    if (!planned) frame->max_instances = instances_that_fit(model);
+    if (!planned) frame->max_instances = splat_model_instances_that_fit(model);
     splat_status status = ops->project(model->backend, &(struct splat_project_args){&model->gaussians, frame}, error);
     for (; status == SPLAT_OK && frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
         status = ops->bin(model->backend, &(struct splat_bin_args){frame}, error);

@@ -66,6 +66,22 @@ splat_status splat_model_rasterize(splat_model *model, const splat_camera *camer
  * next view begins. */
 splat_status splat_model_rasterize_counted(splat_model *model, const splat_camera *camera, const float background[3],
                                            uint32_t **blended, splat_error *error);
+/* Under a limit without a plan: as many instances at a time as what is left has room for, for frame.max_instances once
+ * the view's own buffers are taken; 0 without a limit: no bound. */
+uint64_t splat_model_instances_that_fit(const splat_model *model);
+
+/* A view's depth and normals: device memory of the frame, valid until the next view begins. */
+typedef struct splat_model_geometry {
+    float *maps;       /* [4][height][width] as op geometry writes them: z, normal; normalized */
+    float *median;     /* [height][width] */
+    uint32_t *blended; /* [height][width] */
+} splat_model_geometry;
+
+/* A view of its own as splat_model_rasterize, without the picture; alpha is 1 - model->frame.transmittance. counted:
+ * else blended is NULL (it is raster that counts, so this costs a picture more, which is in frame.image). world: the
+ * normals, else in camera space. */
+splat_status splat_model_rasterize_geometry(splat_model *model, const splat_camera *camera, bool counted, bool world,
+                                            splat_model_geometry *geometry, splat_error *error);
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
 
 /* Means, colours and scales from points (docs/method.md 3): scale = mean distance of the three nearest, opacity 0.1.

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_OF_DEVICE 8 /* photos may take an eighth of the device's memory */
-
 static size_t photo_bytes(const splat_dataset_view *view)
 {
     size_t bytes = 3 * (size_t)view->camera.width * (size_t)view->camera.height;
@@ -28,7 +26,7 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
         total += bytes;
         largest = bytes > largest ? bytes : largest;
     }
-    if (on_host || total > backend->device_bytes / SHARE_OF_DEVICE)
+    if (on_host || total > backend->device_bytes / SPLAT_PHOTO_SHARE)
         return reserve_streamed(store, backend, largest, error);
     store->offsets = malloc(dataset->n_views * sizeof *store->offsets);
     store->loaded = calloc(dataset->n_views, sizeof *store->loaded);

@@ -280,6 +280,9 @@ static setup setup_of(const splat_context *context, const splat_scene *scene, co
         u.photos_all += bytes;
         u.photos_two = larger(u.photos_two, 2 * bytes);
     }
+    /* As photo_store.c: a host has no photos apart, and a device keeps them up to a part of its memory. */
+    if (!u.gpu || (backend->device_bytes && u.photos_all > backend->device_bytes / SPLAT_PHOTO_SHARE))
+        u.photos_all = u.photos_two;
     return u;
 }
 

@@ -56,6 +56,8 @@ struct splat_trainer {
     volatile sig_atomic_t stop_requested;
 };
 
+#define SPLAT_PHOTO_SHARE 8 /* photos may take an eighth of the device's memory */
+
 /* photo_store.c: keeps the photos of the training views on the device when it has memory of its own, they take at most
  * an eighth of it, and on_host does not forbid it; makes room. */
 splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,

@@ -1,3 +1,4 @@
 #define SIMD(name) name##_avx512
 #include "ops/raster/raster_simd.inc"
 #include "ops/raster/raster_backward_simd.inc"
+#include "ops/geometry/geometry_simd.inc"

@@ -1,4 +1,4 @@
-/* raster_backward on CUDA: a reverse walk of the tile's list, a warp a patch of 8x4 pixels.
+/* raster_backward and geometry_backward on CUDA: a reverse walk of the tile's list, a warp a patch of 8x4 pixels.
  *
  * A lane's pixel gives two numbers a Gaussian, dL/dalpha0 and alpha T; from them, the pixel's gradient and its position
  * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
@@ -12,19 +12,26 @@ struct walk {
     float T;                    /* transmittance after the entry in work */
     float behind;               /* colour behind it, weighted, times the gradient; background included */
     float red, green, blue;     /* dL/dimage */
+    float fourth;               /* of geometry */
     uint32_t last;
 };
 
+template <bool GEOMETRY>
 __device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane_pixels &p, int k)
 {
-    walk w = {position_of(P, p, k), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
+    walk w = {position_of(P, p, k), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
     if (!is_inside(P, p, k)) return w;
     size_t at = index_of(P, p, k), plane = (size_t)P.width * P.height;
     w.T = P.transmittance[at];
     w.red = P.grad_image[at];
     w.green = P.grad_image[plane + at];
     w.blue = P.grad_image[2 * plane + at];
-    w.behind = w.T * (P.background[0] * w.red + P.background[1] * w.green + P.background[2] * w.blue);
+    if (GEOMETRY) {
+        w.fourth = P.grad_image[3 * plane + at];
+        w.behind = P.grad_alpha ? -w.T * P.grad_alpha[at] : 0.0f; /* alpha is 1 - T */
+    } else {
+        w.behind = w.T * (P.background[0] * w.red + P.background[1] * w.green + P.background[2] * w.blue);
+    }
     w.last = P.last[at];
     return w;
 }
@@ -37,11 +44,13 @@ __device__ __forceinline__ float quick_inverse(float x)
 }
 
 /* Moves the walk in front of an entry that it blends; gives dL/dalpha0 and alpha T. */
-__device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, float e, float alpha)
+template <bool GEOMETRY>
+__device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, float fourth, float e, float alpha)
 {
     float inverse = quick_inverse(1.0f - alpha);
     w.T *= inverse; /* before this entry */
     float weight = alpha * w.T, shade = look.z * w.red + look.w * w.green + blue * w.blue;
+    if (GEOMETRY) shade += fourth * w.fourth;
     float grad_alpha0 = e * (w.T * shade - w.behind * inverse);
     w.behind += weight * shade;
     return make_float2(grad_alpha0, weight);
@@ -52,16 +61,22 @@ struct sums {
     float u, v, abs_u, abs_v; /* of p (A dx + B dy), p (B dx + C dy), and of their absolute values */
     float xx, xy, yy, p;      /* p dx^2, p dx dy, p dy^2, p */
     float r, g, b;
+    float fourth; /* of geometry, which has no absolute values */
 };
 
+template <bool GEOMETRY>
 __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, float dx, float dy, float p,
-                                           float weight, float red, float green, float blue)
+                                           float weight, float red, float green, float blue, float fourth)
 {
     float m = p * dx, n = p * dy, gu = a * m + b * n, gv = b * m + c * n;
     s.u += gu;
     s.v += gv;
-    s.abs_u += fabsf(gu);
-    s.abs_v += fabsf(gv);
+    if (GEOMETRY) {
+        s.fourth += weight * fourth;
+    } else {
+        s.abs_u += fabsf(gu);
+        s.abs_v += fabsf(gv);
+    }
     s.xx += m * dx;
     s.xy += m * dy;
     s.yy += n * dy;
@@ -71,12 +86,13 @@ __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, f
     s.b += weight * blue;
 }
 
-/* The ten floats of splat_grad2d. */
+/* The ten floats of splat_grad2d or splat_geometry_gradient. */
+template <bool GEOMETRY>
 __device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float alpha0, float v[N_GRADS])
 {
     v[0] = -alpha0 * s.u;
     v[1] = -alpha0 * s.v;
-    v[2] = 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
+    v[2] = GEOMETRY ? s.fourth : 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
     v[3] = -0.5f * alpha0 * s.xx;
     v[4] = -alpha0 * s.xy;
     v[5] = -0.5f * alpha0 * s.yy;
@@ -98,8 +114,10 @@ struct row_buffer {
     float x[32];
 };
 
-/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. */
-__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer &rows, int n)
+/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. fourth: of geometry, the
+ * pixels' gradients of the fourth channel. */
+template <bool GEOMETRY>
+__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer &rows, const float *fourth, int n)
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
@@ -115,11 +133,11 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer 
             const int pixel = 2 * i + half;
             const float2 sample = rows.samples[row][pixel];
             const float4 grad = rows.grad[pixel];
-            add_sample(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w, sample.x,
-                       sample.y, grad.x, grad.y, grad.z);
+            add_sample<GEOMETRY>(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w,
+                                 sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? fourth[pixel] : 0.0f);
         }
     }
-    finish_sums(P, s, look.y, v);
+    finish_sums<GEOMETRY>(P, s, look.y, v);
     float sum[N_GRADS / 2]; /* of the row: values 0 to 4 in the first half, 5 to 9 in the second */
 #pragma unroll
     for (int i = 0; i < N_GRADS / 2; i++) {
@@ -141,45 +159,53 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer 
     __syncwarp();
 }
 
-__global__ void __launch_bounds__(32 * ROW_WARPS, 7) rows_backward_kernel(const __grid_constant__ raster_parameters P)
+template <bool GEOMETRY>
+__global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
+    rows_backward_kernel(const __grid_constant__ raster_parameters P)
 {
     __shared__ staged warps[ROW_WARPS];
     __shared__ row_buffer buffers[ROW_WARPS];
+    __shared__ float channels[GEOMETRY ? ROW_WARPS : 1][GEOMETRY ? 32 : 1]; /* the fourth of what is staged */
+    __shared__ float grads[GEOMETRY ? ROW_WARPS : 1][GEOMETRY ? 32 : 1];    /* and of the pixels' gradients */
     if (P.state->overflow || P.state->not_finite) return;
     staged &s = warps[threadIdx.x / 32];
     row_buffer &rows = buffers[threadIdx.x / 32];
+    float *channel = channels[GEOMETRY ? threadIdx.x / 32 : 0], *grad = grads[GEOMETRY ? threadIdx.x / 32 : 0];
     const int per_tile = TILE_PATCHES / ROW_WARPS, lane = threadIdx.x & 31;
     const uint32_t tile = P.tile_order[blockIdx.x / per_tile], begin = P.tile_begin[tile];
     const int patch = (int)(blockIdx.x % per_tile) * ROW_WARPS + (int)(threadIdx.x / 32);
     lane_pixels p = pixels_of(P, tile, patch);
-    walk w = walk_from(P, p, 0);
+    walk w = walk_from<GEOMETRY>(P, p, 0);
     uint32_t warp_last = splat_warp_max_u32(w.last);
     rows.x[lane] = w.at.x;
     rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
+    if (GEOMETRY) grad[lane] = w.fourth;
     int n_rows = 0, base = (int)warp_last - 32;
-    fetched next = fetch(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
+    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
     for (; base > -32; base -= 32) {
         fetched now = next;
         int before = base - 32 + lane;
-        next = fetch(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage(s, now, reached_patches<1>(P, p, now));
+        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
+        int n_staged = stage<GEOMETRY>(s, now, reached_patches<1>(P, p, now), channel);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             float dx, dy, e, alpha;
             bool blends = alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha) &&
                           __float_as_uint(rest.z) <= w.last;
             if (!__any_sync(0xffffffffu, blends)) continue;
-            rows.samples[n_rows][lane] = blends ? step_back(w, look, rest.x, e, alpha) : make_float2(0.0f, 0.0f);
+            rows.samples[n_rows][lane] =
+                blends ? step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? channel[i] : 0.0f, e, alpha)
+                       : make_float2(0.0f, 0.0f);
             if (lane == 0) {
                 rows.geometry[n_rows] = geometry;
                 rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
             }
             if (++n_rows < ROWS) continue;
-            add_rows(P, rows, ROWS);
+            add_rows<GEOMETRY>(P, rows, grad, ROWS);
             n_rows = 0;
         }
     }
-    if (n_rows) add_rows(P, rows, n_rows);
+    if (n_rows) add_rows<GEOMETRY>(P, rows, grad, n_rows);
 }
 
 /* ---------------------------------------------------------------- deterministic: fixed order, no atomics */
@@ -227,9 +253,11 @@ __device__ __forceinline__ int index_of_lane(int lane)
 }
 
 /* One warp a tile, a pixel of each patch a lane: the tile's sum of an instance goes to the instance's slot. */
+template <bool GEOMETRY>
 __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
 {
     __shared__ staged s;
+    __shared__ float channel[GEOMETRY ? 32 : 1];
     if (P.state->overflow || P.state->not_finite) return;
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, 0);
@@ -238,19 +266,19 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
     walk pixels[TILE_PATCHES];
 #pragma unroll
     for (int k = 0; k < TILE_PATCHES; k++) {
-        pixels[k] = walk_from(P, p, k);
+        pixels[k] = walk_from<GEOMETRY>(P, p, k);
         last = max(last, pixels[k].last);
     }
     uint32_t warp_last = splat_warp_max_u32(last);
 
     /* The list up to warp_last in batches of 32 that end there; the first of the list may be a short one. */
     int base = (int)warp_last - 32;
-    fetched next = fetch(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
+    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
     for (; base > -32; base -= 32) {
         fetched now = next;
         int before = base - 32 + lane;
-        next = fetch(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage(s, now, reached_patches<TILE_PATCHES>(P, p, now));
+        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
+        int n_staged = stage<GEOMETRY>(s, now, reached_patches<TILE_PATCHES>(P, p, now), channel);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             sums total = {};
@@ -262,13 +290,14 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
                 if (!(__float_as_uint(rest.w) >> k & 1)) continue;
                 if (__float_as_uint(rest.z) > w.last || !alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha))
                     continue;
-                float2 sample = step_back(w, look, rest.x, e, alpha);
-                add_sample(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green, w.blue);
+                float2 sample = step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? channel[i] : 0.0f, e, alpha);
+                add_sample<GEOMETRY>(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green,
+                                     w.blue, w.fourth);
                 any = true;
             }
             if (!__any_sync(0xffffffffu, any)) continue;
             float v[N_GRADS];
-            finish_sums(P, total, look.y, v);
+            finish_sums<GEOMETRY>(P, total, look.y, v);
             float sum = warp_sum_ten(v, lane);
             if (my_index >= N_GRADS) continue;
             uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
@@ -291,17 +320,26 @@ __global__ void __launch_bounds__(256)
 }
 
 /* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
-static splat_status backward_in_order(splat_cuda_backend *cuda, splat_frame *frame, raster_parameters P, unsigned tiles,
-                                      splat_error *error)
+template <bool GEOMETRY>
+static splat_status backward_in_order(splat_cuda_backend *cuda, raster_parameters P, unsigned tiles, splat_error *error)
 {
     size_t bytes = (size_t)cuda->n_slots * sizeof *P.slots;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<<<tiles, 32, 0, cuda->stream>>>(P);
+    slots_backward_kernel<GEOMETRY><<<tiles, 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     sum_slots_kernel<<<splat_cuda_blocks((uint64_t)cuda->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
-        P.slots, cuda->offsets, cuda->order, cuda->state, frame->grad2d);
+        P.slots, cuda->offsets, cuda->order, cuda->state, P.grad2d);
     CUDA_LAUNCHED("sum of slots");
+    return SPLAT_OK;
+}
+
+template <bool GEOMETRY>
+static splat_status backward(splat_cuda_backend *cuda, const raster_parameters &P, unsigned tiles, splat_error *error)
+{
+    if (cuda->base.deterministic && cuda->n_slots) return backward_in_order<GEOMETRY>(cuda, P, tiles, error);
+    rows_backward_kernel<GEOMETRY><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }
 
@@ -309,11 +347,19 @@ extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
                                                    const struct splat_raster_backward_args *args, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    splat_frame *frame = args->frame;
-    const unsigned tiles = tiles_of_band(frame);
-    raster_parameters P = parameters_of(cuda, frame, args->grad_image);
-    if (cuda->base.deterministic && cuda->n_slots) return backward_in_order(cuda, frame, P, tiles, error);
-    rows_backward_kernel<<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
-    CUDA_LAUNCHED("raster_backward");
-    return SPLAT_OK;
+    const raster_parameters P = parameters_of(cuda, args->frame, args->grad_image);
+    return backward<false>(cuda, P, tiles_of_band(args->frame), error);
+}
+
+extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
+                                                     const struct splat_geometry_backward_args *args,
+                                                     splat_error *error)
+{
+    static_assert(sizeof(splat_geometry_gradient) == sizeof(splat_grad2d), "the reduction writes both as ten floats");
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    raster_parameters P = parameters_of(cuda, args->frame, args->grad_maps);
+    P.features = (const float4 *)args->features;
+    P.grad_alpha = args->grad_alpha;
+    P.grad2d = (splat_grad2d *)args->gradients;
+    return backward<true>(cuda, P, tiles_of_band(args->frame), error);
 }

@@ -37,17 +37,19 @@ static void find_rows(const splat_raster_tile *tile, const splat_reach *reach, f
     }
 }
 
-void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, uint32_t first, uint32_t n,
-                       splat_raster_entry *entries)
+void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
+                       uint32_t n, splat_raster_entry *entries)
 {
     float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
     for (uint32_t i = 0; i < n; i++) {
         size_t v = frame->instances[first + i];
-        const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v, *rgb = frame->rgb + 3 * v;
+        const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v;
+        const float *rgb = features ? features + SPLAT_GEOMETRY_CHANNELS * v : frame->rgb + 3 * v;
         splat_reach reach = splat_reach_of(conic);
         entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
                                           .alpha0 = conic[3], .red = rgb[0], .green = rgb[1], .blue = rgb[2],
                                           .power_min = reach.power_min};
+        if (features) entries[i].fourth = rgb[3];
         find_rows(tile, &reach, slack, &entries[i]);
     }
 }
@@ -97,20 +99,6 @@ static void add_gradient(splat_grad2d *sum, const splat_grad2d *g)
     sum->b += g->b;
 }
 
-static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m)
-{
-    sum->p += m->p;
-    sum->px += m->px;
-    sum->py += m->py;
-    sum->pxx += m->pxx;
-    sum->pxy += m->pxy;
-    sum->pyy += m->pyy;
-    sum->absolute += m->absolute;
-    sum->r += m->r;
-    sum->g += m->g;
-    sum->b += m->b;
-}
-
 splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
                                        splat_error *error)
 {
@@ -134,7 +122,7 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
             splat_raster_moments sum = {0};
             if (frame->slot_begin[v] == frame->slot_begin[v + 1]) continue;
             for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
-                add_moments(&sum, (const splat_raster_moments *)slots + slot);
+                splat_raster_moments_add(&sum, (const splat_raster_moments *)slots + slot);
             splat_grad2d gradient = gradient_of(frame->conic + 4 * (size_t)v, &sum);
             add_gradient(&frame->grad2d[v], &gradient);
         }

@@ -1,11 +1,12 @@
-/* What raster and raster_backward share on CUDA: a tile's list on its way to a warp, patches of 8x4 pixels, and alpha.
- */
+/* What raster, geometry and their backward passes share on CUDA: a tile's list on its way to a warp, patches of 8x4
+ * pixels, and alpha. */
 #ifndef SPLAT_OPS_RASTER_CUDA_CUH
 #define SPLAT_OPS_RASTER_CUDA_CUH
 
 #include "backend/cuda_backend.cuh"
 
 extern "C" {
+#include "ops/geometry/geometry.h"
 #include "ops/raster/raster.h"
 }
 
@@ -28,8 +29,10 @@ struct raster_parameters {
     const float *rgb;
     float *image, *transmittance;
     uint32_t *last, *blended;
-    const float *grad_image;
-    splat_grad2d *grad2d;
+    const float *grad_image; /* of geometry: of the maps */
+    const float4 *features;  /* of geometry, as the next */
+    const float *grad_alpha; /* or NULL */
+    splat_grad2d *grad2d;    /* of geometry: splat_geometry_gradient */
     const uint32_t *instance_slots; /* with slots */
     splat_grad2d *slots;
     const splat_cuda_step_state *state;
@@ -39,7 +42,8 @@ struct raster_parameters {
 struct fetched {
     float2 mean;
     float4 conic;
-    float r, g, b;
+    float r, g, b; /* or z and the normal's x and y */
+    float fourth;  /* of geometry: the normal's z */
     uint32_t id, position; /* position: 1-based place in the tile's list */
 };
 
@@ -52,6 +56,7 @@ struct staged {
 
 /* Instance `index` of the tile's list that begins at `begin`; a lane without one gets alpha0 = 0, which reaches
  * nothing. */
+template <bool GEOMETRY = false>
 __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
 {
     fetched f;
@@ -61,9 +66,17 @@ __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t be
         f.position = index + 1;
         f.mean = P.mean2d[f.id];
         f.conic = P.conic[f.id];
-        f.r = P.rgb[3 * (size_t)f.id];
-        f.g = P.rgb[3 * (size_t)f.id + 1];
-        f.b = P.rgb[3 * (size_t)f.id + 2];
+        if (GEOMETRY) {
+            const float4 feature = P.features[f.id];
+            f.r = feature.x;
+            f.g = feature.y;
+            f.b = feature.z;
+            f.fourth = feature.w;
+        } else {
+            f.r = P.rgb[3 * (size_t)f.id];
+            f.g = P.rgb[3 * (size_t)f.id + 1];
+            f.b = P.rgb[3 * (size_t)f.id + 2];
+        }
     }
     return f;
 }
@@ -147,8 +160,10 @@ __device__ __forceinline__ unsigned reached_patches(const raster_parameters &P, 
     return bits;
 }
 
-/* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. */
-__device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patches)
+/* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. fourth: of
+ * geometry, their fourth channel. */
+template <bool GEOMETRY = false>
+__device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patches, float *fourth = NULL)
 {
     unsigned mask = __ballot_sync(0xffffffffu, patches != 0), below = (1u << (threadIdx.x & 31)) - 1;
     __syncwarp(); /* the last batch has been read */
@@ -157,6 +172,7 @@ __device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patch
         s.geometry[slot] = make_float4(f.mean.x, f.mean.y, f.conic.x, f.conic.y);
         s.appearance[slot] = make_float4(f.conic.z, f.conic.w, f.r, f.g);
         s.rest[slot] = make_float4(f.b, __uint_as_float(f.id), __uint_as_float(f.position), __uint_as_float(patches));
+        if (GEOMETRY) fourth[slot] = f.fourth;
     }
     __syncwarp();
     return __popc(mask);
@@ -201,6 +217,8 @@ static inline raster_parameters parameters_of(splat_cuda_backend *cuda, const sp
     P.last = frame->last;
     P.blended = frame->blended;
     P.grad_image = grad_image;
+    P.features = NULL;
+    P.grad_alpha = NULL;
     P.grad2d = frame->grad2d;
     P.instance_slots = frame->instance_slots;
     P.slots = NULL;

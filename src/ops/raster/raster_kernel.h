@@ -1,7 +1,8 @@
-/* What the SIMD levels of raster and raster_backward share. */
+/* What the SIMD levels of raster, raster_backward, geometry and geometry_backward share. */
 #ifndef SPLAT_OPS_RASTER_KERNEL_H
 #define SPLAT_OPS_RASTER_KERNEL_H
 
+#include "ops/geometry/geometry.h"
 #include "ops/raster/raster.h"
 
 /* Instances are copied to the stack in batches: the gathers of a batch overlap, and the rows read one cache line. */
@@ -9,7 +10,8 @@
 
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
-    float red, green, blue;
+    float red, green, blue;     /* the first channels: the colour, or z and the normal's x and y */
+    float fourth;               /* the normal's z; of colours undefined */
     float power_min;            /* no blended sample has less (reach.h) */
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */
 } splat_raster_entry;
@@ -22,24 +24,42 @@ typedef struct splat_raster_tile {
 
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);
 
-/* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. */
-void splat_raster_load(const splat_frame *frame, const splat_raster_tile *tile, uint32_t first, uint32_t n,
-                       splat_raster_entry *entries);
+/* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. features: of geometry; NULL: colours. */
+void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
+                       uint32_t n, splat_raster_entry *entries);
 
 /* Sums over the pixels of one instance, delta = mean - position, p = dL/dalpha0 of a pixel. The gradients of mean and
  * conic follow from the moments of p; the moments of a Gaussian's instances add up. */
 typedef struct splat_raster_moments {
     float p, px, py;      /* p, p dx, p dy */
     float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
-    float absolute;       /* |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|) */
+    float absolute;       /* |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); geometry: alpha T g of the fourth */
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
+
+static inline void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_moments *m)
+{
+    sum->p += m->p;
+    sum->px += m->px;
+    sum->py += m->py;
+    sum->pxx += m->pxx;
+    sum->pxy += m->pxy;
+    sum->pyy += m->pyy;
+    sum->absolute += m->absolute;
+    sum->r += m->r;
+    sum->g += m->g;
+    sum->b += m->b;
+}
 
 /* Blends one tile: image, transmittance, last and blended of its pixels. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
 /* Writes the moments of every instance of one tile to its slot. */
 #define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \
     void name(const splat_frame *frame, const float *grad_image, uint32_t tile, splat_raster_moments *slots)
+/* The same two of geometry. */
+#define SPLAT_GEOMETRY_TILE(name) void name(const struct splat_geometry_args *args, uint32_t tile)
+#define SPLAT_GEOMETRY_BACKWARD_TILE(name)                                                                             \
+    void name(const struct splat_geometry_backward_args *args, uint32_t tile, splat_raster_moments *slots)
 
 SPLAT_RASTER_TILE(splat_raster_tile_c);
 SPLAT_RASTER_TILE(splat_raster_tile_avx2);
@@ -47,5 +67,11 @@ SPLAT_RASTER_TILE(splat_raster_tile_avx512);
 SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_c);
 SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_avx2);
 SPLAT_RASTER_BACKWARD_TILE(splat_raster_backward_tile_avx512);
+SPLAT_GEOMETRY_TILE(splat_geometry_tile_c);
+SPLAT_GEOMETRY_TILE(splat_geometry_tile_avx2);
+SPLAT_GEOMETRY_TILE(splat_geometry_tile_avx512);
+SPLAT_GEOMETRY_BACKWARD_TILE(splat_geometry_backward_tile_c);
+SPLAT_GEOMETRY_BACKWARD_TILE(splat_geometry_backward_tile_avx2);
+SPLAT_GEOMETRY_BACKWARD_TILE(splat_geometry_backward_tile_avx512);
 
 #endif

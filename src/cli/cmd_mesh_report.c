@@ -1,0 +1,125 @@
+/* splatsmith mesh-report: the figures of a mesh, and how far it is from the truth. */
+#include "cli.h"
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* "0.01,0.02": numbers with commas between. */
+static bool read_thresholds(const char *text, splat_mesh_report_options *options)
+{
+    char *end;
+    options->n_thresholds = 0;
+    for (;; text = end + 1) {
+        double value = strtod(text, &end);
+        if (end == text || (*end != ',' && *end != '\0') || !(value > 0) ||
+            options->n_thresholds == SPLAT_MESH_THRESHOLDS) {
+            cli_error("--thresholds takes 1 to %d numbers above 0 with commas between, such as 0.01,0.02",
+                      SPLAT_MESH_THRESHOLDS);
+            return false;
+        }
+        options->thresholds[options->n_thresholds++] = value;
+        if (!*end) return true;
+    }
+}
+
+static const char *yes_no(bool value)
+{
+    return value ? "yes" : "no";
+}
+
+static void print_figure(const char *name, const splat_mesh_figure *figure)
+{
+    cli_say("  %-22s%.6g (from %.6g to %.6g, deviation %.6g)", name, figure->mean, figure->min, figure->max,
+            figure->deviation);
+}
+
+static void print_topology(const splat_mesh_quality *q)
+{
+    cli_say("\nTopology");
+    cli_say("  vertices              %zu (%zu duplicate, %zu in no face)", q->n_vertices, q->n_duplicate_vertices,
+            q->n_isolated_vertices);
+    cli_say("  faces                 %zu in %zu pieces", q->n_faces, q->n_components);
+    cli_say("  edges                 %zu (%zu open, %zu of more than two faces)", q->n_edges, q->n_boundary_edges,
+            q->n_non_manifold_edges);
+    cli_say("  watertight            %s", yes_no(q->is_watertight));
+    cli_say("  consistent winding    %s", yes_no(q->is_winding_consistent));
+    cli_say("  Euler characteristic  %" PRId64, q->euler_characteristic);
+    print_figure("valence", &q->valence);
+}
+
+static void print_quality(const splat_mesh_quality *q)
+{
+    cli_say("\nTriangles");
+    print_figure("area", &q->area);
+    print_figure("aspect", &q->aspect);
+    cli_say("  low quality           %zu (aspect below 0.3)", q->n_low_quality_faces);
+    cli_say("  degenerate            %zu (area below 1e-10)", q->n_degenerate_faces);
+    print_figure("edge length", &q->edge_length);
+    cli_say("  edge uniformity       %.4f", q->edge_uniformity);
+    cli_say("\nSurface");
+    cli_say("  normal consistency    %.4f", q->normal_consistency);
+    cli_say("  flipped normals       %zu", q->n_flipped_normals);
+    cli_say("  degenerate normals    %zu", q->n_degenerate_normals);
+    cli_say("\nGeometry");
+    cli_say("  box                   %.6g x %.6g x %.6g, diagonal %.6g", q->high[0] - q->low[0], q->high[1] - q->low[1],
+            q->high[2] - q->low[2], q->diagonal);
+    cli_say("  area, volume          %.6g, %.6g%s", q->surface_area, q->volume,
+            q->is_watertight ? "" : " (the surface is open: its volume means little)");
+}
+
+static void print_distances(const splat_mesh_report *report)
+{
+    const splat_mesh_distances *d = &report->distances;
+    cli_say("\nAgainst %s", report->reference);
+    cli_say("  %zu points on the mesh (%.4g a squared unit, seed %" PRIu64 "), %zu of the reference", d->n_mesh_samples,
+            d->mesh_samples_per_area, report->seed, d->n_reference_samples);
+    cli_say("                          mean         rms         95 %%         max");
+    cli_say("  mesh to reference  %9.6g   %9.6g   %9.6g   %9.6g", d->to_reference_mean, d->to_reference_rms,
+            d->to_reference_p95, d->to_reference_max);
+    cli_say("  reference to mesh  %9.6g   %9.6g   %9.6g   %9.6g", d->to_mesh_mean, d->to_mesh_rms, d->to_mesh_p95,
+            d->to_mesh_max);
+    cli_say("  Chamfer distance   %9.6g, %.3f %% of the diagonal", d->chamfer,
+            d->reference_diagonal > 0 ? 100 * d->chamfer / d->reference_diagonal : 0);
+    cli_say("  threshold    precision   completeness   F-score");
+    for (size_t i = 0; i < d->n_thresholds; i++)
+        cli_say("  %9.6g    %9.4f   %12.4f   %7.4f", d->thresholds[i], d->precision[i], d->completeness[i],
+                d->f_score[i]);
+}
+
+static int write_files(const cli_values *values, const splat_mesh_report *report)
+{
+    splat_error error;
+    if (values->mesh_json && splat_mesh_report_write(report, values->mesh_json, &error) != SPLAT_OK)
+        return cli_report(&error);
+    if (values->mesh_tensorboard && splat_mesh_report_write_tensorboard(report, values->mesh_tensorboard,
+                                                                        values->mesh_step, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return CLI_OK;
+}
+
+int cmd_mesh_report(const cli_values *values)
+{
+    splat_mesh_report_options options = values->mesh_report;
+    splat_context_options context_options = values->context;
+    splat_context *context;
+    static splat_mesh_report report;
+    splat_error error;
+    if (!values->operand) {
+        cli_error("name the mesh: a PLY or an OBJ file");
+        return CLI_USAGE;
+    }
+    if (values->mesh_thresholds && !read_thresholds(values->mesh_thresholds, &options)) return CLI_USAGE;
+    context_options.backend = "cpu";
+    context_options.log = cli_log;
+    if (splat_context_create(&context_options, &context, &error) != SPLAT_OK) return cli_report(&error);
+    splat_status status = splat_mesh_report_make(context, values->operand, &options, &report, &error);
+    splat_context_destroy(context);
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("Mesh %s", report.file);
+    print_topology(&report.quality);
+    print_quality(&report.quality);
+    if (report.reference[0]) print_distances(&report);
+    cli_say("\nScore %d of 100: %s", report.quality.score, report.quality.verdict);
+    return write_files(values, &report);
+}

@@ -1,0 +1,201 @@
+/* Cleaning steps that look at vertices: merging, pieces, vertices that no face uses. */
+#include "mesh/mesh_clean.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static splat_status no_memory(const splat_mesh *mesh, splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to clean a mesh of %zu vertices", mesh->n_vertices);
+}
+
+/* ---------------------------------------------------------------- merging */
+
+/* Vertices that stay, in a hash of cells as wide as the distance: those within it lie in 27 cells. With distance 0 the
+ * cell is the position itself. */
+typedef struct merge_table {
+    const splat_mesh *mesh;
+    double distance;
+    uint32_t *heads, *next; /* [mask + 1], [n_vertices]; UINT32_MAX: none */
+    size_t mask;
+} merge_table;
+
+static void cell_of(const merge_table *table, size_t vertex, int64_t cell[3])
+{
+    for (size_t c = 0; c < 3; c++) {
+        float x = table->mesh->vertices[3 * vertex + c] + 0.0f; /* -0 becomes 0 */
+        int32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        double scaled = table->distance > 0.0 ? floor((double)x / table->distance) : 0.0;
+        if (fabs(scaled) > 4e18) scaled = 0.0; /* a distance below the spacing of floats there */
+        cell[c] = table->distance > 0.0 ? (int64_t)scaled : bits;
+    }
+}
+
+static size_t hash_cell(const merge_table *table, const int64_t cell[3])
+{
+    uint64_t h = 0;
+    for (int c = 0; c < 3; c++) {
+        h = (h ^ (uint64_t)cell[c]) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 32;
+    }
+    return (size_t)h & table->mask;
+}
+
+/* Lowers *found to the first vertex of the cell that is near enough. Chains also hold vertices of other cells, which
+ * are as welcome when they are near. */
+static void search_cell(const merge_table *table, size_t vertex, const int64_t cell[3], uint32_t *found)
+{
+    const float *v = table->mesh->vertices + 3 * vertex;
+    for (uint32_t i = table->heads[hash_cell(table, cell)]; i != UINT32_MAX; i = table->next[i]) {
+        const float *w = table->mesh->vertices + 3 * (size_t)i;
+        double x = (double)v[0] - (double)w[0], y = (double)v[1] - (double)w[1], z = (double)v[2] - (double)w[2];
+        if (x * x + y * y + z * z <= table->distance * table->distance && i < *found) *found = i;
+    }
+}
+
+static uint32_t find_near(const merge_table *table, size_t vertex, const int64_t cell[3])
+{
+    uint32_t found = UINT32_MAX;
+    int64_t reach = table->distance > 0.0 ? 1 : 0;
+    for (int64_t z = -reach; z <= reach; z++)
+        for (int64_t y = -reach; y <= reach; y++)
+            for (int64_t x = -reach; x <= reach; x++) {
+                const int64_t near[3] = {cell[0] + x, cell[1] + y, cell[2] + z};
+                search_cell(table, vertex, near, &found);
+            }
+    return found;
+}
+
+splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, size_t *n_vertices, splat_error *error)
+{
+    size_t n = mesh->n_vertices;
+    merge_table table = {mesh, distance, NULL, NULL, 15};
+    while (table.mask < 2 * n) table.mask = 2 * table.mask + 1;
+    table.heads = malloc((table.mask + 1) * sizeof *table.heads);
+    table.next = malloc((n ? n : 1) * sizeof *table.next);
+    uint32_t *joined = malloc((n ? n : 1) * sizeof *joined);
+    splat_status status = SPLAT_OK;
+    if (!table.heads || !table.next || !joined) {
+        status = no_memory(mesh, error);
+        goto done;
+    }
+    memset(table.heads, 255, (table.mask + 1) * sizeof *table.heads);
+    for (size_t i = 0; i < n; i++) {
+        int64_t cell[3];
+        cell_of(&table, i, cell);
+        joined[i] = find_near(&table, i, cell);
+        if (joined[i] != UINT32_MAX) {
+            ++*n_vertices;
+            continue;
+        }
+        joined[i] = (uint32_t)i;
+        size_t slot = hash_cell(&table, cell);
+        table.next[i] = table.heads[slot];
+        table.heads[slot] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < 3 * mesh->n_faces; i++) mesh->faces[i] = joined[mesh->faces[i]];
+done:
+    free(table.heads);
+    free(table.next);
+    free(joined);
+    return status;
+}
+
+/* ---------------------------------------------------------------- pieces */
+
+static uint32_t root_of(uint32_t *parents, uint32_t v)
+{
+    while (parents[v] != v) v = parents[v] = parents[parents[v]];
+    return v;
+}
+
+splat_status splat_mesh_components(const splat_mesh *mesh, uint32_t *pieces, size_t *n, splat_error *error)
+{
+    size_t n_vertices = mesh->n_vertices;
+    uint32_t *parents = malloc((n_vertices ? n_vertices : 1) * sizeof *parents);
+    uint32_t *numbers = malloc((n_vertices ? n_vertices : 1) * sizeof *numbers);
+    splat_status status = parents && numbers ? SPLAT_OK : no_memory(mesh, error);
+    *n = 0;
+    for (size_t v = 0; status == SPLAT_OK && v < n_vertices; v++) {
+        parents[v] = (uint32_t)v;
+        numbers[v] = UINT32_MAX;
+    }
+    for (size_t i = 0; status == SPLAT_OK && i < mesh->n_faces; i++) {
+        for (size_t k = 1; k < 3; k++) { /* the smaller root wins: the trees do not depend on anything else */
+            uint32_t a = root_of(parents, mesh->faces[3 * i]), b = root_of(parents, mesh->faces[3 * i + k]);
+            if (a < b) parents[b] = a;
+            else parents[a] = b;
+        }
+    }
+    for (size_t i = 0; status == SPLAT_OK && i < mesh->n_faces; i++) {
+        uint32_t root = root_of(parents, mesh->faces[3 * i]);
+        if (numbers[root] == UINT32_MAX) numbers[root] = (uint32_t)(*n)++;
+        pieces[i] = numbers[root];
+    }
+    free(parents);
+    free(numbers);
+    return status;
+}
+
+splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_faces, size_t *n_components,
+                                                size_t *n_faces, splat_error *error)
+{
+    size_t n = mesh->n_faces, n_pieces = 0;
+    uint32_t *pieces = malloc((n ? n : 1) * sizeof *pieces);
+    size_t *sizes = calloc(n ? n : 1, sizeof *sizes);
+    uint8_t *keep = malloc(n ? n : 1);
+    splat_status status = pieces && sizes && keep ? SPLAT_OK : no_memory(mesh, error);
+    if (status == SPLAT_OK) status = splat_mesh_components(mesh, pieces, &n_pieces, error);
+    if (status == SPLAT_OK) {
+        for (size_t i = 0; i < n; i++) sizes[pieces[i]]++;
+        for (size_t i = 0; i < n; i++) keep[i] = sizes[pieces[i]] >= min_faces;
+        for (size_t i = 0; i < n_pieces; i++) *n_components += sizes[i] < min_faces;
+        splat_mesh_keep_faces(mesh, keep);
+        *n_faces += n - mesh->n_faces;
+    }
+    free(pieces);
+    free(sizes);
+    free(keep);
+    return status;
+}
+
+/* ---------------------------------------------------------------- vertices */
+
+splat_status splat_mesh_keep_vertices(splat_mesh *mesh, const uint8_t *keep, splat_error *error)
+{
+    uint32_t *moved = malloc((mesh->n_vertices ? mesh->n_vertices : 1) * sizeof *moved);
+    size_t n = 0, m = 0;
+    if (!moved) return no_memory(mesh, error);
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        if (!keep[i]) continue;
+        moved[i] = (uint32_t)n;
+        memmove(mesh->vertices + 3 * n, mesh->vertices + 3 * i, 12);
+        if (mesh->normals) memmove(mesh->normals + 3 * n, mesh->normals + 3 * i, 12);
+        if (mesh->colors) memmove(mesh->colors + 4 * n, mesh->colors + 4 * i, 4);
+        n++;
+    }
+    for (size_t i = 0; i < mesh->n_faces; i++) {
+        const uint32_t *f = mesh->faces + 3 * i;
+        if (!keep[f[0]] || !keep[f[1]] || !keep[f[2]]) continue;
+        const uint32_t corners[3] = {moved[f[0]], moved[f[1]], moved[f[2]]};
+        memcpy(mesh->faces + 3 * m++, corners, sizeof corners);
+    }
+    mesh->n_vertices = n;
+    mesh->n_faces = m;
+    free(moved);
+    return SPLAT_OK;
+}
+
+splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, size_t *n_vertices, splat_error *error)
+{
+    size_t before = mesh->n_vertices;
+    uint8_t *used = calloc(before ? before : 1, 1);
+    if (!used) return no_memory(mesh, error);
+    for (size_t i = 0; i < 3 * mesh->n_faces; i++) used[mesh->faces[i]] = 1;
+    splat_status status = splat_mesh_keep_vertices(mesh, used, error);
+    if (status == SPLAT_OK) *n_vertices += before - mesh->n_vertices;
+    free(used);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* depth_normal: how well the blended normals agree with the normals of the depth map; loss and gradients in one pass
+ * (docs/method.md, "Depth and normals"). */
+#ifndef SPLAT_OPS_DEPTH_NORMAL_H
+#define SPLAT_OPS_DEPTH_NORMAL_H
+
+#include "ops/types.h"
+
+#define SPLAT_DEPTH_NORMAL_ALPHA 0.5f /* pixels with more are looked at */
+
+/* maps: of geometry, in camera space and not normalized. With A = 1 - T and Z = maps[0] / A, a pixel (x, y) stands for
+ * P = Z ((x + 1/2 - cx) / fx, (y + 1/2 - cy) / fy, 1), the centre of the pixel. m = the unit vector of
+ * (P(x, y+1) - P(x, y-1)) x (P(x+1, y) - P(x-1, y)), which faces the camera; n = that of maps[1..3].
+ *
+ * loss = 1 / (width height) times the sum of 1 - n . m over the pixels that count: those with four neighbours, with A
+ * above 1/2 there and in themselves, and with two vectors that have a length.
+ *
+ * grad_maps and grad_alpha are overwritten with weight times the gradient (which pixels count is a constant of it).
+ * Working memory is scratch, which it resets. */
+struct splat_depth_normal_args {
+    const splat_camera *camera;
+    const float *maps;          /* [4][height][width] */
+    const float *transmittance; /* [height][width] */
+    float weight;               /* of the gradients; the loss is without it */
+    float *grad_maps;           /* [4][height][width] */
+    float *grad_alpha;          /* [height][width] */
+    double *result;             /* device memory, 2: the loss, and the number of pixels that count */
+};
+
+#endif

@@ -1,0 +1,93 @@
+/* depth_normal on CUDA: a thread a pixel, in two passes; sums by block, then in the order of the blocks. */
+#include "backend/cuda_backend.cuh"
+
+extern "C" {
+#include "ops/depth_normal/depth_normal_math.h"
+}
+
+#define DEPTH_NORMAL_X 32
+#define DEPTH_NORMAL_Y 8
+#define DEPTH_NORMAL_THREADS (DEPTH_NORMAL_X * DEPTH_NORMAL_Y)
+#define N_WARPS (DEPTH_NORMAL_THREADS / 32)
+
+__device__ __forceinline__ double warp_sum(double value)
+{
+    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
+/* The block's sum, in thread 0. */
+__device__ __forceinline__ double2 block_sum(double a, double b, double2 parts[N_WARPS])
+{
+    const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+    a = warp_sum(a);
+    b = warp_sum(b);
+    if (thread % 32 == 0) parts[thread / 32] = make_double2(a, b);
+    __syncthreads();
+    double2 sum = make_double2(0, 0);
+    if (thread == 0)
+        for (int w = 0; w < N_WARPS; w++) {
+            sum.x += parts[w].x;
+            sum.y += parts[w].y;
+        }
+    return sum;
+}
+
+__global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
+    first_kernel(const __grid_constant__ splat_depth_normal_job job, double2 *sums)
+{
+    __shared__ double2 parts[N_WARPS];
+    const int x = blockIdx.x * DEPTH_NORMAL_X + threadIdx.x, y = blockIdx.y * DEPTH_NORMAL_Y + threadIdx.y;
+    float loss = 0.0f;
+    int counts = 0;
+    if (x < job.width && y < job.height) counts = splat_depth_normal_first(&job, x, y, &loss);
+    double2 sum = block_sum(loss, counts, parts);
+    if (threadIdx.x == 0 && threadIdx.y == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+}
+
+/* One block. */
+__global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
+    sum_kernel(const double2 *sums, unsigned n, double n_pixels, double *result)
+{
+    __shared__ double2 parts[N_WARPS];
+    double a = 0, b = 0;
+    for (unsigned i = threadIdx.x; i < n; i += DEPTH_NORMAL_THREADS) {
+        a += sums[i].x;
+        b += sums[i].y;
+    }
+    double2 sum = block_sum(a, b, parts);
+    if (threadIdx.x != 0) return;
+    result[0] = sum.x / n_pixels;
+    result[1] = sum.y;
+}
+
+__global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
+    second_kernel(const __grid_constant__ splat_depth_normal_job job)
+{
+    const int x = blockIdx.x * DEPTH_NORMAL_X + threadIdx.x, y = blockIdx.y * DEPTH_NORMAL_Y + threadIdx.y;
+    if (x < job.width && y < job.height) splat_depth_normal_second(&job, x, y);
+}
+
+extern "C" splat_status splat_depth_normal_cuda(splat_backend *backend, const struct splat_depth_normal_args *args,
+                                                splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const int width = args->camera->width, height = args->camera->height;
+    const size_t plane = (size_t)width * (size_t)height;
+    const dim3 grid(splat_cuda_blocks(width, DEPTH_NORMAL_X), splat_cuda_blocks(height, DEPTH_NORMAL_Y));
+    const dim3 block(DEPTH_NORMAL_X, DEPTH_NORMAL_Y);
+    const unsigned n_blocks = grid.x * grid.y;
+    void *slopes, *sums;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, 6 * plane * sizeof(float), &slopes, error));
+    SPLAT_TRY(splat_scratch_take(backend, n_blocks * sizeof(double2), &sums, error));
+    const splat_depth_normal_job job = splat_depth_normal_job_of(args, (float *)slopes);
+    first_kernel<<<grid, block, 0, cuda->stream>>>(job, (double2 *)sums);
+    CUDA_LAUNCHED("depth_normal");
+    sum_kernel<<<1, DEPTH_NORMAL_THREADS, 0, cuda->stream>>>((const double2 *)sums, n_blocks, (double)plane,
+                                                            args->result);
+    CUDA_LAUNCHED("depth_normal sum");
+    second_kernel<<<grid, block, 0, cuda->stream>>>(job);
+    CUDA_LAUNCHED("depth_normal gradient");
+    return SPLAT_OK;
+}

@@ -1,0 +1,65 @@
+/* geometry_features, geometry, geometry_backward, geometry_features_backward: depth and normals of the Gaussians,
+ * blended over the tile lists of raster, and their gradients (docs/method.md, "Depth and normals"). */
+#ifndef SPLAT_OPS_GEOMETRY_H
+#define SPLAT_OPS_GEOMETRY_H
+
+#include "ops/types.h"
+
+#define SPLAT_GEOMETRY_CHANNELS 4 /* camera-space z, then the normal's x, y, z */
+
+/* geometry_features: what each visible Gaussian is blended with. After project.
+ * The normal is the axis of the smallest scale (of equal ones the first), of the side that faces the camera: n . (c -
+ * mean) >= 0. world: in world space, else in camera space (x right, y down, z forward). */
+struct splat_geometry_features_args {
+    const splat_gaussians *gaussians;
+    const splat_frame *frame;
+    bool world;
+    float *features; /* [n_visible][4], entries as in the frame; on a device those not visible are undefined */
+};
+
+/* geometry: after bin, for the rows of the band, as raster; needs no raster before it. With w = alpha T:
+ * maps = (sum w z, sum w n); median = z of the Gaussian at which T passes below 1/2, 0 where it never does. Writes the
+ * frame's transmittance and last as raster does (on the CPU the same bits), so alpha = 1 - T.
+ * normalize: z is divided by alpha and the normal brought to length 1; both 0 where nothing is blended. */
+struct splat_geometry_args {
+    splat_frame *frame;
+    const float *features;
+    bool normalize;
+    float *maps;   /* [4][height][width] */
+    float *median; /* [height][width], or NULL */
+};
+
+/* A Gaussian's gradient of the maps and of alpha, summed over its pixels. Laid out as splat_grad2d, whose kernels fill
+ * it; the blend's fourth channel stands where those keep the absolute gradient. */
+typedef struct splat_geometry_gradient {
+    float mean_x, mean_y;            /* dL/du, dL/dv, pixels */
+    float normal_z;
+    float conic_a, conic_b, conic_c; /* B counted once */
+    float opacity;                   /* dL/d alpha0 */
+    float depth, normal_x, normal_y; /* dL/dz, dL/dn */
+} splat_geometry_gradient;
+
+/* geometry_backward: adds the band's part to the gradients of every visible Gaussian (the caller zeroes them before the
+ * first band), from dL/dmaps of maps that are not normalized, and dL/dalpha. Reads the frame's transmittance and last.
+ * The median has no gradient. Order of sums and scratch as raster_backward. */
+struct splat_geometry_backward_args {
+    splat_frame *frame;
+    const float *features;
+    const float *grad_maps;             /* [4][height][width] */
+    const float *grad_alpha;            /* [height][width], or NULL: zero */
+    splat_geometry_gradient *gradients; /* [n_visible] */
+};
+
+/* geometry_features_backward: adds, for every visible Gaussian, the screen's part of the gradients to frame->grad2d
+ * (which must be there, before project_backward; mean_abs stays: it steers densification, which follows the colours),
+ * and the features' part to tensors->means and tensors->rotations ([n] rows of the model; the other tensors are not
+ * touched). The choice of the axis and its side are constants. Not looked at: whether gradients are finite. */
+struct splat_geometry_features_backward_args {
+    const splat_gaussians *gaussians;
+    splat_frame *frame;
+    bool world;
+    const splat_geometry_gradient *gradients;
+    const splat_tensors *tensors;
+};
+
+#endif

@@ -1,0 +1,305 @@
+/* geometry_features and geometry_features_backward against the references; then the whole way from Gaussians to the
+ * depth-normal loss and back, against central differences in double. */
+#include "ops/geometry/geometry.h"
+
+#include "ops/bin/bin.h"
+#include "ops/depth_normal/depth_normal.h"
+#include "ops/project/project_test.h"
+#include "ops/raster/raster_scene_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANNELS = SPLAT_GEOMETRY_CHANNELS };
+
+/* ---------------------------------------------------------------- features */
+
+/* The fast version rounds in another order than the reference: seen 3e-7 of a normal, 5e-7 of a depth near 3. */
+static int compare_features(const project_scene *scene, const splat_gaussians *host, bool world, const float *features)
+{
+    int failures = 0;
+    const splat_camera *camera = &scene->frame.camera;
+    ref_gaussians_f32 g = ref_gaussians_from_f32(host);
+    ref_camera_f32 c = ref_camera_from_f32(camera);
+    float *wanted = calloc(host->n + 1, CHANNELS * sizeof *wanted);
+    ref_geometry_features_f32(&g, &c, world, wanted);
+    for (uint32_t i = 0; i < host->n && failures < 5; i++) {
+        float facing = 0;
+        if (scene->entry_of[i] < 0) continue;
+        const float *got = features + CHANNELS * scene->entry_of[i];
+        for (size_t k = 0; k < CHANNELS; k++)
+            TEST_CHECK(failures, fabsf(got[k] - wanted[CHANNELS * i + k]) < 5e-6f,
+                       "Gaussian %u, feature %zu: %g, not %g", i, k, (double)got[k], (double)wanted[CHANNELS * i + k]);
+        for (int k = 0; k < 3 && world; k++) facing += got[1 + k] * (camera->center[k] - host->p.means[3 * i + k]);
+        TEST_CHECK(failures, facing >= -1e-5f, "Gaussian %u looks away: %g", i, (double)facing);
+    }
+    free(wanted);
+    ref_gaussians_free_f32(&g);
+    return failures;
+}
+
+static int check_features(splat_backend *backend, uint32_t n, bool world)
+{
+    int failures = 0;
+    test_gaussians t = test_gaussians_make(n, 0, 0, 91);
+    for (uint32_t i = 0; i < n; i += 5) /* ties: the first axis counts */
+        for (int k = 0; k < 3; k++) t.g.p.scales[3 * i + k] = i % 2 ? t.g.p.scales[3 * i] : -2.0f + (float)(k == 0);
+    splat_camera camera = test_camera_make(90, 70);
+    project_scene scene;
+    splat_block block = {0};
+    splat_error error = {0};
+    project_scene_open(&scene, backend, &t.g, &camera, true, false);
+    failures += project_scene_run(&scene);
+    size_t n_values = CHANNELS * (size_t)scene.frame.n_visible;
+    float *device = test_upload(backend, &block, NULL, n_values * sizeof(float)), *features = NULL;
+    struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, device};
+    splat_status status = backend->functions->ops.geometry_features(backend, &args, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
+    features = project_host_copy(backend, device, n_values);
+    failures += compare_features(&scene, &t.g, world, features);
+    free(features);
+    splat_block_free(backend, &block);
+    project_scene_close(&scene);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+int test_op_geometry_features(splat_backend *backend)
+{
+    static const uint32_t counts[] = {0, 1, 37, 1000};
+    int failures = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (int world = 0; world < 2; world++) failures += check_features(backend, counts[i], world);
+    return failures;
+}
+
+/* ---------------------------------------------------------------- the whole way */
+
+enum { N = 7, WIDTH = 20, HEIGHT = 16, PIXELS = WIDTH * HEIGHT };
+
+/* Wide Gaussians one behind the other, of which every pixel blends every one: no step of a difference crosses a
+ * threshold. */
+static test_gaussians smooth_gaussians(const splat_camera *camera)
+{
+    test_gaussians t = test_gaussians_make(N, 0, 0, 17);
+    for (uint32_t i = 0; i < N; i++) {
+        float p[3] = {0.3f * project_normal(18, 3 * i), 0.2f * project_normal(18, 3 * i + 1), 2.6f + 0.1f * (float)i};
+        for (int k = 0; k < 3; k++) {
+            t.g.p.means[3 * i + k] = 0;
+            for (int a = 0; a < 3; a++)
+                t.g.p.means[3 * i + k] += camera->rotation[3 * a + k] * (p[a] - camera->translation[a]);
+        }
+        for (uint32_t k = 0; k < 3; k++)
+            t.g.p.scales[3 * i + k] = 0.4f + 0.1f * (float)((i + k) % 3) + 0.01f * (float)i;
+        t.g.p.opacities[i] = -0.2f + 0.1f * (float)i;
+        t.g.filter_3d[i] = 0.05f;
+    }
+    return t;
+}
+
+/* The functional: weights of the maps and of alpha, and the depth-normal loss times `weight`. */
+typedef struct chain {
+    ref_gaussians_f64 g;
+    ref_camera_f64 camera;
+    bool compensate, world;
+    double weights[5 * PIXELS], weight; /* weight is 0 in world space */
+    ref_splat2d_f64 splats[N];
+    double features[CHANNELS * N], maps[CHANNELS * PIXELS], transmittance[PIXELS];
+    double grad_maps[CHANNELS * PIXELS], grad_alpha[PIXELS];
+} chain;
+
+/* Also dL/dmaps, dL/dalpha. */
+static double chain_value(chain *c)
+{
+    uint32_t n_pixels;
+    ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
+    ref_geometry_features_f64(&c->g, &c->camera, c->world, c->features);
+    ref_geometry_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->maps, c->transmittance, NULL);
+    double sum = c->weight * ref_depth_normal_f64(&c->camera, c->maps, c->transmittance, c->weight, c->grad_maps,
+                                                  c->grad_alpha, &n_pixels);
+    for (size_t i = 0; i < CHANNELS * PIXELS; i++) {
+        sum += c->weights[i] * c->maps[i];
+        c->grad_maps[i] += c->weights[i];
+    }
+    for (size_t i = 0; i < PIXELS; i++) {
+        sum += c->weights[CHANNELS * PIXELS + i] * (1 - c->transmittance[i]);
+        c->grad_alpha[i] += c->weights[CHANNELS * PIXELS + i];
+    }
+    return sum;
+}
+
+static void chain_gradient(chain *c, ref_tensors_f64 *gradients)
+{
+    ref_grad2d_f64 grads[N];
+    double grad_features[CHANNELS * N];
+    chain_value(c);
+    ref_geometry_backward_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->grad_maps, c->grad_alpha, grads,
+                              grad_features);
+    ref_project_backward_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, grads, gradients);
+    ref_geometry_features_backward_f64(&c->g, &c->camera, c->world, c->splats, grad_features, gradients);
+}
+
+/* Steps of 1e-5: the error of a difference is 1e-10 third derivatives plus the rounding of a sum near 1000 (1e-13)
+ * over 2e-5; 1e-6 of the tensor's largest gradient is far above both. */
+static int check_tensor(chain *c, double *parameters, const double *gradients, uint32_t n, const char *name)
+{
+    int failures = 0;
+    double largest = 0;
+    for (uint32_t i = 0; i < n; i++) largest = fmax(largest, fabs(gradients[i]));
+    TEST_CHECK(failures, largest > 1e-3, "%s has no gradient to check", name);
+    for (uint32_t i = 0; i < n; i++) {
+        double kept = parameters[i], step = 1e-5;
+        parameters[i] = kept + step;
+        double above = chain_value(c);
+        parameters[i] = kept - step;
+        double below = chain_value(c), numeric = (above - below) / (2 * step);
+        parameters[i] = kept;
+        TEST_CHECK(failures, fabs(numeric - gradients[i]) <= 1e-6 * largest, "%s %u: %.9g, difference %.9g", name, i,
+                   gradients[i], numeric);
+    }
+    return failures;
+}
+
+static int check_smooth(const chain *c)
+{
+    int failures = 0;
+    for (size_t i = 0; i < PIXELS && failures < 3; i++) {
+        TEST_CHECK(failures, c->transmittance[i] > 2e-4, "pixel %zu ends early: %g", i, c->transmittance[i]);
+        TEST_CHECK(failures, fabs(c->transmittance[i] - 0.5) > 1e-3, "pixel %zu is at the mask's limit", i);
+    }
+    return failures;
+}
+
+/* ---------------------------------------------------------------- the ops in a row */
+
+typedef struct device_blocks {
+    splat_block features, maps, grad_maps, grad_alpha, gradients, result;
+} device_blocks;
+
+/* dL/dmaps and dL/dalpha: the weights, and the loss's on top. */
+static splat_status device_losses(project_scene *scene, const chain *c, device_blocks *b, splat_error *error)
+{
+    splat_backend *backend = scene->backend;
+    float grad[5 * PIXELS];
+    struct splat_depth_normal_args args = {&scene->frame.camera, b->maps.data, scene->frame.transmittance,
+                                           (float)c->weight, b->grad_maps.data, b->grad_alpha.data, b->result.data};
+    SPLAT_TRY(backend->functions->ops.depth_normal(backend, &args, error));
+    test_download(backend, grad, b->grad_maps.data, CHANNELS * PIXELS * sizeof *grad);
+    test_download(backend, grad + CHANNELS * PIXELS, b->grad_alpha.data, PIXELS * sizeof *grad);
+    for (size_t i = 0; i < 5 * PIXELS; i++) grad[i] += (float)c->weights[i];
+    backend->functions->upload(backend, b->grad_maps.data, grad, CHANNELS * PIXELS * sizeof *grad, NULL);
+    backend->functions->upload(backend, b->grad_alpha.data, grad + CHANNELS * PIXELS, PIXELS * sizeof *grad, NULL);
+    return SPLAT_OK;
+}
+
+static splat_status device_chain(project_scene *scene, const chain *c, device_blocks *b, const splat_tensors *features,
+                                 const splat_tensors *screen, splat_error *error)
+{
+    splat_backend *backend = scene->backend;
+    const splat_ops *ops = &backend->functions->ops;
+    splat_frame *frame = &scene->frame;
+    struct splat_geometry_features_args describe = {&scene->gaussians, frame, c->world, b->features.data};
+    struct splat_geometry_args blend = {frame, b->features.data, false, b->maps.data, NULL};
+    struct splat_geometry_backward_args back = {frame, b->features.data, b->grad_maps.data, b->grad_alpha.data,
+                                                b->gradients.data};
+    struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world,
+                                                                  b->gradients.data, features};
+    struct splat_project_backward_args project_back = {.gaussians = &scene->gaussians, .frame = frame,
+                                                       .gradients = screen};
+    SPLAT_TRY(ops->geometry_features(backend, &describe, error));
+    SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
+    SPLAT_TRY(ops->geometry(backend, &blend, error));
+    SPLAT_TRY(device_losses(scene, c, b, error));
+    SPLAT_TRY(splat_frame_reserve_gradients(backend, frame, false, error));
+    SPLAT_TRY(ops->geometry_backward(backend, &back, error));
+    SPLAT_TRY(ops->geometry_features_backward(backend, &describe_back, error));
+    SPLAT_TRY(ops->project_backward(backend, &project_back, error));
+    return backend->functions->synchronize(backend, error);
+}
+
+/* NMSE 1e-8: floats with sums of 320 pixels that partly cancel (seen: 3e-13). */
+static int compare_tensor(splat_backend *backend, const float *features, const float *screen, const double *wanted,
+                          size_t n, const char *name)
+{
+    int failures = 0;
+    float *a = project_host_copy(backend, features, n), *b = project_host_copy(backend, screen, n);
+    float *w = calloc(n, sizeof *w);
+    for (size_t i = 0; i < n; i++) {
+        a[i] += b[i];
+        w[i] = (float)wanted[i];
+    }
+    double nmse = test_nmse(a, w, n);
+    TEST_CHECK(failures, nmse <= 1e-8, "NMSE %g of %s", nmse, name);
+    free(a);
+    free(b);
+    free(w);
+    return failures;
+}
+
+static int check_device(splat_backend *backend, const test_gaussians *t, const splat_camera *camera, const chain *c,
+                        const ref_tensors_f64 *wanted)
+{
+    int failures = 0;
+    project_scene scene;
+    backward_state features, screen;
+    device_blocks b = {0};
+    splat_error error = {0};
+    project_scene_open(&scene, backend, &t->g, camera, c->compensate, false);
+    backward_state_open(&features, backend, &t->g, SPLAT_OPTIMIZER_FLOAT32);
+    backward_state_open(&screen, backend, &t->g, SPLAT_OPTIMIZER_FLOAT32);
+    failures += project_scene_run(&scene);
+    test_upload(backend, &b.features, NULL, CHANNELS * N * sizeof(float));
+    test_upload(backend, &b.maps, NULL, CHANNELS * PIXELS * sizeof(float));
+    test_upload(backend, &b.grad_maps, NULL, CHANNELS * PIXELS * sizeof(float));
+    test_upload(backend, &b.grad_alpha, NULL, PIXELS * sizeof(float));
+    test_upload(backend, &b.gradients, NULL, N * sizeof(splat_geometry_gradient));
+    test_upload(backend, &b.result, NULL, 2 * sizeof(double));
+    splat_status status = device_chain(&scene, c, &b, &features.gradients, &screen.gradients, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
+#define COMPARE(name, n)                                                                                               \
+    failures += compare_tensor(backend, features.gradients.name, screen.gradients.name, wanted->name, n, #name)
+    COMPARE(means, 3 * N);
+    COMPARE(scales, 3 * N);
+    COMPARE(rotations, 4 * N);
+    COMPARE(opacities, N);
+#undef COMPARE
+    splat_block *all[] = {&b.features, &b.maps, &b.grad_maps, &b.grad_alpha, &b.gradients, &b.result};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) splat_block_free(backend, all[i]);
+    backward_state_close(&features);
+    backward_state_close(&screen);
+    project_scene_close(&scene);
+    return failures;
+}
+
+static int check_chain(splat_backend *backend, bool compensate, bool world)
+{
+    int failures = 0;
+    splat_camera camera = test_camera_make(WIDTH, HEIGHT);
+    test_gaussians t = smooth_gaussians(&camera);
+    chain *c = calloc(1, sizeof *c);
+    c->g = ref_gaussians_from_f64(&t.g);
+    c->camera = ref_camera_from_f64(&camera);
+    c->compensate = compensate;
+    c->world = world;
+    c->weight = world ? 0 : 1000; /* such that the loss tells beside the weights */
+    for (uint32_t i = 0; i < 5 * PIXELS; i++) c->weights[i] = 2 * test_scene_random(33, i) - 1;
+    ref_tensors_f64 gradients = ref_tensors_make_f64(N, 0);
+    chain_gradient(c, &gradients);
+    failures += check_smooth(c);
+    failures += check_tensor(c, c->g.p.means, gradients.means, 3 * N, "mean");
+    failures += check_tensor(c, c->g.p.scales, gradients.scales, 3 * N, "scale");
+    failures += check_tensor(c, c->g.p.rotations, gradients.rotations, 4 * N, "rotation");
+    failures += check_tensor(c, c->g.p.opacities, gradients.opacities, N, "opacity");
+    failures += check_device(backend, &t, &camera, c, &gradients);
+    ref_tensors_free_f64(&gradients);
+    ref_gaussians_free_f64(&c->g);
+    free(c);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+int test_op_geometry_features_backward(splat_backend *backend)
+{
+    return check_chain(backend, true, false) + check_chain(backend, false, false) + check_chain(backend, true, true);
+}

@@ -1,0 +1,356 @@
+/* Simplification: distances to the shape, topology, boundaries, determinism, hostile input. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "mesh/mesh_clean.h"
+#include "mesh/mesh_simplify.h"
+#include "mesh_fixture.h"
+
+static splat_mesh_simplify_info simplify(splat_mesh *mesh, size_t target_faces, int threads)
+{
+    splat_error error;
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_info info;
+    splat_mesh_simplify_options_init(&options);
+    options.target_faces = target_faces;
+    options.threads = threads;
+    ASSERT_OK(splat_mesh_simplify(mesh, &options, &info, &error));
+    return info;
+}
+
+static double torus_distance(const float *p, double ring, double tube)
+{
+    return fabs(hypot(hypot((double)p[0], (double)p[1]) - ring, (double)p[2]) - tube);
+}
+
+static void test_torus(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh torus = make_torus(200, 100, 1, 0.4), copy, original;
+    splat_mesh_distances distances;
+    splat_mesh_report_options options;
+    splat_mesh_report_options_init(&options);
+    options.n_samples = 20000;
+    ASSERT_OK(splat_mesh_require_colors(&torus, &error));
+    for (size_t i = 0; i < torus.n_vertices; i++) /* red is the height: mixing must keep it */
+        torus.colors[4 * i] = (uint8_t)(127.5 + 300 * (double)torus.vertices[3 * i + 2]);
+    ASSERT_OK(splat_mesh_compute_normals(&torus, &error));
+    ASSERT_OK(splat_mesh_copy(&torus, &copy, &error));
+    ASSERT_OK(splat_mesh_copy(&torus, &original, &error));
+    simplify(&torus, 2000, 1);
+    simplify(&copy, 2000, 3);
+    assert_int_equal(torus.n_faces, 2000);
+    assert_int_equal(torus.n_vertices, 1000);
+    assert_memory_equal(torus.faces, copy.faces, 12 * torus.n_faces);
+    assert_memory_equal(torus.vertices, copy.vertices, 12 * torus.n_vertices);
+    assert_memory_equal(torus.colors, copy.colors, 4 * torus.n_vertices);
+    assert_closed_manifold(&torus);
+    assert_int_equal(measure(&torus).euler_characteristic, 0);
+    /* 2000 equal triangles on an area of 15.8 have sides of about 0.135; on a tube of 0.4 their middles lie 0.135^2 /
+     * (6 0.4) = 0.0076 deep, and quadrics put the vertices about as far outside */
+    ASSERT_OK(splat_mesh_compare(&torus, &original, &options, 2, &distances, &error));
+    assert_true(distances.to_reference_max < 0.016);
+    assert_true(distances.to_mesh_max < 0.016);
+    assert_true(distances.chamfer < 0.004);
+    assert_true(measure(&torus).aspect.mean > 0.7);
+    assert_float_equal(splat_mesh_volume(&torus), splat_mesh_volume(&original), 0.01 * splat_mesh_volume(&original));
+    for (size_t i = 0; i < torus.n_vertices; i++) {
+        const float *p = torus.vertices + 3 * i, *n = torus.normals + 3 * i;
+        double along = 1 - 1 / hypot((double)p[0], (double)p[1]); /* the true normal is (x along, y along, z) / tube */
+        double cosine = (n[0] * p[0] * along + n[1] * p[1] * along + n[2] * p[2]) / 0.4;
+        assert_true(torus_distance(p, 1, 0.4) < 0.01);
+        assert_true(cosine > 0.9);
+        /* a step of colour each collapse at most, and the surface between colours bends */
+        assert_true(fabs(127.5 + 300 * (double)p[2] - torus.colors[4 * i]) < 16);
+    }
+    splat_mesh_free(&torus);
+    splat_mesh_free(&copy);
+    splat_mesh_free(&original);
+}
+
+/* What cannot go without breaking the surface stays, whatever the target. */
+static void test_to_the_end(void **state)
+{
+    (void)state;
+    splat_mesh torus = make_torus(40, 20, 1, 0.4), sphere = make_sphere(16, 1);
+    simplify(&torus, 0, 2);
+    simplify(&sphere, 0, 2);
+    assert_closed_manifold(&torus);
+    assert_closed_manifold(&sphere);
+    assert_int_equal(measure(&torus).euler_characteristic, 0);
+    assert_int_equal(measure(&sphere).euler_characteristic, 2);
+    assert_true(torus.n_faces >= 14 && torus.n_faces < 200); /* no torus has fewer than 14 triangles */
+    assert_true(sphere.n_faces >= 4 && sphere.n_faces < 60);
+    splat_mesh_free(&torus);
+    splat_mesh_free(&sphere);
+}
+
+/* Small shapes with noise, to the end: every way in which a collapse could break a surface comes up. */
+static void test_small(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        splat_mesh mesh = seed % 2 ? make_sphere(4 + seed / 4, 1) : make_torus(6 + seed / 2, 5 + seed / 6, 1, 0.4);
+        int64_t euler = measure(&mesh).euler_characteristic;
+        for (size_t i = 0; i < 3 * mesh.n_vertices; i++)
+            mesh.vertices[i] += 0.1f * splat_uniform(splat_random(seed, SPLAT_STREAM_TEST, 4, i).x[0]);
+        simplify(&mesh, 0, 1);
+        assert_closed_manifold(&mesh);
+        assert_int_equal(measure(&mesh).euler_characteristic, euler);
+        splat_mesh_free(&mesh);
+    }
+}
+
+/* A flat sheet with uneven squares and a colour that rises with x: no face turns over, and colours stay in place. */
+static void test_flat(void **state)
+{
+    (void)state;
+    splat_error error;
+    size_t n = 50;
+    splat_mesh sheet = make_sheet(n, NULL);
+    for (size_t i = 0; i < sheet.n_vertices; i++) {
+        splat_random4 r = splat_random(1, SPLAT_STREAM_TEST, 5, i);
+        size_t x = i % (n + 1), y = i / (n + 1);
+        if (x == 0 || y == 0 || x == n || y == n) continue;
+        sheet.vertices[3 * i] += 0.4f * (splat_uniform(r.x[0]) - 0.5f) / (float)n;
+        sheet.vertices[3 * i + 1] += 0.4f * (splat_uniform(r.x[1]) - 0.5f) / (float)n;
+        sheet.vertices[3 * i + 2] = 1e-3f * splat_uniform(r.x[2]); /* slopes of 5 %, for costs to be uneven */
+    }
+    ASSERT_OK(splat_mesh_require_colors(&sheet, &error));
+    for (size_t i = 0; i < sheet.n_vertices; i++)
+        sheet.colors[4 * i + 1] = (uint8_t)(255 * sheet.vertices[3 * i] + 0.5f);
+    simplify(&sheet, 300, 2);
+    for (size_t i = 0; i < sheet.n_faces; i++) {
+        double normal[3];
+        splat_mesh_face_cross(&sheet, i, normal);
+        assert_true(normal[2] > 0);
+    }
+    double worst = 0;
+    for (size_t i = 0; i < sheet.n_vertices; i++)
+        worst = fmax(worst, fabs(255 * (double)sheet.vertices[3 * i] - sheet.colors[4 * i + 1]));
+    assert_true(worst < 5); /* rounding at each collapse, and vertices that leave the line between two others */
+    splat_mesh_free(&sheet);
+}
+
+/* A flat star around one vertex: moving that onto most points of the outline would turn triangles over. */
+static void test_star(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh star = {0};
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_options_init(&options);
+    options.max_error = 0.02; /* the outline itself stays */
+    put_vertex(&star, 0, 0, 0);
+    for (size_t i = 0; i < 20; i++) {
+        double a = 2 * PI * (double)i / 20, r = i % 2 ? 0.3 : 1;
+        put_vertex(&star, r * cos(a), r * sin(a), 0);
+        put_face(&star, 0, 1 + i, 1 + (i + 1) % 20);
+    }
+    double area = splat_mesh_area(&star);
+    ASSERT_OK(splat_mesh_simplify(&star, &options, NULL, &error));
+    assert_float_equal(splat_mesh_area(&star), area, 1e-6);
+    for (size_t i = 0; i < star.n_faces; i++) {
+        double normal[3];
+        splat_mesh_face_cross(&star, i, normal);
+        assert_true(normal[2] > 0);
+    }
+    splat_mesh_free(&star);
+}
+
+/* A ring of one row of squares: its inner edges join the two boundaries, and must not be collapsed. */
+static void test_ring(void **state)
+{
+    (void)state;
+    splat_mesh ring = {0};
+    splat_mesh_edges edges;
+    size_t n = 24;
+    for (size_t i = 0; i < n; i++)
+        for (int z = 0; z < 2; z++)
+            put_vertex(&ring, cos(2 * PI * (double)i / (double)n), sin(2 * PI * (double)i / (double)n), 0.02 * z);
+    for (size_t i = 0; i < n; i++) {
+        size_t a = 2 * i, b = 2 * ((i + 1) % n);
+        put_face(&ring, a, b, b + 1);
+        put_face(&ring, a, b + 1, a + 1);
+    }
+    splat_mesh_simplify_options options;
+    splat_error error;
+    splat_mesh_simplify_options_init(&options);
+    options.target_faces = 20;
+    options.boundary_weight = 0; /* else moving a boundary costs too much to be tried */
+    ASSERT_OK(splat_mesh_simplify(&ring, &options, NULL, &error));
+    assert_true(ring.n_faces <= 20 && ring.n_faces >= 6);
+    uint32_t *n_open = calloc(ring.n_vertices, sizeof *n_open);
+    assert_int_equal(splat_mesh_edges_make(&ring, &edges, NULL), SPLAT_OK);
+    for (size_t v = 0; v < ring.n_vertices; v++)
+        for (size_t i = edges.starts[v], end; i < edges.starts[v + 1]; i = end) {
+            end = splat_mesh_edges_run(&edges, i, edges.starts[v + 1]);
+            if (end - i > 1) continue;
+            n_open[v]++;
+            n_open[edges.uses[i].high]++;
+        }
+    for (size_t v = 0; v < ring.n_vertices; v++) assert_int_equal(n_open[v], 2); /* 4 where it is pinched */
+    free(n_open);
+    splat_mesh_edges_free(&edges);
+    splat_mesh_free(&ring);
+}
+
+static void test_cube(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh cube = make_cube(12);
+    splat_mesh_clean_options options;
+    splat_mesh_clean_options_init(&options);
+    ASSERT_OK(splat_mesh_clean(&cube, &options, NULL, &error));
+    simplify(&cube, 100, 2);
+    assert_int_equal(cube.n_faces, 100);
+    assert_closed_manifold(&cube);
+    /* planes are kept to the pull of the points: a percent of the part of a side that a vertex stands for */
+    assert_float_equal(splat_mesh_volume(&cube), 1, 2e-3);
+    for (int corner = 0; corner < 8; corner++) {
+        double nearest = 1;
+        for (size_t i = 0; i < cube.n_vertices; i++) {
+            double d2 = 0;
+            for (size_t c = 0; c < 3; c++) d2 += pow((double)cube.vertices[3 * i + c] - (corner >> c & 1), 2);
+            nearest = fmin(nearest, sqrt(d2));
+        }
+        assert_true(nearest < 5e-3);
+    }
+    splat_mesh_free(&cube);
+}
+
+static double wave(double x, double y)
+{
+    return 0.05 * sin(9 * x) * cos(7 * y);
+}
+
+/* An open sheet with a square hole: boundaries stay where they are. */
+static void test_boundary(void **state)
+{
+    (void)state;
+    splat_error error;
+    size_t n = 60;
+    for (int flat = 0; flat < 2; flat++) {
+        splat_mesh sheet = make_sheet(n, flat ? NULL : wave);
+        uint8_t *keep = malloc(sheet.n_faces);
+        for (size_t i = 0; i < sheet.n_faces; i++) {
+            size_t x = i / 2 % n, y = i / 2 / n;
+            keep[i] = !(x >= 20 && x < 40 && y >= 20 && y < 40);
+        }
+        splat_mesh_keep_faces(&sheet, keep);
+        double area = splat_mesh_area(&sheet);
+        simplify(&sheet, 400, 2);
+        assert_int_equal(splat_mesh_check(&sheet, &error), SPLAT_OK);
+        assert_true(sheet.n_faces <= 400 && sheet.n_faces > 390);
+        splat_mesh_quality q = measure(&sheet);
+        assert_int_equal(q.euler_characteristic, 0); /* a ring */
+        assert_int_equal(q.n_non_manifold_edges, 0);
+        assert_true(q.is_winding_consistent);
+        assert_int_equal(q.n_flipped_normals, 0);
+        /* each of some 60 boundary vertices may have moved inward by the pull of its points */
+        assert_float_equal(splat_mesh_area(&sheet), area, flat ? 2e-3 : 1e-2);
+        if (flat)
+            for (size_t i = 0; i < sheet.n_vertices; i++) assert_true(sheet.vertices[3 * i + 2] == 0);
+        assert_float_equal(q.high[0] - q.low[0], 1, 2e-3);
+        assert_float_equal(q.high[1] - q.low[1], 1, 2e-3);
+        free(keep);
+        splat_mesh_free(&sheet);
+    }
+}
+
+/* Three sheets at one line: its vertices stay where they are. */
+static void test_non_manifold(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh book = {0};
+    size_t n = 10, merged = 0;
+    for (int page = 0; page < 3; page++) {
+        splat_mesh sheet = make_sheet(n, NULL);
+        for (size_t i = 0; i < sheet.n_vertices; i++) {
+            float x = sheet.vertices[3 * i];
+            sheet.vertices[3 * i] = x * cosf((float)page);
+            sheet.vertices[3 * i + 2] = x * sinf((float)page);
+        }
+        ASSERT_OK(splat_mesh_append(&book, &sheet, &error));
+        splat_mesh_free(&sheet);
+    }
+    ASSERT_OK(splat_mesh_merge_vertices(&book, 1e-6, &merged, &error));
+    assert_int_equal(merged, 2 * (n + 1));
+    simplify(&book, 60, 2);
+    size_t on_spine = 0;
+    for (size_t i = 0; i < book.n_vertices; i++) {
+        const float *p = book.vertices + 3 * i;
+        if (fabsf(p[0]) > 1e-6f || fabsf(p[2]) > 1e-6f) continue;
+        on_spine++;
+        assert_float_equal((double)p[1] * (double)n, round((double)p[1] * (double)n), 1e-5);
+    }
+    assert_int_equal(on_spine, n + 1);
+    assert_int_equal(measure(&book).n_non_manifold_edges, n);
+    splat_mesh_free(&book);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh torus = make_torus(120, 60, 1, 0.4);
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_info info;
+    splat_mesh_simplify_options_init(&options);
+    options.target_vertices = 1500;
+    ASSERT_OK(splat_mesh_simplify(&torus, &options, &info, &error));
+    assert_int_equal(torus.n_vertices, 1500);
+    options.target_vertices = 0;
+    options.max_error = 0.004;
+    ASSERT_OK(splat_mesh_simplify(&torus, &options, &info, &error));
+    assert_true(info.error > 0.003 && info.error <= 0.004);
+    assert_true(torus.n_faces > 100 && torus.n_faces < 2900);
+    options.threads = 0;
+    assert_int_equal(splat_mesh_simplify(&torus, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
+    splat_mesh_free(&torus);
+}
+
+/* Faces at random, with every defect: no crash, no index out of range, and never more faces. */
+static void test_soup(void **state)
+{
+    (void)state;
+    splat_error error;
+    for (uint32_t seed = 0; seed < 5; seed++) {
+        splat_mesh soup = {0};
+        for (uint64_t i = 0; i < 300; i++) {
+            splat_random4 r = splat_random(seed, SPLAT_STREAM_TEST, 1, i);
+            put_vertex(&soup, splat_uniform(r.x[0]), splat_uniform(r.x[1]), seed == 4 ? 0 : splat_uniform(r.x[2]));
+        }
+        for (uint64_t i = 0; i < 2000; i++) {
+            splat_random4 r = splat_random(seed, SPLAT_STREAM_TEST, 2, i);
+            put_face(&soup, r.x[0] % 300, (r.x[0] + r.x[1] % 9) % 300, (r.x[0] + r.x[2] % 9) % 300);
+        }
+        simplify(&soup, 100, 2);
+        assert_true(soup.n_faces <= 2000);
+        ASSERT_OK(splat_mesh_check(&soup, &error));
+        splat_mesh_free(&soup);
+    }
+    splat_mesh empty = {0};
+    simplify(&empty, 0, 1);
+    splat_mesh_free(&empty);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_torus),    cmocka_unit_test(test_to_the_end),   cmocka_unit_test(test_cube),
+        cmocka_unit_test(test_boundary), cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_soup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
