@@ -170,8 +170,10 @@ static const choice choices[] = {
     {"--data_device cpu", "nothing measurable: photos are uploaded ahead of the steps", stream_photos, true,
      KEEP(keep_photos)},
     {"(bands of tiles)", "views with many (Gaussian, tile) pairs are sorted twice a step", bound_instances, false, 0},
-    {"--sh_storage float16", "at most 0.1 dB", halve_sh, false, KEEP(keep_sh_storage)},
-    {"--optimizer_storage quantized", "at most 0.1 dB", quantize_moments, false, KEEP(keep_optimizer_storage)},
+    {"--sh_storage float16", "rounding of small values; docs/memory.md has what was measured", halve_sh, false,
+     KEEP(keep_sh_storage)},
+    {"--optimizer_storage quantized", "rounding of small values; docs/memory.md has what was measured",
+     quantize_moments, false, KEEP(keep_optimizer_storage)},
     {"--sh_offload", "steps wait for the bus; colours of what a step does not see are not stepped", offload_sh, true,
      KEEP(keep_sh_offload)},
 };

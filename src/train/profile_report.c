@@ -265,8 +265,10 @@ splat_status splat_profile_find_savings(splat_profile *profile, const splat_prof
     json_decref(sample);
     for (int t = 0; t < SPLAT_N_TENSORS; t++) words += splat_quantized_moment_words(t, run->sh_degree);
     double half = 4 * n * splat_parameter_words(SPLAT_TENSOR_sh_rest, run->sh_degree, SPLAT_SH_FLOAT16);
-    add_saving(profile, "--sh_storage float16", "at most 0.1 dB", sum.sh - half);
-    add_saving(profile, "--optimizer_storage quantized", "at most 0.1 dB", sum.moments - 4 * n * words);
+    add_saving(profile, "--sh_storage float16", "rounding of small values; docs/memory.md has what was measured",
+               sum.sh - half);
+    add_saving(profile, "--optimizer_storage quantized",
+               "rounding of small values; docs/memory.md has what was measured", sum.moments - 4 * n * words);
     if (run->gpu) {
         add_saving(profile, "--sh_offload",
                    "steps wait for the bus; colours of what a step does not see are not stepped", sum.rest);
