@@ -30,7 +30,9 @@ static inline void keep_line(void *user, splat_log_level level, const char *mess
     log->n_warnings += level == SPLAT_LOG_WARNING;
 }
 
-static inline void make_tiny_scene(const char *folder, splat_context *context)
+/* Nothing when the folder is there. Another number of points or another seed: the same names and sizes of photos,
+ * other places. */
+static inline void make_tiny_scene(const char *folder, splat_context *context, int n_points, uint64_t seed)
 {
     splat_error error;
     splat_sample_options sample;
@@ -39,9 +41,10 @@ static inline void make_tiny_scene(const char *folder, splat_context *context)
     sample.width = 64;
     sample.height = 48;
     sample.n_cameras = 8;
-    sample.n_points = 200;
+    sample.n_points = n_points;
     sample.n_truth = 10;
     sample.supersample = 1;
+    sample.seed = seed;
     must(splat_sample_write(context, folder, &sample, &error), &error);
 }
 
@@ -57,7 +60,7 @@ static inline tiny_place open_tiny_at(const char *folder, int threads)
     options.log = keep_line;
     options.log_user = p.log;
     must(splat_context_create(&options, &p.context, &error), &error);
-    make_tiny_scene(folder, p.context);
+    make_tiny_scene(folder, p.context, 200, 0);
     splat_scene_options_init(&scene);
     scene.source_path = folder;
     must(splat_scene_open(p.context, &scene, &p.scene, &error), &error);
@@ -81,10 +84,7 @@ static inline void close_tiny(tiny_place *p)
 
 static inline splat_trainer *tiny_trainer(const tiny_place *p, const splat_train_options *options)
 {
-    splat_trainer *trainer;
-    splat_error error;
-    must(splat_trainer_create(p->context, p->scene, options, &trainer, &error), &error);
-    return trainer;
+    return new_trainer(p->context, p->scene, options);
 }
 
 /* Every kind of event, often. */

@@ -118,11 +118,8 @@ static void test_interval_covers(void **state)
 
 static splat_trainer *make_trainer(splat_scene *scene)
 {
-    splat_trainer *trainer;
-    splat_error error;
-    splat_train_options options = busy_options(1000);
-    must(splat_trainer_create(context, scene, &options, &trainer, &error), &error);
-    return trainer;
+    const splat_train_options options = busy_options(1000);
+    return new_trainer(context, scene, &options);
 }
 
 static void test_measure(void **state)
@@ -500,13 +497,9 @@ static void test_data_and_render(void **state)
 
 static int open_context(void **state)
 {
-    splat_context_options options;
-    splat_error error;
     (void)state;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 2;
-    return splat_context_create(&options, &context, &error) == SPLAT_OK ? 0 : -1;
+    context = open_cpu(2);
+    return 0;
 }
 
 static int close_context(void **state)

@@ -256,23 +256,16 @@ static void assert_refused(const char *checkpoint, const splat_scene_options *sc
                            const char *reason)
 {
     splat_error error;
-    splat_context_options options;
-    splat_context *context;
+    splat_context *context = open_cpu(0);
     splat_scene *scene;
-    splat_trainer *t;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    must(splat_context_create(&options, &context, &error), &error);
     must(splat_scene_open(context, scene_options, &scene, &error), &error);
     splat_train_options o = tiny_options(60);
     o.seed = seed;
-    must(splat_trainer_create(context, scene, &o, &t, &error), &error);
+    splat_trainer *t = new_trainer(context, scene, &o);
     assert_int_equal(splat_trainer_load_checkpoint(t, checkpoint, &error), SPLAT_ERROR_ARGUMENT);
     if (!strstr(error.message, reason)) fail_msg("'%s' does not say '%s'", error.message, reason);
     assert_string_equal(error.file, checkpoint);
-    splat_trainer_destroy(t);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, t);
 }
 
 static void another_scene_is_refused(void **state)
@@ -284,18 +277,7 @@ static void another_scene_is_refused(void **state)
     splat_trainer *t = tiny_trainer(&p, &o);
     must(splat_trainer_save_checkpoint(t, "a.splatsmith", &error), &error);
     splat_trainer_destroy(t);
-    if (!splat_path_exists("moved")) { /* the same names and sizes, other places */
-        splat_sample_options sample;
-        splat_sample_options_init(&sample);
-        sample.width = 64;
-        sample.height = 48;
-        sample.n_cameras = 8;
-        sample.n_points = 50;
-        sample.n_truth = 10;
-        sample.supersample = 1;
-        sample.seed = 5;
-        must(splat_sample_write(p.context, "moved", &sample, &error), &error);
-    }
+    make_tiny_scene("moved", p.context, 50, 5);
     close_tiny(&p);
     splat_scene_options scene;
     splat_scene_options_init(&scene);

@@ -15,18 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static splat_context *open_cpu(void)
-{
-    splat_context *context;
-    splat_error error;
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 2;
-    must(splat_context_create(&options, &context, &error), &error);
-    return context;
-}
-
 static splat_memory_info memory_of(const splat_context *context)
 {
     splat_memory_info memory;
@@ -39,7 +27,7 @@ static splat_memory_info memory_of(const splat_context *context)
 static void a_block_grows_in_place(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_backend *b = context->backend;
     splat_block block = {0};
     splat_error error;
@@ -67,7 +55,7 @@ static void a_block_grows_in_place(void **state)
 static void the_limit_refuses_and_changes_nothing(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_backend *b = context->backend;
     splat_block first = {0}, second = {0};
     splat_error error;
@@ -93,7 +81,7 @@ static void regions_reuse_and_trim(void **state)
 {
     (void)state;
     for (int policy = 0; policy < 3; policy++) {
-        splat_context *context = open_cpu();
+        splat_context *context = open_cpu(2);
         splat_backend *b = context->backend;
         splat_region region = {.name = "test"};
         splat_error error;
@@ -125,7 +113,7 @@ static void red_zones_find_a_write_behind_a_buffer(void **state)
 {
     (void)state;
 #ifdef SPLATSMITH_RED_ZONES
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_region region = {.name = "test"};
     splat_error error;
     char *data;
@@ -145,18 +133,10 @@ static void red_zones_find_a_write_behind_a_buffer(void **state)
 
 /* ---------------------------------------------------------------- a run under a limit */
 
-static splat_trainer *make_trainer(splat_context *context, splat_scene *scene, const splat_train_options *options)
-{
-    splat_trainer *trainer;
-    splat_error error;
-    must(splat_trainer_create(context, scene, options, &trainer, &error), &error);
-    return trainer;
-}
-
 /* Trains under a limit. False: the plan refused it. */
 static bool train_below(size_t limit, size_t *n_gaussians)
 {
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options wanted = busy_options(60);
     splat_plan_options options;
@@ -169,7 +149,7 @@ static bool train_below(size_t limit, size_t *n_gaussians)
     if (planned) {
         assert_true(plan.total_bytes <= limit);
         must(splat_context_set_memory_limit(context, limit, &error), &error);
-        splat_trainer *trainer = make_trainer(context, scene, &plan.options);
+        splat_trainer *trainer = new_trainer(context, scene, &plan.options);
         splat_step_info info = run_steps(trainer, 60);
         splat_metrics metrics;
         must(splat_evaluate(context, scene, splat_trainer_model(trainer), SPLAT_VIEWS_TEST, false, false, NULL, NULL,
@@ -212,7 +192,7 @@ static void a_limit_holds_whatever_it_is(void **state)
 static void the_least_possible_is_possible(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options wanted = busy_options(60);
     splat_plan_options options;
@@ -235,7 +215,7 @@ static void the_least_possible_is_possible(void **state)
 static void a_plan_is_near_the_truth(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options wanted = busy_options(60);
     splat_plan_options options;
@@ -246,15 +226,13 @@ static void a_plan_is_near_the_truth(void **state)
     options.limit_bytes = (size_t)1 << 30;
     options.n_gaussians = 60000;
     must(splat_plan_make(context, scene, &wanted, &options, &plan, &error), &error);
-    splat_trainer *trainer = make_trainer(context, scene, &plan.options);
+    splat_trainer *trainer = new_trainer(context, scene, &plan.options);
     must(splat_trainer_grow_to(trainer, 60000, &error), &error);
     run_steps(trainer, 15);
     size_t peak = memory_of(context).peak_bytes;
     assert_true(peak <= plan.total_bytes);
     assert_true((double)peak > 0.6 * (double)plan.total_bytes); /* few instances: the scene is mostly background */
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 /* ---------------------------------------------------------------- bands */
@@ -262,12 +240,12 @@ static void a_plan_is_near_the_truth(void **state)
 static void bands_change_sums_only(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(8);
-    splat_trainer *whole = make_trainer(context, scene, &o);
+    splat_trainer *whole = new_trainer(context, scene, &o);
     o.max_instances = 900; /* a row of tiles needs up to 600 */
-    splat_trainer *bands = make_trainer(context, scene, &o);
+    splat_trainer *bands = new_trainer(context, scene, &o);
     for (int i = 0; i < 8; i++) {
         splat_step_info a = run_steps(whole, 1), b = run_steps(bands, 1);
         assert_true(b.n_instances > 1000);
@@ -287,7 +265,7 @@ static void bands_change_sums_only(void **state)
 static void small_storages_learn_as_well(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     double psnr[4];
     size_t bytes[4];
@@ -297,7 +275,7 @@ static void small_storages_learn_as_well(void **state)
         splat_metrics metrics;
         o.sh_storage = i & 1 ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
         o.optimizer_storage = i & 2 ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-        splat_trainer *trainer = make_trainer(context, scene, &o);
+        splat_trainer *trainer = new_trainer(context, scene, &o);
         trainer->iteration = LATE;
         splat_step_info info = run_steps(trainer, 120);
         must(splat_evaluate(context, scene, splat_trainer_model(trainer), SPLAT_VIEWS_TEST, false, false, NULL, NULL,
@@ -321,11 +299,11 @@ static void small_storages_learn_as_well(void **state)
 static void sh_bands_can_be_cut_off(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(10);
     splat_error error;
-    splat_trainer *trainer = make_trainer(context, scene, &o);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 10);
     splat_model *model = splat_trainer_model(trainer), *cut;
     must(splat_model_save(model, "full.ply", false, &error), &error);
@@ -338,7 +316,7 @@ static void sh_bands_can_be_cut_off(void **state)
     assert_int_equal(info.sh_degree, 1);
     /* A trainer of a lower degree takes the same splat, cut. */
     o.sh_degree = 1;
-    splat_trainer *lower = make_trainer(context, scene, &o);
+    splat_trainer *lower = new_trainer(context, scene, &o);
     must(splat_trainer_load_model(lower, "full.ply", 0, &error), &error);
     size_t size_a, size_b;
     uint8_t *a = model_bytes(cut, "cut.ply", &size_a),
@@ -348,9 +326,7 @@ static void sh_bands_can_be_cut_off(void **state)
     free(b);
     splat_model_destroy(cut);
     splat_trainer_destroy(lower);
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 /* ---------------------------------------------------------------- flatness */
@@ -368,10 +344,10 @@ static size_t resident_bytes(void)
 static void memory_is_flat_after_densification(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(2200);
-    splat_trainer *trainer = make_trainer(context, scene, &o);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 120); /* densification ended at 45; every view was seen since */
     size_t named = memory_of(context).bytes, resident = resident_bytes();
     splat_step_info info = run_steps(trainer, 2000);
@@ -381,9 +357,7 @@ static void memory_is_flat_after_densification(void **state)
     assert_true(resident_bytes() <= resident + (2 << 20));
     splat_memory_info memory = memory_of(context);
     assert_true((double)(memory.bytes - memory.used_bytes) < 0.05 * (double)memory.bytes); /* fragmentation */
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 /* ---------------------------------------------------------------- failures */
@@ -391,7 +365,7 @@ static void memory_is_flat_after_densification(void **state)
 /* Through making, five steps, density control and saving, with the k-th growth failing. True: there was one. */
 static bool run_with_failure(uint64_t k)
 {
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(16);
     splat_trainer *trainer = NULL;
@@ -427,11 +401,11 @@ static void every_growth_may_fail(void **state)
 static void a_refused_growth_changes_nothing(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(60);
     splat_error error;
-    splat_trainer *trainer = make_trainer(context, scene, &o);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 5);
     size_t size, size_after, refused = 0;
     uint8_t *before = model_bytes(splat_trainer_model(trainer), "before.ply", &size);
@@ -449,22 +423,20 @@ static void a_refused_growth_changes_nothing(void **state)
     }
     assert_int_equal(refused, 3 * SPLAT_N_TENSORS + 1 + 3); /* parameters, filter, both moments, statistics */
     free(before);
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 /* A picture that memory refuses, wherever it fails, leaves the trainer's bound of instances as it was. */
 static void a_refused_picture_leaves_the_bound(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(60);
     splat_error error;
     splat_view_info view;
     const float background[3] = {0};
-    splat_trainer *trainer = make_trainer(context, scene, &o);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 2);
     must(splat_scene_get_view(scene, 0, &view, &error), &error);
     must(splat_context_set_memory_limit(context, (size_t)1 << 30, &error), &error);
@@ -482,21 +454,19 @@ static void a_refused_picture_leaves_the_bound(void **state)
     }
     assert_true(k > 10); /* bin and raster have failed too */
     free(rgb);
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 /* A step that is left out has no times: its marks are not all set. */
 static void stages_of_a_step_that_is_left_out_do_not_count(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu();
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_train_options o = busy_options(60);
     splat_error error;
     splat_stage_times times;
-    splat_trainer *trainer = make_trainer(context, scene, &o);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
     must(splat_context_set_memory_limit(context, (size_t)1 << 30, &error), &error);
     splat_trainer_measure_stages(trainer, true);
     context->backend->memory.fail_growth = 1;
@@ -506,9 +476,7 @@ static void stages_of_a_step_that_is_left_out_do_not_count(void **state)
     assert_int_equal(times.steps, 3); /* the last two are read later */
     assert_true(times.data >= 0 && times.project > 0 && times.bin > 0 && times.raster > 0 && times.loss > 0);
     assert_true(times.raster_backward > 0 && times.project_backward > 0);
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
 }
 
 int main(void)

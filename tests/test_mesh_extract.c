@@ -18,18 +18,6 @@
 #define RADIUS 0.8
 static const double center[3] = {0, -1.2, 0}; /* above the floor, where all cameras look */
 
-static splat_context *open_cpu(int threads)
-{
-    splat_context *context;
-    splat_error error;
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = threads;
-    must(splat_context_create(&options, &context, &error), &error);
-    return context;
-}
-
 /* Discs on a sphere, evenly spread (Fibonacci), their shortest axis along the normal. */
 static void write_sphere(const char *path, float opacity)
 {

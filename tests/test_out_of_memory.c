@@ -68,15 +68,10 @@ static splat_status make_and_train(splat_context *context, splat_scene **scene, 
 /* True: the k-th allocation was reached, and failed. *status: what came of it. */
 static bool run_with_failure(long k, splat_status *status)
 {
-    splat_context *context;
-    splat_context_options options;
+    splat_context *context = open_cpu(1); /* one thread: the decoder's allocations come in one order */
     splat_scene *scene = NULL;
     splat_trainer *trainer = NULL;
     splat_error error = {0};
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 1; /* the decoder's allocations come in one order */
-    must(splat_context_create(&options, &context, &error), &error);
     atomic_store(&countdown, k);
     atomic_store(&armed, true);
     *status = make_and_train(context, &scene, &trainer, &error);
@@ -98,12 +93,7 @@ static bool run_with_failure(long k, splat_status *status)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    splat_context *context;
-    splat_error error;
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    must(splat_context_create(&options, &context, &error), &error);
+    splat_context *context = open_cpu(0);
     splat_scene_close(open_scene(context)); /* makes the scene's files */
     splat_context_destroy(context);
 

@@ -226,24 +226,18 @@ static void test_errors(void **state)
 
 static int open_all(void **state)
 {
-    splat_context_options options;
-    splat_error error;
-    splat_train_options train = busy_options(100);
+    const splat_train_options train = busy_options(100);
     (void)state;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 2;
-    if (splat_context_create(&options, &context, &error) != SPLAT_OK) return -1;
+    context = open_cpu(2);
     scene = open_scene(context);
-    return splat_trainer_create(context, scene, &train, &trainer, &error) == SPLAT_OK ? 0 : -1;
+    trainer = new_trainer(context, scene, &train);
+    return 0;
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    splat_trainer_destroy(trainer);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_training(context, scene, trainer);
     return 0;
 }
 

@@ -15,18 +15,13 @@
 static void run(const char *folder, splat_tensorboard_kind tensorboard, bool with_profile)
 {
     static const int tests[] = {30}, snapshots[] = {20};
-    splat_context_options context_options;
-    splat_context *context;
     splat_trainer *trainer;
     splat_run_options run_options;
     splat_train_options options = busy_options(60);
     splat_monitor_options monitor_options;
     splat_monitor *monitor;
     splat_error error;
-    splat_context_options_init(&context_options);
-    context_options.backend = "cpu";
-    context_options.threads = 2;
-    must(splat_context_create(&context_options, &context, &error), &error);
+    splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     must(splat_folder_delete(folder, &error), &error);
     must(splat_trainer_create(context, scene, &options, &trainer, &error), &error);

@@ -44,10 +44,7 @@ static void close_fixture(fixture *f)
 
 static splat_trainer *make_trainer(const fixture *f, const splat_train_options *options)
 {
-    splat_trainer *trainer;
-    splat_error error;
-    must(splat_trainer_create(f->context, f->scene, options, &trainer, &error), &error);
-    return trainer;
+    return new_trainer(f->context, f->scene, options);
 }
 
 static void assert_same_model(splat_trainer *a, splat_trainer *b)

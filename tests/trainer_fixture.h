@@ -1,4 +1,4 @@
-/* What test_trainer.c and test_gpu.c share: a small sample scene, and a short run through every kind of event. */
+/* What the tests that train share: a context, a small sample scene, and a short run through every kind of event. */
 #ifndef SPLAT_TESTS_TRAINER_FIXTURE_H
 #define SPLAT_TESTS_TRAINER_FIXTURE_H
 
@@ -12,6 +12,18 @@
 static inline void must(splat_status status, const splat_error *error)
 {
     if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
+}
+
+static inline splat_context *open_cpu(int threads)
+{
+    splat_context *context;
+    splat_error error;
+    splat_context_options options;
+    splat_context_options_init(&options);
+    options.backend = "cpu";
+    options.threads = threads;
+    must(splat_context_create(&options, &context, &error), &error);
+    return context;
 }
 
 /* Opens SCENE with test views held out; makes it when it is absent. */
@@ -36,6 +48,22 @@ static inline splat_scene *open_scene(splat_context *context)
     scene.eval = true;
     must(splat_scene_open(context, &scene, &opened, &error), &error);
     return opened;
+}
+
+static inline splat_trainer *new_trainer(splat_context *context, splat_scene *scene, const splat_train_options *options)
+{
+    splat_trainer *trainer;
+    splat_error error;
+    must(splat_trainer_create(context, scene, options, &trainer, &error), &error);
+    return trainer;
+}
+
+/* NULL is allowed for the trainer and the scene. */
+static inline void close_training(splat_context *context, splat_scene *scene, splat_trainer *trainer)
+{
+    splat_trainer_destroy(trainer);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
 }
 
 /* SH degree, densification, cap, reset and late filter all happen within 60 steps. */
