@@ -39,7 +39,9 @@ splat_status splat_pfm_write(const char *path, int width, int height, int channe
  * for error messages. */
 splat_status splat_png_encode(const char *name, int width, int height, int channels, const uint8_t *pixels,
                               uint8_t **data, size_t *size, splat_error *error);
-/* Planar float[3][height][width] in [0,1] (clamped) to interleaved 8 bits, floor(255 x + 1/2). */
+/* floor(255 x + 1/2) of a value in [0,1]; others are clamped, NaN becomes 0. */
+uint8_t splat_image_byte(float value);
+/* Planar float[3][height][width] to interleaved 8 bits. */
 void splat_image_from_planar(const float *planar, int width, int height, uint8_t *rgb);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 
-#include <math.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -145,13 +144,15 @@ splat_status splat_png_encode(const char *name, int width, int height, int chann
     return SPLAT_OK;
 }
 
+uint8_t splat_image_byte(float value)
+{
+    value = value > 0.0f ? value < 1.0f ? value : 1.0f : 0.0f; /* NaN becomes 0 */
+    return (uint8_t)(255.0f * value + 0.5f);
+}
+
 void splat_image_from_planar(const float *planar, int width, int height, uint8_t *rgb)
 {
     size_t n = (size_t)width * (size_t)height;
     for (size_t c = 0; c < 3; c++)
-        for (size_t i = 0; i < n; i++) {
-            float value = planar[c * n + i];
-            value = value > 0.0f ? value < 1.0f ? value : 1.0f : 0.0f; /* NaN becomes 0 */
-            rgb[3 * i + c] = (uint8_t)floorf(255.0f * value + 0.5f);
-        }
+        for (size_t i = 0; i < n; i++) rgb[3 * i + c] = splat_image_byte(planar[c * n + i]);
 }

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "math/inline.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -160,19 +161,12 @@ const splat_safetensor *splat_safetensors_find(const splat_safetensors *file, co
     return NULL;
 }
 
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* IEEE half: 1 sign, 5 exponent, 10 fraction bits. */
 static float float_of_half(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u, fraction = half & 0x3ffu;
-    if (exponent == 31) return float_of_bits(sign | 0x7f800000u | fraction << 13);
-    if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    if (exponent == 31) return splat_float_of_bits(sign | 0x7f800000u | fraction << 13);
+    if (exponent) return splat_float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
     float small = (float)fraction / 16777216.0f; /* a multiple of 2^-24 */
     return sign ? -small : small;
 }
@@ -187,7 +181,7 @@ static void convert(const char *type, const uint8_t *bytes, size_t n, float *val
             values[i] = (float)wide;
         } else {
             memcpy(&narrow, bytes + 2 * i, 2);
-            values[i] = strcmp(type, "F16") == 0 ? float_of_half(narrow) : float_of_bits((uint32_t)narrow << 16);
+            values[i] = strcmp(type, "F16") == 0 ? float_of_half(narrow) : splat_float_of_bits((uint32_t)narrow << 16);
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "io/svg_chart.h"
 
+#include "base/compare.h"
 #include "base/file.h"
 #include "io/xml_text.h"
 
@@ -166,12 +167,6 @@ splat_status splat_svg_series(const char *path, const splat_chart *chart, double
 
 /* ---------------------------------------------------------------- how often values occur */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* `values` are sorted. */
 static size_t count_bars(const plot *p, const double *values, size_t n, size_t bars[BARS])
 {
@@ -228,7 +223,7 @@ splat_status splat_svg_histogram(const char *path, const splat_chart *chart, con
     double *sorted = malloc(n * sizeof *sorted);
     if (!sorted) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu values", n);
     memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    qsort(sorted, n, sizeof *sorted, splat_compare_doubles);
     plot p = {.x0 = sorted[0], .x1 = sorted[(size_t)(SHOWN_PART * (double)(n - 1))]};
     widen(&p.x0, &p.x1);
     p.y1 = 1.25 * (double)count_bars(&p, sorted, n, bars); /* room for words above the bars */

@@ -13,6 +13,20 @@
 #define SPLAT_MATH_INLINE static inline __attribute__((always_inline))
 #endif
 
+SPLAT_MATH_INLINE uint32_t splat_bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+SPLAT_MATH_INLINE float splat_float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* condition ? a : b, for conditions of 0 and 1. On the host by bits: GCC turns a conditional with a constant into a
  * branch (it computes the rest for the constant ahead), and the loop around it is no longer vectorised. */
 SPLAT_MATH_INLINE float splat_choose(int condition, float a, float b)

@@ -15,20 +15,6 @@
 
 #include "math/inline.h"
 
-SPLAT_MATH_INLINE uint32_t splat_bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-SPLAT_MATH_INLINE float splat_float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* The finaliser of MurmurHash3 (Appleby, public domain). */
 SPLAT_MATH_INLINE uint32_t splat_mix32(uint32_t x)
 {

@@ -1,4 +1,5 @@
 /* Samples on surfaces and the distances from them. */
+#include "base/compare.h"
 #include "base/rng.h"
 #include "mesh/mesh_bvh.h"
 #include "mesh/mesh_quality.h"
@@ -40,12 +41,6 @@ typedef struct side {
     double near[SPLAT_MESH_THRESHOLDS]; /* part within each threshold */
 } side;
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* values[n], n > 0, are sorted on the way. */
 static void summarize(double *values, size_t n, const splat_mesh_distances *distances, side *out)
 {
@@ -56,7 +51,7 @@ static void summarize(double *values, size_t n, const splat_mesh_distances *dist
         squares += values[i] * values[i];
         for (size_t k = 0; k < distances->n_thresholds; k++) out->near[k] += values[i] <= distances->thresholds[k];
     }
-    qsort(values, n, sizeof *values, compare_doubles);
+    qsort(values, n, sizeof *values, splat_compare_doubles);
     out->n = n;
     out->mean = sum / (double)n;
     out->rms = sqrt(squares / (double)n);

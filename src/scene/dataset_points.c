@@ -1,6 +1,7 @@
 /* The points a model starts from, and the extent that scales learning rates and sizes. */
 #include "scene/dataset_parts.h"
 
+#include "base/compare.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "io/ply.h"
@@ -37,12 +38,6 @@ float splat_scene_extent(const splat_dataset_view *views, const uint32_t *indice
     return (float)(1.1 * sqrt(largest));
 }
 
-static int compare_floats(const void *a, const void *b)
-{
-    float first = *(const float *)a, second = *(const float *)b;
-    return (first > second) - (first < second);
-}
-
 /* The median, not the mean: points of structure from motion have far outliers. Of a sample, so that many millions of
  * points cost nothing. */
 static splat_status median_distance(const splat_point *points, size_t n_points, const double from[3], float *median,
@@ -61,7 +56,7 @@ static splat_status median_distance(const splat_point *points, size_t n_points, 
         }
         distances[i] = (float)sqrt(distance2);
     }
-    qsort(distances, n, sizeof *distances, compare_floats);
+    qsort(distances, n, sizeof *distances, splat_compare_floats);
     *median = distances[n / 2];
     free(distances);
     return SPLAT_OK;

@@ -2,6 +2,7 @@
  * simplification, normals. */
 #include "sugar/extract.h"
 
+#include "base/compare.h"
 #include "base/file.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_io.h"
@@ -82,12 +83,6 @@ static bool go_on(const splat_mesh_extract_options *o, const char *stage, double
 
 /* ---------------------------------------------------------------- Poisson */
 
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* Removes the vertices below a quantile of the density: surface that the solver had to invent. */
 static splat_status trim(splat_mesh *mesh, const float *density, double quantile, splat_error *error)
 {
@@ -98,7 +93,7 @@ static splat_status trim(splat_mesh *mesh, const float *density, double quantile
     splat_status status = SPLAT_OK;
     if (sorted && keep) {
         memcpy(sorted, density, n * sizeof *sorted);
-        qsort(sorted, n, sizeof *sorted, compare_floats);
+        qsort(sorted, n, sizeof *sorted, splat_compare_floats);
         double position = quantile * (double)(n - 1);
         size_t rank = (size_t)position;
         double above = (double)sorted[rank + 1 < n ? rank + 1 : rank], below = (double)sorted[rank];

@@ -2,6 +2,7 @@
 #include "sugar/extract.h"
 
 #include "base/rng.h"
+#include "io/image.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +34,6 @@ static splat_status make_buffers(const splat_scene *scene, view_buffers *b, spla
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %d x %d pixels", width, height);
 }
 
-static uint8_t to_byte(float value)
-{
-    return (uint8_t)(value <= 0 ? 0 : value >= 1 ? 255 : value * 255.0f + 0.5f);
-}
-
 static splat_status see(splat_model *model, const splat_camera *camera, float min_alpha, view_buffers *b,
                         splat_surface_view *view, splat_error *error)
 {
@@ -54,7 +50,7 @@ static splat_status see(splat_model *model, const splat_camera *camera, float mi
     for (size_t i = 0; i < n; i++) {
         if (!(alpha[i] >= min_alpha)) depth[i] = 0;
         float inverse = alpha[i] > 1e-3f ? 1.0f / alpha[i] : 0.0f; /* what is seen, without the black behind it */
-        for (size_t c = 0; c < 3; c++) b->rgb[3 * i + c] = to_byte(b->render[c * n + i] * inverse);
+        for (size_t c = 0; c < 3; c++) b->rgb[3 * i + c] = splat_image_byte(b->render[c * n + i] * inverse);
     }
     view->camera = camera;
     view->depth = depth;

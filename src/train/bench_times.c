@@ -4,6 +4,7 @@
  * far too much. Means of long enough batches are nearly independent (Law, Kelton, "Simulation Modeling and Analysis",
  * batch means): their scatter tells the error of the mean. A trend over the run makes the interval wider. */
 #include "train/bench_times.h"
+#include "base/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +20,6 @@ double splat_student_t(double freedom)
     if (freedom < 10) return table[freedom < 1 ? 0 : (int)freedom - 1]; /* rounded down: the wider interval */
     /* Cornish and Fisher's expansion around the normal quantile 1.959964; right to 3e-4 from here on */
     return 1.959964 + (2.37227 + (2.82250 + 2.55585 / freedom) / freedom) / freedom;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* part of the way through the sorted times, 0 to 1 */
@@ -77,7 +72,7 @@ splat_status splat_bench_times_compute(const double *times, size_t n, splat_benc
     double *sorted = n <= SIZE_MAX / sizeof *sorted ? malloc(n * sizeof *sorted) : NULL;
     if (!sorted) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu times", n);
     memcpy(sorted, times, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    qsort(sorted, n, sizeof *sorted, splat_compare_doubles);
     result->n = n;
     result->mean = mean_of(times, n);
     result->median = percentile(sorted, n, 0.5);

@@ -96,7 +96,7 @@ static splat_status write_alpha(map_writer *w, size_t index, const splat_camera 
 {
     size_t n = (size_t)c->width * (size_t)c->height;
     uint8_t *gray = w->pixels;
-    for (size_t i = 0; i < n; i++) gray[i] = (uint8_t)floorf(255.0f * w->maps.alpha[i] + 0.5f);
+    for (size_t i = 0; i < n; i++) gray[i] = splat_image_byte(w->maps.alpha[i]);
     SPLAT_TRY(write_png(w, 3, index, c, 1, 8, error));
     return write_pfm(w, 3, index, c, 1, w->maps.alpha, error);
 }

@@ -131,12 +131,6 @@ typedef struct sheet {
     uint8_t *rgb;
 } sheet;
 
-static uint8_t to_byte(float value)
-{
-    value = value < 0 ? 0 : value > 1 ? 1 : value;
-    return (uint8_t)(255.0f * value + 0.5f);
-}
-
 static void put_row(sheet *s, size_t row, int width, int height, const uint8_t *photo, const float *render)
 {
     size_t plane = (size_t)width * (size_t)height;
@@ -146,8 +140,8 @@ static void put_row(sheet *s, size_t row, int width, int height, const uint8_t *
             for (int c = 0; c < 3; c++) {
                 size_t pixel = (size_t)y * (size_t)width + (size_t)x;
                 float truth = (float)photo[3 * pixel + (size_t)c] / 255.0f, shown = render[(size_t)c * plane + pixel];
-                uint8_t values[3] = {photo[3 * pixel + (size_t)c], to_byte(shown),
-                                     to_byte(SHEET_GAIN * fabsf(truth - shown))};
+                uint8_t values[3] = {photo[3 * pixel + (size_t)c], splat_image_byte(shown),
+                                     splat_image_byte(SHEET_GAIN * fabsf(truth - shown))};
                 for (int column = 0; column < 3; column++) {
                     int left = SHEET_GAP + column * (s->cell_width + SHEET_GAP);
                     s->rgb[3 * ((size_t)(top + y) * (size_t)s->width + (size_t)(left + x)) + (size_t)c] =

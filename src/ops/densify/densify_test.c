@@ -1,13 +1,9 @@
 /* density_select and density_grow against plain scalar versions of their contracts. */
 #include "ops/densify/densify_test.h"
 
-/* ---------------------------------------------------------------- density_select */
+#include "base/compare.h"
 
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
+/* ---------------------------------------------------------------- density_select */
 
 static splat_density_selection reference_select(population *p, float threshold, float percent_dense, float extent,
                                                 uint8_t *actions)
@@ -21,7 +17,7 @@ static splat_density_selection reference_select(population *p, float threshold, 
         n_above += g[i] >= threshold;
         sorted[i] = a[i];
     }
-    qsort(sorted, n, sizeof *sorted, compare_floats);
+    qsort(sorted, n, sizeof *sorted, splat_compare_floats);
     /* torch.quantile, linear; a position that only rounding keeps off an integer is that integer */
     double position = (double)(n - 1) * (1.0 - (double)n_above / n);
     if (fabs(position - nearbyint(position)) < 1e-9 * n) position = nearbyint(position);
