@@ -941,43 +941,69 @@ typedef enum splat_mesh_method {
     SPLAT_MESH_TSDF = 1     /* depth maps of the training views fused in a sparse grid of signed distances */
 } splat_mesh_method;
 
+/* POISSON: where the points come from. */
+typedef enum splat_mesh_point_source {
+    SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
+    SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
+    SPLAT_MESH_POINTS_CENTERS = 2 /* the centres of the Gaussians, with their shortest axes as normals */
+} splat_mesh_point_source;
+
+#define SPLAT_MESH_LEVELS 8
+
 /* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
 typedef bool (*splat_mesh_progress)(void *user, const char *stage, double fraction);
 
 typedef struct splat_mesh_extract_options {
     splat_mesh_method method;   /* POISSON */
-    size_t n_points;            /* POISSON: surface points to take, 2,000,000 */
+    splat_mesh_point_source points; /* LEVEL */
+    float levels[SPLAT_MESH_LEVELS]; /* LEVEL: densities, above 0 and below 1; a mesh each; 0.3 */
+    size_t n_levels;            /* LEVEL: 1 to SPLAT_MESH_LEVELS; 1 */
+    size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
+    float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
     int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
     double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points around; 0.1 */
     double voxel_size;          /* TSDF: scene units; 0: a 320th of the box */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
-    float min_alpha;            /* pixels with less opacity show no surface; 0.5 */
+    float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
     bool background;            /* POISSON: a second mesh of what lies around the box, up to four times as far; true */
     bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
     double bbox_low[3], bbox_high[3]; /* world; never shifted */
     bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */
     size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
     size_t min_component_faces; /* smaller pieces are removed; 100 */
-    uint64_t max_host_bytes;    /* of the reconstruction; 0: no limit */
+    uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
     uint64_t seed;              /* of the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {
+    size_t n_gaussians;                     /* LEVEL, CENTERS: kept, with an opacity of 1/2 and more */
     size_t n_points;                        /* POISSON: taken */
     size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
     size_t n_vertices, n_faces;             /* written */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init(splat_mesh_extract_options *options);
-/* Makes a mesh with colours and outward normals from what the training views see of a splat, and writes it to each path
- * (.ply, .obj, .glb), atomically. One view is in memory at a time. The surface in a pixel is where the transmittance
- * passes 1/2. Errors: ARGUMENT, FORMAT (no Gaussians, fewer than two views), NUMERIC (no surface is seen), MEMORY, IO,
- * STOPPED. */
+/* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL, else 1. */
+size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
+/* Makes meshes with colours and outward normals from what the training views see of a splat, and writes each to its
+ * paths (.ply, .obj, .glb), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the levels;
+ * info: [meshes]. One view is in memory at a time. What the work will need in host memory is told as a notice before
+ * it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
+ *
+ * LEVEL and CENTERS change the model, which is then of no use for pictures: its 3D filter is fused, and Gaussians with
+ * an opacity below 1/2 are removed. For the rest the surface in a pixel is where the transmittance passes 1/2.
+ *
+ * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
+ * seen), MEMORY, IO, STOPPED. */
 splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, splat_model *model,
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error);
+
+/* A number as SuGaR's file names have it: the shortest decimal without its point, 0.3 as "03", 0.05 as "005", 1 as
+ * "10". Returns text. */
+const char *splat_name_number(char text[32], float value);
 
 /* ---------------------------------------------------------------- reports on meshes */
 

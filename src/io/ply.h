@@ -31,6 +31,10 @@ splat_status splat_ply_gaussians_set_degree(splat_ply_gaussians *gaussians, int 
 splat_status splat_ply_write_gaussians(const char *path, const splat_ply_gaussians *gaussians, bool fused,
                                        const char *extra_comment, splat_error *error);
 
+/* Bakes the 3D filter f into one Gaussian (docs/method.md 4): s~ = sqrt(s^2 + f^2), opacity o c3, c3 = prod s / s~.
+ * scales are logarithms, opacity a logit. */
+void splat_ply_bake_filter(float scales[3], float *opacity, double f);
+
 /* Points with colours (red green blue, or none: gray 128). FORMAT for coordinates that are not finite. */
 splat_status splat_ply_read_points(const char *path, splat_point **points, size_t *n, splat_error *error);
 /* x y z nx ny nz float, red green blue uchar; normals may be NULL (zeros). Atomic. */

@@ -11,10 +11,9 @@ enum { MAX_ROW = 63 };
 /* The largest |logit| written for a fused opacity: sigmoid is 0 or 1 far before. */
 static const double max_logit = 100.0;
 
-/* Bakes the 3D filter f into one Gaussian (docs/method.md 4): s~ = sqrt(s^2 + f^2), opacity o c3, c3 = prod s / s~.
- * In logarithms, so that neither tiny scales nor opacities near 0 and 1 lose digits:
+/* In logarithms, so that neither tiny scales nor opacities near 0 and 1 lose digits:
  * logit(o c3) = ln c3 - ln(1 + e^-logit(o) - c3). */
-static void bake_filter(float scales[3], float *opacity, double f)
+void splat_ply_bake_filter(float scales[3], float *opacity, double f)
 {
     double ln_c3 = 0.0;
     if (f == 0.0) return;
@@ -56,7 +55,7 @@ static size_t fill_row(const splat_ply_gaussians *gaussians, size_t i, bool fuse
     size_t degree = (size_t)gaussians->sh_degree, n_coefficients = (degree + 1) * (degree + 1) - 1, k = 0;
     float scales[3], opacity = gaussians->opacities[i];
     memcpy(scales, gaussians->scales + 3 * i, sizeof scales);
-    if (fused && gaussians->filter_3d) bake_filter(scales, &opacity, (double)gaussians->filter_3d[i]);
+    if (fused && gaussians->filter_3d) splat_ply_bake_filter(scales, &opacity, (double)gaussians->filter_3d[i]);
     for (size_t c = 0; c < 3; c++) row[k++] = gaussians->means[3 * i + c];
     for (size_t c = 0; c < 3; c++) row[k++] = 0.0f; /* normals: readers expect the columns */
     for (size_t c = 0; c < 3; c++) row[k++] = gaussians->sh_dc[3 * i + c];
