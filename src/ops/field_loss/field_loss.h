@@ -35,7 +35,7 @@ enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
  * a device does as with an empty pool.
  *
  * Working memory is scratch, which it resets (so the frame's grad2d must not lie there yet). A sample takes 220 bytes
- * on the CPU and 350 on a device, a Gaussian of the model 80 and 9.
+ * on the CPU and 350 on a device, a Gaussian of the model 81 and 13.
  * Errors: ARGUMENT (n_samples not in 1 .. SPLAT_FIELD_MAX_SAMPLES; 1 to 15 Gaussians, which have no 15 neighbours; a
  * picture of 2^32 - 1 pixels or more); MEMORY. */
 struct splat_field_loss_args {

@@ -78,10 +78,12 @@ static void make_sample(const field_work *work, uint32_t g, splat_field_sample *
     const uint32_t *neighbors = work->job.neighbors + SPLAT_NEIGHBORS * (size_t)g;
     const splat_density_kernel *own = &work->kernels[g];
     splat_field_sums sums;
+    float normal[3];
+    splat_field_column(own, splat_field_short_axis(own), normal);
     splat_field_begin(&work->job, own, s, &sums);
     for (int k = 1; k < SPLAT_FIELD_KERNELS; k++)
-        splat_field_add(&work->job, own, &work->kernels[neighbors[k - 1]], k, s, &sums);
-    splat_field_finish(&work->job, own, &sums, s);
+        splat_field_add(&work->job, normal, &work->kernels[neighbors[k - 1]], k, s, &sums);
+    splat_field_finish(&work->job, own, normal, &sums, s);
 }
 
 /* The samples of a part, and how many pairs each bucket gets from them. `places` keeps who made each sample. */

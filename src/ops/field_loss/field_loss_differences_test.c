@@ -29,6 +29,11 @@ static void shape(field_scene_kind kind, const splat_gaussians *g, uint32_t i)
     for (uint32_t k = 0; k < 4; k++) g->p.rotations[4 * i + k] = 2 * field_random(8 + k, i) - 1;
     g->p.opacities[i] = 6 * field_random(3, i) - 2;
     if (kind == FIELD_FAINT) g->p.opacities[i] = -50;
+    if (kind == FIELD_TINY)
+        for (uint32_t k = 0; k < 3; k++) {
+            g->p.means[3 * i + k] = k < 2 ? 0.5f * (float)(k ? i / 4 : i % 4) - 0.75f : 0;
+            g->p.scales[3 * i + k] = k == flat ? -19.0f - field_random(4, i) : -5.0f;
+        }
     if (kind == FIELD_NEEDLES)
         for (uint32_t k = 0; k < 3; k++) g->p.scales[3 * i + k] = -20 + 22 * field_random(4 + k, i);
 }

@@ -108,6 +108,25 @@ SPLAT_MATH_INLINE float splat_field_sign(float x)
     return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f;
 }
 
+/* Element m of three, and column m of R. By choice, not by index: on a device an index would move the array out of
+ * registers. */
+SPLAT_MATH_INLINE float splat_field_pick(const float v[3], int m)
+{
+    return m == 0 ? v[0] : m == 1 ? v[1] : v[2];
+}
+
+SPLAT_MATH_INLINE void splat_field_column(const splat_density_kernel *g, int m, float n[3])
+{
+    for (int a = 0; a < 3; a++) n[a] = m == 0 ? g->axes[a] : m == 1 ? g->axes[3 + a] : g->axes[6 + a];
+}
+
+/* splat_density_short_axis, by choice too. */
+SPLAT_MATH_INLINE int splat_field_short_axis(const splat_density_kernel *g)
+{
+    int m = g->scale[1] < g->scale[0];
+    return g->scale[2] < (m ? g->scale[1] : g->scale[0]) ? 2 : m;
+}
+
 /* Adds a x b. */
 SPLAT_MATH_INLINE void splat_field_add_cross(const float a[3], const float b[3], float sum[3])
 {
@@ -189,8 +208,9 @@ SPLAT_MATH_INLINE uint32_t splat_field_draw(const splat_field_job *job, uint32_t
 /* a_i of Gaussian i with the short axis m. */
 SPLAT_MATH_INLINE float splat_field_normal_weight(const splat_density_kernel *i, int m, float w, const float y[3])
 {
-    float s = i->scale[m] > SPLAT_FIELD_LEAST_SHORT ? i->scale[m] : SPLAT_FIELD_LEAST_SHORT;
-    return w * fabsf(y[m]) / s / s;
+    float s = splat_field_pick(i->scale, m);
+    s = s > SPLAT_FIELD_LEAST_SHORT ? s : SPLAT_FIELD_LEAST_SHORT;
+    return w * fabsf(splat_field_pick(y, m)) / s / s;
 }
 
 /* The generator's own w; y as in splat_density_weight. */
@@ -210,31 +230,31 @@ SPLAT_MATH_INLINE float splat_field_own_weight(const splat_field_job *job, const
 SPLAT_MATH_INLINE void splat_field_begin(const splat_field_job *job, const splat_density_kernel *g,
                                          splat_field_sample *s, splat_field_sums *sums)
 {
-    float y[3], w = splat_field_own_weight(job, g, s->xi, y);
-    int m = splat_density_short_axis(g);
+    float y[3], n[3], w = splat_field_own_weight(job, g, s->xi, y);
+    int m = splat_field_short_axis(g);
+    splat_field_column(g, m, n);
     sums->density = w;
-    sums->scale = g->scale[m];
+    sums->scale = splat_field_pick(g->scale, m);
     sums->a = splat_field_normal_weight(g, m, w, y);
     for (int a = 0; a < 3; a++) {
         s->p[a] = g->mean[a] + (g->axes[a] * y[0] + g->axes[3 + a] * y[1] + g->axes[6 + a] * y[2]);
         sums->outward[a] = 0.0f;
-        sums->normal[a] = sums->a * g->axes[3 * m + a];
+        sums->normal[a] = sums->a * n[a];
     }
     s->sides = 1;
 }
 
-/* Adds Gaussian k, k > 0. */
-SPLAT_MATH_INLINE void splat_field_add(const splat_field_job *job, const splat_density_kernel *g,
-                                       const splat_density_kernel *i, int k, splat_field_sample *s,
-                                       splat_field_sums *sums)
+/* Adds Gaussian k, k > 0. own: n_g. */
+SPLAT_MATH_INLINE void splat_field_add(const splat_field_job *job, const float own[3], const splat_density_kernel *i,
+                                       int k, splat_field_sample *s, splat_field_sums *sums)
 {
-    float y[3], w = job->phi * splat_density_weight(i, s->p, y);
-    int m = splat_density_short_axis(i);
-    const float *n = i->axes + 3 * m, *own = g->axes + 3 * splat_density_short_axis(g);
+    float y[3], n[3], w = job->phi * splat_density_weight(i, s->p, y);
+    int m = splat_field_short_axis(i);
+    splat_field_column(i, m, n);
     float a = splat_field_normal_weight(i, m, w, y);
     int turned = splat_field_dot(n, own) < 0.0f;
     sums->density += w;
-    sums->scale += i->scale[m];
+    sums->scale += splat_field_pick(i->scale, m);
     splat_density_add_outward(i, w, y, sums->outward);
     sums->a += a;
     for (int axis = 0; axis < 3; axis++) sums->normal[axis] += turned ? -a * n[axis] : a * n[axis];
@@ -244,8 +264,8 @@ SPLAT_MATH_INLINE void splat_field_add(const splat_field_job *job, const splat_d
 SPLAT_MATH_INLINE void splat_field_finish_density(const splat_density_kernel *g, float d, float beta,
                                                   splat_field_sample *s)
 {
-    int m = splat_density_short_axis(g);
-    float t = SPLAT_FIELD_REACH * g->scale[m] * s->xi[m] / beta, target = expf(-0.5f * t * t);
+    int m = splat_field_short_axis(g);
+    float t = SPLAT_FIELD_REACH * splat_field_pick(g->scale, m) * splat_field_pick(s->xi, m) / beta, target = expf(-0.5f * t * t);
     float sign = splat_field_sign(d - target), slope = sign * target * t * t;
     s->field = fabsf(d - target);
     s->grad_density = sign;
@@ -281,15 +301,14 @@ SPLAT_MATH_INLINE int splat_field_finish_sdf(const splat_field_job *job, float d
 
 /* From the sums of all sixteen: the losses and their gradients. A sample that does not count has none. */
 SPLAT_MATH_INLINE void splat_field_finish(const splat_field_job *job, const splat_density_kernel *g,
-                                          const splat_field_sums *sums, splat_field_sample *s)
+                                          const float own[3], const splat_field_sums *sums, splat_field_sample *s)
 {
-    const float *n = g->axes + 3 * splat_density_short_axis(g);
     float beta = sums->scale / SPLAT_FIELD_KERNELS;
     int counts = 1;
     s->per_sum = 1.0f / (sums->a > SPLAT_FIELD_LEAST_SUM ? sums->a : SPLAT_FIELD_LEAST_SUM);
     s->normal = 0.0f;
     for (int a = 0; a < 3; a++) {
-        s->residual[a] = n[a] - sums->normal[a] * s->per_sum;
+        s->residual[a] = own[a] - sums->normal[a] * s->per_sum;
         s->normal += s->residual[a] * s->residual[a];
     }
     if (job->mode == SPLAT_FIELD_SDF)
@@ -314,8 +333,8 @@ SPLAT_MATH_INLINE void splat_field_gather(const splat_field_job *job, const spla
                                           const splat_field_sample *s, int k, float field_scale, float normal_scale,
                                           splat_field_gradient *sum)
 {
-    int m = splat_density_short_axis(i), m1 = (m + 1) % 3, m2 = (m + 2) % 3;
-    float y[3], v[3], grad_density = field_scale * s->grad_density, w, of_normal;
+    int m = splat_field_short_axis(i);
+    float y[3], v[3], of_short = field_scale * s->grad_beta * splat_field_pick(i->scale, m), grad_density = field_scale * s->grad_density, w, of_normal;
     if (k == 0) {
         w = splat_field_own_weight(job, i, s->xi, y);
         for (int j = 0; j < 3; j++) {
@@ -325,7 +344,7 @@ SPLAT_MATH_INLINE void splat_field_gather(const splat_field_job *job, const spla
             if (i->scale[j] < SPLAT_DENSITY_LEAST_SCALE)
                 sum->scale[j] -= grad_density * w * (y[j] * i->inverse[j]) * (y[j] * i->inverse[j]);
         }
-        sum->scale[m] += field_scale * s->grad_short;
+        of_short += field_scale * s->grad_short;
         of_normal = 2.0f * normal_scale * (1.0f - splat_field_normal_weight(i, m, w, y) * s->per_sum);
     } else {
         w = job->phi * splat_density_weight(i, s->p, y);
@@ -336,12 +355,15 @@ SPLAT_MATH_INLINE void splat_field_gather(const splat_field_job *job, const spla
         of_normal = -2.0f * normal_scale * (splat_field_normal_weight(i, m, w, y) * s->per_sum);
         if (!(s->sides >> k & 1)) of_normal = -of_normal;
     }
-    for (int j = 0; j < 3; j++) sum->mean[j] += v[j];
+    float axis[3], of_axis[3]; /* the normal and dL/dn along the axes */
+    for (int j = 0; j < 3; j++) {
+        sum->mean[j] += v[j];
+        sum->scale[j] += j == m ? of_short : 0.0f;
+        axis[j] = j == m ? 1.0f : 0.0f;
+        of_axis[j] = of_normal * splat_field_dot(i->axes + 3 * j, s->residual);
+    }
     splat_field_add_cross(y, v, sum->turn);
-    /* e_m x (R^T dL/dn) */
-    sum->turn[m1] -= of_normal * splat_field_dot(i->axes + 3 * m2, s->residual);
-    sum->turn[m2] += of_normal * splat_field_dot(i->axes + 3 * m1, s->residual);
-    sum->scale[m] += field_scale * s->grad_beta * i->scale[m];
+    splat_field_add_cross(axis, of_axis, sum->turn);
     sum->logit += grad_density * w * (1.0f - i->opacity);
 }
 

@@ -224,6 +224,7 @@ static int check_scenes(splat_backend *backend)
         {FIELD_DISCS, 300, 1, 1, {SPLAT_FIELD_SDF, 301, 4, 6}}, /* an odd number of signs has a sum */
         {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_SDF, 400, 4, 7}},
         {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_DENSITY, 400, 4, 8}},
+        {FIELD_TINY, 16, 64, 48, {SPLAT_FIELD_DENSITY, 300, 0, 9}},
     };
     int failures = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
