@@ -86,7 +86,7 @@ static void make_sample(const field_work *work, uint32_t g, splat_field_sample *
     splat_field_finish(&work->job, own, normal, &sums, s);
 }
 
-/* The samples of a part, and how many pairs each bucket gets from them. `places` keeps who made each sample. */
+/* The samples of a part, who made each, and how many pairs each bucket gets from them. */
 static void make_part(const field_work *work, uint32_t part, uint32_t *generators)
 {
     uint32_t *counts = work->starts + (size_t)part * work->n_buckets;
@@ -96,8 +96,9 @@ static void make_part(const field_work *work, uint32_t part, uint32_t *generator
         uint32_t g = generators[i] = generator_of(work, i, s->xi);
         make_sample(work, g, s);
         if (!s->sides) continue;
+        const uint32_t *neighbors = work->job.neighbors + SPLAT_NEIGHBORS * (size_t)g;
         counts[g / BUCKET]++;
-        for (int k = 0; k < SPLAT_NEIGHBORS; k++) counts[work->job.neighbors[SPLAT_NEIGHBORS * (size_t)g + k] / BUCKET]++;
+        for (int k = 0; k < SPLAT_NEIGHBORS; k++) counts[neighbors[k] / BUCKET]++;
     }
 }
 

@@ -265,7 +265,8 @@ SPLAT_MATH_INLINE void splat_field_finish_density(const splat_density_kernel *g,
                                                   splat_field_sample *s)
 {
     int m = splat_field_short_axis(g);
-    float t = SPLAT_FIELD_REACH * splat_field_pick(g->scale, m) * splat_field_pick(s->xi, m) / beta, target = expf(-0.5f * t * t);
+    float t = SPLAT_FIELD_REACH * splat_field_pick(g->scale, m) * splat_field_pick(s->xi, m) / beta;
+    float target = expf(-0.5f * t * t);
     float sign = splat_field_sign(d - target), slope = sign * target * t * t;
     s->field = fabsf(d - target);
     s->grad_density = sign;
@@ -280,7 +281,8 @@ SPLAT_MATH_INLINE int splat_field_finish_sdf(const splat_field_job *job, float d
 {
     float z = splat_field_z(job, s->p), slope[2];
     if (!(z > SPLAT_FIELD_NEAR)) return 0;
-    float x = (splat_field_dot(job->r, s->p) + job->t[0]) / z, y = (splat_field_dot(job->r + 3, s->p) + job->t[1]) / z;
+    float x = (splat_field_dot(job->r, s->p) + job->t[0]) / z;
+    float y = (splat_field_dot(job->r + 3, s->p) + job->t[1]) / z;
     s->u = job->fx * x + job->offset_x;
     s->v = job->fy * y + job->offset_y;
     float estimate = splat_field_depth(job, s->u, s->v, slope) - z;
@@ -334,7 +336,8 @@ SPLAT_MATH_INLINE void splat_field_gather(const splat_field_job *job, const spla
                                           splat_field_gradient *sum)
 {
     int m = splat_field_short_axis(i);
-    float y[3], v[3], of_short = field_scale * s->grad_beta * splat_field_pick(i->scale, m), grad_density = field_scale * s->grad_density, w, of_normal;
+    float y[3], v[3], w, of_normal, grad_density = field_scale * s->grad_density;
+    float of_short = field_scale * s->grad_beta * splat_field_pick(i->scale, m);
     if (k == 0) {
         w = splat_field_own_weight(job, i, s->xi, y);
         for (int j = 0; j < 3; j++) {

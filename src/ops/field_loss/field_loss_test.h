@@ -8,7 +8,7 @@
 typedef enum field_scene_kind {
     FIELD_DISCS = 0, /* discs of all opacities and directions on a wavy surface that the picture cuts off */
     FIELD_FAINT,     /* the same, with densities below 1e-16 */
-    FIELD_TINY,      /* far from each other, their short axes below the least scale of densities */
+    FIELD_TINY,      /* pairs of equal discs, their short axes below the least scale of densities */
     FIELD_NEEDLES    /* shapes from e^-20 to e^2 */
 } field_scene_kind;
 
