@@ -478,9 +478,9 @@ void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times)
  * moments; the next step is iteration + 1. On error the trainer is unchanged. */
 splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
 
-/* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter fused
- * into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments. SH bands
- * that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
+/* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
+ * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
+ * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
  * splat_model_load, NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
 

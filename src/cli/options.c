@@ -127,10 +127,11 @@ const cli_option cli_options[] = {
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
     {"load_allres", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
-    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
+    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE, CLI_GROUP_SCENE,
+     GIB(scene.image_cache_gb, 0, 1e6),
      "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
-    {"low_dram", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.low_dram), "a small cache of decoded photos",
-     NULL},
+    {"low_dram", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.low_dram),
+     "a small cache of decoded photos", NULL},
 
     /* training */
     {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
@@ -184,7 +185,8 @@ const cli_option cli_options[] = {
      "of the colours (a twentieth of it for the higher degrees)", NULL},
     {"opacity_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
     {"scaling_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
-    {"rotation_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3), "of the rotations", NULL},
+    {"rotation_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3),
+     "of the rotations", NULL},
 
     /* density control */
     {"target_gaussian_count", 0, "cap_max", STEPS, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
@@ -260,8 +262,8 @@ const cli_option cli_options[] = {
     {"optimizer_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
      "how Adam's moments are stored: quantized is 16 bits, and 8 for the spherical harmonics",
      "float32, or what --vram_limit needs"},
-    {"optimize_memory", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(optimize_memory), "the same as --sh_storage float16",
-     NULL},
+    {"optimize_memory", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(optimize_memory),
+     "the same as --sh_storage float16", NULL},
     {"sh_offload", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
      "on a GPU: keep spherical harmonics above degree 0 and their moments in pinned host memory; a step reads and "
      "steps "
@@ -410,7 +412,8 @@ const cli_option cli_options[] = {
     {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
     {"debug", 0, NULL, TRAIN | MODEL | COARSE, IGNORED_FLAG, "errors are always checked and reported", NULL},
     {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
-    {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG, "NaN and infinity always stop the training with an error", NULL},
+    {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
+     "NaN and infinity always stop the training with an error", NULL},
     {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "this version has no network viewer", NULL},
     {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "this version has no network viewer", NULL},
     {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "this version has no network viewer", NULL},

@@ -49,8 +49,8 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         view->is_lower_scale = source->views[i].is_lower_scale;
-        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, options->resolution_scale, &limited,
-                                        error));
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, options->resolution_scale,
+                                        &limited, error));
         if (!limited || told) continue;
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
                           "--resolution 1 keeps their full size", splat_basename(view->path), view->file_width);

@@ -29,9 +29,9 @@
 #define GPU_LOSS_BYTES 37u
 #define JITTER_BYTES 20u
 
-/* Coarse training, bytes a Gaussian: gradients of its losses, neighbours; features and gradients of its view. A pixel of
- * that view: what raster has, maps and their gradients; the slopes of depth_normal. Samples: op field_loss. The search
- * of neighbours. */
+/* Coarse training, bytes a Gaussian: gradients of its losses, neighbours; features and gradients of its view. A pixel
+ * of that view: what raster has, maps and their gradients; the slopes of depth_normal. Samples: op field_loss. The
+ * search of neighbours. */
 #define COARSE_STATE_BYTES 104u
 #define COARSE_VIEW_BYTES 56u
 #define COARSE_PIXEL_BYTES 56u
@@ -134,8 +134,8 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
 
 static size_t total_of(const sizes *s)
 {
-    return s->overhead + s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->coarse + s->frame + s->scratch +
-           s->photos + s->rest;
+    return s->overhead + s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->coarse + s->frame +
+           s->scratch + s->photos + s->rest;
 }
 
 static size_t total_for(const setup *u, const splat_train_options *o, size_t n)

@@ -70,7 +70,8 @@ typedef struct splat_report_coarse {
     splat_coarse_losses losses; /* without factors */
     const splat_coarse_options *options;
 } splat_report_coarse;
-void splat_tensorboard_report_coarse(splat_tensorboard_report *report, int iteration, const splat_report_coarse *coarse);
+void splat_tensorboard_report_coarse(splat_tensorboard_report *report, int iteration,
+                                     const splat_report_coarse *coarse);
 
 /* The machine (default tags: 4_performance/...): named blocks in use and mapped, and every known figure of a sample of
  * the monitor (NULL: none). */

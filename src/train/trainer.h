@@ -89,8 +89,8 @@ splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *er
 
 /* trainer_state.c: the arrays with a row for each Gaussian. */
 
-/* Parameters, moments and statistics n rows long; statistics become zero, and neighbours are unknown. On failure nothing
- * has changed. */
+/* Parameters, moments and statistics n rows long; statistics become zero, and neighbours are unknown. On failure
+ * nothing has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* Room for the neighbours of n Gaussians (n: the model's, or 0). */
 splat_status splat_trainer_resize_neighbors(splat_trainer *trainer, uint32_t n, splat_error *error);
