@@ -128,9 +128,12 @@ static void test_tree_errors(void **state)
     assert_int_equal(splat_point_tree_query(&tree, points, 1, 0, 1, NULL, &index, &error), SPLAT_ERROR_ARGUMENT);
     assert_int_equal(splat_point_tree_query(&tree, points, 1, 33, 1, NULL, &index, &error), SPLAT_ERROR_ARGUMENT);
     assert_int_equal(splat_point_tree_query(&tree, points, 1, 1, 0, NULL, &index, &error), SPLAT_ERROR_ARGUMENT);
-    splat_point_tree_nearest(&tree, points + 3, 1, SPLAT_NO_POINT, &distance2, &index); /* NaN */
-    assert_int_equal(index, SPLAT_NO_POINT);
-    assert_true(isinf(distance2));
+    for (int i = 0; i < 2; i++) {
+        const float place[3] = {0, i ? INFINITY : NAN, 0};
+        splat_point_tree_nearest(&tree, place, 1, SPLAT_NO_POINT, &distance2, &index);
+        assert_int_equal(index, SPLAT_NO_POINT);
+        assert_true(isinf(distance2));
+    }
     splat_point_tree_free(&tree);
 }
 
