@@ -144,10 +144,7 @@ static splat_point_outlier_counts find_outliers(const float *points, size_t n, u
 {
     const splat_point_outlier_options options = {k, ratio, threads};
     splat_point_outlier_counts counts;
-    splat_point_tree tree;
-    assert_int_equal(splat_point_tree_make(&tree, points, n, threads, NULL), SPLAT_OK);
-    assert_int_equal(splat_point_outliers(&tree, &options, keep, &counts, NULL), SPLAT_OK);
-    splat_point_tree_free(&tree);
+    assert_int_equal(splat_point_outliers(points, n, &options, keep, &counts, NULL), SPLAT_OK);
     assert_int_equal(counts.n_kept + counts.n_far + counts.n_duplicates, n);
     return counts;
 }
@@ -200,22 +197,21 @@ static void test_few_points(void **state)
 static void test_outlier_errors(void **state)
 {
     (void)state;
-    const float points[3] = {0, 0, 0};
-    uint8_t keep[1];
-    splat_point_tree tree;
+    float points[6] = {0, 0, 0, 1, 1, INFINITY};
+    uint8_t keep[2];
     splat_error error;
     splat_point_outlier_options options, good;
     splat_point_outlier_options_init(&good);
-    assert_int_equal(splat_point_tree_make(&tree, points, 1, 1, &error), SPLAT_OK);
     options = good, options.n_neighbors = 1;
-    assert_int_equal(splat_point_outliers(&tree, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_point_outliers(points, 1, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
     assert_string_equal(error.message, "outliers are told by 2 to 32 neighbours, not 1");
     options = good, options.std_ratio = NAN;
-    assert_int_equal(splat_point_outliers(&tree, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_point_outliers(points, 1, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
     options = good, options.threads = 0;
-    assert_int_equal(splat_point_outliers(&tree, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
-    assert_int_equal(splat_point_outliers(&tree, &good, keep, NULL, &error), SPLAT_OK);
-    splat_point_tree_free(&tree);
+    assert_int_equal(splat_point_outliers(points, 1, &options, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_point_outliers(points, 1, &good, keep, NULL, &error), SPLAT_OK);
+    assert_int_equal(splat_point_outliers(points, 2, &good, keep, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    assert_string_equal(error.message, "point 1 has a coordinate that is not finite; remove it");
 }
 
 int main(void)

@@ -1,5 +1,7 @@
 #include "mesh/point_outliers.h"
 
+#include "base/point_tree.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,18 +42,18 @@ static void measure(const splat_point_tree *tree, const splat_point_outlier_opti
 }
 
 /* One thread, in the order of the points: the sums have one order, and 10 million take 20 ms. */
-static void summarize(const float *distances, uint32_t n, double std_ratio, splat_point_outlier_counts *counts)
+static void summarize(const float *distances, size_t n, double std_ratio, splat_point_outlier_counts *counts)
 {
     size_t n_valid = 0;
     double sum = 0, squares = 0;
     *counts = (splat_point_outlier_counts){0};
-    for (uint32_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!(distances[i] > 0)) continue;
         sum += (double)distances[i];
         n_valid++;
     }
     if (n_valid) counts->mean = sum / (double)n_valid;
-    for (uint32_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double d = (double)distances[i] - counts->mean;
         if (distances[i] > 0) squares += d * d;
     }
@@ -60,21 +62,29 @@ static void summarize(const float *distances, uint32_t n, double std_ratio, spla
     counts->n_duplicates = n - n_valid;
 }
 
-splat_status splat_point_outliers(const splat_point_tree *tree, const splat_point_outlier_options *options,
+size_t splat_point_outlier_bytes(uint32_t n)
+{
+    return splat_point_tree_bytes(n) + n * sizeof(float);
+}
+
+splat_status splat_point_outliers(const float *positions, size_t n, const splat_point_outlier_options *options,
                                   uint8_t *keep, splat_point_outlier_counts *counts, splat_error *error)
 {
     splat_point_outlier_counts found;
+    splat_point_tree tree;
     SPLAT_TRY(check(options, error));
-    float *distances = malloc((size_t)tree->n * sizeof *distances + 1);
-    if (!distances) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to find outliers among %u points", tree->n);
-    measure(tree, options, distances);
-    summarize(distances, tree->n, options->std_ratio, &found);
+    SPLAT_TRY(splat_point_tree_make(&tree, positions, n, options->threads, error));
+    float *distances = malloc(n * sizeof *distances + 1);
+    if (distances) measure(&tree, options, distances);
+    splat_point_tree_free(&tree);
+    if (!distances) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to find outliers among %zu points", n);
+    summarize(distances, n, options->std_ratio, &found);
     double limit = found.threshold * (1 + ROUNDING);
-    for (uint32_t i = 0; i < tree->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         keep[i] = distances[i] > 0 && (double)distances[i] <= limit;
         found.n_kept += keep[i];
     }
-    found.n_far = tree->n - found.n_duplicates - found.n_kept;
+    found.n_far = n - found.n_duplicates - found.n_kept;
     free(distances);
     if (counts) *counts = found;
     return SPLAT_OK;

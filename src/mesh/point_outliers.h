@@ -3,7 +3,6 @@
 #define SPLAT_MESH_POINT_OUTLIERS_H
 
 #include "base/error.h"
-#include "base/point_tree.h"
 
 typedef struct splat_point_outlier_options {
     uint32_t n_neighbors; /* 20; 2 to 32, the point itself among them */
@@ -19,10 +18,11 @@ typedef struct splat_point_outlier_counts {
 } splat_point_outlier_counts;
 
 void splat_point_outlier_options_init(splat_point_outlier_options *options);
-/* keep[tree->n], by the points' index: 1 where 0 < d_i <= threshold, else 0. d_i is the mean distance from point i to
- * its n_neighbors nearest points, itself (distance 0) among them. Works on 4 bytes a point. counts may be NULL.
- * Errors: ARGUMENT, MEMORY. */
-splat_status splat_point_outliers(const splat_point_tree *tree, const splat_point_outlier_options *options,
+/* keep[n]: 1 where 0 < d_i <= threshold, else 0. d_i is the mean distance from point i of positions[n][3] to its
+ * n_neighbors nearest points, itself (distance 0) among them. n < 2^32 - 1. Works on about 24 bytes a point
+ * (splat_point_outlier_bytes). counts may be NULL. Errors: ARGUMENT (also a coordinate that is not finite), MEMORY. */
+splat_status splat_point_outliers(const float *positions, size_t n, const splat_point_outlier_options *options,
                                   uint8_t *keep, splat_point_outlier_counts *counts, splat_error *error);
+size_t splat_point_outlier_bytes(uint32_t n);
 
 #endif
