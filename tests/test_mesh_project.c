@@ -212,6 +212,31 @@ static void test_no_folds(void **state)
     free_points(&p);
 }
 
+/* A wall (1, 2 above 0) on a large floor (0, 3, 4): corner 0 would go up nearly to the wall's upper side, which turns
+ * nothing over, but leaves a hundredth of the wall. It goes half the way instead. */
+static void test_no_slivers(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh_project_options options;
+    splat_mesh_project_counts counts;
+    const float places[15] = {0, 0, 0.99f, -0.5f, 0, 1, 0.5f, 0, 1, 30, -20, 0, 30, 20, 0};
+    splat_mesh mesh = {0};
+    put_vertex(&mesh, 0, 0, 0);
+    put_vertex(&mesh, -0.5, 0, 1);
+    put_vertex(&mesh, 0.5, 0, 1);
+    put_vertex(&mesh, 30, -20, 0);
+    put_vertex(&mesh, 30, 20, 0);
+    put_face(&mesh, 0, 1, 2);
+    put_face(&mesh, 0, 3, 4);
+    splat_mesh_project_options_init(&options);
+    ASSERT_OK(splat_mesh_project(&mesh, places, NULL, 5, &options, &counts, &error));
+    assert_int_equal(counts.n_moved, 1);
+    assert_int_equal(counts.n_shortened, 1);
+    assert_float_equal(mesh.vertices[2], 0.495f, 1e-4f);
+    splat_mesh_free(&mesh);
+}
+
 /* Points on the upper half: what is farther below than twice the sides around it stays, with its colour. */
 static void test_far(void **state)
 {
@@ -271,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sphere),
         cmocka_unit_test(test_no_folds),
+        cmocka_unit_test(test_no_slivers),
         cmocka_unit_test(test_far),
         cmocka_unit_test(test_errors),
     };
