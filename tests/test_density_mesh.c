@@ -257,7 +257,7 @@ static void test_threads(void **state)
     assert_memory_equal(one.normals, three.normals, 12 * one.n_vertices);
     assert_memory_equal(one.colors, three.colors, 4 * one.n_vertices);
     assert_memory_equal(one.faces, three.faces, 12 * one.n_faces);
-    assert_memory_equal(&report, &other, sizeof report);
+    assert_int_equal(report.n_listed, other.n_listed);
     splat_mesh_free(&one);
     splat_mesh_free(&three);
     free(s);

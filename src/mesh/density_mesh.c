@@ -8,6 +8,7 @@
 #include "mesh/marching_cubes.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,13 @@ typedef struct gaussian {
     uint8_t color[4];
 } gaussian;
 
+/* A Gaussian near an edge of the grid: its squared deviations at t along the edge, from 0 to 1, are
+ * power + slope t + bend t^2. */
+typedef struct nearby {
+    const gaussian *gaussian;
+    double power, slope, bend;
+} nearby;
+
 typedef struct job {
     const splat_density_mesh_input *input;
     const splat_density_mesh_options *options;
@@ -35,6 +43,8 @@ typedef struct job {
     int64_t n_samples[3];  /* of the box, along each axis */
     size_t *first;         /* [n_blocks + 1]: the Gaussians of block b are list[first[b]] ... */
     uint32_t *list;
+    size_t longest;        /* of the lists */
+    nearby *nearby;        /* [threads][longest] */
     uint64_t bytes;
 } job;
 
@@ -258,8 +268,12 @@ static splat_status count_lists(job *j, splat_error *error)
     if (!j->first)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the lists of %zu blocks of voxels", n);
     visit_all(j, count);
-    for (size_t b = 0; b < n; b++) j->first[b + 1] += j->first[b];
-    return add_bytes(j, (n + 1) * sizeof *j->first + j->first[n] * sizeof *j->list, error);
+    for (size_t b = 0; b < n; b++) {
+        if (j->first[b + 1] > j->longest) j->longest = j->first[b + 1];
+        j->first[b + 1] += j->first[b];
+    }
+    return add_bytes(j, (n + 1) * sizeof *j->first + j->first[n] * sizeof *j->list +
+                     (size_t)j->options->threads * j->longest * sizeof *j->nearby, error);
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -273,7 +287,8 @@ static splat_status fill_lists(job *j, splat_error *error)
 {
     size_t n = j->grid.n_blocks;
     j->list = malloc(j->first[n] * sizeof *j->list + 1);
-    if (!j->list)
+    j->nearby = malloc((size_t)j->options->threads * j->longest * sizeof *j->nearby + 1);
+    if (!j->list || !j->nearby)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for lists of %zu Gaussians", j->first[n]);
     visit_all(j, list);
     memmove(j->first + 1, j->first, n * sizeof *j->first); /* ends are the beginnings of the next ones */
@@ -420,31 +435,47 @@ static bool find_edge(const job *j, const float vertex[3], grid_edge *edge)
     return sample_at(j, sample, &other, &edge->above);
 }
 
-/* A Gaussian's share at a place, and the place along its axes, in deviations. */
-static double share_at(const gaussian *g, const double place[3], double y[3])
-{
-    double power = 0;
-    for (int k = 0; k < 3; k++) {
-        const float *row = g->rows + 3 * k;
-        y[k] = 0;
-        for (int a = 0; a < 3; a++) y[k] += (double)row[a] * (place[a] - (double)g->mean[a]);
-        power += y[k] * y[k];
-    }
-    return power <= (double)g->reach2 ? (double)g->opacity * exp(-0.5 * power) : 0;
-}
-
-static double density_at(const job *j, size_t block, const double place[3])
-{
-    double sum = 0, y[3];
-    for (size_t i = j->first[block]; i < j->first[block + 1]; i++)
-        sum += share_at(&j->gaussians[j->list[i]], place, y);
-    return sum;
-}
-
 static void place_on(const job *j, const grid_edge *edge, double t, double place[3])
 {
     memcpy(place, edge->start, sizeof edge->start);
     place[edge->axis] += t * j->options->voxel_size;
+}
+
+/* A place along the axes of a Gaussian, in deviations. */
+static void place_in(const gaussian *g, const double place[3], double y[3])
+{
+    for (int k = 0; k < 3; k++) {
+        const float *row = g->rows + 3 * k;
+        y[k] = 0;
+        for (int a = 0; a < 3; a++) y[k] += (double)row[a] * (place[a] - (double)g->mean[a]);
+    }
+}
+
+/* The Gaussians that reach an edge, of those in the list of its block. Returns their number. */
+static size_t find_nearby(const job *j, const grid_edge *edge, nearby *out)
+{
+    size_t n = 0;
+    for (size_t i = j->first[edge->block]; i < j->first[edge->block + 1]; i++) {
+        const gaussian *g = &j->gaussians[j->list[i]];
+        double y[3], power = 0, slope = 0, bend = 0;
+        place_in(g, edge->start, y);
+        for (size_t k = 0; k < 3; k++) {
+            double step = (double)g->rows[3 * k + edge->axis] * j->options->voxel_size;
+            power += y[k] * y[k];
+            slope += y[k] * step;
+            bend += step * step;
+        }
+        double t = -slope / bend; /* where the edge comes nearest */
+        t = t > 0 ? t < 1 ? t : 1 : 0;
+        if (power + t * (2 * slope + t * bend) <= (double)g->reach2) out[n++] = (nearby){g, power, 2 * slope, bend};
+    }
+    return n;
+}
+
+static double share_at(const nearby *g, double t)
+{
+    double power = g->power + t * (g->slope + t * g->bend);
+    return power <= (double)g->gaussian->reach2 ? (double)g->gaussian->opacity * exp(-0.5 * power) : 0;
 }
 
 /* Positive inside. Gaussians fall like parabolas in it, which a straight line meets better than their flanks. */
@@ -454,14 +485,15 @@ static double height_of(const job *j, double density)
 }
 
 /* Regula falsi (Illinois): where the density passes the level between the ends. */
-static double refine(const job *j, const grid_edge *edge)
+static double refine(const job *j, const grid_edge *edge, const nearby *gaussians, size_t n)
 {
-    double t0 = 0, t1 = 1, f0 = height_of(j, edge->below), f1 = height_of(j, edge->above), place[3];
+    double t0 = 0, t1 = 1, f0 = height_of(j, edge->below), f1 = height_of(j, edge->above);
     double t = f0 != f1 ? f0 / (f0 - f1) : edge->t;
     int last = 0; /* which end moved the last time */
     for (int i = 0; i < j->options->refinements; i++) {
-        place_on(j, edge, t, place);
-        double f = height_of(j, density_at(j, edge->block, place));
+        double density = 0;
+        for (size_t k = 0; k < n; k++) density += share_at(&gaussians[k], t);
+        double f = height_of(j, density);
         if ((f > 0) == (f0 > 0)) {
             t0 = t, f0 = f;
             if (last == -1) f1 *= 0.5;
@@ -476,13 +508,14 @@ static double refine(const job *j, const grid_edge *edge)
     return fmin(fmax(t, EDGE_MARGIN), 1 - EDGE_MARGIN);
 }
 
-static void shade(const job *j, size_t block, const double place[3], splat_mesh *mesh, size_t v)
+static void shade(const grid_edge *edge, const double place[3], const nearby *gaussians, size_t n, splat_mesh *mesh,
+                  size_t v)
 {
     double outward[3] = {0, 0, 0}, color[3] = {0, 0, 0}, sum = 0, y[3];
-    for (size_t i = j->first[block]; i < j->first[block + 1]; i++) {
-        const gaussian *g = &j->gaussians[j->list[i]];
-        double share = share_at(g, place, y);
-        if (share == 0) continue;
+    for (size_t i = 0; i < n; i++) {
+        const gaussian *g = gaussians[i].gaussian;
+        double share = share_at(&gaussians[i], edge->t);
+        place_in(g, place, y);
         sum += share;
         for (int c = 0; c < 3; c++) {
             color[c] += share * g->color[c];
@@ -496,15 +529,16 @@ static void shade(const job *j, size_t block, const double place[3], splat_mesh 
     }
 }
 
-static void finish_vertex(const job *j, splat_mesh *mesh, size_t v)
+static void finish_vertex(const job *j, splat_mesh *mesh, size_t v, nearby *room)
 {
     grid_edge edge = {0};
     double place[3];
     if (!find_edge(j, mesh->vertices + 3 * v, &edge)) return;
-    if ((edge.below > j->level) != (edge.above > j->level)) edge.t = refine(j, &edge);
+    size_t n = find_nearby(j, &edge, room);
+    if ((edge.below > j->level) != (edge.above > j->level)) edge.t = refine(j, &edge, room, n);
     place_on(j, &edge, edge.t, place);
     for (size_t c = 0; c < 3; c++) mesh->vertices[3 * v + c] = (float)place[c];
-    shade(j, edge.block, place, mesh, v);
+    shade(&edge, place, room, n, mesh, v);
 }
 
 static splat_status finish_vertices(job *j, splat_mesh *mesh, splat_error *error)
@@ -515,7 +549,8 @@ static splat_status finish_vertices(job *j, splat_mesh *mesh, splat_error *error
         size_t end = begin + VERTICES_A_PIECE < mesh->n_vertices ? begin + VERTICES_A_PIECE : mesh->n_vertices;
         SPLAT_TRY(tell(j, "refining the surface", (double)begin / (double)mesh->n_vertices, error));
 #pragma omp parallel for num_threads(j->options->threads) schedule(dynamic, 256)
-        for (size_t v = begin; v < end; v++) finish_vertex(j, mesh, v);
+        for (size_t v = begin; v < end; v++)
+            finish_vertex(j, mesh, v, j->nearby + (size_t)omp_get_thread_num() * j->longest);
     }
     return SPLAT_OK;
 }
@@ -528,6 +563,7 @@ static void free_job(job *j)
     free(j->gaussians);
     free(j->first);
     free(j->list);
+    free(j->nearby);
 }
 
 static splat_status make_mesh(job *j, splat_mesh *mesh, splat_error *error)
