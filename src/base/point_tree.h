@@ -47,8 +47,8 @@ void splat_point_tree_free(splat_point_tree *tree);
 
 /* The k nearest points to a place, nearest first, equal distances by index; the point with the index `skip`
  * (SPLAT_NO_POINT: none) is left out. Distances are squared, computed in float32 as dx*dx + dy*dy + dz*dz. Where there
- * are fewer than k, the rest is INFINITY and SPLAT_NO_POINT; a place that is not finite has none. 1 <= k <= 32. Any number of
- * threads may ask at once. */
+ * are fewer than k, the rest is INFINITY and SPLAT_NO_POINT; a place that is not finite has none. 1 <= k <= 32. Any
+ * number of threads may ask at once. */
 void splat_point_tree_nearest(const splat_point_tree *tree, const float place[3], uint32_t k, uint32_t skip,
                               float *distances2, uint32_t *indices);
 /* The same for places[n][3] into rows of k; either output may be NULL. Quickest when neighbours in the list are

@@ -1,10 +1,10 @@
 /* The surface where the density of a splat passes a level, by marching cubes on a sparse grid (SuGaR, Guedon and
  * Lepetit, CVPR 2024, has this on a full grid of 512^3). Blocks of voxels exist only where Gaussians are.
  *
- * The density of a point is the sum over all Gaussians that reach it, not over the 16 nearest ones: it has no jumps, and
- * a grid can be filled Gaussian by Gaussian. Gaussians much flatter than a voxel would fall between the samples, and
- * their surface into crumbs; so each is at least a part of a voxel thick. A layer of flat Gaussians is a sheet with two
- * sides, the far one too: an object whose skin alone is known becomes a shell. */
+ * The density of a point is the true one, the sum over all Gaussians that reach it, not over the 16 nearest: it has no
+ * jumps. Gaussians much flatter than a voxel would fall between the samples, and their surface into crumbs; so each is
+ * at least a part of a voxel thick. A layer of flat Gaussians is a sheet with two sides, the far one too: an object whose
+ * skin alone is known becomes a shell. */
 #ifndef SPLAT_MESH_DENSITY_MESH_H
 #define SPLAT_MESH_DENSITY_MESH_H
 
@@ -23,10 +23,10 @@ typedef struct splat_density_mesh_input {
 typedef struct splat_density_mesh_options {
     double low[3], high[3];      /* the surface is cut at this box; samples lie on `low` and voxel_size apart */
     double voxel_size;           /* scene units */
-    double level;                /* 0.3; above 0 */
-    double least_scale;          /* 0.5; 0 or more: Gaussians are at least this many voxels thick (their deviation). Below
-                                  * 0.5 sheets get holes. A sheet of opacity o is 2 least_scale sqrt(2 ln(o / level))
-                                  * voxels thick then */
+    double level;                /* 0.3; 1e-6 to 1e6 */
+    double least_scale;          /* 0.5; 0 or more: deviations are at least this many voxels. Below 0.5 thin sheets get
+                                  * holes. A thin sheet of density d becomes 2 least_scale sqrt(2 ln(d / level)) voxels
+                                  * thick */
     int refinements;             /* 2; 0 to 16: times a vertex is moved along its edge by the exact density */
     int threads;                 /* 1; the mesh is the same, bit for bit, for any number */
     uint64_t memory_limit_bytes; /* of what this call allocates, the mesh included; 0: no limit */
@@ -51,9 +51,9 @@ splat_status splat_density_mesh_estimate(const splat_density_mesh_input *input,
                                          splat_error *error);
 
 /* Overwrites *mesh: normals (down the density's gradient, unit or zero), colours (means of the Gaussians' at the vertex
- * by their share of the density) when the input has them, faces outward: what is dense is inside. A manifold, closed but
- * where it leaves the box. A block exists where at least one Gaussian gives a 32nd of the level; density that is made of
- * fainter ones only is not seen. *report may be NULL. On failure *mesh is empty. Errors: ARGUMENT (an option; voxels so
+ * by their share of the density) when the input has them, faces outward: what is dense is inside. A manifold, closed
+ * but where it leaves the box. A block exists where at least one Gaussian gives a 32nd of the level; density that is made
+ * of fainter ones only is not seen. *report may be NULL. On failure *mesh is empty. Errors: ARGUMENT (an option; voxels so
  * small that the box has more than 2^23 of them along a side), NUMERIC (no density above the level in the box), MEMORY,
  * STOPPED. */
 splat_status splat_density_mesh(const splat_density_mesh_input *input, const splat_density_mesh_options *options,

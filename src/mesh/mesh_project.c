@@ -119,8 +119,8 @@ static bool is_spoilt(const projection *p, const uint32_t face[3])
     return shape_after < fmin(sliver, 0.5 * shape_before);
 }
 
-/* Halves the moves of the corners of spoilt faces. Returns how many: each such face has one that moves, and none of them
- * is halved for ever, so that this comes to an end. */
+/* Halves the moves of the corners of spoilt faces. Returns how many: each such face has one that moves, and none is
+ * halved for ever, so that this comes to an end. */
 static size_t give_way(const projection *p)
 {
     const splat_mesh *mesh = p->mesh;

@@ -21,8 +21,8 @@ typedef struct splat_mesh_project_counts {
 } splat_mesh_project_counts;
 
 void splat_mesh_project_options_init(splat_mesh_project_options *options);
-/* Moves each vertex to the height of its nearest point: along its normal (the mean of the faces' around it, by area; the
- * mesh's own normals are not looked at), by the part of the offset that lies along it. Where a face would turn by more
+/* Moves each vertex to the height of its nearest point: along its normal (the mean of the faces' around it, by area,
+ * whatever normals the mesh has), by the part of the offset that lies along it. Where a face would turn by more
  * than 90 degrees or become a sliver, the moves of its vertices are halved, at most four times, then given up; faces of
  * no area are not looked after, so clean the mesh before. positions[n_points][3] are all points; of their colors
  * [n_points][4] (RGBA, NULL: none) a vertex takes that of its nearest point when that is near enough, moved or not.
