@@ -3,8 +3,8 @@
  *
  * The density of a point is the true one, the sum over all Gaussians that reach it, not over the 16 nearest: it has no
  * jumps. Gaussians much flatter than a voxel would fall between the samples, and their surface into crumbs; so each is
- * at least a part of a voxel thick. A layer of flat Gaussians is a sheet with two sides, the far one too: an object whose
- * skin alone is known becomes a shell. */
+ * at least a part of a voxel thick. A layer of flat Gaussians is a sheet with two sides, the far one too: an object
+ * whose skin alone is known becomes a shell. */
 #ifndef SPLAT_MESH_DENSITY_MESH_H
 #define SPLAT_MESH_DENSITY_MESH_H
 
@@ -52,10 +52,10 @@ splat_status splat_density_mesh_estimate(const splat_density_mesh_input *input,
 
 /* Overwrites *mesh: normals (down the density's gradient, unit or zero), colours (means of the Gaussians' at the vertex
  * by their share of the density) when the input has them, faces outward: what is dense is inside. A manifold, closed
- * but where it leaves the box. A block exists where at least one Gaussian gives a 32nd of the level; density that is made
- * of fainter ones only is not seen. *report may be NULL. On failure *mesh is empty. Errors: ARGUMENT (an option; voxels so
- * small that the box has more than 2^23 of them along a side), NUMERIC (no density above the level in the box), MEMORY,
- * STOPPED. */
+ * but where it leaves the box. A block exists where at least one Gaussian gives a 32nd of the level; density that is
+ * made of fainter ones only is not seen. *report may be NULL. On failure *mesh is empty. Errors: ARGUMENT (an option;
+ * voxels so small that the box has more than 2^23 of them along a side), NUMERIC (no density above the level in the
+ * box), MEMORY, STOPPED. */
 splat_status splat_density_mesh(const splat_density_mesh_input *input, const splat_density_mesh_options *options,
                                 splat_mesh *mesh, splat_density_mesh_report *report, splat_error *error);
 
