@@ -14,7 +14,7 @@
 
 #define LEAST_SHARE 1e-3 /* of density: less of a Gaussian is left out; a hundredth of the level if that is less */
 #define BLOCK_SHARE 32.0 /* a block is there for a Gaussian that gives this part of the level in it */
-enum { MAX_REFINEMENTS = 16, VERTEX_BYTES = 60, TYPICAL_VERTICES = 120 }; /* the last: of a block */
+enum { MAX_REFINEMENTS = 16, VERTEX_BYTES = 60, TYPICAL_VERTICES = 80 }; /* the last: of a block */
 
 void splat_density_mesh_options_init(splat_density_mesh_options *options)
 {
