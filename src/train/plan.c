@@ -101,7 +101,7 @@ static void size_of_coarse(const setup *u, const splat_train_options *o, size_t 
     size_t frame = FRAME_BYTES * n + COARSE_PIXEL_BYTES * n_pixels + lists +
                    (blends ? COARSE_VIEW_BYTES * n + (bands ? GRADIENT_BYTES * n : 0) : 0);
     s->frame = larger(s->frame, frame);
-    s->scratch = larger(s->scratch, u->gpu ? GPU_SAMPLE_BYTES * samples + 9 * n
+    s->scratch = larger(s->scratch, u->gpu ? GPU_SAMPLE_BYTES * samples + 13 * n
                                            : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n);
     s->scratch = larger(s->scratch, (u->gpu ? GPU_NEIGHBOR_BYTES : CPU_NEIGHBOR_BYTES) * n);
     if (blends) s->scratch = larger(s->scratch, SLOPE_BYTES * n_pixels + 16 * (size_t)65536);
