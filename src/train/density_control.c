@@ -19,7 +19,8 @@ static uint64_t room_for_rows(const splat_trainer *t)
 }
 
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
- * most transparent. Exchanging all that the threshold asks for would never let the model settle (docs/performance.md). */
+ * most transparent. Exchanging all that the threshold asks for would never let the model settle
+ * (docs/performance.md). */
 static uint64_t room_under_cap(const splat_trainer *t)
 {
     uint64_t cap = t->options.target_gaussian_count;
@@ -53,8 +54,8 @@ static bool fits(const splat_density_selection *selection, growth_room room)
 
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
-/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with the
- * largest gradients, as many as fit. *asked: rows without that bound. */
+/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
+ * the largest gradients, as many as fit. *asked: rows without that bound. */
 static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions,
                                   splat_density_selection *selection, uint64_t *asked, splat_error *error)
 {
@@ -80,7 +81,7 @@ static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *a
     return SPLAT_OK;
 }
 
-/* Working memory of density_grow and density_prune: reserved before anything grows, so that what has begun also ends. */
+/* Working memory of density_grow and density_prune: reserved before anything grows, so that what has begun ends. */
 static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *error)
 {
     void *unused;
