@@ -86,7 +86,8 @@ static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *erro
 {
     void *unused;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
-    SPLAT_TRY(splat_scratch_take(t->backend, splat_density_work_bytes(t->backend->device_bytes > 0, (size_t)n), &unused, error));
+    size_t bytes = splat_density_work_bytes(t->backend->device_bytes > 0, (size_t)n);
+    SPLAT_TRY(splat_scratch_take(t->backend, bytes, &unused, error));
     return splat_scratch_reset(t->backend, error);
 }
 
