@@ -946,8 +946,8 @@ size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
  * info: [meshes]. One view is in memory at a time. What the work will need in host memory is told as a notice before
  * it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
  *
- * LEVEL and CENTERS change the model, which is then of no use for pictures: its 3D filter is fused, and Gaussians with
- * an opacity below 1/2 are removed. For the rest the surface in a pixel is where the transmittance passes 1/2.
+ * LEVEL and CENTERS change the model, which is then of no use for pictures: Gaussians with an opacity below 1/2 are
+ * removed, and its 3D filter is fused. For the rest the surface in a pixel is where the transmittance passes 1/2.
  *
  * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
  * seen), MEMORY, IO, STOPPED. */
