@@ -899,7 +899,8 @@ typedef enum splat_mesh_method {
 typedef enum splat_mesh_point_source {
     SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
     SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
-    SPLAT_MESH_POINTS_CENTERS = 2 /* the centres of the Gaussians, with their shortest axes as normals */
+    SPLAT_MESH_POINTS_CENTERS = 2 /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
+                                     normals, on the side that they are seen from */
 } splat_mesh_point_source;
 
 #define SPLAT_MESH_LEVELS 8

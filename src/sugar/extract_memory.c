@@ -14,7 +14,7 @@ static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model
     if (o->method == SPLAT_MESH_TSDF) return tsdf * n_pixels;
     switch (o->points) {
     case SPLAT_MESH_POINTS_LEVEL: return level * n_pixels + (uint64_t)65536 * (4 + 25 * o->n_levels);
-    case SPLAT_MESH_POINTS_CENTERS: return 65 * (uint64_t)model->gaussians.n;
+    case SPLAT_MESH_POINTS_CENTERS: return 56 * (uint64_t)model->gaussians.n + 4 * n_pixels;
     case SPLAT_MESH_POINTS_DEPTH: break;
     }
     return depth * n_pixels;

@@ -3,98 +3,120 @@
 
 #include "io/image.h"
 #include "math/density.h"
-#include "math/projection.h"
 #include "math/sh.h"
+#include "ops/front/front.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct center_arrays {
+typedef struct center_work {
+    splat_model *model;
     float *means, *scales, *rotations, *colors; /* the model's, on the host */
-    float *normals;
-    uint8_t *seen;
-} center_arrays;
+    float *facing;      /* [n] sum over the pixels that show the Gaussian: cosine of its shortest axis and the camera */
+    uint32_t *host_ids; /* of a view */
+    splat_block ids, depth;
+} center_work;
 
-static void free_arrays(center_arrays *a)
+static void close_work(center_work *w)
 {
-    free(a->means);
-    free(a->scales);
-    free(a->rotations);
-    free(a->colors);
-    free(a->normals);
-    free(a->seen);
+    splat_block_free(w->model->backend, &w->ids);
+    splat_block_free(w->model->backend, &w->depth);
+    free(w->means);
+    free(w->scales);
+    free(w->rotations);
+    free(w->colors);
+    free(w->facing);
+    free(w->host_ids);
 }
 
-static splat_status download(const splat_model *model, center_arrays *a, splat_error *error)
+static splat_status open_work(center_work *w, size_t n_pixels, splat_error *error)
 {
-    const splat_gaussians *g = &model->gaussians;
-    const splat_backend_functions *f = model->backend->functions;
-    size_t n = g->n, vector = 3 * n * sizeof(float);
-    *a = (center_arrays){malloc(vector), malloc(vector), malloc(4 * n * sizeof(float)), malloc(vector), malloc(vector),
-                         malloc(n)};
-    if (!a->means || !a->scales || !a->rotations || !a->colors || !a->normals || !a->seen)
+    const splat_gaussians *g = &w->model->gaussians;
+    splat_backend *b = w->model->backend;
+    const splat_backend_functions *f = b->functions;
+    size_t n = g->n, vector = 3 * n * sizeof(float), map = n_pixels * sizeof(uint32_t);
+    w->means = malloc(vector);
+    w->scales = malloc(vector);
+    w->rotations = malloc(4 * n * sizeof(float));
+    w->colors = malloc(vector);
+    w->facing = calloc(n, sizeof(float));
+    w->host_ids = malloc(map);
+    if (!w->means || !w->scales || !w->rotations || !w->colors || !w->facing || !w->host_ids)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the centres of %zu Gaussians", n);
-    SPLAT_TRY(f->download(model->backend, a->means, g->p.means, vector, error));
-    SPLAT_TRY(f->download(model->backend, a->scales, g->p.scales, vector, error));
-    SPLAT_TRY(f->download(model->backend, a->rotations, g->p.rotations, 4 * n * sizeof(float), error));
-    return f->download(model->backend, a->colors, g->p.sh_dc, vector, error);
+    SPLAT_TRY(f->download(b, w->means, g->p.means, vector, error));
+    SPLAT_TRY(f->download(b, w->scales, g->p.scales, vector, error));
+    SPLAT_TRY(f->download(b, w->rotations, g->p.rotations, 4 * n * sizeof(float), error));
+    SPLAT_TRY(f->download(b, w->colors, g->p.sh_dc, vector, error));
+    SPLAT_TRY(splat_block_resize(b, &w->ids, "front ids", SPLAT_OWNER_OTHER, map, error));
+    return splat_block_resize(b, &w->depth, "front depth", SPLAT_OWNER_OTHER, map, error);
 }
 
-static bool is_in_picture(const splat_camera *c, const float p[3])
+static void axis_of(const center_work *w, size_t i, float axis[3])
 {
-    float q[3];
-    for (int k = 0; k < 3; k++)
-        q[k] = c->rotation[3 * k] * p[0] + c->rotation[3 * k + 1] * p[1] + c->rotation[3 * k + 2] * p[2] +
-               c->translation[k];
-    float u = c->fx * q[0] / q[2] + c->cx, v = c->fy * q[1] / q[2] + c->cy;
-    return q[2] > SPLAT_NEAR && u >= 0 && u <= (float)c->width && v >= 0 && v <= (float)c->height;
+    splat_density_kernel g = splat_density_kernel_make(w->means + 3 * i, w->scales + 3 * i, w->rotations + 4 * i, 0);
+    for (int k = 0; k < 3; k++) axis[k] = g.axes[3 * splat_density_short_axis(&g) + k];
 }
 
-/* The shortest axis, of the side on which that training camera stands which looks at it least aslant; false: no camera
- * has the point in its picture. */
-static bool find_normal(const splat_dataset *dataset, const float mean[3], const float scale[3],
-                        const float rotation[4], float normal[3])
+/* Every pixel votes for the side from which it sees its Gaussian. */
+static splat_status look(center_work *w, const splat_camera *camera, splat_error *error)
 {
-    splat_density_kernel g = splat_density_kernel_make(mean, scale, rotation, 0);
-    const float *axis = g.axes + 3 * splat_density_short_axis(&g);
-    float best = 0;
-    for (size_t i = 0; i < dataset->n_train; i++) {
-        const splat_camera *c = &dataset->views[dataset->train[i]].camera;
-        float along = 0, length2 = 0;
+    splat_backend *b = w->model->backend;
+    size_t n = (size_t)camera->width * (size_t)camera->height;
+    struct splat_front_args front = {&w->model->gaussians, camera, w->ids.data, w->depth.data};
+    SPLAT_TRY(b->functions->ops.front(b, &front, error));
+    SPLAT_TRY(b->functions->download(b, w->host_ids, w->ids.data, n * sizeof *w->host_ids, error));
+    for (size_t i = 0; i < n; i++) {
+        float axis[3], along = 0, length2 = 0;
+        if (!w->host_ids[i]) continue;
+        size_t id = w->host_ids[i] - 1;
+        axis_of(w, id, axis);
         for (int k = 0; k < 3; k++) {
-            float d = c->center[k] - mean[k];
+            float d = camera->center[k] - w->means[3 * id + (size_t)k];
             along += axis[k] * d;
             length2 += d * d;
         }
-        along /= sqrtf(length2);
-        if (fabsf(along) > fabsf(best) && is_in_picture(c, mean)) best = along;
+        w->facing[id] += along / sqrtf(length2);
     }
-    for (int k = 0; k < 3; k++) normal[k] = best < 0 ? -axis[k] : axis[k];
-    return best != 0;
+    return SPLAT_OK;
+}
+
+static void add_points(const center_work *w, splat_surface_points *points)
+{
+    for (size_t i = 0; i < w->model->gaussians.n; i++) {
+        float normal[3];
+        uint8_t color[3];
+        if (!(w->facing[i] != 0)) continue; /* no pixel shows it */
+        axis_of(w, i, normal);
+        for (int k = 0; k < 3; k++) {
+            if (w->facing[i] < 0) normal[k] = -normal[k];
+            color[k] = splat_image_byte(0.5f + SPLAT_SH_C0 * w->colors[3 * i + (size_t)k]);
+        }
+        splat_surface_points_add(points, w->means + 3 * i, normal, color);
+    }
+}
+
+static splat_status collect(center_work *w, const splat_scene *scene, const splat_mesh_extract_options *options,
+                            splat_surface_points *points, splat_error *error)
+{
+    SPLAT_TRY(open_work(w, splat_surface_pixels(scene, options->resolution_factor), error));
+    for (size_t i = 0, n = scene->dataset.n_train; i < n; i++) {
+        splat_camera camera = splat_surface_camera(scene, i, options->resolution_factor);
+        SPLAT_TRY(splat_surface_go_on(options, "looking at the centres", (double)i / (double)n, error));
+        SPLAT_TRY(look(w, &camera, error));
+    }
+    add_points(w, points);
+    if (points->n > 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                      "no training view sees one of the splat's %u opaque Gaussians; is it a splat of this scene?",
+                      w->model->gaussians.n);
 }
 
 splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                    splat_surface_points *points, splat_error *error)
 {
-    center_arrays a;
+    center_work w = {.model = model};
     SPLAT_TRY(splat_surface_prepare(model, error));
-    SPLAT_TRY(splat_surface_go_on(options, "looking at the centres", 0, error));
-    splat_status status = download(model, &a, error);
-    size_t n = status == SPLAT_OK ? model->gaussians.n : 0;
-#pragma omp parallel for num_threads(model->context->threads) schedule(static)
-    for (size_t i = 0; i < n; i++)
-        a.seen[i] = find_normal(&scene->dataset, a.means + 3 * i, a.scales + 3 * i, a.rotations + 4 * i,
-                                a.normals + 3 * i);
-    for (size_t i = 0; i < n; i++) {
-        uint8_t color[3];
-        if (!a.seen[i]) continue;
-        for (size_t c = 0; c < 3; c++) color[c] = splat_image_byte(0.5f + SPLAT_SH_C0 * a.colors[3 * i + c]);
-        splat_surface_points_add(points, a.means + 3 * i, a.normals + 3 * i, color);
-    }
-    free_arrays(&a);
-    if (status == SPLAT_OK && points->n == 0)
-        status = splat_fail(error, SPLAT_ERROR_NUMERIC,
-                            "no training view sees one of the splat's %zu opaque Gaussians; is it a splat of this "
-                            "scene?", n);
+    splat_status status = collect(&w, scene, options, points, error);
+    close_work(&w);
     return status;
 }
