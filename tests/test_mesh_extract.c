@@ -10,6 +10,7 @@
 #include "scene/scene.h"
 #include "sphere_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a mesh can be made of. */
@@ -222,6 +223,7 @@ static void bad_input_is_told(void **state)
     splat_mesh_extract_info info;
     splat_error error;
     write_sphere("faint.ply", -9);
+    remove("out/no.ply"); /* of a run that failed */
     for (int way = 0; way < N_WAYS; way++) {
         o = small_options(way);
         assert_int_equal(extract(context, "faint.ply", &o, "out/no.ply", &info, &error),
