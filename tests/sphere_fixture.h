@@ -12,7 +12,7 @@
 #define RADIUS 0.8
 static const double center[3] = {0, -1.2, 0}; /* above the floor, where all cameras look */
 
-/* The first n of N_DISCS red discs, evenly spread (Fibonacci) around a centre, their shortest axis along the normal. */
+/* The first n of N_DISCS (or of n) red discs, evenly spread (Fibonacci) around a centre, their shortest axis along the normal. */
 static inline void write_discs(const char *path, size_t n, const double middle[3], float opacity, float filter)
 {
     splat_error error;
@@ -23,9 +23,9 @@ static inline void write_discs(const char *path, size_t n, const double middle[3
     g.scales = calloc(3 * n + 1, sizeof(float));
     g.rotations = calloc(4 * n + 1, sizeof(float));
     if (filter > 0) g.filter_3d = calloc(n + 1, sizeof(float));
-    double spacing = RADIUS * sqrt(4 * 3.14159265358979 / N_DISCS);
+    double all = (double)(n > N_DISCS ? n : N_DISCS), spacing = RADIUS * sqrt(4 * 3.14159265358979 / all);
     for (size_t i = 0; i < n; i++) {
-        double z = 1 - 2 * ((double)i + 0.5) / N_DISCS, angle = 2.39996322972865 * (double)i, r = sqrt(1 - z * z);
+        double z = 1 - 2 * ((double)i + 0.5) / all, angle = 2.39996322972865 * (double)i, r = sqrt(1 - z * z);
         double normal[3] = {r * cos(angle), r * sin(angle), z};
         for (int k = 0; k < 3; k++) {
             g.means[3 * i + k] = (float)(middle[k] + RADIUS * normal[k]);

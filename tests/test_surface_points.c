@@ -24,8 +24,9 @@ static splat_status collect(splat_context *context, const char *ply, const splat
 {
     splat_scene *scene = open_scene(context);
     splat_model *model;
+    size_t n_opaque;
     must(splat_model_load(context, ply, &model, error), error);
-    splat_status status = splat_surface_points_collect(scene, model, o, points, error);
+    splat_status status = splat_surface_points_collect(scene, model, o, points, &n_opaque, error);
     splat_model_destroy(model);
     splat_scene_close(scene);
     return status;
@@ -197,20 +198,33 @@ static void a_fused_filter_renders_the_same(void **state)
     close_training(context, scene, NULL);
 }
 
-static void pruning_keeps_the_opaque(void **state)
+/* Half of them are faint, one is not finite, and the rest lose most of their opacity to the filter. */
+static void opaque_ones_are_copied(void **state)
 {
     (void)state;
+    enum { N = 70000 }; /* more than a piece */
     splat_context *context = open_cpu(2);
+    splat_surface_gaussians opaque;
     splat_model *model;
     splat_error error;
-    write_discs("filtered.ply", 100, center, 0.1f, 0.5f);
-    for (int i = 0; i < 2; i++) { /* an opacity of 0.525, and of 0.475 */
-        must(splat_model_load(context, "filtered.ply", &model, &error), &error);
-        must(splat_model_prune(model, i ? 0.53f : 0.52f, &error), &error);
-        assert_int_equal(model->gaussians.n, i ? 0 : 100);
-        must(splat_model_prune(model, 0.5f, &error), &error); /* none are left */
-        splat_model_destroy(model);
+    write_discs("many.ply", N, center, 0.1f, 0.5f);
+    must(splat_model_load(context, "many.ply", &model, &error), &error);
+    float *p = model->gaussians.p.means; /* device memory of the CPU */
+    for (size_t i = 0; i < N; i += 2) model->gaussians.p.opacities[i] = -0.01f;
+    p[3 * 65541 + 1] = NAN;
+    must(splat_surface_gaussians_make(model, &opaque, &error), &error);
+    assert_int_equal(opaque.g.n, N / 2 - 1);
+    for (size_t i = 0; i < opaque.g.n; i++) {
+        size_t from = opaque.index[i];
+        float scale = model->gaussians.p.scales[3 * from], filter = model->gaussians.filter_3d[from];
+        assert_int_equal(from, 2 * i + 1 + (2 * i + 1 >= 65541 ? 2 : 0));
+        assert_memory_equal(opaque.g.p.means + 3 * i, p + 3 * from, 12);
+        assert_memory_equal(opaque.g.p.rotations + 4 * i, model->gaussians.p.rotations + 4 * from, 16);
+        assert_float_equal(opaque.g.p.scales[3 * i], 0.5f * logf(expf(2 * scale) + filter * filter), 1e-5f);
+        assert_true(opaque.g.p.opacities[i] < -3);
     }
+    splat_surface_gaussians_free(context->backend, &opaque);
+    splat_model_destroy(model);
     splat_context_destroy(context);
 }
 
@@ -219,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_lie_on_the_sphere), cmocka_unit_test(pictures_are_scaled), /* reads sphere.ply */
         cmocka_unit_test(threads_do_not_change_a_point), cmocka_unit_test(bad_splats_are_told),
-        cmocka_unit_test(a_fused_filter_renders_the_same), cmocka_unit_test(pruning_keeps_the_opaque),
+        cmocka_unit_test(a_fused_filter_renders_the_same), cmocka_unit_test(opaque_ones_are_copied),
     };
     return cmocka_run_group_tests_name("surface points", tests, NULL, NULL);
 }

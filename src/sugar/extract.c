@@ -367,12 +367,12 @@ static splat_status extract_levels(const extraction *e, const char *const *paths
                                    splat_mesh_extract_info *info, splat_error *error)
 {
     splat_surface_points points[SPLAT_MESH_LEVELS];
-    size_t n = splat_mesh_extract_count(e->options);
-    SPLAT_TRY(splat_surface_points_collect(e->scene, e->model, e->options, points, error));
+    size_t n = splat_mesh_extract_count(e->options), n_opaque;
+    SPLAT_TRY(splat_surface_points_collect(e->scene, e->model, e->options, points, &n_opaque, error));
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < n; i++) {
         splat_mesh mesh = {0};
-        if (e->options->points != SPLAT_MESH_POINTS_DEPTH) info[i].n_gaussians = e->model->gaussians.n;
+        info[i].n_gaussians = n_opaque;
         if (status == SPLAT_OK) status = mesh_points(e, &points[i], &mesh, &info[i].n_points, error);
         splat_surface_points_free(&points[i]); /* of no more use, and memory is needed */
         if (status == SPLAT_OK) status = finish_and_write(e, &mesh, paths + i * n_paths, n_paths, &info[i], error);

@@ -53,13 +53,11 @@ void splat_surface_points_free(splat_surface_points *points);
 void splat_surface_points_add(splat_surface_points *points, const float position[3], const float normal[3],
                               const uint8_t color[3]);
 
-/* Fills points[splat_mesh_extract_count(options)] from the source that the options name. LEVEL and CENTERS change the
- * model (splatsmith.h). On failure there is nothing to free. */
+/* Fills points[splat_mesh_extract_count(options)] from the source that the options name. *n_opaque: Gaussians that
+ * LEVEL and CENTERS look at. On failure there is nothing to free. */
 splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
                                           const splat_mesh_extract_options *options, splat_surface_points *points,
-                                          splat_error *error);
-/* What LEVEL and CENTERS do to the model. Errors: FORMAT (too few Gaussians are left for 15 neighbours each). */
-splat_status splat_surface_prepare(splat_model *model, splat_error *error);
+                                          size_t *n_opaque, splat_error *error);
 /* The most points that are held at a time, for each mesh. */
 size_t splat_surface_points_capacity(const splat_scene *scene, const splat_model *model,
                                      const splat_mesh_extract_options *options);
@@ -75,13 +73,29 @@ static inline bool splat_surface_pick(uint32_t word, size_t *n_wanted, size_t *n
     return takes;
 }
 
+/* surface_gaussians.c: a copy of the finite Gaussians with an opacity of 1/2 and more, the 3D filter fused, without
+ * SH. */
+typedef struct splat_surface_gaussians {
+    splat_gaussians g;   /* device pointers; sh_dc, sh_rest and filter_3d are NULL */
+    splat_block means, scales, rotations, opacities;
+    uint32_t *index;     /* [g.n] where they are in the model; host memory */
+} splat_surface_gaussians;
+
+/* Errors: FORMAT (too few for SPLAT_NEIGHBORS neighbours each), MEMORY. On failure there is nothing to free. Not to be
+ * copied: the backend keeps the addresses of the blocks. */
+splat_status splat_surface_gaussians_make(const splat_model *model, splat_surface_gaussians *opaque,
+                                          splat_error *error);
+void splat_surface_gaussians_free(splat_backend *backend, splat_surface_gaussians *opaque);
+
 /* The sources. */
 splat_status splat_surface_depths(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                   splat_surface_points *points, splat_error *error);
-splat_status splat_surface_levels(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
-                                  splat_surface_points *points, splat_error *error);
-splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
-                                   splat_surface_points *points, splat_error *error);
+splat_status splat_surface_levels(splat_scene *scene, splat_model *model, const splat_surface_gaussians *opaque,
+                                  const splat_mesh_extract_options *options, splat_surface_points *points,
+                                  splat_error *error);
+splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_surface_gaussians *opaque,
+                                   const splat_mesh_extract_options *options, splat_surface_points *points,
+                                   splat_error *error);
 
 /* ---------------------------------------------------------------- the rest (extract.c) */
 

@@ -9,12 +9,12 @@
 /* Of one view, and of the pieces or the splat that points are made from. */
 static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model, const splat_mesh_extract_options *o)
 {
-    uint64_t n_pixels = splat_surface_pixels(scene, o->resolution_factor);
+    uint64_t n_pixels = splat_surface_pixels(scene, o->resolution_factor), n = model->gaussians.n;
     const uint64_t level = 4 + 16, depth = 20 + 12 + 3, tsdf = depth + 4;
     if (o->method == SPLAT_MESH_TSDF) return tsdf * n_pixels;
     switch (o->points) {
-    case SPLAT_MESH_POINTS_LEVEL: return level * n_pixels + (uint64_t)65536 * (4 + 25 * o->n_levels);
-    case SPLAT_MESH_POINTS_CENTERS: return 56 * (uint64_t)model->gaussians.n + 4 * n_pixels;
+    case SPLAT_MESH_POINTS_LEVEL: return level * n_pixels + 4 * n + (uint64_t)65536 * (4 + 25 * o->n_levels);
+    case SPLAT_MESH_POINTS_CENTERS: return 60 * n + 4 * n_pixels;
     case SPLAT_MESH_POINTS_DEPTH: break;
     }
     return depth * n_pixels;

@@ -11,7 +11,9 @@
 
 typedef struct center_work {
     splat_model *model;
-    float *means, *scales, *rotations, *colors; /* the model's, on the host */
+    const splat_surface_gaussians *opaque;
+    float *means, *scales, *rotations; /* theirs, on the host */
+    float *colors;      /* all of the model's */
     float *facing;      /* [n] sum over the pixels that show the Gaussian: cosine of its shortest axis and the camera */
     uint32_t *host_ids; /* of a view */
     splat_block ids, depth;
@@ -31,14 +33,15 @@ static void close_work(center_work *w)
 
 static splat_status open_work(center_work *w, size_t n_pixels, splat_error *error)
 {
-    const splat_gaussians *g = &w->model->gaussians;
+    const splat_gaussians *g = &w->opaque->g;
     splat_backend *b = w->model->backend;
     const splat_backend_functions *f = b->functions;
-    size_t n = g->n, vector = 3 * n * sizeof(float), map = n_pixels * sizeof(uint32_t);
+    size_t n = g->n, vector = 3 * n * sizeof(float), color_bytes = 3 * w->model->gaussians.n * sizeof(float);
+    size_t map = n_pixels * sizeof(uint32_t);
     w->means = malloc(vector);
     w->scales = malloc(vector);
     w->rotations = malloc(4 * n * sizeof(float));
-    w->colors = malloc(vector);
+    w->colors = malloc(color_bytes);
     w->facing = calloc(n, sizeof(float));
     w->host_ids = malloc(map);
     if (!w->means || !w->scales || !w->rotations || !w->colors || !w->facing || !w->host_ids)
@@ -46,7 +49,7 @@ static splat_status open_work(center_work *w, size_t n_pixels, splat_error *erro
     SPLAT_TRY(f->download(b, w->means, g->p.means, vector, error));
     SPLAT_TRY(f->download(b, w->scales, g->p.scales, vector, error));
     SPLAT_TRY(f->download(b, w->rotations, g->p.rotations, 4 * n * sizeof(float), error));
-    SPLAT_TRY(f->download(b, w->colors, g->p.sh_dc, vector, error));
+    SPLAT_TRY(f->download(b, w->colors, w->model->gaussians.p.sh_dc, color_bytes, error));
     SPLAT_TRY(splat_block_resize(b, &w->ids, "front ids", SPLAT_OWNER_OTHER, map, error));
     return splat_block_resize(b, &w->depth, "front depth", SPLAT_OWNER_OTHER, map, error);
 }
@@ -62,7 +65,7 @@ static splat_status look(center_work *w, const splat_camera *camera, splat_error
 {
     splat_backend *b = w->model->backend;
     size_t n = (size_t)camera->width * (size_t)camera->height;
-    struct splat_front_args front = {&w->model->gaussians, camera, w->ids.data, w->depth.data};
+    struct splat_front_args front = {&w->opaque->g, camera, w->ids.data, w->depth.data};
     SPLAT_TRY(b->functions->ops.front(b, &front, error));
     SPLAT_TRY(b->functions->download(b, w->host_ids, w->ids.data, n * sizeof *w->host_ids, error));
     for (size_t i = 0; i < n; i++) {
@@ -82,14 +85,14 @@ static splat_status look(center_work *w, const splat_camera *camera, splat_error
 
 static void add_points(const center_work *w, splat_surface_points *points)
 {
-    for (size_t i = 0; i < w->model->gaussians.n; i++) {
+    for (size_t i = 0; i < w->opaque->g.n; i++) {
         float normal[3];
         uint8_t color[3];
         if (!(w->facing[i] != 0)) continue; /* no pixel shows it */
         axis_of(w, i, normal);
         for (int k = 0; k < 3; k++) {
             if (w->facing[i] < 0) normal[k] = -normal[k];
-            color[k] = splat_image_byte(0.5f + SPLAT_SH_C0 * w->colors[3 * i + (size_t)k]);
+            color[k] = splat_image_byte(0.5f + SPLAT_SH_C0 * w->colors[3 * (size_t)w->opaque->index[i] + (size_t)k]);
         }
         splat_surface_points_add(points, w->means + 3 * i, normal, color);
     }
@@ -108,14 +111,14 @@ static splat_status collect(center_work *w, const splat_scene *scene, const spla
     if (points->n > 0) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_NUMERIC,
                       "no training view sees one of the splat's %u opaque Gaussians; is it a splat of this scene?",
-                      w->model->gaussians.n);
+                      w->opaque->g.n);
 }
 
-splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
-                                   splat_surface_points *points, splat_error *error)
+splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_surface_gaussians *opaque,
+                                   const splat_mesh_extract_options *options, splat_surface_points *points,
+                                   splat_error *error)
 {
-    center_work w = {.model = model};
-    SPLAT_TRY(splat_surface_prepare(model, error));
+    center_work w = {.model = model, .opaque = opaque};
     splat_status status = collect(&w, scene, options, points, error);
     close_work(&w);
     return status;

@@ -13,7 +13,8 @@
 #define PIECE 65536u       /* pixels that are looked at together: bounds what they need on the device */
 
 typedef struct level_work {
-    splat_model *model;
+    splat_model *model;               /* for the colours */
+    const splat_gaussians *gaussians; /* that can be surface */
     const splat_mesh_extract_options *options;
     size_t n_levels, n_pixels; /* of the largest view */
     /* device */
@@ -43,7 +44,7 @@ static splat_status open_device(level_work *w, splat_error *error)
     splat_backend *b = w->model->backend;
     size_t word = sizeof(float), entries = PIECE * w->n_levels;
     const splat_owner owner = SPLAT_OWNER_OTHER;
-    size_t neighbor_bytes = (size_t)w->model->gaussians.n * SPLAT_NEIGHBORS * word;
+    size_t neighbor_bytes = (size_t)w->gaussians->n * SPLAT_NEIGHBORS * word;
     SPLAT_TRY(splat_block_resize(b, &w->neighbors, "neighbors", owner, neighbor_bytes, error));
     SPLAT_TRY(splat_block_resize(b, &w->ids, "front ids", owner, w->n_pixels * word, error));
     SPLAT_TRY(splat_block_resize(b, &w->depth, "front depth", owner, w->n_pixels * word, error));
@@ -76,7 +77,7 @@ static splat_status look(level_work *w, const splat_camera *camera, uint32_t n, 
     splat_backend *b = w->model->backend;
     size_t entries = n * w->n_levels, n_pixels = (size_t)camera->width * (size_t)camera->height;
     struct splat_level_points_args args = {
-        .gaussians = &w->model->gaussians, .neighbors = w->neighbors.data, .camera = camera, .ids = w->ids.data,
+        .gaussians = w->gaussians, .neighbors = w->neighbors.data, .camera = camera, .ids = w->ids.data,
         .depth = w->depth.data, .n = n, .pixels = w->pixels.data, .n_levels = (int)w->n_levels,
         .points = w->points.data, .normals = w->normals.data, .valid = w->valid.data};
     memcpy(args.levels, w->options->levels, w->n_levels * sizeof *args.levels);
@@ -119,7 +120,7 @@ static splat_status see(level_work *w, const splat_camera *camera, splat_error *
 {
     splat_backend *b = w->model->backend;
     size_t n = (size_t)camera->width * (size_t)camera->height;
-    struct splat_front_args front = {&w->model->gaussians, camera, w->ids.data, w->depth.data};
+    struct splat_front_args front = {w->gaussians, camera, w->ids.data, w->depth.data};
     SPLAT_TRY(splat_surface_render(w->model, camera, w->rgb, w->alpha, error));
     SPLAT_TRY(b->functions->ops.front(b, &front, error));
     return b->functions->download(b, w->host_ids, front.ids, n * sizeof *w->host_ids, error);
@@ -156,7 +157,7 @@ static splat_status collect_all(level_work *w, const splat_scene *scene, splat_s
                                 splat_error *error)
 {
     splat_backend *b = w->model->backend;
-    const splat_gaussians *g = &w->model->gaussians;
+    const splat_gaussians *g = w->gaussians;
     SPLAT_TRY(open_device(w, error));
     SPLAT_TRY(open_host(w, error));
     SPLAT_TRY(splat_surface_go_on(w->options, "looking for neighbours", 0, error));
@@ -178,12 +179,12 @@ static splat_status collect_all(level_work *w, const splat_scene *scene, splat_s
     return SPLAT_OK;
 }
 
-splat_status splat_surface_levels(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
-                                  splat_surface_points *points, splat_error *error)
+splat_status splat_surface_levels(splat_scene *scene, splat_model *model, const splat_surface_gaussians *opaque,
+                                  const splat_mesh_extract_options *options, splat_surface_points *points,
+                                  splat_error *error)
 {
-    level_work w = {.model = model, .options = options, .n_levels = options->n_levels,
+    level_work w = {.model = model, .gaussians = &opaque->g, .options = options, .n_levels = options->n_levels,
                     .n_pixels = splat_surface_pixels(scene, options->resolution_factor)};
-    SPLAT_TRY(splat_surface_prepare(model, error));
     splat_status status = collect_all(&w, scene, points, error);
     close_work(&w);
     return status;

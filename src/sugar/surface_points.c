@@ -1,8 +1,6 @@
 /* Points on a surface, whatever they come from. */
 #include "sugar/extract.h"
 
-#include "math/density.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,35 +52,33 @@ size_t splat_surface_points_capacity(const splat_scene *scene, const splat_model
     return options->n_points;
 }
 
-#define LEAST_OPACITY 0.5f /* what is fainter is no surface */
-
-splat_status splat_surface_prepare(splat_model *model, splat_error *error)
+static splat_status collect_opaque(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                   splat_surface_points *points, size_t *n_opaque, splat_error *error)
 {
-    uint32_t n = model->gaussians.n;
-    /* In this order: fusing takes opacity from the flat ones, of which surfaces are made. */
-    SPLAT_TRY(splat_model_prune(model, LEAST_OPACITY, error));
-    SPLAT_TRY(splat_model_fuse_filter(model, error));
-    if (model->gaussians.n > SPLAT_NEIGHBORS) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_FORMAT,
-                      "%u of the splat's %u Gaussians have an opacity of %g or more, and a surface needs at least %d; "
-                      "train longer, or take points with --points depth",
-                      model->gaussians.n, n, (double)LEAST_OPACITY, SPLAT_NEIGHBORS + 1);
+    splat_surface_gaussians opaque;
+    SPLAT_TRY(splat_surface_gaussians_make(model, &opaque, error));
+    *n_opaque = opaque.g.n;
+    splat_status status = options->points == SPLAT_MESH_POINTS_LEVEL
+                              ? splat_surface_levels(scene, model, &opaque, options, points, error)
+                              : splat_surface_centers(scene, model, &opaque, options, points, error);
+    splat_surface_gaussians_free(model->backend, &opaque);
+    return status;
 }
 
 splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
                                           const splat_mesh_extract_options *options, splat_surface_points *points,
-                                          splat_error *error)
+                                          size_t *n_opaque, splat_error *error)
 {
     size_t n = splat_mesh_extract_count(options), capacity = splat_surface_points_capacity(scene, model, options);
     splat_status status = SPLAT_OK;
     memset(points, 0, n * sizeof *points);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++)
         status = splat_surface_points_make(&points[i], capacity, error);
-    if (status == SPLAT_OK)
-        status = (options->points == SPLAT_MESH_POINTS_LEVEL     ? splat_surface_levels
-                  : options->points == SPLAT_MESH_POINTS_CENTERS ? splat_surface_centers
-                                                                 : splat_surface_depths)(scene, model, options, points,
-                                                                                         error);
+    *n_opaque = 0;
+    if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_DEPTH)
+        status = splat_surface_depths(scene, model, options, points, error);
+    else if (status == SPLAT_OK)
+        status = collect_opaque(scene, model, options, points, n_opaque, error);
     for (size_t i = 0; i < n && status != SPLAT_OK; i++) splat_surface_points_free(&points[i]);
     return status;
 }
