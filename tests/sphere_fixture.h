@@ -12,7 +12,8 @@
 #define RADIUS 0.8
 static const double center[3] = {0, -1.2, 0}; /* above the floor, where all cameras look */
 
-/* The first n of N_DISCS (or of n) red discs, evenly spread (Fibonacci) around a centre, their shortest axis along the normal. */
+/* The first n of N_DISCS (or of n) red discs, evenly spread (Fibonacci) around a centre, their shortest axis along the
+ * normal. */
 static inline void write_discs(const char *path, size_t n, const double middle[3], float opacity, float filter)
 {
     splat_error error;
