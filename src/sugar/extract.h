@@ -46,6 +46,7 @@ typedef struct splat_surface_points {
 } splat_surface_points;
 
 #define SPLAT_SURFACE_POINT_BYTES 28 /* of host memory */
+#define SPLAT_SURFACE_PIECE 65536u   /* pixels that LEVEL looks at together: bounds what they need */
 
 splat_status splat_surface_points_make(splat_surface_points *points, size_t capacity, splat_error *error);
 void splat_surface_points_free(splat_surface_points *points);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE 65536u       /* pixels that are looked at together: bounds what they need on the device */
-
 typedef struct level_work {
     splat_model *model;               /* for the colours */
     const splat_gaussians *gaussians; /* that can be surface */
@@ -42,13 +40,13 @@ static void close_work(level_work *w)
 static splat_status open_device(level_work *w, splat_error *error)
 {
     splat_backend *b = w->model->backend;
-    size_t word = sizeof(float), entries = PIECE * w->n_levels;
+    size_t word = sizeof(float), entries = SPLAT_SURFACE_PIECE * w->n_levels;
     const splat_owner owner = SPLAT_OWNER_OTHER;
     size_t neighbor_bytes = (size_t)w->gaussians->n * SPLAT_NEIGHBORS * word;
     SPLAT_TRY(splat_block_resize(b, &w->neighbors, "neighbors", owner, neighbor_bytes, error));
     SPLAT_TRY(splat_block_resize(b, &w->ids, "front ids", owner, w->n_pixels * word, error));
     SPLAT_TRY(splat_block_resize(b, &w->depth, "front depth", owner, w->n_pixels * word, error));
-    SPLAT_TRY(splat_block_resize(b, &w->pixels, "level pixels", owner, PIECE * word, error));
+    SPLAT_TRY(splat_block_resize(b, &w->pixels, "level pixels", owner, SPLAT_SURFACE_PIECE * word, error));
     SPLAT_TRY(splat_block_resize(b, &w->points, "level points", owner, 3 * entries * word, error));
     SPLAT_TRY(splat_block_resize(b, &w->normals, "level normals", owner, 3 * entries * word, error));
     return splat_block_resize(b, &w->valid, "level valid", owner, entries, error);
@@ -56,11 +54,11 @@ static splat_status open_device(level_work *w, splat_error *error)
 
 static splat_status open_host(level_work *w, splat_error *error)
 {
-    size_t n = w->n_pixels, entries = PIECE * w->n_levels;
+    size_t n = w->n_pixels, entries = SPLAT_SURFACE_PIECE * w->n_levels;
     w->host_ids = malloc(n * sizeof *w->host_ids);
     w->rgb = malloc(3 * n * sizeof *w->rgb);
     w->alpha = malloc(n * sizeof *w->alpha);
-    w->host_pixels = malloc(PIECE * sizeof *w->host_pixels);
+    w->host_pixels = malloc(SPLAT_SURFACE_PIECE * sizeof *w->host_pixels);
     w->host_points = malloc(3 * entries * sizeof *w->host_points);
     w->host_normals = malloc(3 * entries * sizeof *w->host_normals);
     w->host_valid = malloc(entries);
@@ -144,7 +142,7 @@ static splat_status collect(level_work *w, const splat_scene *scene, size_t numb
         splat_random4 r = splat_random(o->seed, SPLAT_STREAM_SURFACE_POINTS, view, (uint32_t)i);
         if (!splat_surface_pick(r.x[0], &n_wanted, &n_left)) continue;
         w->host_pixels[n_piece++] = (uint32_t)i;
-        if (n_piece < PIECE) continue;
+        if (n_piece < SPLAT_SURFACE_PIECE) continue;
         SPLAT_TRY(look(w, &camera, n_piece, points, error));
         n_piece = 0;
     }
