@@ -150,6 +150,7 @@ typedef struct splat_scene_options {
     const char *source_path;   /* the folder of the scene; required */
     const char *images;        /* folder of the photos inside the scene; NULL is "images" */
     int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
+    double resolution_scale;   /* 1: both sides of what that gives are multiplied by it, above 0 and at most 1 */
     bool eval;                 /* hold test views out */
     int llffhold;              /* with eval: every n-th view by sorted name is a test view; >= 2, default 8 */
     int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */
@@ -212,6 +213,8 @@ typedef struct splat_model_info {
  * (splat_model_destroy). Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
 splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
 void splat_model_destroy(splat_model *model);
+/* What a file holds, from its header alone. Errors: IO, FORMAT, UNSUPPORTED. */
+splat_status splat_model_describe(const char *path, splat_model_info *info, splat_error *error);
 void splat_model_get_info(const splat_model *model, splat_model_info *info);
 /* Cuts the SH bands above sh_degree off and gives their memory back; a higher degree than the model's changes nothing.
  * Errors: ARGUMENT, MEMORY. */
@@ -326,6 +329,31 @@ typedef enum splat_optimizer_storage {
     SPLAT_OPTIMIZER_QUANTIZED = 1 /* 16 bits; 8 bits with a scale a row for the spherical harmonics above degree 0 */
 } splat_optimizer_storage;
 
+/* SuGaR's coarse training (Guedon and Lepetit, CVPR 2024): a trained splat is trained on with losses that lay its
+ * Gaussians flat on surfaces (docs/method.md, "Coarse training"). */
+typedef enum splat_regularization {
+    SPLAT_REGULARIZE_NONE = 0,          /* no coarse training: a splat is trained from the scene's points */
+    SPLAT_REGULARIZE_DENSITY = 1,       /* the density follows that of flat, opaque Gaussians */
+    SPLAT_REGULARIZE_SDF = 2,           /* the distance that the density stands for is that to the rendered depth */
+    SPLAT_REGULARIZE_DN_CONSISTENCY = 3 /* as DENSITY, and normals agree with the slope of the depth */
+} splat_regularization;
+
+typedef struct splat_coarse_options {
+    splat_regularization regularization; /* NONE */
+    int first_iteration;     /* 7000: the clock before the first step, whatever splat is loaded; all rates, windows and
+                                `iterations` count by this clock */
+    int regularize_after;    /* 9000: until here opacities are pushed to 0 or 1; then those below prune_opacity go, and
+                                the losses of the surface begin */
+    float entropy_factor;    /* 0.1 */
+    float prune_opacity;     /* 0.5 */
+    float estimation_factor; /* 0.2: of the density or SDF loss */
+    float normal_factor;     /* 0.2: of the loss on normals of neighbours */
+    float dn_factor;         /* 0.05: of depth-normal consistency */
+    size_t n_samples;        /* 50,000 points a step, drawn in the visible Gaussians */
+    int neighbor_interval;   /* 500: steps between two searches of the nearest neighbours */
+    bool full_res_normals;   /* depth-normal consistency at the size of the photos instead of half of it */
+} splat_coarse_options;
+
 typedef struct splat_train_options {
     int iterations;                 /* 30000 */
     int sh_degree;                  /* 3 */
@@ -359,6 +387,7 @@ typedef struct splat_train_options {
     uint64_t max_instances; /* (Gaussian, tile) pairs at a time; a view with more is done in bands; 0: no bound */
     size_t max_gaussians;           /* rows that density control may have at any moment, before it prunes: what does not
                                        fit is refused, the smallest gradients first; 0: no bound */
+    splat_coarse_options coarse;    /* NONE, with the defaults above */
 } splat_train_options;
 
 typedef struct splat_step_info {
@@ -374,6 +403,8 @@ typedef struct splat_step_info {
 } splat_step_info;
 
 void splat_train_options_init(splat_train_options *options);
+/* The same for coarse training: until 15000 by its clock, without density control. */
+void splat_train_options_init_coarse(splat_train_options *options, splat_regularization regularization);
 /* Initialises a model from the scene's points. Borrows scene and context. Owned by the caller. */
 splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
                                   splat_trainer **trainer, splat_error *error);
@@ -447,6 +478,20 @@ void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times)
  * moments; the next step is iteration + 1. On error the trainer is unchanged. */
 splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
 
+/* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
+ * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
+ * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
+ * splat_model_load, NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
+splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
+
+/* The losses of coarse training at the last step, without their factors; waits for the device. NaN where a loss was not
+ * part of that step. */
+typedef struct splat_coarse_losses {
+    double entropy, estimation, normal, depth_normal;
+    size_t n_samples, n_sampled_gaussians; /* points that counted, and Gaussians that they could be drawn in */
+} splat_coarse_losses;
+splat_status splat_trainer_coarse_losses(splat_trainer *trainer, splat_coarse_losses *losses, splat_error *error);
+
 /* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
 splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);
 
@@ -499,6 +544,7 @@ typedef struct splat_run_options {
     const char *command;               /* as typed, for TensorBoard; NULL allowed */
     int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
     const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
+    bool only_checkpoint;              /* after the last iteration a checkpoint instead of the splat */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
 } splat_run_options;

@@ -21,6 +21,7 @@ int cmd_contact_sheet(const cli_values *values);
 int cmd_bench(const cli_values *values);
 int cmd_bench_compare(const cli_values *values);
 int cmd_bench_report(const cli_values *values);
+int cmd_coarse(const cli_values *values);
 int cmd_mesh(const cli_values *values);
 int cmd_plan(const cli_values *values);
 int cmd_sample(const cli_values *values);
@@ -45,11 +46,6 @@ char *cli_command_text(char **words);
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips);
 /* --vram_limit: sets the context's limit. Prints on failure; returns an exit code. */
 int cli_limit_memory(const cli_values *values, splat_context *context);
-/* The train options of the command line; under --vram_limit those of a plan, whose choices are told. Returns an exit
- * code. */
-int cli_train_options(const cli_values *values, splat_context *context, const splat_scene *scene,
-                      splat_train_options *options);
-
 /* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
 typedef struct cli_session {
     splat_context *context;

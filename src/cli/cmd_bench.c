@@ -1,5 +1,6 @@
 /* splatsmith bench run: the training loop, photos or views, measured. */
 #include "cli.h"
+#include "memory.h"
 #include "progress.h"
 
 #include <math.h>
@@ -180,7 +181,8 @@ static int run_training(bench *b, const char *command)
     int code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);
-    code = cli_train_options(&b->values, b->session.context, b->session.scene, &train);
+    cli_asked_options(&b->values, &train);
+    code = cli_plan_training(&b->values, b->session.context, b->session.scene, 0, &train);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);

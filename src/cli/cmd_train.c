@@ -1,151 +1,10 @@
 /* splatsmith train */
-#include "cli.h"
-#include "progress.h"
+#include "memory.h"
+#include "training.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-/* ---------------------------------------------------------------- Ctrl-C */
-
-static splat_trainer *_Atomic stop_target; /* what a signal stops */
-static volatile sig_atomic_t stop_signal;  /* the signal that came, 0: none */
-
-/* The first signal ends the run after its step; after it the signals have their usual effect again. */
-static void on_signal(int number)
-{
-    static const char text[] =
-        "\nsplatsmith: notice: stopping after this step and saving; Ctrl-C again quits at once\n";
-    splat_trainer *trainer = atomic_load(&stop_target);
-    int kept = errno;
-    stop_signal = number;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    if (trainer) splat_trainer_request_stop(trainer);
-    ssize_t ignored = cli_is_quiet() ? 0 : write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored;
-    errno = kept;
-}
-
-static void install_signals(splat_trainer *trainer)
-{
-    static const int numbers[] = {SIGINT, SIGTERM};
-    struct sigaction action, old;
-    atomic_store(&stop_target, trainer);
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
-}
-
-static void remove_signals(void)
-{
-    struct sigaction old;
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGINT, SIG_DFL);
-    if (sigaction(SIGTERM, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGTERM, SIG_DFL);
-    atomic_store(&stop_target, NULL);
-}
-
-/* ---------------------------------------------------------------- what the run reports */
-
-typedef struct report {
-    cli_progress progress;
-    splat_step_info last_step;
-    int n_steps;
-    size_t n_refused;                /* Gaussians that memory did not allow */
-    double started, other_seconds; /* when the run began; spent on evaluations and saves */
-    double mark;                   /* end of the last step */
-    double psnr;                   /* of the last test evaluation */
-    int psnr_iteration;            /* 0: there was none */
-    char saved[CLI_PATH_MAX];
-} report;
-
-static void on_step(report *r, const splat_step_info *step)
-{
-    r->last_step = *step;
-    r->mark = cli_seconds();
-    if (step->n_refused && r->n_refused == 0)
-        cli_notice(
-            "memory leaves no room for all the Gaussians that density control wants (%zu at step %d); the largest "
-            "gradients win",
-            step->n_refused, step->iteration);
-    r->n_refused += step->n_refused;
-    if (r->n_steps++ == 0) cli_progress_resume(&r->progress, step->iteration);
-    cli_progress_step(&r->progress, step);
-}
-
-static void on_evaluation(report *r, const splat_event *event, int iteration)
-{
-    const splat_metrics *m = event->metrics;
-    if (m->n_views == 0) return;
-    char lpips[64] = "";
-    if (m->lpips_net) snprintf(lpips, sizeof lpips, " LPIPS %.4f (%s)", m->lpips, m->lpips_net);
-    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f%s", iteration,
-            event->set == SPLAT_VIEWS_TEST ? "test" : "train", m->l1, m->psnr, m->psnr_per_channel, m->ssim, lpips);
-    if (event->set != SPLAT_VIEWS_TEST) return;
-    r->psnr = m->psnr;
-    r->psnr_iteration = iteration;
-}
-
-static void on_event(void *user, const splat_event *event)
-{
-    report *r = user;
-    int iteration = event->step ? event->step->iteration : r->last_step.iteration;
-    switch (event->kind) {
-    case SPLAT_EVENT_STEP: on_step(r, event->step); return;
-    case SPLAT_EVENT_EVALUATION: on_evaluation(r, event, iteration); break;
-    case SPLAT_EVENT_SAVED:
-        snprintf(r->saved, sizeof r->saved, "%s", event->path);
-        cli_say("[ITER %d] Saving Gaussians: %s", iteration, event->path);
-        break;
-    case SPLAT_EVENT_CHECKPOINT: cli_say("[ITER %d] Saving checkpoint: %s", iteration, event->path); break;
-    }
-    cli_progress_resume(&r->progress, iteration);
-    r->other_seconds += cli_seconds() - r->mark;
-    r->mark = cli_seconds();
-}
-
-/* The blocks' peak, and what the driver holds beside them. */
-static void print_memory(const splat_context *context)
-{
-    splat_memory_info memory;
-    char peak[32], overhead[32], host[32];
-    splat_context_memory(context, &memory);
-    cli_say("  memory       %s at most%s%s%s%s", cli_bytes(memory.peak_bytes, peak),
-            memory.overhead_bytes ? ", and the driver's " : "",
-            memory.overhead_bytes ? cli_bytes(memory.overhead_bytes, overhead) : "",
-            memory.host_bytes ? "; pinned on the host " : "",
-            memory.host_bytes ? cli_bytes(memory.host_bytes, host) : "");
-}
-
-static void print_summary(const report *r)
-{
-    char time_text[32], psnr_text[64] = "";
-    double seconds = cli_seconds() - r->started;
-    double training = seconds - r->other_seconds;
-    if (r->n_steps == 0) return;
-    if (r->psnr_iteration)
-        snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
-    cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
-            training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
-    if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
-    print_memory(r->progress.context);
-    if (!r->saved[0]) return;
-    cli_say("  splat        %s", r->saved);
-    char fused[CLI_PATH_MAX + 32];
-    size_t folder = strlen(r->saved);
-    while (folder && r->saved[folder - 1] != '/') folder--;
-    snprintf(fused, sizeof fused, "%.*spoint_cloud_fused.ply", (int)folder, r->saved);
-    if (cli_path_exists(fused)) cli_say("  for viewers  %s", fused);
-}
-
-/* ---------------------------------------------------------------- options */
 
 /* What the table cannot say about single options. Prints the reason. */
 static bool options_agree(const cli_values *values)
@@ -195,81 +54,8 @@ static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
     return false;
 }
 
-/* The library counts steps from 1; -1 is the usual way to say never. */
-static void keep_steps(cli_list *list)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < list->n; i++)
-        if (list->values[i] > 0) list->values[n++] = list->values[i];
-    list->n = n;
-}
-
-/* ---------------------------------------------------------------- the run */
-
-typedef struct job {
-    splat_scene_options scene_options;
-    splat_train_options train_options;
-    splat_run_options run_options;
-    cli_list test, save, checkpoint, snapshot;
-    char model_path[CLI_PATH_MAX];
-    splat_context *context;
-    splat_scene *scene;
-    splat_trainer *trainer;
-    splat_monitor *monitor;
-    splat_lpips *lpips;
-    char *command;
-    report report;
-} job;
-
-static void fill_options(job *j, const cli_values *values)
-{
-    j->scene_options = values->scene;
-    j->train_options = values->train; /* of a plan, once the scene is open */
-    j->scene_options.seed = values->train.seed;
-
-    j->test = values->test_iterations;
-    j->save = values->save_iterations;
-    j->checkpoint = values->checkpoint_iterations;
-    keep_steps(&j->test);
-    keep_steps(&j->save);
-    keep_steps(&j->checkpoint);
-    j->snapshot = values->snapshot_iterations;
-    keep_steps(&j->snapshot);
-
-    splat_run_options *run = &j->run_options;
-    splat_run_options_init(run);
-    run->model_path = j->model_path;
-    run->test_iterations = j->test.values;
-    run->n_test_iterations = j->test.n;
-    run->save_iterations = j->save.values;
-    run->n_save_iterations = j->save.n;
-    run->checkpoint_iterations = j->checkpoint.values;
-    run->n_checkpoint_iterations = j->checkpoint.n;
-    run->checkpoint_interval = values->checkpoint_interval;
-    run->start_checkpoint = values->start_checkpoint;
-    run->tensorboard = !values->tensorboard                             ? SPLAT_TENSORBOARD_NONE
-                       : strcmp(values->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
-                                                                           : SPLAT_TENSORBOARD_DEFAULT;
-    run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
-    run->snapshot_iterations = j->snapshot.values;
-    run->n_snapshot_iterations = j->snapshot.n;
-    run->command = j->command = cli_command_text(values->command_line);
-    run->event = on_event;
-    run->event_user = &j->report;
-}
-
-static void describe(const job *j)
-{
-    splat_scene_info info;
-    splat_scene_get_info(j->scene, &info);
-    cli_say("Output folder: %s", j->model_path);
-    cli_say("Scene: %s, %zu train and %zu test views up to %dx%d, %zu points%s; %s", info.format, info.n_train,
-            info.n_test, info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
-            splat_context_description(j->context));
-}
-
 /* Opens everything before an old result is deleted: a mistake must not cost it. */
-static int prepare(job *j, const cli_values *values)
+static int prepare(cli_training *j, const cli_values *values)
 {
     splat_error error;
     char old[CLI_PATH_MAX];
@@ -279,11 +65,12 @@ static int prepare(job *j, const cli_values *values)
     if (code == CLI_OK) code = cli_context_create(values, &j->context);
     if (code != CLI_OK) return code;
     if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
-    code = cli_train_options(values, j->context, j->scene, &j->train_options);
+    cli_asked_options(values, &j->train_options);
+    code = cli_plan_training(values, j->context, j->scene, 0, &j->train_options);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
-    describe(j);
+    cli_training_describe(j);
     if (values->delete_first) return cli_delete_folder(j->model_path);
     if (!cli_path_join(old, j->model_path, "point_cloud")) return CLI_USAGE;
     if (cli_path_exists(old) && !values->start_checkpoint)
@@ -291,77 +78,34 @@ static int prepare(job *j, const cli_values *values)
     return CLI_OK;
 }
 
-/* Figures of the machine for the progress line and --monitor_csv. Returns an exit code. */
-static int start_monitor(job *j, const cli_values *values)
-{
-    splat_monitor_options options;
-    splat_error error;
-    splat_monitor_options_init(&options);
-    options.gpu = splat_context_pci_bus_id(j->context);
-    options.csv_path = values->monitor_csv;
-    options.log = cli_log;
-    return splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
-}
-
-static int train(job *j)
-{
-    splat_error error = {0};
-    report *r = &j->report;
-    r->started = r->mark = cli_seconds();
-    cli_progress_start(&r->progress, j->context, j->train_options.iterations);
-    cli_progress_watch(&r->progress, j->monitor);
-    install_signals(j->trainer);
-    splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
-    remove_signals();
-    cli_progress_end();
-    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(r);
-    if (status == SPLAT_OK && r->n_steps == 0)
-        cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
-                   splat_trainer_iteration(j->trainer));
-    if (status == SPLAT_OK) return CLI_OK;
-    if (status == SPLAT_ERROR_STOPPED) {
-        cli_notice("stopped at step %d of %d", splat_trainer_iteration(j->trainer), j->train_options.iterations);
-        return 128 + (stop_signal ? stop_signal : SIGINT);
-    }
-    int code = cli_report(&error);
-    if (r->saved[0]) cli_notice("the last splat that was saved is %s", r->saved);
-    return code;
-}
-
-static int eval_only(const job *j, const cli_values *values)
+static int eval_only(const cli_training *j, const cli_values *values)
 {
     cli_values copy = *values;
     copy.model_path = j->model_path;
     return cmd_eval(&copy);
 }
 
-static int run_job(job *j, const cli_values *values)
+static int run_job(cli_training *j, const cli_values *values)
 {
     if (!choose_model_path(values, j->model_path)) return CLI_USAGE;
     if (values->eval_only) return eval_only(j, values);
-    fill_options(j, values);
+    j->scene_options = values->scene;
+    j->scene_options.seed = values->train.seed;
+    cli_training_fill(j, values);
     int code = prepare(j, values);
-    if (code == CLI_OK) code = cli_lpips_open(values, j->context, false, &j->lpips);
-    if (code == CLI_OK) code = start_monitor(j, values);
-    j->run_options.monitor = j->monitor;
-    return code == CLI_OK ? train(j) : code;
+    return code == CLI_OK ? cli_training_run(j, values) : code;
 }
 
 int cmd_train(const cli_values *values)
 {
     if (!options_agree(values)) return CLI_USAGE;
-    job *j = calloc(1, sizeof *j);
+    cli_training *j = calloc(1, sizeof *j);
     if (!j) {
         cli_error("memory is exhausted");
         return CLI_FAILED;
     }
     int code = run_job(j, values);
-    splat_monitor_destroy(j->monitor);
-    splat_trainer_destroy(j->trainer);
-    splat_lpips_destroy(j->lpips);
-    splat_scene_close(j->scene);
-    splat_context_destroy(j->context);
-    free(j->command);
+    cli_training_close(j);
     free(j);
     return code;
 }

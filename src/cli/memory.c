@@ -92,16 +92,16 @@ void cli_plan_options(const cli_values *values, splat_plan_options *options)
     options->keep_sh_offload = cli_given(values, "sh_offload");
 }
 
-int cli_train_options(const cli_values *values, splat_context *context, const splat_scene *scene,
+int cli_plan_training(const cli_values *values, splat_context *context, const splat_scene *scene, size_t n_gaussians,
                       splat_train_options *options)
 {
     splat_plan_options plan_options;
     splat_plan plan;
     splat_error error;
     char saved[32], limit[32], total[32];
-    cli_asked_options(values, options);
     if (!values->vram_limit) return CLI_OK;
     cli_plan_options(values, &plan_options);
+    if (n_gaussians) plan_options.n_gaussians = n_gaussians;
     if (!cli_memory_limit(values, context, &plan_options.limit_bytes)) return CLI_USAGE;
     if (splat_plan_make(context, scene, options, &plan_options, &plan, &error) != SPLAT_OK) return cli_report(&error);
     *options = plan.options;

@@ -5,9 +5,10 @@
 #include <string.h>
 
 enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256,
-       PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096, MESH_REPORT = 8192 };
+       PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096, MESH_REPORT = 8192,
+       COARSE = 16384 };
 enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | MESH };
-enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
 
 #define ANY 1e300 /* no limit but that of the type */
 
@@ -29,7 +30,7 @@ enum { WORK = STEPS | MODEL | EXPORT | SAMPLE, ALL = WORK | INFO | DOCS | MONITO
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
-    "Memory",
+    "Surface", "Memory",
     "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
 
 /* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
@@ -39,13 +40,13 @@ const cli_option cli_options[] = {
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
      "(NeRF, Nerfstudio)",
      ""},
-    {"source_path", 's', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', NULL, MODEL | COARSE, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
     {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
-    {"ply", 0, "input_ply", MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+    {"ply", 0, "input_ply", MODEL | EXPORT | COARSE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
     {"images", 'i', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
@@ -78,7 +79,7 @@ const cli_option cli_options[] = {
      "compare: none, report: 0.5%"},
     {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
-    {"experiment_name", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, TRAIN | COARSE, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
      "the last part of the default model folder", "date_time"},
     {"delete_first", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, FLAG(delete_first),
      "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
@@ -115,21 +116,22 @@ const cli_option cli_options[] = {
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black behind the scene and behind photos with alpha", NULL},
-    {"white_background", 'w', NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.white_background),
+    {"white_background", 'w', NULL, MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black background", "the model's"},
     {"eval", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
-    {"eval", 0, NULL, MODEL, CLI_GROUP_SCENE, FLAG(scene.eval),
+    {"eval", 0, NULL, MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.eval),
      "hold test views out; a split.json in the model folder wins", "the model's"},
-    {"llffhold", 0, "test_every", STEPS | MODEL, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
+    {"llffhold", 0, "test_every", STEPS | MODEL | COARSE, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
      "with --eval: every N-th view by sorted name is a test view", NULL},
-    {"test_camera_count", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
+    {"test_camera_count", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
-    {"load_allres", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.load_allres),
+    {"load_allres", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
-    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL, CLI_GROUP_SCENE, GIB(scene.image_cache_gb, 0, 1e6),
+    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE, CLI_GROUP_SCENE,
+     GIB(scene.image_cache_gb, 0, 1e6),
      "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
-    {"low_dram", 0, NULL, STEPS | MODEL, CLI_GROUP_SCENE, FLAG(scene.low_dram), "a small cache of decoded photos",
-     NULL},
+    {"low_dram", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.low_dram),
+     "a small cache of decoded photos", NULL},
 
     /* training */
     {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
@@ -138,11 +140,11 @@ const cli_option cli_options[] = {
      "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
      "off, for good",
      NULL},
-    {"lambda_dssim", 0, NULL, STEPS, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
+    {"lambda_dssim", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
      "weight of D-SSIM against L1 in the loss", NULL},
     {"random_background", 0, NULL, STEPS, CLI_GROUP_TRAINING, FLAG(train.random_background),
      "a random background colour in each step", NULL},
-    {"seed", 0, NULL, STEPS, CLI_GROUP_TRAINING, SEED(train.seed),
+    {"seed", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, SEED(train.seed),
      "of the view order, the splits and random points: the same seed gives the same splat", NULL},
     {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8),
      "steps to measure; photos with --mode data, views with --mode render", NULL},
@@ -159,7 +161,7 @@ const cli_option cli_options[] = {
     /* filter */
     {"kernel_size", 'k', NULL, STEPS, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D Mip filter, in square pixels", NULL},
-    {"kernel_size", 'k', NULL, MODEL, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+    {"kernel_size", 'k', NULL, MODEL | COARSE, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
     {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
@@ -171,19 +173,20 @@ const cli_option cli_options[] = {
      "with probability 0.3 take a view at least 800 wide", NULL},
 
     /* learning rates */
-    {"position_lr_init", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
+    {"position_lr_init", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
      "of the means at the start, times the scene's extent", NULL},
-    {"position_lr_final", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
+    {"position_lr_final", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
      "of the means at the end", NULL},
-    {"position_lr_delay_mult", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
+    {"position_lr_delay_mult", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
      "factor of a delayed start", NULL},
-    {"position_lr_max_steps", 0, NULL, STEPS, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
+    {"position_lr_max_steps", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
      "steps from the first to the last rate", NULL},
-    {"feature_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
+    {"feature_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
      "of the colours (a twentieth of it for the higher degrees)", NULL},
-    {"opacity_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
-    {"scaling_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
-    {"rotation_lr", 0, NULL, STEPS, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3), "of the rotations", NULL},
+    {"opacity_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
+    {"scaling_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
+    {"rotation_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3),
+     "of the rotations", NULL},
 
     /* density control */
     {"target_gaussian_count", 0, "cap_max", STEPS, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
@@ -203,20 +206,65 @@ const cli_option cli_options[] = {
     {"opacity_reset_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
      "steps between two resets of the opacities", NULL},
 
+    /* coarse training; -i, -r, -n and -e are SuGaR's letters */
+    {"model_path", 'c', "checkpoint_path,gs_output_dir", COARSE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "the model folder of the splat to begin with", ""},
+    {"iteration", 'i', "iteration_to_load", COARSE, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "which saved iteration of it; -1: the last", NULL},
+    {"start_checkpoint", 0, "resume_checkpoint", COARSE, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+     "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+    {"images", 0, NULL, COARSE, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "the model's"},
+    {"output", 'o', "output_dir", COARSE, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "the model folder to write",
+     "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
+    {"export_ply", 0, NULL, COARSE, CLI_GROUP_OUTPUT, FLAG(export_ply),
+     "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
+    {"resolution", 0, "data_factor", COARSE, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "the model's"},
+    {"resolution_scale", 0, NULL, COARSE, CLI_GROUP_SCENE, DOUBLE(scene.resolution_scale, 1e-3, 1),
+     "both sides of the photos are multiplied by this, to save memory", NULL},
+    {"regularization_type", 'r', "regularization", COARSE, CLI_GROUP_SURFACE,
+     CHOICE(regularization, "dn_consistency|density|sdf"),
+     "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
+     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth)",
+     NULL},
+    {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
+     "where the clock of this stage ends; it begins at 7000 whatever was loaded. With -i above 7000, N above that "
+     "iteration asks for the steps between",
+     NULL},
+    {"regularize_after", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(train.coarse.regularize_after, 0, 1e8),
+     "until here opacities are pushed to 0 or 1; then the transparent go, and the losses of the surface begin", NULL},
+    {"estimation_factor", 'e', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.estimation_factor, 0, 1e3),
+     "weight of the density or SDF loss", NULL},
+    {"normal_factor", 'n', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.normal_factor, 0, 1e3),
+     "weight of the loss on the normals of neighbours", NULL},
+    {"dn_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.dn_factor, 0, 1e3),
+     "weight of depth-normal consistency", NULL},
+    {"entropy_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.entropy_factor, 0, 1e3),
+     "weight of the entropy of the opacities", NULL},
+    {"prune_opacity", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.prune_opacity, 0, 1),
+     "Gaussians less opaque than this go after --regularize_after", NULL},
+    {"n_samples", 0, "n_samples_for_sdf_regularization", COARSE, CLI_GROUP_SURFACE,
+     COUNT(train.coarse.n_samples, 1, 1 << 24), "points a step at which the density is looked at", NULL},
+    {"full_res_normals", 0, NULL, COARSE, CLI_GROUP_SURFACE, FLAG(train.coarse.full_res_normals),
+     "depth-normal consistency at the size of the photos instead of half of it: finer, slower, more memory", NULL},
+    {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
+     "no graph of operations is kept, so there is nothing to compute twice", NULL},
+
     /* memory */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),
      "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
      "the "
      "CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and told",
      "none"},
-    {"sh_storage", 0, NULL, STEPS, CLI_GROUP_MEMORY, CHOICE(sh_storage, "float32|float16"),
+    {"sh_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(sh_storage, "float32|float16"),
      "how spherical harmonics above degree 0 are stored", "float32, or what --vram_limit needs"},
-    {"optimizer_storage", 0, NULL, STEPS, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
+    {"optimizer_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
      "how Adam's moments are stored: quantized is 16 bits, and 8 for the spherical harmonics",
      "float32, or what --vram_limit needs"},
-    {"optimize_memory", 0, NULL, STEPS, CLI_GROUP_MEMORY, FLAG(optimize_memory), "the same as --sh_storage float16",
-     NULL},
-    {"sh_offload", 0, NULL, STEPS, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
+    {"optimize_memory", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(optimize_memory),
+     "the same as --sh_storage float16", NULL},
+    {"sh_offload", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
      "on a GPU: keep spherical harmonics above degree 0 and their moments in pinned host memory; a step reads and "
      "steps "
      "those of the Gaussians it sees",
@@ -229,7 +277,7 @@ const cli_option cli_options[] = {
      "split Gaussians until there are N before measuring; 0: as they are", NULL},
     {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, TEXT(device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
-    {"sh_degree", 0, NULL, MODEL | EXPORT, CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
+    {"sh_degree", 0, NULL, MODEL | EXPORT | COARSE, CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
     /* mesh */
@@ -279,36 +327,36 @@ const cli_option cli_options[] = {
      "refuse what may need more host memory for points, pictures and reconstruction; 0: no limit", NULL},
 
     /* evaluation and saving */
-    {"test_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(test_iterations),
+    {"test_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(test_iterations),
      "measure the test views and five train views after these steps, and after the last; -1: only after the last",
      "7000 30000"},
-    {"save_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(save_iterations),
+    {"save_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(save_iterations),
      "save the splat after these steps; the last one is always saved", "7000 30000"},
-    {"checkpoint_iterations", 0, NULL, TRAIN, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
+    {"checkpoint_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
-    {"checkpoint_interval", 0, NULL, TRAIN, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
+    {"checkpoint_interval", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
      "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
      "ends "
      "the run with exit code 3",
      NULL},
-    {"enable_lpips", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(enable_lpips),
+    {"enable_lpips", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(enable_lpips),
      "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
-    {"lpips_net", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, CHOICE(lpips.net, "vgg|alex|squeeze"),
+    {"lpips_net", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, CHOICE(lpips.net, "vgg|alex|squeeze"),
      "the network of LPIPS", NULL},
-    {"lpips_weights", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, TEXT(lpips.weights, "PATH"),
+    {"lpips_weights", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, TEXT(lpips.weights, "PATH"),
      "weights of LPIPS: a safetensors file, or a folder of them (splatsmith-lpips-convert makes them)",
      "SPLATSMITH_LPIPS_WEIGHTS"},
-    {"lpips_normalize", 0, NULL, TRAIN | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(lpips.normalize),
+    {"lpips_normalize", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(lpips.normalize),
      "feed LPIPS pictures from -1 to 1, as its authors do, and not from 0 to 1, as 3DGS does", NULL},
-    {"tensorboard", 0, NULL, TRAIN, CLI_GROUP_SAVING, FLAG(tensorboard),
+    {"tensorboard", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, FLAG(tensorboard),
      "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
-    {"tensorboard_tags", 0, NULL, TRAIN, CLI_GROUP_SAVING, CHOICE(tensorboard_tags, "default|upstream"),
+    {"tensorboard_tags", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, CHOICE(tensorboard_tags, "default|upstream"),
      "their names: default has everything, upstream is what the published trainer writes", NULL},
-    {"profile_tensors", 0, NULL, TRAIN, CLI_GROUP_MEMORY, FLAG(profile_tensors),
+    {"profile_tensors", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, FLAG(profile_tensors),
      "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
-    {"profile_interval", 0, NULL, TRAIN, CLI_GROUP_MEMORY, SIZE(profile_interval, 1, INT_MAX),
+    {"profile_interval", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, SIZE(profile_interval, 1, INT_MAX),
      "with --profile_tensors: iterations from sample to sample", NULL},
-    {"snapshot_iterations", 0, NULL, TRAIN, CLI_GROUP_MEMORY, INTS(snapshot_iterations),
+    {"snapshot_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, INTS(snapshot_iterations),
      "write the list of all memory blocks after these iterations, as JSON in profiles/", ""},
     {"folder", 0, NULL, PROFILE, CLI_GROUP_INPUT, TEXT(profile_folder, "OUT"),
      "with latest: where the runs are", "the current folder"},
@@ -328,7 +376,7 @@ const cli_option cli_options[] = {
     {"seed", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, SEED(sample.seed), "the same seed gives the same files", NULL},
 
     /* machine */
-    {"data_device", 0, NULL, STEPS, CLI_GROUP_MACHINE, CHOICE(data_device, "cuda|cpu"),
+    {"data_device", 0, NULL, STEPS | COARSE, CLI_GROUP_MACHINE, CHOICE(data_device, "cuda|cpu"),
      "on a GPU: keep the training photos in its memory when they fit easily (cuda), or upload one a step (cpu)", NULL},
     {"backend", 0, NULL, WORK, CLI_GROUP_MACHINE, CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
     {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
@@ -348,7 +396,7 @@ const cli_option cli_options[] = {
      "append a row for each sample to this file", ""},
     {"gpu", 0, NULL, MONITOR, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU, in the order of nvidia-smi",
      NULL},
-    {"monitor_csv", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
+    {"monitor_csv", 0, NULL, TRAIN | COARSE, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
      "append a row a second with the state of GPU and host to this file", ""},
 
     /* general */
@@ -378,9 +426,10 @@ const cli_option cli_options[] = {
     {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
     {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
     {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
-    {"debug", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "errors are always checked and reported", NULL},
-    {"debug_from", 0, NULL, TRAIN, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
-    {"detect_anomaly", 0, NULL, TRAIN, IGNORED_FLAG, "NaN and infinity always stop the training with an error", NULL},
+    {"debug", 0, NULL, TRAIN | MODEL | COARSE, IGNORED_FLAG, "errors are always checked and reported", NULL},
+    {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
+    {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
+     "NaN and infinity always stop the training with an error", NULL},
     {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "this version has no network viewer", NULL},
     {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "this version has no network viewer", NULL},
     {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "this version has no network viewer", NULL},
@@ -410,6 +459,12 @@ const cli_command cli_commands[] = {
      "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
      "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
      "  splatsmith bench report before step1 after -o report", false},
+    {"coarse", COARSE, cmd_coarse, "-c MODEL -r dn_consistency|density|sdf [options]", NULL,
+     "lay the Gaussians of a trained splat on surfaces (SuGaR), for a mesh",
+     "Goes on from the splat with the same photos. The result is a model folder like that of train: eval, render\n"
+     "and mesh take it with -m.\n\n"
+     "  splatsmith coarse -c out/garden -r dn_consistency\n"
+     "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
     {"mesh", MESH, cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
      "The surface is what the training views see of the splat. With -m, a PLY with SuGaR's name,\n"
      "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written into the model folder too.\n\n"
@@ -472,6 +527,9 @@ void cli_values_init(cli_values *values)
     values->mesh_method = "poisson";
     values->mesh_points = "level";
     values->reduce_sh_degree = -1;
+    values->regularization = "dn_consistency";
+    values->coarse_iterations = 15000;
+    values->export_ply = true;
     values->data_device = "cuda";
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define CLI_LIST_MAX 1024
-#define CLI_OPTIONS_MAX 160
+#define CLI_OPTIONS_MAX 256
 #define CLI_WORDS_MAX 256
 #define CLI_TEXT_MAX 1024
 
@@ -30,6 +30,9 @@ typedef struct cli_values {
     cli_list test_iterations, save_iterations, checkpoint_iterations;
     const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;
     size_t n_gaussians;
+    const char *regularization; /* of coarse */
+    int coarse_iterations;
+    bool export_ply;
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
     bool optimize_memory;
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
@@ -83,6 +86,7 @@ typedef enum cli_group {
     CLI_GROUP_FILTER,
     CLI_GROUP_RATES,
     CLI_GROUP_DENSITY,
+    CLI_GROUP_SURFACE,
     CLI_GROUP_MEMORY,
     CLI_GROUP_MESH,
     CLI_GROUP_SAVING,

@@ -19,6 +19,8 @@ typedef struct splat_ply_gaussians {
  * FORMAT when x y z, f_dc, opacity, scale or rot are missing, when f_rest is not 0, 9, 24 or 45 columns, or when the
  * data ends early. Values that are not finite are kept (renderers skip and count them). */
 splat_status splat_ply_read_gaussians(const char *path, splat_ply_gaussians *gaussians, splat_error *error);
+/* The same without the arrays: count, SH degree and tags, and whether there is a filter_3D column. */
+splat_status splat_ply_read_shape(const char *path, splat_ply_gaussians *shape, bool *has_filter, splat_error *error);
 void splat_ply_gaussians_free(splat_ply_gaussians *gaussians);
 /* Cuts bands off, or adds bands of zeros; 0 <= sh_degree <= 3. On failure (MEMORY) nothing has changed. */
 splat_status splat_ply_gaussians_set_degree(splat_ply_gaussians *gaussians, int sh_degree, splat_error *error);

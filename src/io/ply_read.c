@@ -93,16 +93,24 @@ static void store_row(const splat_ply_gaussians *gaussians, const gaussian_colum
     if (columns->filter >= 0) gaussians->filter_3d[row] = (float)values[columns->filter];
 }
 
+/* What the header tells: the columns, and everything of the splat but its arrays. */
+static splat_status read_shape(splat_ply_file *file, const splat_ply_element **vertex, gaussian_columns *columns,
+                               splat_ply_gaussians *gaussians, splat_error *error)
+{
+    SPLAT_TRY(splat_ply_seek(file, "vertex", vertex, error));
+    SPLAT_TRY(find_columns(file, *vertex, columns, error));
+    gaussians->n = (size_t)(*vertex)->n; /* at most the bytes of the file: splat_ply_seek has checked */
+    gaussians->sh_degree = columns->n_rest == 0 ? 0 : columns->n_rest == 9 ? 1 : columns->n_rest == 24 ? 2 : 3;
+    gaussians->tagged_mip = file->tagged_mip;
+    gaussians->tagged_default = file->tagged_default;
+    return SPLAT_OK;
+}
+
 static splat_status read_gaussians(splat_ply_file *file, splat_ply_gaussians *gaussians, splat_error *error)
 {
     const splat_ply_element *vertex;
     gaussian_columns columns;
-    SPLAT_TRY(splat_ply_seek(file, "vertex", &vertex, error));
-    SPLAT_TRY(find_columns(file, vertex, &columns, error));
-    gaussians->n = (size_t)vertex->n; /* at most the bytes of the file: splat_ply_seek has checked */
-    gaussians->sh_degree = columns.n_rest == 0 ? 0 : columns.n_rest == 9 ? 1 : columns.n_rest == 24 ? 2 : 3;
-    gaussians->tagged_mip = file->tagged_mip;
-    gaussians->tagged_default = file->tagged_default;
+    SPLAT_TRY(read_shape(file, &vertex, &columns, gaussians, error));
     double *values = calloc(vertex->n_properties, sizeof *values);
     if (!values || !allocate_gaussians(gaussians, &columns)) {
         free(values);
@@ -127,6 +135,19 @@ splat_status splat_ply_read_gaussians(const char *path, splat_ply_gaussians *gau
     splat_status status = read_gaussians(&file, gaussians, error);
     splat_ply_close(&file);
     if (status != SPLAT_OK) splat_ply_gaussians_free(gaussians);
+    return status;
+}
+
+splat_status splat_ply_read_shape(const char *path, splat_ply_gaussians *shape, bool *has_filter, splat_error *error)
+{
+    splat_ply_file file;
+    const splat_ply_element *vertex;
+    gaussian_columns columns;
+    memset(shape, 0, sizeof *shape);
+    SPLAT_TRY(splat_ply_open(&file, path, error));
+    splat_status status = read_shape(&file, &vertex, &columns, shape, error);
+    *has_filter = status == SPLAT_OK && columns.filter >= 0;
+    splat_ply_close(&file);
     return status;
 }
 

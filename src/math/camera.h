@@ -53,4 +53,13 @@ static inline void splat_camera_set_intrinsics(splat_camera *camera, double fx, 
     camera->height = height;
 }
 
+/* The same view with a picture of another size. */
+static inline splat_camera splat_camera_resized(const splat_camera *camera, int width, int height)
+{
+    splat_camera resized = *camera;
+    splat_camera_set_intrinsics(&resized, (double)camera->fx, (double)camera->fy, (double)camera->cx,
+                                (double)camera->cy, camera->width, camera->height, width, height);
+    return resized;
+}
+
 #endif

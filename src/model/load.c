@@ -7,6 +7,11 @@
 
 /* ---------------------------------------------------------------- PLY */
 
+static splat_render_mode mode_of(const splat_ply_gaussians *splat, bool has_filter)
+{
+    return (has_filter || splat->tagged_mip) && !splat->tagged_default ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
+}
+
 static splat_status load_ply(splat_context *context, const char *path, splat_model **result, splat_error *error)
 {
     splat_ply_gaussians host;
@@ -24,8 +29,7 @@ static splat_status load_ply(splat_context *context, const char *path, splat_mod
     if (status == SPLAT_OK) status = splat_model_upload(model, &host, error);
     if (status == SPLAT_OK) {
         model->has_filter_3d = host.filter_3d != NULL;
-        bool mip = (host.filter_3d || host.tagged_mip) && !host.tagged_default;
-        status = splat_model_set_render_mode(model, mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC, 0, error);
+        status = splat_model_set_render_mode(model, mode_of(&host, host.filter_3d != NULL), 0, error);
     }
     splat_host_memory_remove(&context->host_memory, SPLAT_HOST_FILES, counted);
     splat_ply_gaussians_free(&host);
@@ -51,6 +55,7 @@ typedef struct checkpoint_model {
     int sh_degree;
     splat_sh_storage storage;
     float kernel_size;
+    splat_render_mode mode;
 } checkpoint_model;
 
 /* The entry of a parameter, of the shape that the header promises; NULL otherwise. */
@@ -62,8 +67,7 @@ static const splat_tensor_entry *find_parameter(const splat_tensor_reader *file,
     return e && strcmp(e->type, half ? "F16" : "F32") == 0 && e->rows == m->n && e->words == words ? e : NULL;
 }
 
-/* Reads the header and the checksums of the parameters. */
-static splat_status check_checkpoint(const splat_tensor_reader *file, checkpoint_model *m, splat_error *error)
+static splat_status read_header(const splat_tensor_reader *file, checkpoint_model *m, splat_error *error)
 {
     const json_t *n = json_object_get(file->header, "n_gaussians");
     const json_t *degree = json_object_get(file->header, "sh_degree");
@@ -77,6 +81,15 @@ static splat_status check_checkpoint(const splat_tensor_reader *file, checkpoint
     m->sh_degree = (int)json_integer_value(degree);
     m->storage = strcmp(rest->type, "F16") == 0 ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
     m->kernel_size = (float)json_number_value(kernel);
+    const char *mode = json_string_value(json_object_get(json_object_get(file->header, "render"), "mode"));
+    m->mode = mode && strcmp(mode, "classic") == 0 ? SPLAT_RENDER_CLASSIC : SPLAT_RENDER_MIP;
+    return SPLAT_OK;
+}
+
+/* Reads the header and the checksums of the parameters. */
+static splat_status check_checkpoint(const splat_tensor_reader *file, checkpoint_model *m, splat_error *error)
+{
+    SPLAT_TRY(read_header(file, m, error));
     for (int i = 0; i <= SPLAT_N_TENSORS; i++) {
         const splat_tensor_entry *e = find_parameter(file, i, m);
         if (!e)
@@ -108,7 +121,7 @@ static splat_status fill_model(splat_context *context, const splat_tensor_reader
     SPLAT_TRY(splat_model_create(context, m->sh_degree, m->storage, SPLAT_ON_DEVICE, model, error));
     SPLAT_TRY(splat_model_resize(*model, m->n, error));
     (*model)->has_filter_3d = true;
-    SPLAT_TRY(splat_model_set_render_mode(*model, SPLAT_RENDER_MIP, m->kernel_size, error));
+    SPLAT_TRY(splat_model_set_render_mode(*model, m->mode, m->kernel_size, error));
     void *piece = malloc(SPLAT_TENSOR_FILE_PIECE);
     if (!piece) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to read a checkpoint");
     splat_status status = SPLAT_OK;
@@ -139,4 +152,29 @@ splat_status splat_model_load(splat_context *context, const char *path, splat_mo
     *result = NULL;
     return splat_tensor_file_is(path) ? load_checkpoint(context, path, result, error)
                                       : load_ply(context, path, result, error);
+}
+
+/* ---------------------------------------------------------------- without loading */
+
+static splat_status describe_checkpoint(const char *path, splat_model_info *info, splat_error *error)
+{
+    splat_tensor_reader file;
+    checkpoint_model m;
+    SPLAT_TRY(splat_tensor_reader_open(&file, path, error));
+    splat_status status = read_header(&file, &m, error);
+    if (status == SPLAT_OK) *info = (splat_model_info){m.n, m.sh_degree, true, m.mode, m.kernel_size};
+    splat_tensor_reader_close(&file);
+    return status;
+}
+
+splat_status splat_model_describe(const char *path, splat_model_info *info, splat_error *error)
+{
+    splat_ply_gaussians shape;
+    bool has_filter;
+    memset(info, 0, sizeof *info);
+    if (splat_tensor_file_is(path)) return describe_checkpoint(path, info, error);
+    SPLAT_TRY(splat_ply_read_shape(path, &shape, &has_filter, error));
+    splat_render_mode mode = mode_of(&shape, has_filter);
+    *info = (splat_model_info){shape.n, shape.sh_degree, has_filter, mode, mode == SPLAT_RENDER_MIP ? 0.1f : 0.3f};
+    return SPLAT_OK;
 }

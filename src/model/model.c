@@ -213,35 +213,44 @@ size_t splat_model_file_bytes(size_t n, int sh_degree)
     return n * sizeof(float) * (15 + splat_sh_rest_floats(sh_degree));
 }
 
-splat_status splat_model_save(const splat_model *model, const char *path, bool fused, splat_error *error)
+splat_status splat_model_download(const splat_model *model, splat_ply_gaussians *host, splat_error *error)
 {
     const splat_backend_functions *f = model->backend->functions;
     const splat_gaussians *g = &model->gaussians;
-    splat_ply_gaussians host = {.n = g->n, .sh_degree = g->sh_degree};
-    splat_host_memory *counter = &model->context->host_memory;
     splat_status status = SPLAT_OK;
-    splat_host_memory_add(counter, SPLAT_HOST_FILES, splat_model_file_bytes(g->n, g->sh_degree));
+    *host = (splat_ply_gaussians){.n = g->n, .sh_degree = g->sh_degree,
+                                  .tagged_mip = model->render_mode == SPLAT_RENDER_MIP};
 #define SPLAT_TENSOR(name, channels)                                                                                   \
     if (status == SPLAT_OK) {                                                                                          \
         size_t bytes = tensor_bytes(SPLAT_TENSOR_##name, g->sh_degree, g->n);                                          \
-        host.name = malloc(bytes + 1);                                                                                 \
-        status = host.name ? download_tensor(model, SPLAT_TENSOR_##name, host.name, error)                             \
-                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save %u Gaussians", g->n);            \
+        host->name = malloc(bytes + 1);                                                                                \
+        status = host->name ? download_tensor(model, SPLAT_TENSOR_##name, host->name, error)                           \
+                            : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a copy of %u Gaussians", g->n);     \
     }
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
     if (status == SPLAT_OK && model->has_filter_3d) {
-        host.filter_3d = malloc((size_t)g->n * sizeof(float) + 1);
-        status = host.filter_3d
-                     ? f->download(model->backend, host.filter_3d, g->filter_3d, (size_t)g->n * sizeof(float), error)
-                     : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save %u Gaussians", g->n);
+        host->filter_3d = malloc((size_t)g->n * sizeof(float) + 1);
+        status = host->filter_3d
+                     ? f->download(model->backend, host->filter_3d, g->filter_3d, (size_t)g->n * sizeof(float), error)
+                     : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a copy of %u Gaussians", g->n);
     }
+    if (status != SPLAT_OK) splat_ply_gaussians_free(host);
+    return status;
+}
+
+splat_status splat_model_save(const splat_model *model, const char *path, bool fused, splat_error *error)
+{
+    splat_ply_gaussians host;
+    splat_host_memory *counter = &model->context->host_memory;
+    size_t counted = splat_model_file_bytes(model->gaussians.n, model->gaussians.sh_degree);
+    splat_host_memory_add(counter, SPLAT_HOST_FILES, counted);
+    splat_status status = splat_model_download(model, &host, error);
     if (status == SPLAT_OK) {
-        host.tagged_mip = model->render_mode == SPLAT_RENDER_MIP;
         status = splat_ply_write_gaussians(path, &host, fused, NULL, error);
+        splat_ply_gaussians_free(&host);
     }
-    splat_host_memory_remove(counter, SPLAT_HOST_FILES, splat_model_file_bytes(g->n, g->sh_degree));
-    splat_ply_gaussians_free(&host);
+    splat_host_memory_remove(counter, SPLAT_HOST_FILES, counted);
     return status;
 }
 

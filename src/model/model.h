@@ -53,6 +53,8 @@ splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t
                                     splat_error *error);
 /* Parameters, and filter_3d when there is one, from host arrays of the model's count and SH degree. */
 splat_status splat_model_upload(splat_model *model, const splat_ply_gaussians *host, splat_error *error);
+/* The parameters, and filter_3d when there is one, as malloc'd host arrays (splat_ply_gaussians_free). */
+splat_status splat_model_download(const splat_model *model, splat_ply_gaussians *host, splat_error *error);
 /* Host memory of a splat on its way from or to a PLY. */
 size_t splat_model_file_bytes(size_t n, int sh_degree);
 /* Begins a view in model->frame: room, filter, background. */

@@ -26,14 +26,17 @@ static splat_status check_options(const splat_scene_options *options, const spla
     if (r == 0 || r < -1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is %d; it must be -1 (automatic), a divisor (1, 2, "
                           "4, 8, 16, 32, 64) or a width in pixels", r);
+    if (!(options->resolution_scale > 0 && options->resolution_scale <= 1))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be above 0 and at most 1, not %g",
+                          options->resolution_scale);
     if (r > 0 && r < 64 && (r & (r - 1)) != 0)
         splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "
                           "4, 8, 16, 32 and 64", r, r);
     return SPLAT_OK;
 }
 
-static splat_status make_views(splat_dataset *dataset, const splat_source *source, int resolution,
-                               const splat_dataset_log *log, splat_error *error)
+static splat_status make_views(splat_dataset *dataset, const splat_source *source,
+                               const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
     bool told = false;
     if (source->n_views > UINT32_MAX)
@@ -46,7 +49,8 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         view->is_lower_scale = source->views[i].is_lower_scale;
-        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], resolution, &limited, error));
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, options->resolution_scale,
+                                        &limited, error));
         if (!limited || told) continue;
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
                           "--resolution 1 keeps their full size", splat_basename(view->path), view->file_width);
@@ -84,7 +88,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;
     dataset->white_background = options->white_background;
-    splat_status status = make_views(dataset, &source, options->resolution, &log, error);
+    splat_status status = make_views(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = name_views(dataset, &source, error);
     if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, &source, options->seed, &log, error);

@@ -34,9 +34,10 @@ void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, cons
 splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
 void splat_source_free(splat_source *source);
 
-/* dataset_size.c: probes the photo and fills sizes and camera of a view. *limited as in splat_resolution_apply. */
+/* dataset_size.c: probes the photo and fills sizes and camera of a view. scale: of both sides, after resolution.
+ * *limited as in splat_resolution_apply. */
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   bool *limited, splat_error *error);
+                                   double scale, bool *limited, splat_error *error);
 
 /* dataset_split.c: fills is_test, train and test. Names and is_lower_scale of the views must be set. */
 splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,

@@ -67,7 +67,7 @@ static bool is_sound(const splat_camera *camera)
 }
 
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   bool *limited, splat_error *error)
+                                   double scale, bool *limited, splat_error *error)
 {
     int width, height, channels;
     SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
@@ -76,6 +76,8 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     SPLAT_TRY(check_size(view, error));
     set_focal_lengths(view, source);
     splat_resolution_apply(resolution, view->file_width, view->file_height, &width, &height, limited);
+    width = clamp_side(rint(width * scale));
+    height = clamp_side(rint(height * scale));
     if (width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, view->path, SPLAT_NO_OFFSET,
                              "with --resolution %d this photo becomes %d x %d pixels; the most is %d a side",

@@ -15,6 +15,7 @@ void splat_scene_options_init(splat_scene_options *options)
 {
     memset(options, 0, sizeof *options);
     options->resolution = -1;
+    options->resolution_scale = 1;
     options->llffhold = 8;
     options->test_camera_count = -1;
 }

@@ -13,7 +13,8 @@ static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model
     const uint64_t level = 4 + 16, depth = 20 + 12 + 3, tsdf = depth + 4;
     if (o->method == SPLAT_MESH_TSDF) return tsdf * n_pixels;
     switch (o->points) {
-    case SPLAT_MESH_POINTS_LEVEL: return level * n_pixels + 4 * n + (uint64_t)SPLAT_SURFACE_PIECE * (4 + 25 * o->n_levels);
+    case SPLAT_MESH_POINTS_LEVEL:
+        return level * n_pixels + 4 * n + (uint64_t)SPLAT_SURFACE_PIECE * (4 + 25 * o->n_levels);
     case SPLAT_MESH_POINTS_CENTERS: return 60 * n + 4 * n_pixels;
     case SPLAT_MESH_POINTS_DEPTH: break;
     }

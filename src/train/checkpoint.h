@@ -29,6 +29,8 @@ typedef struct splat_checkpoint_state {
     int adam_steps[SPLAT_N_TENSORS];
     splat_sh_storage sh_storage;
     splat_optimizer_storage optimizer_storage;
+    splat_render_mode render_mode;
+    float kernel_size;
 } splat_checkpoint_state;
 
 /* "means", "sh_dc", ... by SPLAT_TENSOR_*. */

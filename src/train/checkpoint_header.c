@@ -1,6 +1,8 @@
 /* The header of a checkpoint: everything of a run that is not a tensor, and whether a trainer may go on from it. */
 #include "train/checkpoint.h"
 
+#include "train/schedule.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,22 +66,28 @@ static json_t *steps_json(const splat_trainer *t)
     return steps;
 }
 
+static const char *stage_of(const splat_train_options *options)
+{
+    return splat_schedule_is_coarse(options) ? "coarse" : "train";
+}
+
 json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
 {
     const splat_gaussians *g = &t->model->gaussians;
     const splat_train_options *o = &t->options;
     json_int_t n_train = (json_int_t)t->scene->dataset.n_train;
     return json_pack(
-        "{s:s, s:i, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:o, s:{s:s, s:s}, s:{s:s, s:f}, s:{s:s, s:o},"
+        "{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:o, s:{s:s, s:s}, s:{s:s, s:f}, s:{s:s, s:o},"
         " s:{s:I, s:I, s:I}, s:o, s:o, s:o}",
         "format", "splatsmith checkpoint", "version", SPLAT_CHECKPOINT_VERSION, "library", splat_version(), "backend",
-        splat_context_description(t->context), "reason", reason,
+        splat_context_description(t->context), "stage", stage_of(o), "reason", reason,
         "iteration", t->iteration, "density_control_done", (int)(t->iteration > 0 && t->controlled == t->iteration),
         "n_gaussians", (json_int_t)g->n, "sh_degree", g->sh_degree, "active_sh_degree", g->active_sh_degree,
         "adam_steps", steps_json(t),
         "storage", "sh_rest", t->model->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32", "moments",
         o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED ? "quantized" : "float32",
-        "render", "mode", "mip", "kernel_size", (double)t->model->kernel_size,
+        "render", "mode", t->model->render_mode == SPLAT_RENDER_MIP ? "mip" : "classic", "kernel_size",
+        (double)t->model->kernel_size,
         "random", "streams", random_note, "seed", json_integer((json_int_t)o->seed),
         "view_order", "epoch", t->iteration / n_train, "position", t->iteration % n_train, "views", n_train,
         "split", split_json(&t->scene->dataset), "train_options", splat_train_options_json(o), "scene_options",
@@ -108,7 +116,8 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
                                          splat_error *error)
 {
     const json_t *h = r->header, *steps = json_object_get(h, "adam_steps"), *storage = json_object_get(h, "storage");
-    const json_t *done = json_object_get(h, "density_control_done");
+    const json_t *done = json_object_get(h, "density_control_done"), *render = json_object_get(h, "render");
+    const json_t *kernel_size = json_object_get(render, "kernel_size");
     json_int_t version, iteration, n, degree, step;
     if (!get_integer(h, "version", 1, INT32_MAX, &version))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "it has no version", error);
@@ -118,10 +127,11 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
                              SPLAT_CHECKPOINT_VERSION);
     int rest = get_choice(storage, "sh_rest", "float32", "float16");
     int moments = get_choice(storage, "moments", "float32", "quantized");
+    int mode = get_choice(render, "mode", "mip", "classic");
     if (!get_integer(h, "iteration", 0, INT32_MAX, &iteration) ||
         !get_integer(h, "n_gaussians", 1, UINT32_MAX / 2, &n) ||
         !get_integer(h, "sh_degree", 0, SPLAT_MAX_SH_DEGREE, &degree) || !json_is_boolean(done) || rest < 0 ||
-        moments < 0)
+        moments < 0 || mode < 0 || !json_is_number(kernel_size))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD,
                                            "a value of its header is missing or out of range", error);
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
@@ -134,6 +144,8 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
     state->n = (uint32_t)n;
     state->sh_degree = (int)degree;
     state->density_control_done = json_is_true(done);
+    state->render_mode = mode ? SPLAT_RENDER_CLASSIC : SPLAT_RENDER_MIP;
+    state->kernel_size = (float)json_number_value(kernel_size);
     state->sh_storage = rest ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
     state->optimizer_storage = moments ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
     return SPLAT_OK;
@@ -204,6 +216,12 @@ splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tens
                                         const splat_checkpoint_state *state, splat_error *error)
 {
     json_int_t seed;
+    const char *stage = json_string_value(json_object_get(r->header, "stage"));
+    if (strcmp(stage ? stage : "train", stage_of(&t->options)) != 0)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, r->path, SPLAT_NO_OFFSET,
+                             "the checkpoint is one of the stage %.40s, and this is the stage %s; give one of this "
+                             "stage, or begin from the splat",
+                             stage ? stage : "train", stage_of(&t->options));
     if (!get_integer(json_object_get(r->header, "random"), "seed", INT64_MIN, INT64_MAX, &seed))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "it has no seed", error);
     if ((uint64_t)seed != t->options.seed)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { KIND_INT, KIND_BOOL, KIND_FLOAT, KIND_U64, KIND_SH, KIND_OPTIMIZER, KIND_TEXT } kind;
+typedef enum kind { KIND_INT, KIND_BOOL, KIND_FLOAT, KIND_U64, KIND_SH, KIND_OPTIMIZER, KIND_LOSS, KIND_TEXT } kind;
 
 typedef struct option {
     const char *name;
@@ -18,10 +18,12 @@ typedef struct option {
 } option;
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are stored as 64 bits");
-_Static_assert(sizeof(splat_sh_storage) == sizeof(int) && sizeof(splat_optimizer_storage) == sizeof(int),
+_Static_assert(sizeof(splat_sh_storage) == sizeof(int) && sizeof(splat_optimizer_storage) == sizeof(int) &&
+                   sizeof(splat_regularization) == sizeof(int),
                "choices are read as int");
 
 #define OPTION(name, kind) {#name, kind, offsetof(splat_train_options, name)}
+#define COARSE(name, kind) {#name, kind, offsetof(splat_train_options, coarse.name)}
 static const option train_options[] = {
     OPTION(iterations, KIND_INT),
     OPTION(sh_degree, KIND_INT),
@@ -55,6 +57,17 @@ static const option train_options[] = {
     OPTION(sh_offload, KIND_BOOL),
     OPTION(max_instances, KIND_U64),
     OPTION(max_gaussians, KIND_U64),
+    COARSE(regularization, KIND_LOSS),
+    COARSE(first_iteration, KIND_INT),
+    COARSE(regularize_after, KIND_INT),
+    COARSE(entropy_factor, KIND_FLOAT),
+    COARSE(prune_opacity, KIND_FLOAT),
+    COARSE(estimation_factor, KIND_FLOAT),
+    COARSE(normal_factor, KIND_FLOAT),
+    COARSE(dn_factor, KIND_FLOAT),
+    COARSE(n_samples, KIND_U64),
+    COARSE(neighbor_interval, KIND_INT),
+    COARSE(full_res_normals, KIND_BOOL),
 };
 #undef OPTION
 
@@ -67,6 +80,8 @@ static const option scene_options[] = {
 #undef OPTION
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
+static const char *const losses[] = {"none", "density", "sdf", "dn_consistency"}; /* by splat_regularization */
 
 /* A value in words, as the command line takes it. */
 static void describe(const option *o, const void *options, char *text, size_t size)
@@ -82,6 +97,7 @@ static void describe(const option *o, const void *options, char *text, size_t si
     case KIND_OPTIMIZER:
         snprintf(text, size, "%s", *(const int *)at == SPLAT_OPTIMIZER_QUANTIZED ? "quantized" : "float32");
         break;
+    case KIND_LOSS: snprintf(text, size, "%s", losses[*(const int *)at]); break;
     case KIND_TEXT: snprintf(text, size, "%s", *(char *const *)at ? *(char *const *)at : ""); break;
     }
     for (char *c = text; o->kind == KIND_TEXT && *c; c++)

@@ -2,6 +2,7 @@
  * pieces, into the trainer's storage. */
 #include "train/checkpoint.h"
 
+#include "math/density.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
@@ -29,7 +30,9 @@ static void add_expected(splat_tensor_entry *list, size_t *n, const char *prefix
     e->words = words;
 }
 
-static size_t expected_entries(const splat_checkpoint_state *s, uint32_t n_statistics, splat_tensor_entry *list)
+/* n_statistics, n_neighbors: their rows; neighbours are those of coarse training. */
+static size_t expected_entries(const splat_checkpoint_state *s, uint32_t n_statistics, bool has_neighbors,
+                               uint32_t n_neighbors, splat_tensor_entry *list)
 {
     size_t n = 0;
     bool half = s->sh_storage == SPLAT_SH_FLOAT16, quantized = s->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
@@ -49,6 +52,7 @@ static size_t expected_entries(const splat_checkpoint_state *s, uint32_t n_stati
     add_expected(list, &n, "statistics.", "grad", "F32", n_statistics, 1);
     add_expected(list, &n, "statistics.", "grad_abs", "F32", n_statistics, 1);
     add_expected(list, &n, "statistics.", "count", "F32", n_statistics, 1);
+    if (has_neighbors) add_expected(list, &n, "", "neighbors", "U32", n_neighbors, SPLAT_NEIGHBORS);
     return n;
 }
 
@@ -57,7 +61,9 @@ static splat_status check_tensors(const splat_tensor_reader *r, const splat_chec
 {
     splat_tensor_entry expected[SPLAT_MAX_STATE_ARRAYS];
     const splat_tensor_entry *grad = splat_tensor_reader_find(r, "statistics.grad");
-    size_t n = expected_entries(state, grad && grad->rows ? state->n : 0, expected);
+    const splat_tensor_entry *neighbors = splat_tensor_reader_find(r, "neighbors");
+    size_t n = expected_entries(state, grad && grad->rows ? state->n : 0, neighbors != NULL,
+                                neighbors && neighbors->rows ? state->n : 0, expected);
     if (r->n != n)
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "a tensor is missing, or one too many", error);
     for (size_t i = 0; i < n; i++) {
@@ -175,6 +181,17 @@ static splat_status take_moments(const load *l, int tensor, uint32_t first, uint
     return splat_checkpoint_put_moments(l->t, tensor, from, first, n, m, v, l->buffers[2], error);
 }
 
+/* Indices of others: a file that was made by hand must not lead out of the arrays. */
+static splat_status take_neighbors(const load *l, uint32_t first, uint32_t n, splat_error *error)
+{
+    SPLAT_TRY(read_rows(l, "", "neighbors", first, n, l->buffers[0], error));
+    for (size_t i = 0; i < (size_t)n * SPLAT_NEIGHBORS; i++)
+        if (l->buffers[0][i] >= l->state->n)
+            return splat_tensor_reader_damaged(l->file, find_entry(l, "", "neighbors")->offset,
+                                               "it names a neighbour that there is not", error);
+    return splat_checkpoint_put(l->t, "", "neighbors", first, n, l->buffers[0], error);
+}
+
 /* Statistics count only where density control is still to come on both sides; elsewhere nothing will look at them, or
  * they begin at zero, as they do after each density control. */
 static splat_status take_rows(const load *l, uint32_t first, uint32_t n, splat_error *error)
@@ -188,6 +205,7 @@ static splat_status take_rows(const load *l, uint32_t first, uint32_t n, splat_e
         SPLAT_TRY(take_moments(l, i, first, n, error));
     }
     SPLAT_TRY(take_as_it_is(l, "", "filter_3d", first, n, error));
+    if (l->t->n_neighbors) SPLAT_TRY(take_neighbors(l, first, n, error));
     if (!statistics) return SPLAT_OK;
     SPLAT_TRY(take_as_it_is(l, "statistics.", "grad", first, n, error));
     SPLAT_TRY(take_as_it_is(l, "statistics.", "grad_abs", first, n, error));
@@ -216,12 +234,17 @@ static splat_status take(load *l, splat_error *error)
     for (int i = 1; i < 3; i++) l->buffers[i] = l->buffers[i - 1] + BUFFER_WORDS;
     t->iteration = l->state->iteration; /* whether there are statistics depends on it */
     splat_status status = splat_trainer_resize(t, n, error);
+    const splat_tensor_entry *neighbors = splat_tensor_reader_find(l->file, "neighbors");
+    if (status == SPLAT_OK && neighbors && neighbors->rows) status = splat_trainer_resize_neighbors(t, n, error);
     if (status == SPLAT_OK)
         t->is_broken = true; /* until all is there: the disk may still fail */
     else
         t->iteration = before;
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
+    /* Coarse training renders as its splat asks for; the first stage as its options do. */
+    if (status == SPLAT_OK && splat_schedule_is_coarse(&t->options))
+        status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);
     if (status == SPLAT_OK)
         splat_trainer_begin_at(t, l->state->iteration, l->state->density_control_done, l->state->adam_steps);
     free(l->buffers[0]);

@@ -109,30 +109,36 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
     return status;
 }
 
+/* What every round of pruning is told; actions, limits and the cap are the caller's. */
+static splat_status prune_with(splat_trainer *t, int iteration, struct splat_density_prune_args args,
+                               const char *option, splat_error *error)
+{
+    splat_density_pruned pruned;
+    splat_gaussians *g = &t->model->gaussians;
+    args.gaussians = g;
+    args.moments = &t->moments;
+    args.reorder = true;
+    args.result = &pruned;
+    SPLAT_TRY(t->backend->functions->ops.density_prune(t->backend, &args, error));
+    t->n_removed += g->n - pruned.n_kept;
+    if (pruned.n_kept == 0)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "pruning at iteration %d removed every Gaussian; lower --%s (%g)", iteration, option,
+                          (double)args.min_opacity);
+    return splat_trainer_resize(t, pruned.n_kept, error);
+}
+
 static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
                           splat_error *error)
 {
-    splat_backend *b = t->backend;
-    splat_gaussians *g = &t->model->gaussians;
-    splat_density_pruned pruned;
     size_t cap = t->options.target_gaussian_count;
     struct splat_density_prune_args args = {
-        .gaussians = g,
-        .moments = &t->moments,
         .actions = actions,
         .n_actions = n_actions,
         .min_opacity = t->options.min_opacity_threshold,
         .max_scale = splat_schedule_prunes_large(&t->options, iteration) ? LARGE_SCALE * t->scene->dataset.extent : 0,
-        .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0,
-        .reorder = true,
-        .result = &pruned};
-    SPLAT_TRY(b->functions->ops.density_prune(b, &args, error));
-    t->n_removed += g->n - pruned.n_kept;
-    if (pruned.n_kept == 0)
-        return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                          "density control at iteration %d removed every Gaussian; lower --min_opacity_threshold (%g)",
-                          iteration, (double)t->options.min_opacity_threshold);
-    return splat_trainer_resize(t, pruned.n_kept, error);
+        .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
+    return prune_with(t, iteration, args, "min_opacity_threshold", error);
 }
 
 /* Views will have more instances as there are more Gaussians. */
@@ -162,6 +168,22 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
     return SPLAT_OK;
 }
 
+/* SuGaR's coarse training, once: what is not opaque makes no surface. */
+static splat_status prune_transparent(splat_trainer *t, int iteration, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    splat_region *idle = &t->model->frame.region;
+    SPLAT_TRY(splat_region_reset(t->backend, idle, error));
+    t->is_broken = true;
+    struct splat_density_prune_args args = {.min_opacity = t->options.coarse.prune_opacity};
+    SPLAT_TRY(prune_with(t, iteration, args, "prune_opacity", error));
+    SPLAT_TRY(splat_trainer_check_surface(t, NULL, error));
+    scale_hints(t, old_n);
+    splat_region_trim(t->backend, idle);
+    splat_region_trim(t->backend, &t->backend->scratch);
+    return SPLAT_OK;
+}
+
 splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_error *error)
 {
     if (t->controlled == iteration) return SPLAT_OK;
@@ -175,6 +197,7 @@ splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_
         t->is_broken = true;
         SPLAT_TRY(t->backend->functions->ops.opacity_reset(t->backend, &args, error));
     }
+    if (splat_schedule_prunes_coarse_after(&t->options, iteration)) SPLAT_TRY(prune_transparent(t, iteration, error));
     splat_trainer_drop_statistics(t, iteration);
     if (splat_schedule_filters_after(&t->options, iteration)) SPLAT_TRY(splat_trainer_update_filter(t, error));
     t->controlled = iteration;

@@ -2,6 +2,7 @@
  * those of the ops' arrays; tests/test_plan.c and the device tests compare them with what runs really hold. */
 #include "model/model.h"
 #include "scene/scene.h"
+#include "train/schedule.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -28,6 +29,19 @@
 #define GPU_LOSS_BYTES 37u
 #define JITTER_BYTES 20u
 
+/* Coarse training, bytes a Gaussian: gradients of its losses, neighbours; features and gradients of its view. A pixel
+ * of that view: what raster has, maps and their gradients; the slopes of depth_normal. Samples: op field_loss. The
+ * search of neighbours. */
+#define COARSE_STATE_BYTES 104u
+#define COARSE_VIEW_BYTES 56u
+#define COARSE_PIXEL_BYTES 56u
+#define SLOPE_BYTES 24u
+#define GPU_SAMPLE_BYTES 350u
+#define CPU_SAMPLE_BYTES 220u
+#define CPU_POOL_BYTES 80u
+#define GPU_NEIGHBOR_BYTES 72u
+#define CPU_NEIGHBOR_BYTES 48u
+
 /* Everything that decides how much memory a run takes. */
 typedef struct setup {
     bool gpu, deterministic;
@@ -36,7 +50,7 @@ typedef struct setup {
 } setup;
 
 typedef struct sizes {
-    size_t overhead, parameters, sh, moments, sh_moments, statistics, frame, scratch, photos, rest;
+    size_t overhead, parameters, sh, moments, sh_moments, statistics, coarse, frame, scratch, photos, rest;
     size_t host;
 } sizes;
 
@@ -66,7 +80,8 @@ static void size_of_state(const splat_train_options *o, size_t n, sizes *s)
         *(rest ? &s->sh_moments : &s->moments) += 4 * n * moment_words;
     }
     s->parameters += 4 * n; /* filter_3d */
-    s->statistics = 12 * n;
+    s->statistics = o->densify_until_iter > 0 ? 12 * n : 0;
+    s->coarse = splat_schedule_is_coarse(o) ? COARSE_STATE_BYTES * n : 0;
     if (!o->sh_offload) return;
     s->host = s->sh + s->sh_moments;
     s->sh = s->sh_moments = 0;
@@ -77,6 +92,21 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* The view of coarse training's losses, which comes before that of the photo in the same memory. */
+static void size_of_coarse(const setup *u, const splat_train_options *o, size_t n, size_t lists, bool bands, sizes *s)
+{
+    bool is_half = o->coarse.regularization == SPLAT_REGULARIZE_DN_CONSISTENCY && !o->coarse.full_res_normals;
+    bool blends = o->coarse.regularization != SPLAT_REGULARIZE_DENSITY;
+    size_t n_pixels = is_half ? u->n_pixels / 4 : u->n_pixels, samples = o->coarse.n_samples;
+    size_t frame = FRAME_BYTES * n + COARSE_PIXEL_BYTES * n_pixels + lists +
+                   (blends ? COARSE_VIEW_BYTES * n + (bands ? GRADIENT_BYTES * n : 0) : 0);
+    s->frame = larger(s->frame, frame);
+    s->scratch = larger(s->scratch, u->gpu ? GPU_SAMPLE_BYTES * samples + 13 * n
+                                           : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n);
+    s->scratch = larger(s->scratch, (u->gpu ? GPU_NEIGHBOR_BYTES : CPU_NEIGHBOR_BYTES) * n);
+    if (blends) s->scratch = larger(s->scratch, SLOPE_BYTES * n_pixels + 16 * (size_t)65536);
+}
+
 static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
 {
     sizes s = {.overhead = u->overhead};
@@ -84,17 +114,19 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
     bool bands = instances < generous_instances(u, n); /* the gradients lie in the frame then */
     size_of_state(o, n, &s);
     s.frame = FRAME_BYTES * n + PIXEL_BYTES * u->n_pixels + jitter + (bands ? GRADIENT_BYTES * n : 0);
+    size_t lists = u->gpu ? GPU_LIST_BYTES * instances * (u->deterministic ? 2 : 1) + (u->deterministic ? 12 * n : 0)
+                          : CPU_LIST_BYTES * instances + 4 * n;
+    s.frame += lists;
     if (u->gpu) {
-        s.frame += GPU_LIST_BYTES * instances * (u->deterministic ? 2 : 1) + (u->deterministic ? 12 * n : 0);
         s.scratch = larger(GPU_BIN_BYTES * n + GPU_SORT_BYTES * instances, GPU_LOSS_BYTES * u->n_pixels);
         s.scratch = larger(s.scratch, DENSITY_BYTES * n);
         s.scratch = larger(s.scratch, 72 * u->n_points); /* nearest neighbours at the start */
         if (u->deterministic) s.scratch = larger(s.scratch, GRADIENT_BYTES * (n + instances));
     } else {
-        s.frame += CPU_LIST_BYTES * instances + 4 * n;
         s.scratch = larger(CPU_BIN_BYTES * n, (bands ? 0 : GRADIENT_BYTES * n) + CPU_SLOT_BYTES * instances);
         s.scratch = larger(s.scratch, 48 * u->n_points);
     }
+    if (splat_schedule_is_coarse(o)) size_of_coarse(u, o, n, lists, bands, &s);
     s.photos = o->photos_on_host ? u->photos_two : u->photos_all;
     s.rest = 26 * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras, counters */
     return s;
@@ -102,8 +134,8 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
 
 static size_t total_of(const sizes *s)
 {
-    return s->overhead + s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->frame + s->scratch +
-           s->photos + s->rest;
+    return s->overhead + s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->coarse + s->frame +
+           s->scratch + s->photos + s->rest;
 }
 
 static size_t total_for(const setup *u, const splat_train_options *o, size_t n)
@@ -245,6 +277,7 @@ static void fill_rows(const setup *u, size_t n, splat_plan *plan)
     add_row(plan, "optimizer", quantized ? "moments of the harmonics, 8-bit" : "moments of the harmonics",
             s.sh_moments);
     add_row(plan, "statistics", "of density control", s.statistics);
+    add_row(plan, "coarse training", "gradients and neighbours", s.coarse);
     add_row(plan, "transients", "frame of the largest view", s.frame);
     add_row(plan, "transients", "working memory of the ops", s.scratch);
     add_row(plan, "images", o->photos_on_host ? "photos of two steps" : "all training photos", s.photos);
@@ -307,7 +340,7 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
     plan->estimated = !options->n_gaussians && !target;
     plan->limit_bytes = options->limit_bytes;
     plan->n_gaussians = n;
-    size_t rows = (size_t)((double)n / OVERSHOOT) + 1;
+    size_t rows = splat_schedule_is_coarse(wanted) ? n : (size_t)((double)n / OVERSHOOT) + 1;
     choose(&u, wanted, options, rows, plan);
 
     size_t least = u.n_points < LEAST_GAUSSIANS ? u.n_points : LEAST_GAUSSIANS;
@@ -317,11 +350,12 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
         plan->options.max_instances = larger(fit, 1 << 14);
         fit = most_that_fit(&u, &plan->options, options->limit_bytes);
     }
+    if (splat_schedule_is_coarse(wanted)) least = n; /* nothing of a trained splat can be left away */
     if (fit < least) {
         size_t needed = total_for(&u, &plan->options, least);
         return splat_fail(error, SPLAT_ERROR_MEMORY,
                           "a memory limit of %.0f MiB is too small for this scene: the least possible is %.0f MiB "
-                          "(%zu Gaussians, pictures of %.1f megapixels); raise it or lower --resolution",
+                          "(%zu Gaussians, pictures of %.1f megapixels); raise it or lower the resolution",
                           (double)options->limit_bytes / 1048576, (double)needed / 1048576 + 1, least,
                           (double)u.n_pixels / 1e6);
     }
@@ -329,6 +363,10 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
     if (!plan->options.max_instances) plan->options.max_instances = generous_instances(&u, fit < rows ? fit : rows);
     fit = most_that_fit(&u, &plan->options, options->limit_bytes);
     plan->options.max_gaussians = fit;
+    if (splat_schedule_is_coarse(wanted)) {
+        fill_rows(&u, n, plan);
+        return SPLAT_OK;
+    }
     size_t cap = (size_t)((double)fit * OVERSHOOT);
     if (!target || cap < target) plan->options.target_gaussian_count = cap > 4 ? cap : 4;
     if (cap < n)

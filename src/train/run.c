@@ -124,7 +124,7 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     splat_status status = plain && fused ? splat_folder_create(folder, error)
                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     if (status == SPLAT_OK) status = splat_model_save(t->model, plain, false, error);
-    if (status == SPLAT_OK) status = splat_model_save(t->model, fused, true, error);
+    if (status == SPLAT_OK && t->model->has_filter_3d) status = splat_model_save(t->model, fused, true, error);
     if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_SAVED, .step = step, .path = plain});
     free(folder);
     free(plain);
@@ -188,11 +188,14 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
         splat_run_report_step(report, step);
         if (contains(run->test_iterations, run->n_test_iterations, t->iteration) || t->iteration == last)
             SPLAT_TRY(evaluate(report, step, error));
-        saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) || t->iteration == last;
+        saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) ||
+                (t->iteration == last && !run->only_checkpoint);
         if (saved) SPLAT_TRY(save_model(t, run, step, error));
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));
         if (enough) return give_up(t, run, checkpoints, step, saved, error);
     }
+    if (t->iteration >= last && run->only_checkpoint && checkpoints->last != t->iteration)
+        return splat_run_checkpoints_save(checkpoints, SPLAT_CHECKPOINT_REQUESTED, step, error);
     return t->iteration < last ? save_stopped(t, run, checkpoints, step, saved, error) : SPLAT_OK;
 }
 

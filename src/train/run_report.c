@@ -3,6 +3,7 @@
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
 #include "train/monitor.h"
+#include "train/schedule.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -101,6 +102,17 @@ static void tell_step(splat_run_report *r, const splat_step_info *step)
     splat_tensorboard_report_step(&r->tensorboard, iteration, &told);
 }
 
+/* What the step adds to the loss of the photos: reading it waits for the device. */
+static void tell_coarse(splat_run_report *r, const splat_step_info *step)
+{
+    splat_error error;
+    const splat_train_options *o = &r->trainer->options;
+    if (!splat_schedule_is_coarse(o) || step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
+    splat_report_coarse coarse = {.rendering = (double)step->loss, .options = &o->coarse};
+    warn(r, splat_trainer_coarse_losses(r->trainer, &coarse.losses, &error), &error);
+    splat_tensorboard_report_coarse(&r->tensorboard, step->iteration, &coarse);
+}
+
 static void tell_machine(splat_run_report *r, int iteration)
 {
     const splat_memory *memory = &r->trainer->backend->memory;
@@ -118,6 +130,7 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
     splat_memory_profiler_step(r->profiler, t, r->tensorboard.writer);
     if (!r->tensorboard.writer) return;
     tell_step(r, step);
+    tell_coarse(r, step);
     tell_machine(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);

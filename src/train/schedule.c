@@ -15,7 +15,7 @@ float splat_schedule_position_lr(const splat_train_options *options, float exten
 
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
 {
-    int degree = iteration / 1000;
+    int degree = splat_schedule_is_coarse(options) ? options->sh_degree : iteration / 1000;
     return degree < options->sh_degree ? degree : options->sh_degree;
 }
 
@@ -39,7 +39,35 @@ bool splat_schedule_resets_opacity_after(const splat_train_options *options, int
 
 bool splat_schedule_filters_after(const splat_train_options *options, int iteration)
 {
-    return iteration > options->densify_until_iter && iteration % 100 == 0 && iteration < options->iterations - 100;
+    return !splat_schedule_is_coarse(options) && iteration > options->densify_until_iter && iteration % 100 == 0 &&
+           iteration < options->iterations - 100;
+}
+
+bool splat_schedule_is_coarse(const splat_train_options *options)
+{
+    return options->coarse.regularization != SPLAT_REGULARIZE_NONE;
+}
+
+bool splat_schedule_has_entropy(const splat_train_options *options, int iteration)
+{
+    return splat_schedule_is_coarse(options) && iteration < options->coarse.regularize_after &&
+           options->coarse.entropy_factor > 0;
+}
+
+bool splat_schedule_prunes_coarse_after(const splat_train_options *options, int iteration)
+{
+    return splat_schedule_is_coarse(options) && iteration == options->coarse.regularize_after;
+}
+
+bool splat_schedule_regularizes(const splat_train_options *options, int iteration)
+{
+    return splat_schedule_is_coarse(options) && iteration > options->coarse.regularize_after;
+}
+
+bool splat_schedule_searches_neighbors(const splat_train_options *options, int iteration)
+{
+    return splat_schedule_regularizes(options, iteration) &&
+           (iteration == options->coarse.regularize_after + 1 || iteration % options->coarse.neighbor_interval == 0);
 }
 
 bool splat_schedule_prunes_large(const splat_train_options *options, int iteration)

@@ -101,6 +101,33 @@ void splat_tensorboard_report_step(splat_tensorboard_report *report, int iterati
     add(report, iteration, with_group ? "1_train/iter_time" : "iter_time", step->ms);
 }
 
+static void add_component(splat_tensorboard_report *report, int iteration, const char *name, double loss, float factor,
+                          double *total)
+{
+    char tag[64];
+    if (isnan(loss)) return;
+    snprintf(tag, sizeof tag, "Loss/component_%s", name);
+    add(report, iteration, tag, (double)factor * loss);
+    *total += (double)factor * loss;
+}
+
+void splat_tensorboard_report_coarse(splat_tensorboard_report *report, int iteration, const splat_report_coarse *c)
+{
+    const splat_coarse_options *o = c->options;
+    bool is_sdf = o->regularization == SPLAT_REGULARIZE_SDF;
+    double total = 0;
+    if (!report->writer) return;
+    add_component(report, iteration, "rendering", c->rendering, 1, &total);
+    add_component(report, iteration, "entropy_regularization", c->losses.entropy, o->entropy_factor, &total);
+    add_component(report, iteration, is_sdf ? "sdf_estimation" : "sdf_density", c->losses.estimation,
+                  o->estimation_factor, &total);
+    add_component(report, iteration, "sdf_better_normal", c->losses.normal, o->normal_factor, &total);
+    add_component(report, iteration, "depth_normal_consistency", c->losses.depth_normal, o->dn_factor, &total);
+    add(report, iteration, "Loss/total", total);
+    if (c->losses.n_sampled_gaussians)
+        add(report, iteration, "Stats/n_gaussians_sdf_sampling", (double)c->losses.n_sampled_gaussians);
+}
+
 typedef struct tag_visit {
     splat_tensorboard_report *report;
     int iteration;

@@ -63,6 +63,16 @@ typedef struct splat_report_step {
 } splat_report_step;
 void splat_tensorboard_report_step(splat_tensorboard_report *report, int iteration, const splat_report_step *step);
 
+/* The losses of coarse training by SuGaR's tags, in either kind: Loss/total, Loss/component_...; with their factors, as
+ * they are part of the total. Those that are NaN are left out. */
+typedef struct splat_report_coarse {
+    double rendering;
+    splat_coarse_losses losses; /* without factors */
+    const splat_coarse_options *options;
+} splat_report_coarse;
+void splat_tensorboard_report_coarse(splat_tensorboard_report *report, int iteration,
+                                     const splat_report_coarse *coarse);
+
 /* The machine (default tags: 4_performance/...): named blocks in use and mapped, and every known figure of a sample of
  * the monitor (NULL: none). */
 void splat_tensorboard_report_performance(splat_tensorboard_report *report, int iteration, double allocated_bytes,

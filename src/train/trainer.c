@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "ops/jitter/jitter.h"
+#include "train/regularize.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -120,7 +121,8 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
     adam->lr[SPLAT_TENSOR_rotations] = o->rotation_lr;
     /* The published trainer replaces tensors in density control and opacity reset before it steps, which loses their
      * gradients: no step at densification, none of the opacities at a reset, and none at the last iteration. */
-    bool any = !splat_schedule_densifies_after(o, iteration) && iteration < o->iterations;
+    bool last = iteration >= o->iterations && !splat_schedule_is_coarse(o); /* SuGaR makes all of its steps */
+    bool any = !splat_schedule_densifies_after(o, iteration) && !last;
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
         adam->update[i] = any && !(i == SPLAT_TENSOR_opacities && splat_schedule_resets_opacity_after(o, iteration));
         if (adam->update[i]) t->adam_steps[i]++;
@@ -243,7 +245,11 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
     splat_gaussians *gaussians = &t->model->gaussians;
     splat_frame *frame = &t->model->frame;
 
+    splat_tensors regular;
+    bool is_regular;
+
     SPLAT_TRY(stamp(t, MARK_BEGIN, error));
+    SPLAT_TRY(splat_regularize(t, iteration, view->index, &regular, &is_regular, error)); /* coarse training's losses */
     SPLAT_TRY(splat_model_begin_view(t->model, view->camera, view->background, error));
     frame->n_instances_hint = t->hints[view->index].n_instances;
     frame->n_visible_hint = t->hints[view->index].n_visible;
@@ -266,7 +272,8 @@ static splat_status run_step(splat_trainer *t, int iteration, step_view *view, s
         .gaussians = gaussians,
         .frame = frame,
         .adam = &adam,
-        .statistics = splat_schedule_collects_statistics(&t->options, iteration) ? &statistics : NULL};
+        .statistics = splat_schedule_collects_statistics(&t->options, iteration) ? &statistics : NULL,
+        .added = is_regular ? &regular : NULL};
     SPLAT_TRY(ops->project_backward(b, &backward, error));
     SPLAT_TRY(stamp(t, MARK_PROJECT_BACKWARD, error));
     result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */

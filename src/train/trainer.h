@@ -40,6 +40,11 @@ struct splat_trainer {
     splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
     uint32_t n_statistics;               /* n while there is density control, then 0 */
 
+    splat_row_blocks regular;            /* coarse training: gradients of its losses, [n] rows */
+    splat_row_blocks neighbors;          /* [n_neighbors][SPLAT_NEIGHBORS] nearest other Gaussians */
+    uint32_t n_neighbors;                /* n once they were searched, else 0 */
+    splat_block coarse_results;          /* double[SPLAT_N_COARSE_RESULTS] of the last step */
+
     uint32_t n_bands, band_begin[SPLAT_MAX_BANDS]; /* of the view in work: first rows of tiles */
     uint64_t n_instances;                /* of all its bands */
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
@@ -64,6 +69,11 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
                                     bool on_host, splat_error *error);
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 
+/* coarse.c: the nearest neighbours, when they are due before this iteration. */
+splat_status splat_trainer_search_neighbors(splat_trainer *trainer, int iteration, splat_error *error);
+/* coarse.c: there are enough Gaussians to have neighbours. path: the splat's, or NULL. Errors: NUMERIC. */
+splat_status splat_trainer_check_surface(const splat_trainer *trainer, const char *path, splat_error *error);
+
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
 /* checkpoint_read.c: the state was replaced by that after an iteration; density_control_done: and after the density
@@ -79,8 +89,11 @@ splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *er
 
 /* trainer_state.c: the arrays with a row for each Gaussian. */
 
-/* Parameters, moments and statistics n rows long; statistics become zero. On failure nothing has changed. */
+/* Parameters, moments and statistics n rows long; statistics become zero, and neighbours are unknown. On failure
+ * nothing has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
+/* Room for the neighbours of n Gaussians (n: the model's, or 0). */
+splat_status splat_trainer_resize_neighbors(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* Gives the statistics back when no density control is left after `iteration`. */
 void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);
 splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
@@ -88,12 +101,12 @@ splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
 /* Every array of the state, as a checkpoint holds it. */
 typedef struct splat_state_array {
     char name[32];     /* "means", "adam_m.means", "adam.sh_rest" (quantized), "statistics.grad", ... */
-    const char *type;  /* "F32", "F16" (rows padded to whole words), "U32" (quantized moments: words) */
+    const char *type;  /* "F32", "F16" (rows padded to whole words), "U32" (quantized moments, neighbours: words) */
     uint32_t rows, words; /* words (32 bits) of a row */
     void *device;
 } splat_state_array;
 
-#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 4)
+#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 5)
 int splat_trainer_state_arrays(const splat_trainer *trainer, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS]);
 
 #endif

@@ -2,6 +2,7 @@
  */
 #include "train/trainer.h"
 
+#include "math/density.h"
 #include "ops/filter3d/filter3d.h"
 #include "train/schedule.h"
 
@@ -54,6 +55,24 @@ static void describe_statistics(splat_row_blocks *rows)
     }
 }
 
+/* What coarse training has besides; nothing without it. */
+static void describe_coarse(splat_row_blocks *regular, splat_row_blocks *neighbors, const splat_train_options *options)
+{
+    static const char *const names[] = {"regular.means", "regular.scales", "regular.rotations", "regular.opacities"};
+    static const uint32_t words[] = {3, 3, 4, 1};
+    if (!splat_schedule_is_coarse(options)) return;
+    regular->owner = SPLAT_OWNER_TRANSIENTS;
+    regular->n_arrays = 4;
+    for (int i = 0; i < 4; i++) {
+        regular->names[i] = names[i];
+        regular->words[i] = words[i];
+    }
+    neighbors->owner = SPLAT_OWNER_STATISTICS;
+    neighbors->n_arrays = 1;
+    neighbors->names[0] = "neighbors";
+    neighbors->words[0] = SPLAT_NEIGHBORS;
+}
+
 static void refresh_moments(splat_trainer *t)
 {
     splat_moments *moments = &t->moments;
@@ -81,25 +100,38 @@ static bool wants_statistics(const splat_trainer *t, int iteration)
     return iteration < t->options.densify_until_iter;
 }
 
+typedef struct resized {
+    splat_row_blocks *rows;
+    uint32_t old_n, n;
+} resized;
+
+/* The model last: when anything is refused, what grew goes back and the model never changed. */
 static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uint32_t n_statistics, splat_error *error)
 {
     splat_backend *b = t->backend;
-    splat_row_blocks *m = &t->moment_blocks[0], *v = &t->moment_blocks[1];
-    uint32_t old_statistics = t->n_statistics;
-    /* The model last: when anything is refused, what grew goes back and the model never changed. */
-    SPLAT_TRY(splat_row_blocks_resize(b, m, old_n, n, error));
-    splat_status status = splat_row_blocks_resize(b, v, old_n, n, error);
-    if (status == SPLAT_OK) {
-        status = splat_row_blocks_resize(b, &t->statistics, old_statistics, n_statistics, error);
-        if (status == SPLAT_OK) {
-            status = splat_model_resize(t->model, n, error);
-            if (status != SPLAT_OK)
-                splat_row_blocks_resize(b, &t->statistics, n_statistics, old_statistics, NULL);
-        }
-        if (status != SPLAT_OK) splat_row_blocks_resize(b, v, n, old_n, NULL);
-    }
-    if (status != SPLAT_OK) splat_row_blocks_resize(b, m, n, old_n, NULL);
+    const resized all[] = {{&t->moment_blocks[0], old_n, n},
+                           {&t->moment_blocks[1], old_n, n},
+                           {&t->statistics, t->n_statistics, n_statistics},
+                           {&t->regular, old_n, n}};
+    const int n_all = sizeof all / sizeof all[0];
+    splat_status status = SPLAT_OK;
+    int done = 0;
+    for (; done < n_all && status == SPLAT_OK; done++)
+        status = splat_row_blocks_resize(b, all[done].rows, all[done].old_n, all[done].n, error);
+    if (status == SPLAT_OK)
+        status = splat_model_resize(t->model, n, error);
+    else
+        done--; /* the one that failed is as it was */
+    while (status != SPLAT_OK && done-- > 0)
+        splat_row_blocks_resize(b, all[done].rows, all[done].n, all[done].old_n, NULL);
     return status;
+}
+
+splat_status splat_trainer_resize_neighbors(splat_trainer *t, uint32_t n, splat_error *error)
+{
+    SPLAT_TRY(splat_row_blocks_resize(t->backend, &t->neighbors, t->n_neighbors, n, error));
+    t->n_neighbors = n;
+    return SPLAT_OK;
 }
 
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
@@ -107,6 +139,7 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
     uint32_t n_statistics = wants_statistics(t, t->iteration) ? n : 0;
     SPLAT_TRY(resize_all(t, t->model->gaussians.n, n, n_statistics, error));
     t->n_statistics = n_statistics;
+    SPLAT_TRY(splat_trainer_resize_neighbors(t, 0, error)); /* unknown now */
     refresh_moments(t);
     for (int i = 0; i < 3 && n_statistics; i++)
         SPLAT_TRY(t->backend->functions->zero(t->backend, t->statistics.blocks[i].data,
@@ -145,6 +178,7 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
     add_rows(arrays, &n, &t->moment_blocks[0], rows, quantized ? "U32" : "F32", false);
     add_rows(arrays, &n, &t->moment_blocks[1], rows, "F32", false);
     add_rows(arrays, &n, &t->statistics, t->n_statistics, "F32", false);
+    add_rows(arrays, &n, &t->neighbors, t->n_neighbors, "U32", false);
     return n;
 }
 
@@ -166,8 +200,9 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                  t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE, &t->model, error));
     for (int i = 0; i < 2; i++) describe_moments(&t->moment_blocks[i], &t->options, i);
     describe_statistics(&t->statistics);
+    describe_coarse(&t->regular, &t->neighbors, &t->options);
     SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
-    t->model->has_filter_3d = true;
+    t->model->has_filter_3d = !splat_schedule_is_coarse(&t->options); /* that of the splat is fused */
     t->model->frame.max_instances = t->options.max_instances;
     t->model->gaussians.active_sh_degree = 0;
     SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points,
@@ -203,6 +238,9 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
+    splat_row_blocks_free(b, &t->regular);
+    splat_row_blocks_free(b, &t->neighbors);
+    splat_block_free(b, &t->coarse_results);
     splat_photo_store_free(&t->photos, b);
     free(t->view_order);
     free(t->hints);

@@ -15,10 +15,11 @@ struct backward_parameters {
     const float *depth;
     const splat_grad2d *grad2d;
     float half_width, half_height;
-    splat_tensors m, v, gradients;
+    splat_tensors m, v;
+    splat_tensors gradients, added; /* NULL where not given */
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
-    bool has_gradients, has_statistics, rest_of_visible_only;
+    bool has_statistics, rest_of_visible_only;
     splat_statistics statistics;
     splat_cuda_step_state *state;
     uint32_t *quantized[SPLAT_N_TENSORS];
@@ -151,7 +152,7 @@ __device__ __forceinline__ void update_tensor(const backward_parameters &P, int 
         update_pairs<CHANNELS>(P, t, p, shared, first, n);
     else
         update_floats<CHANNELS>(P, t, p, m, v, shared, first, n);
-    for (uint32_t k = threadIdx.x; P.has_gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
+    for (uint32_t k = threadIdx.x; gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
         gradients[(size_t)first * CHANNELS + k] = shared[k];
 }
 

@@ -101,7 +101,7 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
     do {                                                                                                               \
         const int tensor = SPLAT_TENSOR_##name;                                                                        \
         size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);                                   \
-        if (channels && args->gradients)                                                                               \
+        if (channels && args->gradients && args->gradients->name)                                                      \
             memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
         if (channels && adam && adam->update[tensor])                                                                  \
             step_tensor(kernels, args, range, tensor == SPLAT_TENSOR_sh_rest && adam->rest_of_visible_only, tensor,    \
@@ -110,6 +110,21 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
     } while (0);
 #include "ops/gaussians.def"
 #undef SPLAT_TENSOR
+}
+
+/* Adds a Gaussian's gradients from elsewhere at its place in the block; false when they are not finite. */
+static bool add_outside(const splat_tensors *added, size_t i, uint32_t place, splat_gradient_block *block)
+{
+    const float *means = added->means + 3 * i, *scales = added->scales + 3 * i, *rotations = added->rotations + 4 * i;
+    float sum = added->opacities[i];
+    for (int k = 0; k < 3; k++) sum += means[k] + scales[k];
+    for (int k = 0; k < 4; k++) sum += rotations[k];
+    if (!isfinite(sum)) return false;
+    for (int k = 0; k < 3; k++) block->means[3 * place + (uint32_t)k] += means[k];
+    for (int k = 0; k < 3; k++) block->scales[3 * place + (uint32_t)k] += scales[k];
+    for (int k = 0; k < 4; k++) block->rotations[4 * place + (uint32_t)k] += rotations[k];
+    block->opacities[place] += added->opacities[i];
+    return true;
 }
 
 splat_status splat_project_backward_cpu(splat_backend *backend, const struct splat_project_backward_args *args,
@@ -136,6 +151,8 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
         n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
+        for (uint32_t k = 0; args->added && k < range.n; k++)
+            n_bad += !add_outside(args->added, (size_t)range.begin + k, k, &block);
         if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
         apply_block(kernels, args, steps, &range, &block);
     }

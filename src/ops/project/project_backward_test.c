@@ -111,7 +111,8 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     scene->backend->functions->upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
-                                               .statistics = statistics, .gradients = gradients};
+                                               .statistics = statistics, .gradients = gradients,
+                                               .added = scene->added};
     status = scene->backend->functions->ops.project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     scene->backend->functions->synchronize(scene->backend, NULL);
@@ -395,6 +396,61 @@ static int test_bad_gradients(splat_backend *backend)
     return failures;
 }
 
+/* Gradients from elsewhere come on top of the view's, of the unseen too; a row that is not finite adds nothing. Tensors
+ * that are not asked for stay away. */
+static int test_added(splat_backend *backend)
+{
+    int failures = 0;
+    enum { N = 150, BAD = 7 };
+    const int tensors[4] = {SPLAT_TENSOR_means, SPLAT_TENSOR_scales, SPLAT_TENSOR_rotations, SPLAT_TENSOR_opacities};
+    test_gaussians t = test_gaussians_make(N, 2, 2, 51);
+    splat_camera camera = test_camera_make(64, 48);
+    splat_grad2d *grads = project_random_grads(N, 52);
+    project_scene scene;
+    backward_state state, other;
+    float *plain[4], *added[4];
+    project_scene_open(&scene, backend, &t.g, &camera, true, false);
+    backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
+    backward_state_open(&other, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
+    failures += project_run_backward(&scene, grads, NULL, NULL, &state.gradients);
+    project_scene_counts(&scene);
+    uint32_t n_degenerate = scene.n_degenerate;
+    TEST_CHECK(failures, scene.n_visible < N, "all are visible");
+    for (int k = 0; k < 4; k++) {
+        size_t n = state.floats[tensors[k]];
+        plain[k] = project_host_copy(backend, project_tensor_of(&state.gradients, tensors[k]), n);
+        added[k] = malloc(n * sizeof(float));
+        for (size_t i = 0; i < n; i++) added[k][i] = project_normal(60 + (uint64_t)k, i);
+        if (k == 2) added[k][4 * BAD + 1] = NAN;
+        backend->functions->upload(backend, project_tensor_of(&other.gradients, tensors[k]), added[k],
+                                   n * sizeof(float), NULL);
+    }
+    splat_tensors asked = state.gradients;
+    asked.sh_dc = asked.sh_rest = NULL;
+    scene.added = &other.gradients;
+    failures += project_run_backward(&scene, grads, NULL, NULL, &asked);
+    project_scene_counts(&scene);
+    TEST_CHECK(failures, scene.n_degenerate == n_degenerate + 1, "%u counted", scene.n_degenerate);
+    for (int k = 0; k < 4; k++) {
+        size_t n = state.floats[tensors[k]], channels = n / N;
+        float *got = project_host_copy(backend, project_tensor_of(&asked, tensors[k]), n);
+        for (size_t i = 0; i < n; i++) {
+            float sum = i / channels == BAD ? plain[k][i] : plain[k][i] + added[k][i];
+            TEST_CHECK(failures, got[i] == sum, "%s[%zu]: %g, not %g", project_tensor_name(tensors[k]), i,
+                       (double)got[i], (double)sum);
+        }
+        free(got);
+        free(plain[k]);
+        free(added[k]);
+    }
+    backward_state_close(&state);
+    backward_state_close(&other);
+    project_scene_close(&scene);
+    free(grads);
+    test_gaussians_free(&t);
+    return failures;
+}
+
 /* One step of the reference Adam on host copies, from the gradients that the backend reports, against the backend's
  * result. Tolerance: m and v are three roundings (1e-13 is a relative error of 3e-7). A step is a few lr at most, and
  * 1 - 0.999^t of the float reference is off by 1.3e-5, half of that after the square root; to this comes the rounding
@@ -477,6 +533,7 @@ int test_op_project_backward(splat_backend *backend)
     if (backend->simd == SPLAT_SIMD_C && backend->threads == 1) failures += test_differences();
     failures += test_gradients(backend);
     failures += test_bad_gradients(backend);
+    failures += test_added(backend);
     failures += test_adam(backend);
     failures += check_project_storage(backend);
     return failures;

@@ -1,0 +1,125 @@
+/* splatsmith coarse */
+#include "memory.h"
+#include "training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ITERATION 7000 /* of the clock, as SuGaR counts */
+
+static splat_regularization regularization_of(const char *name)
+{
+    if (strcmp(name, "density") == 0) return SPLAT_REGULARIZE_DENSITY;
+    return strcmp(name, "sdf") == 0 ? SPLAT_REGULARIZE_SDF : SPLAT_REGULARIZE_DN_CONSISTENCY;
+}
+
+/* A factor as SuGaR's names have it: without its point. */
+static const char *factor_text(float factor, char text[16])
+{
+    char *to = text;
+    snprintf(text, 16, "%g", (double)factor);
+    for (const char *from = text; *from; from++)
+        if (*from != '.') *to++ = *from;
+    *to = 0;
+    return text;
+}
+
+/* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
+static bool choose_folder(const cli_values *values, const cli_session *session, char path[CLI_PATH_MAX])
+{
+    char estimation[16], normal[16], name[160];
+    const splat_coarse_options *o = &values->train.coarse;
+    const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
+    const char *base = values->output ? values->output : values->model_path;
+    if (!base) {
+        cli_error("give the folder to write with -o");
+        return false;
+    }
+    snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
+             factor_text(o->estimation_factor, estimation), factor_text(o->normal_factor, normal));
+    size_t length = strlen(base);
+    while (length > 1 && base[length - 1] == '/') length--;
+    int written = values->output ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)
+                                 : snprintf(path, CLI_PATH_MAX, "%.*s_mesh/%s", (int)length, base,
+                                            values->experiment_name ? values->experiment_name : name);
+    if (written < CLI_PATH_MAX) return true;
+    cli_error("the path %.200s... is too long", base);
+    return false;
+}
+
+/* The clock's end: what --coarse_iterations says, or, when it counts from the loaded iteration as scripts of the field
+ * do (-i 30000 --coarse_iterations 35000), as many steps as that asks for. */
+static int last_iteration(const cli_values *values, int loaded)
+{
+    int last = values->coarse_iterations;
+    if (!cli_given(values, "coarse_iterations") || loaded <= FIRST_ITERATION || last <= loaded) return last;
+    cli_notice("--coarse_iterations %d is %d steps from iteration %d: the clock of this stage runs from %d to %d", last,
+               last - loaded, loaded, FIRST_ITERATION, FIRST_ITERATION + last - loaded);
+    return FIRST_ITERATION + last - loaded;
+}
+
+static void fill_train_options(const cli_values *values, const cli_session *session, const splat_model_info *splat,
+                               splat_train_options *options)
+{
+    splat_train_options coarse;
+    splat_train_options_init_coarse(&coarse, regularization_of(values->regularization));
+    cli_asked_options(values, options);
+    options->white_background = session->scene_options.white_background;
+    options->iterations = last_iteration(values, session->iteration);
+    options->densify_until_iter = coarse.densify_until_iter;
+    options->coarse.regularization = coarse.coarse.regularization;
+    options->coarse.first_iteration = FIRST_ITERATION;
+    options->sh_degree = splat->sh_degree;
+    if (values->reduce_sh_degree >= 0 && values->reduce_sh_degree < splat->sh_degree)
+        options->sh_degree = values->reduce_sh_degree;
+    if (!cli_given(values, "kernel_size") && session->config.kernel_size > 0)
+        options->kernel_size = session->config.kernel_size;
+}
+
+/* The scene comes with the model: its folder, size of the photos and split. */
+static int prepare(cli_training *t, cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    splat_model_info splat;
+    int code = cli_session_find_ply(session, values);
+    if (code == CLI_OK && !choose_folder(values, session, t->model_path)) code = CLI_USAGE;
+    if (code != CLI_OK) return code;
+    if (splat_model_describe(session->ply, &splat, &error) != SPLAT_OK) return cli_report(&error);
+    code = cli_context_create(values, &session->context);
+    if (code == CLI_OK) code = cli_session_open_scene(session, values, true);
+    if (code != CLI_OK) return code;
+    fill_train_options(values, session, &splat, &t->train_options);
+    t->scene_options = session->scene_options;
+    code = cli_plan_training(values, session->context, session->scene, splat.n_gaussians, &t->train_options);
+    if (code != CLI_OK) return code;
+    if (splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, &error) != SPLAT_OK)
+        return cli_report(&error);
+    if (!values->start_checkpoint && splat_trainer_start_coarse(t->trainer, session->ply, &error) != SPLAT_OK)
+        return cli_report(&error);
+    cli_say("Splat: %s, %zu Gaussians", session->ply, splat.n_gaussians);
+    return CLI_OK;
+}
+
+int cmd_coarse(const cli_values *values)
+{
+    cli_session session;
+    cli_training *t = calloc(1, sizeof *t);
+    if (!t) {
+        cli_error("memory is exhausted");
+        return CLI_FAILED;
+    }
+    memset(&session, 0, sizeof session);
+    cli_training_fill(t, values);
+    t->run_options.only_checkpoint = !values->export_ply;
+    int code = prepare(t, &session, values);
+    t->context = session.context; /* from here on the training's, as is the scene */
+    t->scene = session.scene;
+    session.context = NULL;
+    session.scene = NULL;
+    if (code == CLI_OK) cli_training_describe(t);
+    if (code == CLI_OK) code = cli_training_run(t, values);
+    cli_training_close(t);
+    cli_session_close(&session);
+    free(t);
+    return code;
+}

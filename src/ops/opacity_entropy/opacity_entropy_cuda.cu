@@ -1,0 +1,99 @@
+/* opacity_entropy on CUDA: sums by block, then in the order of the blocks; then a second pass, as the mean's gradient
+ * needs the number of the visible. */
+#include "backend/cuda_backend.cuh"
+
+extern "C" {
+#include "ops/opacity_entropy/opacity_entropy_math.h"
+}
+
+#include <cub/block/block_reduce.cuh>
+
+#define ENTROPY_THREADS 256
+
+struct entropy_parameters {
+    uint32_t n; /* entries */
+    const uint32_t *ids;
+    const float *depth, *logits;
+    float weight, *gradient;
+    double2 *sums;    /* [blocks] loss, number */
+    double2 *total;
+    double *result;
+    const splat_cuda_step_state *state;
+};
+
+struct add_pairs {
+    __device__ __forceinline__ double2 operator()(const double2 &a, const double2 &b) const
+    {
+        return make_double2(a.x + b.x, a.y + b.y);
+    }
+};
+
+typedef cub::BlockReduce<double2, ENTROPY_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
+
+/* Entries that are not visible have depth 0 and are left out. */
+__device__ __forceinline__ bool is_seen(const entropy_parameters &P, uint32_t v)
+{
+    return v < P.n && !P.state->overflow && !P.state->not_finite && P.depth[v] != 0.0f;
+}
+
+__global__ void __launch_bounds__(ENTROPY_THREADS) entropy_kernel(const __grid_constant__ entropy_parameters P)
+{
+    __shared__ block_reduce::TempStorage storage;
+    uint32_t v = blockIdx.x * ENTROPY_THREADS + threadIdx.x;
+    double2 own = make_double2(0, 0);
+    if (is_seen(P, v)) {
+        float slope;
+        own = make_double2(splat_opacity_entropy_of(P.logits[P.ids[v]], &slope), 1);
+    }
+    double2 sum = block_reduce(storage).Reduce(own, add_pairs());
+    if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
+}
+
+/* One block. */
+__global__ void __launch_bounds__(ENTROPY_THREADS)
+    entropy_total_kernel(const __grid_constant__ entropy_parameters P, unsigned n_blocks)
+{
+    __shared__ block_reduce::TempStorage storage;
+    double2 own = make_double2(0, 0);
+    for (unsigned b = threadIdx.x; b < n_blocks; b += ENTROPY_THREADS) own = add_pairs()(own, P.sums[b]);
+    double2 sum = block_reduce(storage).Reduce(own, add_pairs());
+    if (threadIdx.x != 0) return;
+    *P.total = sum;
+    *P.result = sum.y > 0 ? sum.x / sum.y : 0;
+}
+
+__global__ void __launch_bounds__(ENTROPY_THREADS)
+    entropy_gradient_kernel(const __grid_constant__ entropy_parameters P)
+{
+    uint32_t v = blockIdx.x * ENTROPY_THREADS + threadIdx.x;
+    if (!is_seen(P, v)) return;
+    uint32_t i = P.ids[v];
+    float slope, scale = (float)((double)P.weight / P.total->y);
+    splat_opacity_entropy_of(P.logits[i], &slope);
+    P.gradient[i] += scale * slope;
+}
+
+extern "C" splat_status splat_opacity_entropy_cuda(splat_backend *backend,
+                                                   const struct splat_opacity_entropy_args *args, splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const splat_frame *frame = args->frame;
+    const unsigned n_blocks = splat_cuda_blocks(frame->n_visible, ENTROPY_THREADS);
+    void *sums, *total;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    if (n_blocks == 0) {
+        CUDA_TRY("clear a loss", cudaMemsetAsync(args->result, 0, sizeof *args->result, cuda->stream));
+        return SPLAT_OK;
+    }
+    SPLAT_TRY(splat_scratch_take(backend, n_blocks * sizeof(double2), &sums, error));
+    SPLAT_TRY(splat_scratch_take(backend, sizeof(double2), &total, error));
+    entropy_parameters P = {frame->n_visible, frame->ids, frame->depth, args->gaussians->p.opacities, args->weight,
+                            args->grad_opacities, (double2 *)sums, (double2 *)total, args->result, cuda->state};
+    entropy_kernel<<<n_blocks, ENTROPY_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("opacity_entropy");
+    entropy_total_kernel<<<1, ENTROPY_THREADS, 0, cuda->stream>>>(P, n_blocks);
+    CUDA_LAUNCHED("opacity_entropy sum");
+    entropy_gradient_kernel<<<n_blocks, ENTROPY_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("opacity_entropy gradient");
+    return SPLAT_OK;
+}
