@@ -61,6 +61,19 @@ static void other_sources_are_named(void **state)
     assert_null(strstr(standard_output, "sugarmesh"));
 }
 
+/* The folder of a coarse training names its mesh. */
+static void a_coarse_folder_names_the_mesh(void **state)
+{
+    (void)state;
+    splat_error error;
+    must(splat_folder_delete("sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02", &error), &error);
+    assert_int_equal(rename(MODEL, "sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02"), 0);
+    assert_int_equal(run("mesh", "-m", "./sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02//", "-s", SCENE, SMALL, BOX,
+                         NULL), 0);
+    assert_true(splat_path_exists("sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02/mesh/iteration_7000/"
+                                  "sugarmesh_3Dgs7000_sdfestim02_sdfnorm02_level03_decim1000.ply"));
+}
+
 static void mistakes_are_told(void **state)
 {
     (void)state;
@@ -86,6 +99,7 @@ int main(void)
         cmocka_unit_test(several_levels_are_named),
         cmocka_unit_test(other_sources_are_named),
         cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(a_coarse_folder_names_the_mesh), /* moves the model */
     };
     return cmocka_run_group_tests_name("the command mesh", tests, NULL, NULL);
 }

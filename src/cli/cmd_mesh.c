@@ -99,14 +99,31 @@ static bool add_with_level(mesh_paths *paths, const char *path, const char *leve
     return false;
 }
 
+/* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
+static void name_splat(const cli_values *values, int iteration, char text[160])
+{
+    static const char coarse[] = "sugarcoarse_";
+    size_t length = strlen(values->model_path), begin;
+    while (length > 1 && values->model_path[length - 1] == '/') length--;
+    for (begin = length; begin > 0 && values->model_path[begin - 1] != '/';) begin--;
+    const char *name = values->model_path + begin;
+    size_t n_coarse = sizeof coarse - 1, n = length - begin;
+    if (values->use_vanilla_3dgs)
+        snprintf(text, 160, "vanilla3dgs");
+    else if (n > n_coarse && n < 160 && strncmp(name, coarse, n_coarse) == 0)
+        snprintf(text, 160, "%.*s", (int)(n - n_coarse), name + n_coarse);
+    else
+        snprintf(text, 160, "3Dgs%d", iteration);
+}
+
 /* SuGaR's name, in the model folder's folder of meshes. What SuGaR has no name for gets none. */
 static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
                            int iteration, const char *level)
 {
-    char text[CLI_PATH_MAX], splat[32];
+    char text[CLI_PATH_MAX], splat[160];
     if (!values->model_path || options->method != SPLAT_MESH_POISSON || options->points == SPLAT_MESH_POINTS_DEPTH)
         return true;
-    snprintf(splat, sizeof splat, values->use_vanilla_3dgs ? "vanilla3dgs" : "3Dgs%d", iteration);
+    name_splat(values, iteration, splat);
     bool centers = options->points == SPLAT_MESH_POINTS_CENTERS;
     if (snprintf(text, sizeof text, "%s/mesh/iteration_%d/sugarmesh_%s_%s%s_decim%zu.ply", values->model_path,
                  iteration, splat, centers ? "poissoncenters" : "level", centers ? "" : level,
