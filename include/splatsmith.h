@@ -945,7 +945,8 @@ typedef enum splat_mesh_method {
 typedef enum splat_mesh_point_source {
     SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
     SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
-    SPLAT_MESH_POINTS_CENTERS = 2 /* the centres of the Gaussians, with their shortest axes as normals */
+    SPLAT_MESH_POINTS_CENTERS = 2 /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
+                                     normals, on the side that they are seen from */
 } splat_mesh_point_source;
 
 #define SPLAT_MESH_LEVELS 8
@@ -978,7 +979,7 @@ typedef struct splat_mesh_extract_options {
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {
-    size_t n_gaussians;                     /* LEVEL, CENTERS: kept, with an opacity of 1/2 and more */
+    size_t n_gaussians;                     /* LEVEL, CENTERS: with an opacity of 1/2 and more */
     size_t n_points;                        /* POISSON: taken */
     size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
     size_t n_vertices, n_faces;             /* written */
@@ -992,8 +993,9 @@ size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
  * info: [meshes]. One view is in memory at a time. What the work will need in host memory is told as a notice before
  * it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
  *
- * LEVEL and CENTERS change the model, which is then of no use for pictures: its 3D filter is fused, and Gaussians with
- * an opacity below 1/2 are removed. For the rest the surface in a pixel is where the transmittance passes 1/2.
+ * LEVEL and CENTERS look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter fused: 44 bytes
+ * each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the transmittance
+ * passes 1/2. The model is not changed.
  *
  * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
  * seen), MEMORY, IO, STOPPED. */

@@ -5,52 +5,28 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "io/ply.h"
 #include "mesh/mesh.h"
 #include "mesh/mesh_io.h"
-#include "trainer_fixture.h"
+#include "scene/scene.h"
+#include "sphere_fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#define N 6000
-#define RADIUS 0.8
-static const double center[3] = {0, -1.2, 0}; /* above the floor, where all cameras look */
+/* What a mesh can be made of. */
+static const struct { splat_mesh_method method; splat_mesh_point_source points; const char *path; } ways[] = {
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_LEVEL, "out/level.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_DEPTH, "out/depth.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_CENTERS, "out/centers.ply"},
+    {SPLAT_MESH_TSDF, SPLAT_MESH_POINTS_LEVEL, "out/tsdf.ply"}};
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
-/* Discs on a sphere, evenly spread (Fibonacci), their shortest axis along the normal. */
-static void write_sphere(const char *path, float opacity)
-{
-    splat_error error;
-    splat_ply_gaussians g = {.n = N, .sh_degree = 0, .tagged_mip = true};
-    g.means = calloc(3 * N, sizeof(float));
-    g.sh_dc = calloc(3 * N, sizeof(float));
-    g.opacities = calloc(N, sizeof(float));
-    g.scales = calloc(3 * N, sizeof(float));
-    g.rotations = calloc(4 * N, sizeof(float));
-    double spacing = RADIUS * sqrt(4 * 3.14159265358979 / N);
-    for (size_t i = 0; i < N; i++) {
-        double z = 1 - 2 * (i + 0.5) / N, angle = 2.39996322972865 * (double)i, r = sqrt(1 - z * z);
-        double n[3] = {r * cos(angle), r * sin(angle), z};
-        for (int k = 0; k < 3; k++) {
-            g.means[3 * i + k] = (float)(center[k] + RADIUS * n[k]);
-            g.sh_dc[3 * i + k] = k == 0 ? 1.7f : -1.7f; /* red */
-            g.scales[3 * i + k] = logf((float)(k == 2 ? 0.02 * spacing : 0.7 * spacing));
-        }
-        g.opacities[i] = opacity;
-        double q[4] = {1 + n[2], -n[1], n[0], 0}; /* turns z to n */
-        double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]) + 1e-12;
-        for (int k = 0; k < 4; k++) g.rotations[4 * i + k] = (float)(q[k] / length);
-    }
-    must(splat_ply_write_gaussians(path, &g, false, NULL, &error), &error);
-    splat_ply_gaussians_free(&g);
-}
-
-static splat_mesh_extract_options small_options(splat_mesh_method method)
+static splat_mesh_extract_options small_options(int way)
 {
     splat_mesh_extract_options o;
     splat_mesh_extract_options_init(&o);
-    o.method = method;
+    o.method = ways[way].method;
+    o.points = ways[way].points;
     o.n_points = 40000;
     o.poisson_depth = 7;
     o.density_quantile = 0;
@@ -103,9 +79,9 @@ static void a_sphere_comes_back(void **state)
     (void)state;
     splat_context *context = open_cpu(2);
     write_sphere("sphere.ply", 6);
-    for (int method = 0; method < 2; method++) {
-        const char *path = method ? "out/tsdf.ply" : "out/poisson.ply";
-        splat_mesh_extract_options o = small_options((splat_mesh_method)method);
+    for (int way = 0; way < N_WAYS; way++) {
+        const char *path = ways[way].path;
+        splat_mesh_extract_options o = small_options(way);
         splat_mesh_extract_info info;
         splat_mesh mesh;
         splat_error error;
@@ -133,12 +109,12 @@ static void a_sphere_comes_back(void **state)
 static void threads_do_not_change_a_byte(void **state)
 {
     (void)state;
-    for (int method = 0; method < 2; method++) {
+    for (int way = 0; way < N_WAYS; way++) {
         uint8_t *files[2];
         size_t sizes[2];
         for (int i = 0; i < 2; i++) {
             splat_context *context = open_cpu(1 + 2 * i);
-            splat_mesh_extract_options o = small_options((splat_mesh_method)method);
+            splat_mesh_extract_options o = small_options(way);
             splat_mesh_extract_info info;
             splat_error error;
             must(extract(context, "sphere.ply", &o, "out/threads.ply", &info, &error), &error);
@@ -150,6 +126,85 @@ static void threads_do_not_change_a_byte(void **state)
         free(files[0]);
         free(files[1]);
     }
+}
+
+/* Two levels give two meshes of the same rays, the fainter one outside. */
+static void each_level_has_its_mesh(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"out/level01.ply", "out/level01.obj", "out/level06.ply", "out/level06.obj"};
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[2];
+    splat_model *model;
+    splat_mesh mesh;
+    splat_error error;
+    double volumes[2];
+    o.levels[0] = 0.1f;
+    o.levels[1] = 0.6f;
+    o.n_levels = 2;
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    must(splat_mesh_extract(context, scene, model, &o, paths, 2, info, &error), &error);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            must(splat_mesh_read(paths[2 * i + k], &mesh, &error), &error);
+            assert_int_equal(mesh.n_vertices, info[i].n_vertices);
+            volumes[i] = splat_mesh_volume(&mesh);
+            splat_mesh_free(&mesh);
+        }
+    print_message("volumes %.4f and %.4f, the sphere's %.4f\n", volumes[0], volumes[1],
+                  4 / 3.0 * 3.14159265358979 * RADIUS * RADIUS * RADIUS);
+    assert_true(volumes[0] > volumes[1] && volumes[1] > 1.9); /* wound outward; nobody sees the bottom */
+    splat_model_destroy(model);
+    close_training(context, scene, NULL);
+}
+
+static void bad_options_are_told(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_info info[SPLAT_MESH_LEVELS];
+    splat_error error;
+    static const struct { float levels[2]; size_t n; } wrong[] = {{{0.3f}, 0}, {{0.3f}, 9}, {{0}, 1}, {{1}, 1},
+                                                                  {{NAN}, 1}, {{0.3f, 0.3f}, 2}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        splat_mesh_extract_options o = small_options(0);
+        memcpy(o.levels, wrong[i].levels, sizeof wrong[i].levels);
+        o.n_levels = wrong[i].n;
+        assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+        assert_non_null(strstr(error.message, "level"));
+    }
+    splat_mesh_extract_options o = small_options(0);
+    o.resolution_factor = 0;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    o = small_options(0);
+    o.points = (splat_mesh_point_source)3;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    write_discs("empty.ply", 0, center, 0, 0);
+    o = small_options(0);
+    assert_int_equal(extract(context, "empty.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_FORMAT);
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    const char *path = "out/no.ply";
+    size_t n_train = scene->dataset.n_train;
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    scene->dataset.n_train = 1;
+    assert_int_equal(splat_mesh_extract(context, scene, model, &o, &path, 1, info, &error), SPLAT_ERROR_FORMAT);
+    assert_non_null(strstr(error.message, "two training views"));
+    scene->dataset.n_train = n_train;
+    splat_model_destroy(model);
+    close_training(context, scene, NULL);
+}
+
+static void names_have_numbers_without_a_point(void **state)
+{
+    (void)state;
+    static const struct { float value; const char *name; } wanted[] = {
+        {0.3f, "03"}, {0.25f, "025"}, {0.05f, "005"}, {1, "10"}, {0.5f, "05"}, {12, "120"}, {1e-5f, "1e-05"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_string_equal(splat_name_number(text, wanted[i].value), wanted[i].name);
 }
 
 static bool stop_at_once(void *user, const char *stage, double fraction)
@@ -164,36 +219,40 @@ static void bad_input_is_told(void **state)
 {
     (void)state;
     splat_context *context = open_cpu(2);
-    splat_mesh_extract_options o = small_options(SPLAT_MESH_POISSON);
+    splat_mesh_extract_options o = small_options(0);
     splat_mesh_extract_info info;
     splat_error error;
     write_sphere("faint.ply", -9);
-    for (int method = 0; method < 2; method++) {
-        o = small_options((splat_mesh_method)method);
-        assert_int_equal(extract(context, "faint.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_NUMERIC);
+    remove("out/no.ply"); /* of a run that failed */
+    for (int way = 0; way < N_WAYS; way++) {
+        o = small_options(way);
+        assert_int_equal(extract(context, "faint.ply", &o, "out/no.ply", &info, &error),
+                         o.method == SPLAT_MESH_TSDF || o.points == SPLAT_MESH_POINTS_DEPTH ? SPLAT_ERROR_NUMERIC
+                                                                                            : SPLAT_ERROR_FORMAT);
         for (int k = 0; k < 3; k++) { /* far away from everything */
             o.bbox_low[k] = 1000;
             o.bbox_high[k] = 1001;
         }
         assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_NUMERIC);
         assert_non_null(strstr(error.message, "bboxmin"));
-        o = small_options((splat_mesh_method)method);
+        o = small_options(way);
         int n_calls = 0;
         o.progress = stop_at_once;
         o.progress_user = &n_calls;
         assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_STOPPED);
         assert_int_equal(n_calls, 1);
-        o = small_options((splat_mesh_method)method);
+        o = small_options(way);
         o.max_host_bytes = 10000;
         assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_MEMORY);
+        assert_non_null(strstr(error.message, "--max_host_memory"));
     }
-    o = small_options(SPLAT_MESH_POISSON);
+    o = small_options(0);
     o.bbox_high[1] = o.bbox_low[1];
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
-    o = small_options(SPLAT_MESH_POISSON);
+    o = small_options(0);
     o.density_quantile = 1;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
-    o = small_options(SPLAT_MESH_POISSON);
+    o = small_options(0);
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.stl", &info, &error), SPLAT_ERROR_UNSUPPORTED);
     assert_false(splat_path_exists("out/no.ply"));
     splat_context_destroy(context);
@@ -204,7 +263,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sphere_comes_back),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
+        cmocka_unit_test(each_level_has_its_mesh),
         cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_options_are_told),
+        cmocka_unit_test(names_have_numbers_without_a_point),
     };
     return cmocka_run_group_tests_name("mesh extraction", tests, NULL, NULL);
 }

@@ -28,10 +28,34 @@ static bool read_corner(const char *option, const char *text, double corner[3])
     return true;
 }
 
+/* "0.3" or "0.1,0.3,0.5". */
+static bool read_levels(const char *text, splat_mesh_extract_options *options)
+{
+    char *end;
+    options->n_levels = 0;
+    for (const char *at = text;; at = end + 1) {
+        double value = strtod(at, &end);
+        bool ends = end != at && (*end == ',' || !*end);
+        if (!ends || !(value > 0 && value < 1) || options->n_levels == SPLAT_MESH_LEVELS) {
+            cli_error("--surface_level takes 1 to %d numbers above 0 and below 1 with commas between, not '%s'",
+                      SPLAT_MESH_LEVELS, text);
+            return false;
+        }
+        options->levels[options->n_levels++] = (float)value;
+        if (!*end) return true;
+    }
+}
+
 static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
 {
     *options = values->mesh;
     options->method = strcmp(values->mesh_method, "tsdf") == 0 ? SPLAT_MESH_TSDF : SPLAT_MESH_POISSON;
+    options->points = strcmp(values->mesh_points, "depth") == 0     ? SPLAT_MESH_POINTS_DEPTH
+                      : strcmp(values->mesh_points, "centers") == 0 ? SPLAT_MESH_POINTS_CENTERS
+                                                                    : SPLAT_MESH_POINTS_LEVEL;
+    options->max_host_bytes = (uint64_t)(values->max_host_memory * 1073741824.0);
+    if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
+    if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
     if (!values->bbox_min != !values->bbox_max) {
         cli_error("give --bboxmin and --bboxmax, or neither");
         return false;
@@ -41,58 +65,152 @@ static bool fill_options(const cli_values *values, splat_mesh_extract_options *o
                                   read_corner("bboxmax", values->bbox_max, options->bbox_high));
 }
 
-/* The words of -o, with commas between; mesh.ply in the model folder without it. */
+/* What is written: a row of paths for each mesh. */
 #define MAX_PATHS 8
 typedef struct mesh_paths {
-    char text[CLI_PATH_MAX];
-    const char *path[MAX_PATHS];
-    size_t n;
+    char *path[SPLAT_MESH_LEVELS * (MAX_PATHS + 1)]; /* malloc'd */
+    size_t n, n_each;
 } mesh_paths;
 
-static bool choose_paths(const cli_values *values, const cli_session *session, mesh_paths *paths)
+static void free_paths(mesh_paths *paths)
 {
-    if (values->output)
-        snprintf(paths->text, sizeof paths->text, "%s", values->output);
-    else if (values->model_path)
-        snprintf(paths->text, sizeof paths->text, "%s/mesh/iteration_%d/mesh.ply", values->model_path,
-                 session->iteration);
-    else {
-        cli_error("give the file to write with -o (mesh.ply, mesh.obj or mesh.glb; several with commas between)");
+    for (size_t i = 0; i < paths->n; i++) free(paths->path[i]);
+}
+
+static bool add_path(mesh_paths *paths, const char *path)
+{
+    if (!(paths->path[paths->n] = strdup(path))) {
+        cli_error("no memory for a path");
         return false;
     }
-    for (char *at = strtok(paths->text, ","); at && paths->n < MAX_PATHS; at = strtok(NULL, ","))
-        paths->path[paths->n++] = at;
+    paths->n++;
     return true;
 }
 
-static int extract(cli_session *session, const cli_values *values)
+/* "out/mesh.ply" as "out/mesh_level03.ply". */
+static bool add_with_level(mesh_paths *paths, const char *path, const char *level)
 {
-    splat_mesh_extract_options options;
-    splat_mesh_extract_info info;
+    char text[CLI_PATH_MAX];
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    int stem = dot ? (int)(dot - path) : (int)strlen(path);
+    if (snprintf(text, sizeof text, "%.*s_level%s%s", stem, path, level, dot ? dot : "") < (int)sizeof text)
+        return add_path(paths, text);
+    cli_error("the path %.200s... is too long", path);
+    return false;
+}
+
+/* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
+static void name_splat(const cli_values *values, int iteration, char text[160])
+{
+    static const char coarse[] = "sugarcoarse_";
+    size_t length = strlen(values->model_path), begin;
+    while (length > 1 && values->model_path[length - 1] == '/') length--;
+    for (begin = length; begin > 0 && values->model_path[begin - 1] != '/';) begin--;
+    const char *name = values->model_path + begin;
+    size_t n_coarse = sizeof coarse - 1, n = length - begin;
+    if (values->use_vanilla_3dgs)
+        snprintf(text, 160, "vanilla3dgs");
+    else if (n > n_coarse && n < 160 && strncmp(name, coarse, n_coarse) == 0)
+        snprintf(text, 160, "%.*s", (int)(n - n_coarse), name + n_coarse);
+    else
+        snprintf(text, 160, "3Dgs%d", iteration);
+}
+
+/* SuGaR's name, in the model folder's folder of meshes. What SuGaR has no name for gets none. */
+static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
+                           int iteration, const char *level)
+{
+    char text[CLI_PATH_MAX], splat[160];
+    if (!values->model_path || options->method != SPLAT_MESH_POISSON || options->points == SPLAT_MESH_POINTS_DEPTH)
+        return true;
+    name_splat(values, iteration, splat);
+    bool centers = options->points == SPLAT_MESH_POINTS_CENTERS;
+    if (snprintf(text, sizeof text, "%s/mesh/iteration_%d/sugarmesh_%s_%s%s_decim%zu.ply", values->model_path,
+                 iteration, splat, centers ? "poissoncenters" : "level", centers ? "" : level,
+                 options->target_vertices) < (int)sizeof text)
+        return add_path(paths, text);
+    cli_error("the path %.200s... is too long", values->model_path);
+    return false;
+}
+
+/* Of one mesh: the words of -o, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
+static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
+                    int iteration, size_t mesh)
+{
+    char words[CLI_PATH_MAX], level[32];
+    size_t n_words = 0;
+    bool ok = true;
+    int length = values->output ? snprintf(words, sizeof words, "%s", values->output)
+                                : snprintf(words, sizeof words, "%s/mesh/iteration_%d/mesh.ply", values->model_path,
+                                           iteration);
+    if (length >= (int)sizeof words) {
+        cli_error("the path %.200s... is too long", words);
+        return false;
+    }
+    splat_name_number(level, options->levels[mesh]);
+    for (char *at = strtok(words, ","); at && ok; at = strtok(NULL, ",")) {
+        if (++n_words > MAX_PATHS) {
+            cli_error("--output takes at most %d files", MAX_PATHS);
+            return false;
+        }
+        ok = splat_mesh_extract_count(options) > 1 ? add_with_level(paths, at, level) : add_path(paths, at);
+    }
+    if (n_words == 0) cli_error("--output names no file");
+    return ok && n_words > 0 && add_sugar_path(paths, values, options, iteration, level);
+}
+
+static bool choose_paths(const cli_values *values, const splat_mesh_extract_options *options, int iteration,
+                         mesh_paths *paths)
+{
+    size_t n_meshes = splat_mesh_extract_count(options);
+    if (!values->output && !values->model_path) {
+        cli_error("give the file to write with -o (mesh.ply, mesh.obj or mesh.glb; several with commas between)");
+        return false;
+    }
+    for (size_t i = 0; i < n_meshes; i++)
+        if (!add_row(paths, values, options, iteration, i)) return false;
+    paths->n_each = paths->n / n_meshes;
+    return true;
+}
+
+static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *paths, size_t mesh)
+{
+    if (info->n_gaussians) cli_say("%zu opaque Gaussians", info->n_gaussians);
+    if (info->n_points) cli_say("%zu surface points", info->n_points);
+    cli_say("%zu vertices and %zu faces (%zu and %zu before cleaning and simplifying)", info->n_vertices, info->n_faces,
+            info->n_vertices_first, info->n_faces_first);
+    for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
+}
+
+static int extract(cli_session *session, const splat_mesh_extract_options *chosen, const mesh_paths *paths)
+{
+    splat_mesh_extract_options options = *chosen;
+    splat_mesh_extract_info info[SPLAT_MESH_LEVELS];
     splat_error error;
-    mesh_paths paths = {.n = 0};
     char time_text[32];
     cli_counter counter = cli_counter_start("mesh", 0);
     double begin = cli_seconds();
-    if (!fill_options(values, &options) || !choose_paths(values, session, &paths)) return CLI_USAGE;
     options.progress = tell;
     options.progress_user = &counter;
-    splat_status status = splat_mesh_extract(session->context, session->scene, session->model, &options, paths.path,
-                                             paths.n, &info, &error);
+    splat_status status = splat_mesh_extract(session->context, session->scene, session->model, &options,
+                                             (const char *const *)paths->path, paths->n_each, info, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    if (info.n_points) cli_say("%zu surface points", info.n_points);
-    cli_say("%zu vertices and %zu faces (%zu and %zu before cleaning and simplifying) in %s", info.n_vertices,
-            info.n_faces, info.n_vertices_first, info.n_faces_first, cli_duration(cli_seconds() - begin, time_text));
-    for (size_t i = 0; i < paths.n; i++) cli_say("  %s", paths.path[i]);
+    for (size_t i = 0; i < splat_mesh_extract_count(&options); i++) say_mesh(&info[i], paths, i);
+    cli_say("in %s", cli_duration(cli_seconds() - begin, time_text));
     return CLI_OK;
 }
 
 int cmd_mesh(const cli_values *values)
 {
     cli_session session;
+    splat_mesh_extract_options options;
+    mesh_paths paths = {.n = 0};
+    if (!fill_options(values, &options)) return CLI_USAGE;
     int code = cli_session_open(&session, values, true);
-    if (code == CLI_OK) code = extract(&session, values);
+    if (code == CLI_OK && !choose_paths(values, &options, session.iteration, &paths)) code = CLI_USAGE;
+    if (code == CLI_OK) code = extract(&session, &options, &paths);
     cli_session_close(&session);
+    free_paths(&paths);
     return code;
 }

@@ -282,11 +282,23 @@ const cli_option cli_options[] = {
 
     /* mesh */
     {"output", 'o', "mesh_output", MESH, CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
-     "what to write: .ply, .obj or .glb, several with commas between", "mesh/iteration_N/mesh.ply in the model folder"},
+     "what to write: .ply, .obj or .glb, several with commas between; with several levels the names get _level03 and "
+     "so on", "mesh/iteration_N/mesh.ply in the model folder"},
     {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf"),
      "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps", NULL},
+    {"points", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_points, "level|depth|centers"),
+     "poisson: where the points lie. level: where the splat's density passes a level along the rays of the training "
+     "views; depth: at their median depth; centers: at the centres of the Gaussians", NULL},
+    {"surface_level", 'l', "surface_levels", MESH, CLI_GROUP_MESH, TEXT(surface_levels, "X,..."),
+     "level: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
+    {"use_centers_to_extract_mesh", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_centers), "the same as --points centers",
+     NULL},
+    {"use_vanilla_3dgs", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_vanilla_3dgs),
+     "the splat was not trained further: SuGaR's file name says so; the mesh is the same", NULL},
     {"surface_points", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.n_points, 1000, 5e8),
-     "poisson: points to take from the training views", NULL},
+     "level, depth: points to take from the training views, for each level", NULL},
+    {"mesh_extraction_resolution_factor", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.resolution_factor, 0.05, 8),
+     "look at the splat in pictures whose sides are so many times those of the training views", NULL},
     {"poisson_depth", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.poisson_depth, 6, 12),
      "poisson: levels of the octree; one more is half the cell", NULL},
     {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
@@ -296,19 +308,23 @@ const cli_option cli_options[] = {
     {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
     {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
-     "pixels with less opacity show no surface", NULL},
-    {"bboxmin", 0, NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
+     "depth, tsdf: pixels with less opacity show no surface", NULL},
+    {"bboxmin", 'b', NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
-    {"bboxmax", 0, NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
+    {"bboxmax", 'B', NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
      "the scene's extent around the cameras"},
     {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),
      "the default box lies around the cameras' mean, not around the origin", "True"},
     {"background", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.background),
      "poisson: also a mesh of what lies around the box, up to four times as far", "True"},
-    {"target_vertices", 'v', "n_vertices_in_mesh,decimation_target", MESH, CLI_GROUP_MESH,
+    {"target_vertices", 'v', "n_vertices_in_mesh", MESH, CLI_GROUP_MESH,
      COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
+    {"decimation_target", 'd', NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.target_vertices, 0, 4e9),
+     "the same as --target_vertices", NULL},
     {"min_component_faces", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.min_component_faces, 0, 4e9),
      "remove pieces with fewer faces", NULL},
+    {"max_host_memory", 0, NULL, MESH, CLI_GROUP_MEMORY, GIB(max_host_memory, 0, 1e6),
+     "refuse what may need more host memory for points, pictures and reconstruction; 0: no limit", NULL},
 
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(test_iterations),
@@ -450,8 +466,10 @@ const cli_command cli_commands[] = {
      "  splatsmith coarse -c out/garden -r dn_consistency\n"
      "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
     {"mesh", MESH, cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
-     "The surface is what the training views see of the splat.\n\n"
-     "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9", false},
+     "The surface is what the training views see of the splat. With -m, a PLY with SuGaR's name,\n"
+     "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written into the model folder too.\n\n"
+     "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9\n"
+     "  splatsmith mesh -m out/garden --surface_level 0.1,0.3,0.5", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
      "tell what training will hold in memory, and how to stay below a limit",
      "Works without a GPU: --device_memory 16G names the card.\n\n"
@@ -507,6 +525,7 @@ void cli_values_init(cli_values *values)
     splat_lpips_options_init(&values->lpips);
     splat_mesh_extract_options_init(&values->mesh);
     values->mesh_method = "poisson";
+    values->mesh_points = "level";
     values->reduce_sh_degree = -1;
     values->regularization = "dn_consistency";
     values->coarse_iterations = 15000;

@@ -75,8 +75,6 @@ uint64_t splat_model_instances_that_fit(const splat_model *model);
 /* Bakes the 3D filter into scales and opacities, where there is one: the same pictures but for rounding, and no filter
  * from then on. The render mode stays. Errors: MEMORY. */
 splat_status splat_model_fuse_filter(splat_model *model, splat_error *error);
-/* Removes Gaussians with an opacity below min_opacity, without a look at the filter, and those that are not finite. */
-splat_status splat_model_prune(splat_model *model, float min_opacity, splat_error *error);
 
 /* A view's depth and normals: device memory of the frame, valid until the next view begins. */
 typedef struct splat_model_geometry {

@@ -21,6 +21,10 @@
 void splat_mesh_extract_options_init(splat_mesh_extract_options *options)
 {
     *options = (splat_mesh_extract_options){.method = SPLAT_MESH_POISSON,
+                                            .points = SPLAT_MESH_POINTS_LEVEL,
+                                            .levels = {0.3f},
+                                            .n_levels = 1,
+                                            .resolution_factor = 1,
                                             .n_points = 2000000,
                                             .poisson_depth = 10,
                                             .density_quantile = 0.1,
@@ -31,10 +35,38 @@ void splat_mesh_extract_options_init(splat_mesh_extract_options *options)
                                             .min_component_faces = 100};
 }
 
+size_t splat_mesh_extract_count(const splat_mesh_extract_options *options)
+{
+    return options->method == SPLAT_MESH_POISSON && options->points == SPLAT_MESH_POINTS_LEVEL ? options->n_levels : 1;
+}
+
+static splat_status check_levels(const splat_mesh_extract_options *o, splat_error *error)
+{
+    if (o->n_levels < 1 || o->n_levels > SPLAT_MESH_LEVELS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "1 to %d surface levels are possible, not %zu",
+                          SPLAT_MESH_LEVELS, o->n_levels);
+    for (size_t i = 0; i < o->n_levels; i++) {
+        if (!(o->levels[i] > 0 && o->levels[i] < 1))
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a surface level must be above 0 and below 1, not %g",
+                              (double)o->levels[i]);
+        for (size_t k = 0; k < i; k++)
+            if (o->levels[k] == o->levels[i])
+                return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the surface level %g is given twice",
+                                  (double)o->levels[i]);
+    }
+    return SPLAT_OK;
+}
+
 static splat_status check_options(const splat_mesh_extract_options *o, splat_error *error)
 {
     if ((unsigned)o->method > SPLAT_MESH_TSDF)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown mesh method %d", (int)o->method);
+    if ((unsigned)o->points > SPLAT_MESH_POINTS_CENTERS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown source of points %d", (int)o->points);
+    if (o->method == SPLAT_MESH_POISSON && o->points == SPLAT_MESH_POINTS_LEVEL) SPLAT_TRY(check_levels(o, error));
+    if (!(o->resolution_factor >= 0.05f && o->resolution_factor <= 8))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_factor must be from 0.05 to 8, not %g",
+                          (double)o->resolution_factor);
     if (o->n_points < 1000 || o->n_points > 500000000)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "n_points must be between 1,000 and 500,000,000, not %zu",
                           o->n_points);
@@ -76,10 +108,22 @@ static bool is_inside(const float p[3], const double low[3], const double high[3
     return true;
 }
 
-static bool go_on(const splat_mesh_extract_options *o, const char *stage, double fraction)
+splat_status splat_surface_go_on(const splat_mesh_extract_options *options, const char *stage, double fraction,
+                                 splat_error *error)
 {
-    return !o->progress || o->progress(o->progress_user, stage, fraction);
+    if (!options->progress || options->progress(options->progress_user, stage, fraction)) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped while %s", stage);
 }
+
+/* An extraction in work. */
+typedef struct extraction {
+    const splat_mesh_extract_options *options;
+    splat_scene *scene;
+    splat_model *model;
+    splat_surface_boxes boxes;
+    int threads;
+    uint64_t octree_bytes; /* host memory of an octree or a voxel grid; 0: no limit */
+} extraction;
 
 /* ---------------------------------------------------------------- Poisson */
 
@@ -119,30 +163,28 @@ static splat_status crop(splat_mesh *mesh, const double low[3], const double hig
     return status;
 }
 
-typedef struct poisson_progress {
-    const splat_mesh_extract_options *options;
-} poisson_progress;
-
 static bool tell_poisson(void *user, const char *stage, double fraction)
 {
+    const splat_mesh_extract_options *o = user;
     (void)stage;
-    return go_on(((poisson_progress *)user)->options, "reconstructing", fraction);
+    return !o->progress || o->progress(o->progress_user, "reconstructing", fraction);
 }
 
-static splat_status reconstruct(const splat_surface_points *points, size_t first, size_t n,
-                                const splat_mesh_extract_options *o, int threads, splat_mesh *mesh, splat_error *error)
+static splat_status reconstruct(const extraction *e, const splat_surface_points *points, size_t first, size_t n,
+                                splat_mesh *mesh, splat_error *error)
 {
+    const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
     splat_poisson_points input = {n, points->positions + 3 * first, points->normals + 3 * first,
                                   points->colors + 4 * first};
-    poisson_progress progress = {o};
+    splat_mesh_extract_options user = *o;
     float *density = NULL;
     splat_poisson_options_default(&options);
     options.depth = o->poisson_depth;
-    options.threads = threads;
-    options.memory_limit_bytes = o->max_host_bytes;
+    options.threads = e->threads;
+    options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
-    options.progress_user = &progress;
+    options.progress_user = &user;
     SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, NULL, error));
     splat_status status = trim(mesh, density, o->density_quantile, error);
     free(density);
@@ -173,30 +215,27 @@ static size_t partition(splat_surface_points *points, size_t first, const double
 
 #define LEAST_POINTS 1000 /* of a part of its own */
 
-static splat_status mesh_by_poisson(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *o,
-                                    int threads, splat_mesh *mesh, size_t *n_points, splat_error *error)
+/* Of foreground and background; they are not stitched. The order of the points changes. */
+static splat_status mesh_points(const extraction *e, splat_surface_points *points, splat_mesh *mesh, size_t *n_points,
+                                splat_error *error)
 {
-    splat_surface_boxes boxes = splat_surface_boxes_make(scene, o);
-    splat_surface_points points;
+    const splat_surface_boxes *boxes = &e->boxes;
     splat_mesh far = {0};
-    SPLAT_TRY(splat_surface_points_collect(scene, model, o, &points, error));
-    size_t n_near = partition(&points, 0, boxes.low, boxes.high);
-    size_t n_far = o->background ? partition(&points, n_near, boxes.outer_low, boxes.outer_high) : 0;
+    size_t n_near = partition(points, 0, boxes->low, boxes->high);
+    size_t n_far = e->options->background ? partition(points, n_near, boxes->outer_low, boxes->outer_high) : 0;
     splat_status status = SPLAT_OK;
     *n_points = n_near + n_far;
     if (n_near < LEAST_POINTS && n_far < LEAST_POINTS)
         status = splat_fail(error, SPLAT_ERROR_NUMERIC,
-                            "only %zu surface points lie inside the boxes; move them with --bboxmin and --bboxmax, or "
-                            "check that the splat belongs to the scene", *n_points);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS)
-        status = reconstruct(&points, 0, n_near, o, threads, mesh, error);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes.low, boxes.high, error);
+                            "only %zu of %zu surface points lie inside the boxes; move them with --bboxmin and "
+                            "--bboxmax, or check that the splat belongs to the scene", *n_points, points->n);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, error);
     if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
-        status = reconstruct(&points, n_near, n_far, o, threads, &far, error);
+        status = reconstruct(e, points, n_near, n_far, &far, error);
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
     }
     splat_mesh_free(&far);
-    splat_surface_points_free(&points);
     return status;
 }
 
@@ -208,7 +247,7 @@ typedef struct fusion {
     splat_tsdf_options tsdf;
     splat_surface_boxes boxes;
     float *depth;  /* of a view, without what lies outside of the box */
-    size_t n_views, n_done;
+    size_t n_views;
     bool fuses;    /* else plans */
 } fusion;
 
@@ -233,36 +272,37 @@ static splat_status fuse_view(void *user, const splat_surface_view *view, splat_
     fusion *f = user;
     cut_to_box(f, view);
     splat_tsdf_frame frame = {*view->camera, f->depth, view->alpha, view->rgb};
-    if (!go_on(f->options, f->fuses ? "fusing depth" : "looking at depth", (double)f->n_done++ / (double)f->n_views))
-        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped while depth was fused");
+    SPLAT_TRY(splat_surface_go_on(f->options, f->fuses ? "fusing depth" : "looking at depth",
+                                  (double)view->number / (double)f->n_views, error));
     return f->fuses ? splat_tsdf_fuse(&f->grid, &f->tsdf, &frame, error)
                     : splat_tsdf_plan(&f->grid, &f->tsdf, &frame, error);
 }
 
-static splat_status mesh_by_fusion(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *o,
-                                   int threads, splat_mesh *mesh, splat_error *error)
+static splat_status mesh_by_fusion(const extraction *e, splat_mesh *mesh, splat_error *error)
 {
-    int width, height;
-    fusion f = {.options = o, .boxes = splat_surface_boxes_make(scene, o), .n_views = scene->dataset.n_train};
+    const splat_mesh_extract_options *o = e->options;
+    fusion f = {.options = o, .boxes = e->boxes, .n_views = e->scene->dataset.n_train};
+    size_t n_pixels = splat_surface_pixels(e->scene, o->resolution_factor);
     double side = f.boxes.high[0] - f.boxes.low[0];
     for (int k = 1; k < 3; k++) side = fmax(side, f.boxes.high[k] - f.boxes.low[k]);
     double voxel = o->voxel_size > 0 ? o->voxel_size : side / DEFAULT_VOXELS;
-    f.tsdf = (splat_tsdf_options){TRUNCATION * voxel, (float)o->max_depth, threads};
-    splat_scene_largest_view(scene, &width, &height);
-    f.depth = malloc((size_t)width * (size_t)height * sizeof *f.depth);
-    if (!f.depth) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %d x %d", width, height);
+    f.tsdf = (splat_tsdf_options){TRUNCATION * voxel, (float)o->max_depth, e->threads};
+    f.depth = malloc(n_pixels * sizeof *f.depth);
+    if (!f.depth) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %zu pixels", n_pixels);
     splat_status status = splat_voxel_grid_init(&f.grid, f.boxes.low, voxel, true,
-                                                o->max_host_bytes ? (size_t)o->max_host_bytes : SIZE_MAX, error);
+                                                e->octree_bytes ? (size_t)e->octree_bytes : SIZE_MAX, error);
     if (status == SPLAT_OK) {
-        status = splat_surface_views(scene, model, o->min_alpha, fuse_view, &f, error);
+        status = splat_surface_views(e->scene, e->model, o, fuse_view, &f, error);
         if (status == SPLAT_OK && f.grid.n_blocks == 0)
             status = splat_fail(error, SPLAT_ERROR_NUMERIC,
                                 "no training view sees a surface inside the box; move it with --bboxmin and --bboxmax");
+        if (status == SPLAT_OK)
+            splat_log(e->model->context, SPLAT_LOG_NOTICE, "host memory: %.2f GB of voxels",
+                      (double)splat_voxel_grid_bytes(&f.grid) / 1073741824.0);
         if (status == SPLAT_OK) status = splat_voxel_grid_allocate(&f.grid, error);
         f.fuses = true;
-        f.n_done = 0;
-        if (status == SPLAT_OK) status = splat_surface_views(scene, model, o->min_alpha, fuse_view, &f, error);
-        if (status == SPLAT_OK) status = splat_tsdf_mesh(&f.grid, 1.5f, threads, mesh, error);
+        if (status == SPLAT_OK) status = splat_surface_views(e->scene, e->model, o, fuse_view, &f, error);
+        if (status == SPLAT_OK) status = splat_tsdf_mesh(&f.grid, 1.5f, e->threads, mesh, error);
         splat_voxel_grid_free(&f.grid);
     }
     free(f.depth);
@@ -280,7 +320,7 @@ static splat_status finish(splat_mesh *mesh, const splat_mesh_extract_options *o
     clean.min_component_faces = o->min_component_faces;
     info->n_vertices_first = mesh->n_vertices;
     info->n_faces_first = mesh->n_faces;
-    if (!go_on(o, "cleaning", 0)) return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before cleaning");
+    SPLAT_TRY(splat_surface_go_on(o, "cleaning", 0, error));
     SPLAT_TRY(splat_mesh_clean(mesh, &clean, NULL, error));
     if (mesh->n_faces == 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
@@ -290,7 +330,7 @@ static splat_status finish(splat_mesh *mesh, const splat_mesh_extract_options *o
         splat_mesh_simplify_options_init(&simplify);
         simplify.target_vertices = o->target_vertices;
         simplify.threads = threads;
-        if (!go_on(o, "simplifying", 0)) return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped before simplifying");
+        SPLAT_TRY(splat_surface_go_on(o, "simplifying", 0, error));
         SPLAT_TRY(splat_mesh_simplify(mesh, &simplify, NULL, error));
         SPLAT_TRY(splat_mesh_clean(mesh, &clean, NULL, error));
     }
@@ -314,23 +354,50 @@ static splat_status write_mesh(const char *path, const splat_mesh *mesh, splat_e
     return splat_mesh_write(path, mesh, error);
 }
 
+static splat_status finish_and_write(const extraction *e, splat_mesh *mesh, const char *const *paths, size_t n_paths,
+                                     splat_mesh_extract_info *info, splat_error *error)
+{
+    SPLAT_TRY(finish(mesh, e->options, e->threads, info, error));
+    SPLAT_TRY(splat_surface_go_on(e->options, "writing", 0, error));
+    for (size_t i = 0; i < n_paths; i++) SPLAT_TRY(write_mesh(paths[i], mesh, error));
+    return SPLAT_OK;
+}
+
+static splat_status extract_levels(const extraction *e, const char *const *paths, size_t n_paths,
+                                   splat_mesh_extract_info *info, splat_error *error)
+{
+    splat_surface_points points[SPLAT_MESH_LEVELS];
+    size_t n = splat_mesh_extract_count(e->options), n_opaque;
+    SPLAT_TRY(splat_surface_points_collect(e->scene, e->model, e->options, points, &n_opaque, error));
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n; i++) {
+        splat_mesh mesh = {0};
+        info[i].n_gaussians = n_opaque;
+        if (status == SPLAT_OK) status = mesh_points(e, &points[i], &mesh, &info[i].n_points, error);
+        splat_surface_points_free(&points[i]); /* of no more use, and memory is needed */
+        if (status == SPLAT_OK) status = finish_and_write(e, &mesh, paths + i * n_paths, n_paths, &info[i], error);
+        splat_mesh_free(&mesh);
+    }
+    return status;
+}
+
 splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, splat_model *model,
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error)
 {
-    splat_mesh mesh = {0};
-    memset(info, 0, sizeof *info);
     SPLAT_TRY(check_options(options, error));
+    memset(info, 0, splat_mesh_extract_count(options) * sizeof *info);
     if (scene->dataset.n_train < 2)
         return splat_fail(error, SPLAT_ERROR_FORMAT, "a surface needs at least two training views; the scene has %zu",
                           scene->dataset.n_train);
     if (model->gaussians.n == 0) return splat_fail(error, SPLAT_ERROR_FORMAT, "the splat has no Gaussians");
-    splat_status status =
-        options->method == SPLAT_MESH_POISSON
-            ? mesh_by_poisson(scene, model, options, context->threads, &mesh, &info->n_points, error)
-            : mesh_by_fusion(scene, model, options, context->threads, &mesh, error);
-    if (status == SPLAT_OK) status = finish(&mesh, options, context->threads, info, error);
-    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++) status = write_mesh(paths[i], &mesh, error);
+    extraction e = {.options = options, .scene = scene, .model = model, .threads = context->threads,
+                    .boxes = splat_surface_boxes_make(scene, options)};
+    SPLAT_TRY(splat_surface_check_memory(scene, model, options, &e.octree_bytes, error));
+    if (options->method == SPLAT_MESH_POISSON) return extract_levels(&e, paths, n_paths, info, error);
+    splat_mesh mesh = {0};
+    splat_status status = mesh_by_fusion(&e, &mesh, error);
+    if (status == SPLAT_OK) status = finish_and_write(&e, &mesh, paths, n_paths, info, error);
     splat_mesh_free(&mesh);
     return status;
 }

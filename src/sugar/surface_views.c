@@ -1,12 +1,60 @@
-/* The training views of a splat as depth, normals and plain colours; and points taken from them. */
+/* The training views of a splat as depth, normals and plain colours; and points at the median depth. */
 #include "sugar/extract.h"
 
 #include "base/rng.h"
 #include "io/image.h"
+#include "math/camera.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- cameras and pictures */
+
+splat_camera splat_surface_camera(const splat_scene *scene, size_t number, float resolution_factor)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    splat_camera camera = dataset->views[dataset->train[number]].camera;
+    int width = (int)lround((double)camera.width * (double)resolution_factor),
+        height = (int)lround((double)camera.height * (double)resolution_factor);
+    if (resolution_factor == 1.0f) return camera;
+    splat_camera_set_intrinsics(&camera, (double)camera.fx, (double)camera.fy, (double)camera.cx, (double)camera.cy,
+                                camera.width, camera.height, width > 0 ? width : 1, height > 0 ? height : 1);
+    return camera;
+}
+
+size_t splat_surface_pixels(const splat_scene *scene, float resolution_factor)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < scene->dataset.n_train; i++) {
+        splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
+        size_t n = (size_t)camera.width * (size_t)camera.height;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+splat_status splat_surface_render(splat_model *model, const splat_camera *camera, float *rgb, float *alpha,
+                                  splat_error *error)
+{
+    const float black[3] = {0, 0, 0};
+    size_t n = (size_t)camera->width * (size_t)camera->height;
+    int degree = model->gaussians.active_sh_degree;
+    model->gaussians.active_sh_degree = 0;
+    splat_status status = splat_model_render(model, camera, black, rgb, error);
+    model->gaussians.active_sh_degree = degree;
+    if (status != SPLAT_OK) return status;
+    SPLAT_TRY(model->backend->functions->download(model->backend, alpha, model->frame.transmittance, n * sizeof *alpha,
+                                                  error));
+    for (size_t i = 0; i < n; i++) alpha[i] = 1.0f - alpha[i];
+    return SPLAT_OK;
+}
+
+void splat_surface_color(const float *rgb, const float *alpha, size_t n_pixels, size_t i, uint8_t color[3])
+{
+    float inverse = alpha[i] > 1e-3f ? 1.0f / alpha[i] : 0.0f;
+    for (size_t c = 0; c < 3; c++) color[c] = splat_image_byte(rgb[c * n_pixels + i] * inverse);
+}
 
 /* ---------------------------------------------------------------- views */
 
@@ -23,34 +71,25 @@ static void free_buffers(view_buffers *b)
     free(b->rgb);
 }
 
-static splat_status make_buffers(const splat_scene *scene, view_buffers *b, splat_error *error)
+static splat_status make_buffers(size_t n, view_buffers *b, splat_error *error)
 {
-    int width, height;
-    splat_scene_largest_view(scene, &width, &height);
-    size_t n = (size_t)width * (size_t)height;
     *b = (view_buffers){malloc(5 * n * sizeof *b->maps), malloc(3 * n * sizeof *b->render), malloc(3 * n)};
     if (b->maps && b->render && b->rgb) return SPLAT_OK;
     free_buffers(b);
-    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %d x %d pixels", width, height);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %zu pixels", n);
 }
 
 static splat_status see(splat_model *model, const splat_camera *camera, float min_alpha, view_buffers *b,
                         splat_surface_view *view, splat_error *error)
 {
-    const float black[3] = {0, 0, 0};
     size_t n = (size_t)camera->width * (size_t)camera->height;
     float *depth = b->maps, *normal = depth + n, *alpha = depth + 4 * n;
-    splat_geometry_maps maps = {.median = depth, .normal = normal, .alpha = alpha};
+    splat_geometry_maps maps = {.median = depth, .normal = normal};
     SPLAT_TRY(splat_model_render_geometry(model, camera, &maps, error));
-    int degree = model->gaussians.active_sh_degree;
-    model->gaussians.active_sh_degree = 0; /* the colour that all directions share */
-    splat_status status = splat_model_render(model, camera, black, b->render, error);
-    model->gaussians.active_sh_degree = degree;
-    if (status != SPLAT_OK) return status;
+    SPLAT_TRY(splat_surface_render(model, camera, b->render, alpha, error));
     for (size_t i = 0; i < n; i++) {
         if (!(alpha[i] >= min_alpha)) depth[i] = 0;
-        float inverse = alpha[i] > 1e-3f ? 1.0f / alpha[i] : 0.0f; /* what is seen, without the black behind it */
-        for (size_t c = 0; c < 3; c++) b->rgb[3 * i + c] = splat_image_byte(b->render[c * n + i] * inverse);
+        splat_surface_color(b->render, alpha, n, i, b->rgb + 3 * i);
     }
     view->camera = camera;
     view->depth = depth;
@@ -60,64 +99,40 @@ static splat_status see(splat_model *model, const splat_camera *camera, float mi
     return SPLAT_OK;
 }
 
-splat_status splat_surface_views(splat_scene *scene, splat_model *model, float min_alpha, splat_surface_function use,
-                                 void *user, splat_error *error)
+splat_status splat_surface_views(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                 splat_surface_function use, void *user, splat_error *error)
 {
     const splat_dataset *dataset = &scene->dataset;
     view_buffers buffers;
-    SPLAT_TRY(make_buffers(scene, &buffers, error));
+    SPLAT_TRY(make_buffers(splat_surface_pixels(scene, options->resolution_factor), &buffers, error));
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < dataset->n_train && status == SPLAT_OK; i++) {
-        splat_surface_view view = {.index = dataset->train[i]};
-        status = see(model, &dataset->views[view.index].camera, min_alpha, &buffers, &view, error);
+        splat_surface_view view = {.index = dataset->train[i], .number = i};
+        splat_camera camera = splat_surface_camera(scene, i, options->resolution_factor);
+        status = see(model, &camera, options->min_alpha, &buffers, &view, error);
         if (status == SPLAT_OK) status = use(user, &view, error);
     }
     free_buffers(&buffers);
     return status;
 }
 
-/* ---------------------------------------------------------------- points */
+/* ---------------------------------------------------------------- points at the median depth */
 
 #define GRAZING 0.1f /* cosine: surfaces seen at a flatter angle have uncertain depth and normals */
 
-void splat_surface_points_free(splat_surface_points *points)
-{
-    free(points->positions);
-    free(points->normals);
-    free(points->colors);
-    memset(points, 0, sizeof *points);
-}
-
-static splat_status reserve(splat_surface_points *points, size_t n, splat_error *error)
-{
-    if (n <= points->capacity) return SPLAT_OK;
-    size_t capacity = n + n / 2;
-    float *positions = realloc(points->positions, 3 * capacity * sizeof *positions);
-    if (positions) points->positions = positions;
-    float *normals = realloc(points->normals, 3 * capacity * sizeof *normals);
-    if (normals) points->normals = normals;
-    uint8_t *colors = realloc(points->colors, 4 * capacity);
-    if (colors) points->colors = colors;
-    if (!positions || !normals || !colors)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu surface points", capacity);
-    points->capacity = capacity;
-    return SPLAT_OK;
-}
-
 typedef struct collector {
     splat_surface_points *points;
-    size_t n_views, n_wanted; /* all in all */
-    uint64_t seed;
+    const splat_scene *scene;
+    const splat_mesh_extract_options *options;
 } collector;
 
-/* The point behind the centre of a pixel, its distance's share along the axis taken out; the cosine at which the
- * surface is seen. */
-static float point_of(const splat_surface_view *view, int x, int y, float position[3], float normal[3])
+/* The point behind the centre of a pixel; the cosine at which the surface is seen. */
+static float point_of(const splat_surface_view *view, size_t i, float position[3], float normal[3])
 {
     const splat_camera *c = view->camera;
-    size_t n = (size_t)c->width * (size_t)c->height, i = (size_t)y * (size_t)c->width + (size_t)x;
-    float z = view->depth[i];
-    const float local[3] = {((float)x + 0.5f - c->cx) / c->fx * z, ((float)y + 0.5f - c->cy) / c->fy * z, z};
+    size_t width = (size_t)c->width, n = width * (size_t)c->height;
+    float z = view->depth[i], x = (float)(i % width) + 0.5f, y = (float)(i / width) + 0.5f;
+    const float local[3] = {(x - c->cx) / c->fx * z, (y - c->cy) / c->fy * z, z};
     float length = 0, along = 0;
     for (int k = 0; k < 3; k++) {
         float offset = c->rotation[k] * local[0] + c->rotation[3 + k] * local[1] + c->rotation[6 + k] * local[2];
@@ -132,38 +147,29 @@ static float point_of(const splat_surface_view *view, int x, int y, float positi
 static splat_status collect(void *user, const splat_surface_view *view, splat_error *error)
 {
     collector *c = user;
-    splat_surface_points *points = c->points;
     const splat_camera *camera = view->camera;
-    size_t n = (size_t)camera->width * (size_t)camera->height, n_seen = 0;
-    for (size_t i = 0; i < n; i++) n_seen += view->depth[i] > 0;
-    if (n_seen == 0) return SPLAT_OK;
-    float share = (float)c->n_wanted / (float)c->n_views / (float)n_seen;
-    SPLAT_TRY(reserve(points, points->n + n_seen, error));
+    size_t n = (size_t)camera->width * (size_t)camera->height, n_left = 0;
+    size_t n_wanted = splat_surface_share(c->scene, c->options, view->number);
+    for (size_t i = 0; i < n; i++) n_left += view->depth[i] > 0;
     for (size_t i = 0; i < n; i++) {
+        float position[3], normal[3];
         if (!(view->depth[i] > 0)) continue;
-        splat_random4 r = splat_random(c->seed, SPLAT_STREAM_SURFACE_POINTS, view->index, (uint32_t)i);
-        if (!(splat_uniform(r.x[0]) < share)) continue;
-        float *position = points->positions + 3 * points->n, *normal = points->normals + 3 * points->n;
-        int x = (int)(i % (size_t)camera->width), y = (int)(i / (size_t)camera->width);
-        if (!(point_of(view, x, y, position, normal) > GRAZING)) continue;
-        uint8_t *color = points->colors + 4 * points->n++;
-        memcpy(color, view->rgb + 3 * i, 3);
-        color[3] = 255;
+        splat_random4 r = splat_random(c->options->seed, SPLAT_STREAM_SURFACE_POINTS, view->index, (uint32_t)i);
+        if (splat_surface_pick(r.x[0], &n_wanted, &n_left) && point_of(view, i, position, normal) > GRAZING)
+            splat_surface_points_add(c->points, position, normal, view->rgb + 3 * i);
     }
-    return SPLAT_OK;
+    return splat_surface_go_on(c->options, "looking for surface",
+                               (double)(view->number + 1) / (double)c->scene->dataset.n_train, error);
 }
 
-splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
-                                          const splat_mesh_extract_options *options, splat_surface_points *points,
-                                          splat_error *error)
+splat_status splat_surface_depths(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                  splat_surface_points *points, splat_error *error)
 {
-    memset(points, 0, sizeof *points);
-    collector c = {points, scene->dataset.n_train, options->n_points, options->seed};
-    splat_status status = splat_surface_views(scene, model, options->min_alpha, collect, &c, error);
-    if (status == SPLAT_OK && points->n == 0)
-        status = splat_fail(error, SPLAT_ERROR_NUMERIC,
-                            "no training view sees a surface of this splat (alpha of %g or more); is it a splat of "
-                            "this scene?", (double)options->min_alpha);
-    if (status != SPLAT_OK) splat_surface_points_free(points);
-    return status;
+    collector c = {points, scene, options};
+    SPLAT_TRY(splat_surface_go_on(options, "looking for surface", 0, error));
+    SPLAT_TRY(splat_surface_views(scene, model, options, collect, &c, error));
+    if (points->n > 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                      "no training view sees a surface of this splat (alpha of %g or more); is it a splat of this "
+                      "scene?", (double)options->min_alpha);
 }

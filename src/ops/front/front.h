@@ -1,4 +1,5 @@
-/* front: the Gaussian that stands first in each pixel, each taken as a rhombus (docs/method.md, "Meshes from splats"). */
+/* front: the Gaussian that stands first in each pixel, each taken as a rhombus (docs/method.md, "Meshes from
+ * splats"). */
 #ifndef SPLAT_OPS_FRONT_H
 #define SPLAT_OPS_FRONT_H
 
@@ -10,8 +11,8 @@
  * rhombus does not cut its neighbours. Left out: those with camera z <= 0.2, those with a vertex that is not in front
  * of the camera along that line, and those with a mean, scale or rotation that is not finite.
  *
- * ids: index + 1 of the nearest Gaussian at the pixel's centre (of equally near ones the lowest), 0 where there is none;
- * depth: its camera z, 0 where there is none.
+ * ids: index + 1 of the nearest Gaussian at the pixel's centre (of equally near ones the lowest), 0 where there is
+ * none; depth: its camera z, 0 where there is none.
  *
  * Opacities and filter_3d are not looked at: the caller prunes and fuses. It does not read the tile lists of bin: those
  * are of alpha >= 1/255, and the Mip filter's compensation takes the alpha of opaque Gaussians that are thin on the

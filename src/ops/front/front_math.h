@@ -2,8 +2,8 @@
  *
  * Camera space: mean m, ray direction d = m / m_z + (x, y, 0), where (x, y) is the offset from the projected mean at
  * z = 1. The ray meets the rhombus's plane (normal e1) at t = (m . e1) / (d . e1); there the coordinate along e2 is
- * (t d - m) . e2 = (d x m) . e3 / (d . e1) but for its sign, and d x m = (x, y, 0) x m, so that nothing cancels near the
- * centre. |c2| / 2 s2 + |c3| / 2 s3 <= 1 times (d . e1) has only terms that are linear in (x, y). */
+ * (t d - m) . e2 = (d x m) . e3 / (d . e1) but for its sign, and d x m = (x, y, 0) x m, so that nothing cancels near
+ * the centre. |c2| / 2 s2 + |c3| / 2 s3 <= 1 times (d . e1) has only terms that are linear in (x, y). */
 #ifndef SPLAT_OPS_FRONT_MATH_H
 #define SPLAT_OPS_FRONT_MATH_H
 
@@ -85,7 +85,8 @@ SPLAT_MATH_INLINE splat_diamond splat_diamond_make(const splat_camera *camera, c
         if (!(along < distance2)) return d; /* NaN too */
     }
     float size2 = SPLAT_FRONT_SIZE * g.scale[(first + 1) % 3], size3 = SPLAT_FRONT_SIZE * g.scale[(first + 2) % 3];
-    float scale = m[2] / side, per_x = 1.0f / camera->fx, per_y = 1.0f / camera->fy; /* d . e1 at the mean is 1 / scale */
+    float scale = m[2] / side; /* 1 / (d . e1) at the mean */
+    float per_x = 1.0f / camera->fx, per_y = 1.0f / camera->fy;
     d.u = camera->fx * m[0] / m[2] + camera->cx - 0.5f;
     d.v = camera->fy * m[1] / m[2] + camera->cy - 0.5f;
     d.z = m[2];

@@ -11,12 +11,12 @@
 
 /* For pixel number i of the list: p0 is the point of its ray (through the pixel's centre) at depth[pixel], g =
  * ids[pixel] - 1 the Gaussian that op front found there, sigma = |s * R^T c| its standard deviation along the unit
- * vector c from its mean to the camera. The density (math/density.h, of g and its SPLAT_NEIGHBORS neighbours, at most 1)
- * is sampled at p0 + t v, v the ray's direction, t = 21 values from -3 sigma to 3 sigma, evenly.
+ * vector c from its mean to the camera. The density (math/density.h, of g and its SPLAT_NEIGHBORS neighbours, at most
+ * 1) is sampled at p0 + t v, v the ray's direction, t = 21 values from -3 sigma to 3 sigma, evenly.
  *
  * For each level the first sample above it, j, gives a point, by linear interpolation between samples j - 1 and j,
- * when j > 0 and sample 0 is below the level. Its normal is the unit vector against the density's gradient there, out of
- * what is dense; where it does not face the camera (normal . (camera - point) < 0), or has no length, there is no
+ * when j > 0 and sample 0 is below the level. Its normal is the unit vector against the density's gradient there, out
+ * of what is dense; where it does not face the camera (normal . (camera - point) < 0), or has no length, there is no
  * point. The filter_3d is not looked at: the caller fuses it.
  *
  * Contents where valid is 0 are undefined. */

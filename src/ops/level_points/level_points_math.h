@@ -119,7 +119,8 @@ SPLAT_MATH_INLINE void splat_level_points_of(const struct splat_level_points_arg
     const uint32_t *neighbors = a->neighbors + (size_t)SPLAT_NEIGHBORS * id;
     float density[SPLAT_LEVEL_SAMPLES] = {0};
     splat_density_kernel g = splat_level_kernel(a->gaussians, id);
-    splat_level_ray ray = splat_level_ray_make(camera, pixel, a->depth[pixel], splat_level_deviation(&g, camera->center));
+    float sigma = splat_level_deviation(&g, camera->center);
+    splat_level_ray ray = splat_level_ray_make(camera, pixel, a->depth[pixel], sigma);
     splat_level_add(&ray, &g, density);
     for (int k = 0; k < SPLAT_NEIGHBORS; k++) {
         g = splat_level_kernel(a->gaussians, neighbors[k]);

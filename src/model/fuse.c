@@ -1,6 +1,5 @@
-/* What a splat is made into before surfaces are looked for: without a filter, and opaque. */
+/* The 3D filter baked into a model. */
 #include "model/model.h"
-#include "ops/densify/densify.h"
 
 #include <stdlib.h>
 
@@ -35,13 +34,4 @@ splat_status splat_model_fuse_filter(splat_model *model, splat_error *error)
     if (status != SPLAT_OK) return status;
     model->has_filter_3d = false;
     return model->backend->functions->zero(model->backend, g->filter_3d, g->n * sizeof *g->filter_3d, error);
-}
-
-splat_status splat_model_prune(splat_model *model, float min_opacity, splat_error *error)
-{
-    splat_density_pruned pruned;
-    struct splat_density_prune_args args = {
-        .gaussians = &model->gaussians, .min_opacity = min_opacity, .result = &pruned};
-    SPLAT_TRY(model->backend->functions->ops.density_prune(model->backend, &args, error));
-    return splat_model_resize(model, pruned.n_kept, error); /* smaller: cannot fail */
 }

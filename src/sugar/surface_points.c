@@ -1,0 +1,84 @@
+/* Points on a surface, whatever they come from. */
+#include "sugar/extract.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+splat_status splat_surface_points_make(splat_surface_points *points, size_t capacity, splat_error *error)
+{
+    size_t room = capacity ? capacity : 1;
+    *points = (splat_surface_points){.capacity = capacity};
+    points->positions = malloc(3 * room * sizeof *points->positions);
+    points->normals = malloc(3 * room * sizeof *points->normals);
+    points->colors = malloc(4 * room);
+    if (points->positions && points->normals && points->colors) return SPLAT_OK;
+    splat_surface_points_free(points);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu surface points", capacity);
+}
+
+void splat_surface_points_free(splat_surface_points *points)
+{
+    free(points->positions);
+    free(points->normals);
+    free(points->colors);
+    memset(points, 0, sizeof *points);
+}
+
+void splat_surface_points_add(splat_surface_points *points, const float position[3], const float normal[3],
+                              const uint8_t color[3])
+{
+    size_t n = points->n++;
+    memcpy(points->positions + 3 * n, position, 3 * sizeof *position);
+    memcpy(points->normals + 3 * n, normal, 3 * sizeof *normal);
+    memcpy(points->colors + 4 * n, color, 3);
+    points->colors[4 * n + 3] = 255;
+}
+
+size_t splat_surface_share(const splat_scene *scene, const splat_mesh_extract_options *options, size_t number)
+{
+    size_t n = scene->dataset.n_train, each = options->n_points / n, more = options->n_points % n;
+    return each + (number < more);
+}
+
+size_t splat_surface_points_capacity(const splat_scene *scene, const splat_model *model,
+                                     const splat_mesh_extract_options *options)
+{
+    switch (options->points) {
+    case SPLAT_MESH_POINTS_LEVEL: /* before they are thinned out, twice the share of one view */
+        return options->n_points + splat_surface_share(scene, options, 0);
+    case SPLAT_MESH_POINTS_CENTERS: return model->gaussians.n;
+    case SPLAT_MESH_POINTS_DEPTH: break;
+    }
+    return options->n_points;
+}
+
+static splat_status collect_opaque(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                   splat_surface_points *points, size_t *n_opaque, splat_error *error)
+{
+    splat_surface_gaussians opaque;
+    SPLAT_TRY(splat_surface_gaussians_make(model, &opaque, error));
+    *n_opaque = opaque.g.n;
+    splat_status status = options->points == SPLAT_MESH_POINTS_LEVEL
+                              ? splat_surface_levels(scene, model, &opaque, options, points, error)
+                              : splat_surface_centers(scene, model, &opaque, options, points, error);
+    splat_surface_gaussians_free(model->backend, &opaque);
+    return status;
+}
+
+splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
+                                          const splat_mesh_extract_options *options, splat_surface_points *points,
+                                          size_t *n_opaque, splat_error *error)
+{
+    size_t n = splat_mesh_extract_count(options), capacity = splat_surface_points_capacity(scene, model, options);
+    splat_status status = SPLAT_OK;
+    memset(points, 0, n * sizeof *points);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++)
+        status = splat_surface_points_make(&points[i], capacity, error);
+    *n_opaque = 0;
+    if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_DEPTH)
+        status = splat_surface_depths(scene, model, options, points, error);
+    else if (status == SPLAT_OK)
+        status = collect_opaque(scene, model, options, points, n_opaque, error);
+    for (size_t i = 0; i < n && status != SPLAT_OK; i++) splat_surface_points_free(&points[i]);
+    return status;
+}
