@@ -2,12 +2,16 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { TRAIN = 1, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64, DOCS = 128, BENCH = 256,
-       PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096, MESH_REPORT = 8192,
-       COARSE = 16384 };
-enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | MESH };
+/* The pipeline takes the options of its stages: a row that names one of them is the pipeline's too. ALONE(commands): not
+ * the pipeline's, because it sets this itself, or because the name or letter would be there twice. */
+#define ALONE(commands) ((commands) & ~PIPELINE)
+enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64,
+       DOCS = 128, BENCH = 256, PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096 | PIPELINE, MESH_REPORT = 8192,
+       COARSE = 16384 | PIPELINE };
+enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) };
 enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
 
 #define ANY 1e300 /* no limit but that of the type */
@@ -40,19 +44,19 @@ const cli_option cli_options[] = {
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
      "(NeRF, Nerfstudio)",
      ""},
-    {"source_path", 's', NULL, MODEL | COARSE, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', NULL, MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
     {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
-    {"ply", 0, "input_ply", MODEL | EXPORT | COARSE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+    {"ply", 0, "input_ply", MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
-    {"images", 'i', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+    {"images", 'i', NULL, ALONE(STEPS), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
-    {"start_checkpoint", 0, NULL, TRAIN, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+    {"start_checkpoint", 0, NULL, ALONE(TRAIN), CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
      "readable one in the model folder",
      ""},
@@ -77,11 +81,11 @@ const cli_option cli_options[] = {
     {"quality_tolerance", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(quality_tolerance, "PERCENT"),
      "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: what its verdicts forgive",
      "compare: none, report: 0.5%"},
-    {"model_path", 'm', "result_dir", TRAIN, CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', "result_dir", ALONE(TRAIN), CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
-    {"experiment_name", 0, NULL, TRAIN | COARSE, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, ALONE(TRAIN | COARSE), CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
      "the last part of the default model folder", "date_time"},
-    {"delete_first", 0, NULL, TRAIN, CLI_GROUP_OUTPUT, FLAG(delete_first),
+    {"delete_first", 0, NULL, ALONE(TRAIN), CLI_GROUP_OUTPUT, FLAG(delete_first),
      "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
     {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "where the pictures go",
      "the model folder"},
@@ -108,7 +112,7 @@ const cli_option cli_options[] = {
     {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
 
     /* scene */
-    {"resolution", 'r', "data_factor", STEPS, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", ALONE(STEPS), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
      "1600 wide",
      NULL},
@@ -116,10 +120,10 @@ const cli_option cli_options[] = {
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black behind the scene and behind photos with alpha", NULL},
-    {"white_background", 'w', NULL, MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.white_background),
+    {"white_background", 'w', NULL, MODEL | ALONE(COARSE), CLI_GROUP_SCENE, FLAG(scene.white_background),
      "white instead of black background", "the model's"},
     {"eval", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
-    {"eval", 0, NULL, MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.eval),
+    {"eval", 0, NULL, MODEL | ALONE(COARSE), CLI_GROUP_SCENE, FLAG(scene.eval),
      "hold test views out; a split.json in the model folder wins", "the model's"},
     {"llffhold", 0, "test_every", STEPS | MODEL | COARSE, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
      "with --eval: every N-th view by sorted name is a test view", NULL},
@@ -134,7 +138,7 @@ const cli_option cli_options[] = {
      "a small cache of decoded photos", NULL},
 
     /* training */
-    {"iterations", 'n', "max_steps,iter,total_train_iters", STEPS, CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
+    {"iterations", 'n', "max_steps,iter,total_train_iters", ALONE(STEPS), CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
      "training steps", NULL},
     {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
      "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
@@ -155,13 +159,13 @@ const cli_option cli_options[] = {
     {"height", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_height, 1, 65500), "see --width", "the scene's"},
     {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
      "then as many steps again, each stage timed and set beside its limit", NULL},
-    {"eval_only", 0, NULL, TRAIN, CLI_GROUP_TRAINING, FLAG(eval_only),
+    {"eval_only", 0, NULL, ALONE(TRAIN), CLI_GROUP_TRAINING, FLAG(eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
     {"kernel_size", 'k', NULL, STEPS, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D Mip filter, in square pixels", NULL},
-    {"kernel_size", 'k', NULL, MODEL | COARSE, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+    {"kernel_size", 'k', NULL, MODEL | ALONE(COARSE), CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
     {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
@@ -207,19 +211,19 @@ const cli_option cli_options[] = {
      "steps between two resets of the opacities", NULL},
 
     /* coarse training; -i, -r, -n and -e are SuGaR's letters */
-    {"model_path", 'c', "checkpoint_path,gs_output_dir", COARSE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+    {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
      "the model folder of the splat to begin with", ""},
-    {"iteration", 'i', "iteration_to_load", COARSE, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+    {"iteration", 'i', "iteration_to_load", ALONE(COARSE), CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of it; -1: the last", NULL},
-    {"start_checkpoint", 0, "resume_checkpoint", COARSE, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+    {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
-    {"images", 0, NULL, COARSE, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+    {"images", 0, NULL, ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
-    {"output", 'o', "output_dir", COARSE, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "the model folder to write",
+    {"output", 'o', "output_dir", ALONE(COARSE), CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "the model folder to write",
      "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
     {"export_ply", 0, NULL, COARSE, CLI_GROUP_OUTPUT, FLAG(export_ply),
      "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
-    {"resolution", 0, "data_factor", COARSE, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+    {"resolution", 0, "data_factor", ALONE(COARSE), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
     {"resolution_scale", 0, NULL, COARSE, CLI_GROUP_SCENE, DOUBLE(scene.resolution_scale, 1e-3, 1),
      "both sides of the photos are multiplied by this, to save memory", NULL},
@@ -251,6 +255,35 @@ const cli_option cli_options[] = {
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
      "no graph of operations is kept, so there is nothing to compute twice", NULL},
 
+    /* the pipeline; -i, -r and -n are SuGaR's letters */
+    {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER|FILE"),
+     "a splat that is there already, instead of training one: its model folder, a PLY or a checkpoint", ""},
+    {"iteration", 'i', "iteration_to_load", PIPELINE, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
+    {"coarse_checkpoint", 0, NULL, PIPELINE, CLI_GROUP_INPUT, TEXT(coarse_checkpoint, "FOLDER|FILE"),
+     "the result of a coarse training, instead of the stages up to it", ""},
+    {"images", 0, NULL, PIPELINE, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "images, with -c the model's"},
+    {"output", 'o', "output_dir", PIPELINE, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"),
+     "where the stages have their folders", "<scene>_output/<experiment name or pipeline>"},
+    {"experiment_name", 0, NULL, PIPELINE, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+     "the last part of the default folder", "pipeline"},
+    {"delete_first", 0, NULL, PIPELINE, CLI_GROUP_OUTPUT, FLAG(delete_first), "run every stage again", NULL},
+    {"skip_training", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_training),
+     "train no splat; needs -c or --coarse_checkpoint, which say so by themselves, too", NULL},
+    {"skip_coarse", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_coarse),
+     "make the mesh from the splat as it was trained", NULL},
+    {"resolution", 0, "data_factor", PIPELINE, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "-1, with -c the model's"},
+    {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, CLI_GROUP_TRAINING,
+     INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
+    {"low_poly", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(low_poly), "200,000 vertices, for 6 Gaussians a triangle",
+     NULL},
+    {"high_poly", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(high_poly), "1,000,000 vertices, for 1 Gaussian a triangle",
+     NULL},
+    {"refinement_time", 0, NULL, PIPELINE, CLI_GROUP_MESH, CHOICE(refinement_time, "short|medium|long"),
+     "2000, 7000 or 15000 iterations of refinement, which is not part of this version: kept in pipeline.json", ""},
+
     /* memory */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),
      "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
@@ -277,11 +310,11 @@ const cli_option cli_options[] = {
      "split Gaussians until there are N before measuring; 0: as they are", NULL},
     {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, TEXT(device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
-    {"sh_degree", 0, NULL, MODEL | EXPORT | COARSE, CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
+    {"sh_degree", 0, NULL, MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
     /* mesh */
-    {"output", 'o', "mesh_output", MESH, CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
+    {"output", 'o', "mesh_output", ALONE(MESH), CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
      "what to write: .ply, .obj or .glb, several with commas between", "mesh/iteration_N/mesh.ply in the model folder"},
     {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf"),
      "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps", NULL},
@@ -422,7 +455,7 @@ const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
 _Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");
 
 const cli_command cli_commands[] = {
-    {"train", TRAIN, cmd_train, "-s SCENE [-m MODEL] [options]", NULL, "train a splat from photos with known cameras",
+    {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL, "train a splat from photos with known cameras",
      "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
      "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
     {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
@@ -443,15 +476,22 @@ const cli_command cli_commands[] = {
      "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
      "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
      "  splatsmith bench report before step1 after -o report", false},
-    {"coarse", COARSE, cmd_coarse, "-c MODEL -r dn_consistency|density|sdf [options]", NULL,
+    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL -r dn_consistency|density|sdf [options]", NULL,
      "lay the Gaussians of a trained splat on surfaces (SuGaR), for a mesh",
      "Goes on from the splat with the same photos. The result is a model folder like that of train: eval, render\n"
      "and mesh take it with -m.\n\n"
      "  splatsmith coarse -c out/garden -r dn_consistency\n"
      "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
-    {"mesh", MESH, cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
+    {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
      "The surface is what the training views see of the splat.\n\n"
      "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9", false},
+    {"pipeline", PIPELINE, cmd_pipeline, "-s SCENE [-o FOLDER] [-c MODEL] [options]", NULL,
+     "from photos to a mesh: train, coarse and mesh, as far as they are missing",
+     "Each stage has its own folder with a file, stage.json, that says with which settings it was made.\n"
+     "The same command goes on where it stopped; a stage whose settings changed runs again, with those\n"
+     "behind it. An option that several stages know goes to each of them.\n\n"
+     "  splatsmith pipeline -s data/garden -o out/garden --eval -r dn_consistency --vram_limit 8G\n"
+     "  splatsmith pipeline -s data/garden -o out/garden2 -c out/garden_splat --skip_training --high_poly", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
      "tell what training will hold in memory, and how to stay below a limit",
      "Works without a GPU: --device_memory 16G names the card.\n\n"
@@ -534,32 +574,53 @@ const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX]
     return text;
 }
 
-/* The default as text, "" when there is nothing to say. */
-static void default_text(const cli_option *option, const cli_values *defaults, char *text, size_t size)
+/* The shortest decimal that reads back as the same number. */
+static void real_text(double value, bool single, char *text, size_t size)
 {
-    const char *field = (const char *)defaults + option->offset;
-    text[0] = '\0';
-    if (option->fallback) {
-        snprintf(text, size, "%s", option->fallback);
-        return;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) return;
     }
+}
+
+static void list_text(const cli_list *list, char *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < list->n && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : "", list->values[i]);
+}
+
+void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size)
+{
+    const void *field = (const char *)values + option->offset;
+    text[0] = '\0';
     switch (option->kind) {
     case CLI_INT:
-    case CLI_SIZE: snprintf(text, size, "%d", *(const int *)(const void *)field); break;
-    case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)(const void *)field); break;
-    case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)(const void *)field); break;
-    case CLI_REAL: snprintf(text, size, "%g", (double)*(const float *)(const void *)field); break;
+    case CLI_SIZE: snprintf(text, size, "%d", *(const int *)field); break;
+    case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)field); break;
+    case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)field); break;
+    case CLI_REAL: real_text((double)*(const float *)field, true, text, size); break;
     case CLI_DOUBLE:
-    case CLI_GIB: snprintf(text, size, "%g", *(const double *)(const void *)field); break;
+    case CLI_GIB: real_text(*(const double *)field, false, text, size); break;
     case CLI_TEXT:
     case CLI_CHOICE: {
-        const char *value = *(const char *const *)(const void *)field;
+        const char *value = *(const char *const *)field;
         snprintf(text, size, "%s", value ? value : "");
         break;
     }
-    case CLI_FLAG: /* off, as one expects */
-    case CLI_INTS: break;
+    case CLI_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "True" : "False"); break;
+    case CLI_INTS: list_text(field, text, size); break;
     }
+}
+
+/* The default as text, "" when there is nothing to say. */
+static void default_text(const cli_option *option, const cli_values *defaults, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (option->fallback)
+        snprintf(text, size, "%s", option->fallback);
+    else if (option->kind != CLI_FLAG && option->kind != CLI_INTS) /* flags are off, as one expects */
+        cli_value_text(option, defaults, text, size);
 }
 
 const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX])
