@@ -208,12 +208,16 @@ static void the_cap_is_exact(void **state)
     splat_step_info info = {0};
     splat_error error;
     bool reached = false;
+    size_t n_before = 0, n_exchanged = 0;
     for (int i = 0; i < 60; i++) {
         must(splat_trainer_step(trainer, &info, &error), &error);
         assert_true(info.n_gaussians <= 450);
+        if (reached) assert_true(info.n_added <= 2 * (450 / 20 + 450 - n_before)); /* splits are two rows for one */
         reached = reached || info.n_gaussians == 450;
+        n_exchanged += reached ? info.n_added : 0;
+        n_before = info.n_gaussians;
     }
-    assert_true(reached);
+    assert_true(reached && n_exchanged > 0);
     splat_trainer_destroy(trainer);
     o.target_gaussian_count = 100; /* below the number of points: starts with so many */
     trainer = make_trainer(&f, &o);

@@ -9,12 +9,21 @@
 
 #define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
 #define RESET_OPACITY 0.01f
+#define CAP_EXCHANGE 20           /* one in so many is exchanged in a round at the cap */
 
-/* Rows that density control may have before it prunes. */
+/* Rows that memory allows density control to have before it prunes. */
 static uint64_t room_for_rows(const splat_trainer *t)
 {
     uint64_t most = UINT32_MAX / 2, bound = t->options.max_gaussians;
     return bound && bound < most ? bound : most;
+}
+
+/* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
+ * most transparent. Exchanging all that the threshold asks for would never let the model settle (docs/performance.md). */
+static uint64_t room_under_cap(const splat_trainer *t)
+{
+    uint64_t cap = t->options.target_gaussian_count;
+    return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
 }
 
 static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, splat_density_selection *selection,
@@ -32,18 +41,28 @@ static uint64_t n_new(const splat_density_selection *selection)
     return selection->n_clone + 2ull * selection->n_split;
 }
 
+/* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
+typedef struct growth_room {
+    uint64_t rows, gaussians;
+} growth_room;
+
+static bool fits(const splat_density_selection *selection, growth_room room)
+{
+    return n_new(selection) <= room.rows && (uint64_t)selection->n_clone + selection->n_split <= room.gaussians;
+}
+
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
-/* What the statistics select; when that is more than `room` new rows, what a higher threshold selects: those with the
- * largest gradients, as many as fit. */
-static splat_status select_within(splat_trainer *t, uint64_t room, uint8_t *actions, splat_density_selection *selection,
-                                  splat_error *error)
+/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with the
+ * largest gradients, as many as fit. *asked: rows without that bound. */
+static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions,
+                                  splat_density_selection *selection, uint64_t *asked, splat_error *error)
 {
     float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
     SPLAT_TRY(select_at(t, low, actions, selection, error));
-    uint64_t wanted = n_new(selection);
-    if (wanted <= room) return SPLAT_OK;
-    for (int i = 0; i < 40 && n_new(selection) > room; i++) {
+    *asked = n_new(selection);
+    if (fits(selection, room)) return SPLAT_OK;
+    for (int i = 0; i < 40 && !fits(selection, room); i++) {
         low = high;
         high *= 2;
         SPLAT_TRY(select_at(t, high, actions, selection, error));
@@ -51,14 +70,13 @@ static splat_status select_within(splat_trainer *t, uint64_t room, uint8_t *acti
     for (int i = 0; i < THRESHOLD_STEPS; i++) {
         float middle = 0.5f * (low + high);
         SPLAT_TRY(select_at(t, middle, actions, selection, error));
-        if (n_new(selection) > room)
-            low = middle;
-        else
+        if (fits(selection, room))
             high = middle;
+        else
+            low = middle;
     }
     SPLAT_TRY(select_at(t, high, actions, selection, error));
-    if (n_new(selection) > room) *selection = (splat_density_selection){0};
-    t->n_refused = (size_t)(wanted - n_new(selection));
+    if (!fits(selection, room)) *selection = (splat_density_selection){0};
     return SPLAT_OK;
 }
 
@@ -94,9 +112,11 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
     splat_gaussians *g = &t->model->gaussians;
     splat_density_selection selection;
     uint32_t old_n = g->n;
-    uint64_t most = room_for_rows(t);
+    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked;
+    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
     *n_actions = 0;
-    SPLAT_TRY(select_within(t, most > old_n ? most - old_n : 0, actions, &selection, error));
+    SPLAT_TRY(select_within(t, room, actions, &selection, &asked, error));
+    if (asked > room.rows) t->n_refused = (size_t)(asked - n_new(&selection));
     uint64_t wanted = old_n + n_new(&selection);
     if (wanted == old_n || !make_room(t, iteration, wanted)) return SPLAT_OK;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */

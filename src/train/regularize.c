@@ -22,6 +22,7 @@ typedef struct job {
     splat_frame *frame;
     const splat_coarse_options *options;
     int iteration;
+    splat_gaussians gaussians; /* the model's, without the harmonics: nothing here looks at colours */
     splat_camera camera;
     bool blends;             /* a loss looks at depth or normals */
     double *results;
@@ -65,7 +66,7 @@ static splat_status blend(job *j, maps *m, splat_error *error)
 {
     const splat_backend_functions *f = j->backend->functions;
     splat_frame *frame = j->frame;
-    size_t n = j->t->model->gaussians.n, plane = (size_t)j->camera.width * (size_t)j->camera.height;
+    size_t n = j->gaussians.n, plane = (size_t)j->camera.width * (size_t)j->camera.height;
     TAKE(m->maps, SPLAT_GEOMETRY_CHANNELS * plane);
     TAKE(m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane);
     TAKE(m->grad_alpha, plane);
@@ -74,7 +75,7 @@ static splat_status blend(job *j, maps *m, splat_error *error)
     SPLAT_TRY(f->zero(j->backend, m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane * sizeof(float), error));
     SPLAT_TRY(f->zero(j->backend, m->grad_alpha, plane * sizeof(float), error));
     SPLAT_TRY(f->zero(j->backend, m->gradients, n * sizeof *m->gradients, error));
-    struct splat_geometry_features_args describe = {&j->t->model->gaussians, frame, false, m->features};
+    struct splat_geometry_features_args describe = {&j->gaussians, frame, false, m->features};
     SPLAT_TRY(j->ops->geometry_features(j->backend, &describe, error));
     struct splat_geometry_args args = {frame, m->features, false, m->maps, NULL};
     for (; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
@@ -100,7 +101,7 @@ static splat_status depth_normal_loss(job *j, const maps *m, splat_error *error)
 static splat_status field_loss(job *j, const maps *m, splat_error *error)
 {
     bool is_sdf = wants(j, SPLAT_REGULARIZE_SDF);
-    struct splat_field_loss_args args = {.gaussians = &j->t->model->gaussians,
+    struct splat_field_loss_args args = {.gaussians = &j->gaussians,
                                          .frame = j->frame,
                                          .neighbors = j->t->neighbors.blocks[0].data,
                                          .n_samples = (uint32_t)j->options->n_samples,
@@ -121,7 +122,7 @@ static splat_status field_loss(job *j, const maps *m, splat_error *error)
 
 static splat_status entropy_loss(job *j, splat_error *error)
 {
-    struct splat_opacity_entropy_args args = {.gaussians = &j->t->model->gaussians,
+    struct splat_opacity_entropy_args args = {.gaussians = &j->gaussians,
                                               .frame = j->frame,
                                               .weight = j->options->entropy_factor,
                                               .grad_opacities = j->gradients.opacities,
@@ -133,7 +134,6 @@ static splat_status entropy_loss(job *j, splat_error *error)
 static splat_status blend_backward(job *j, const maps *m, splat_error *error)
 {
     splat_frame *frame = j->frame;
-    splat_gaussians *gaussians = &j->t->model->gaussians;
     SPLAT_TRY(splat_frame_reserve_gradients(j->backend, frame, j->n_bands > 1, error));
     struct splat_geometry_backward_args blended = {frame, m->features, m->grad_maps, m->grad_alpha, m->gradients};
     for (uint32_t band = j->n_bands; band-- > 0;) {
@@ -141,10 +141,10 @@ static splat_status blend_backward(job *j, const maps *m, splat_error *error)
         if (band + 1 < j->n_bands) SPLAT_TRY(j->ops->bin(j->backend, &(struct splat_bin_args){frame}, error));
         SPLAT_TRY(j->ops->geometry_backward(j->backend, &blended, error));
     }
-    struct splat_geometry_features_backward_args described = {gaussians, frame, false, m->gradients, &j->gradients};
+    struct splat_geometry_features_backward_args described = {&j->gaussians, frame, false, m->gradients, &j->gradients};
     SPLAT_TRY(j->ops->geometry_features_backward(j->backend, &described, error));
     struct splat_project_backward_args projected = {
-        .gaussians = gaussians, .frame = frame, .gradients = &j->gradients, .added = &j->gradients};
+        .gaussians = &j->gaussians, .frame = frame, .gradients = &j->gradients, .added = &j->gradients};
     return j->ops->project_backward(j->backend, &projected, error);
 }
 
@@ -152,15 +152,16 @@ splat_status splat_regularize(splat_trainer *t, int iteration, uint32_t view, sp
                               bool *any, splat_error *error)
 {
     job j = {.t = t, .backend = t->backend, .ops = &t->backend->functions->ops, .frame = &t->model->frame,
-             .options = &t->options.coarse, .iteration = iteration};
+             .options = &t->options.coarse, .iteration = iteration, .gaussians = t->model->gaussians};
     maps m;
     bool regularizes = splat_schedule_regularizes(&t->options, iteration);
     bool has_entropy = splat_schedule_has_entropy(&t->options, iteration);
+    j.gaussians.active_sh_degree = 0;
     *any = regularizes || has_entropy;
     if (!*any) return SPLAT_OK;
     SPLAT_TRY(splat_trainer_search_neighbors(t, iteration, error));
     SPLAT_TRY(begin(&j, view, error));
-    SPLAT_TRY(j.ops->project(j.backend, &(struct splat_project_args){&t->model->gaussians, j.frame}, error));
+    SPLAT_TRY(j.ops->project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
     if (j.blends) SPLAT_TRY(blend(&j, &m, error));
     if (wants(&j, SPLAT_REGULARIZE_DN_CONSISTENCY)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
     if (regularizes) SPLAT_TRY(field_loss(&j, &m, error));
