@@ -86,6 +86,8 @@ void cli_session_close(cli_session *session);
 bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name);
 bool cli_path_exists(const char *path);
 
+/* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */
+bool cli_lies_in(const char *path, const char *folder);
 /* --delete_first: tells why `folder` must not be deleted (message printed, exit code), or CLI_OK. */
 int cli_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint);
 /* rm -r that follows no link and stays on its file system. Absent is fine. Returns an exit code. */

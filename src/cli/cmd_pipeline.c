@@ -21,7 +21,8 @@ static const char *const state_names[] = {"waiting", "left out", "done before", 
 typedef struct stage_run {
     run_state state;
     int exit_code;
-    char folder[CLI_PATH_MAX], aside[CLI_PATH_MAX], path[CLI_PATH_MAX]; /* aside: the earlier folder; path: stage.json */
+    char folder[CLI_PATH_MAX], aside[CLI_PATH_MAX]; /* aside: where an earlier result waits */
+    char path[CLI_PATH_MAX];                        /* of stage.json */
     stage_file file;
 } stage_run;
 
@@ -253,22 +254,12 @@ static int put_aside(const stage_run *s)
     return CLI_FAILED;
 }
 
-/* Whether `path` lies in `folder`, which will be emptied. */
-static bool lies_in(const char *path, const char *folder)
-{
-    char *real = realpath(path, NULL), *real_folder = realpath(folder, NULL);
-    size_t length = real_folder ? strlen(real_folder) : 0;
-    bool inside = real && real_folder && strncmp(real, real_folder, length) == 0 && real[length] == '/';
-    free(real);
-    free(real_folder);
-    return inside;
-}
-
+/* What the stage begins with must not go with its old folder. */
 static int check_inputs_outside(const pipeline *p, const stage_run *s)
 {
-    const char *inside = lies_in(p->scene, s->folder)                              ? p->scene
-                         : p->splat.file[0] && lies_in(p->splat.file, s->folder) ? p->splat.file
-                                                                                   : NULL;
+    const char *inside = cli_lies_in(p->scene, s->folder)        ? p->scene
+                         : cli_lies_in(p->splat.file, s->folder) ? p->splat.file
+                                                                 : NULL;
     if (!inside) return CLI_OK;
     cli_error("%s lies in %s, which this stage has to write; name another folder with -o", inside, s->folder);
     return CLI_USAGE;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pipeline takes the options of its stages: a row that names one of them is the pipeline's too. ALONE(commands): not
- * the pipeline's, because it sets this itself, or because the name or letter would be there twice. */
+/* The pipeline takes the options of its stages: a row that names one of them is the pipeline's too. ALONE(commands):
+ * not the pipeline's, because it sets this itself, or because the name or letter would be there twice. */
 #define ALONE(commands) ((commands) & ~PIPELINE)
 enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64,
        DOCS = 128, BENCH = 256, PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096 | PIPELINE, MESH_REPORT = 8192,
@@ -138,8 +138,8 @@ const cli_option cli_options[] = {
      "a small cache of decoded photos", NULL},
 
     /* training */
-    {"iterations", 'n', "max_steps,iter,total_train_iters", ALONE(STEPS), CLI_GROUP_TRAINING, INT(train.iterations, 1, 1e8),
-     "training steps", NULL},
+    {"iterations", 'n', "max_steps,iter,total_train_iters", ALONE(STEPS), CLI_GROUP_TRAINING,
+     INT(train.iterations, 1, 1e8), "training steps", NULL},
     {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
      "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
      "off, for good",
@@ -455,7 +455,8 @@ const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
 _Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");
 
 const cli_command cli_commands[] = {
-    {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL, "train a splat from photos with known cameras",
+    {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL,
+     "train a splat from photos with known cameras",
      "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
      "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
     {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
@@ -482,7 +483,8 @@ const cli_command cli_commands[] = {
      "and mesh take it with -m.\n\n"
      "  splatsmith coarse -c out/garden -r dn_consistency\n"
      "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
-    {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL, "make a mesh from a splat",
+    {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL,
+     "make a mesh from a splat",
      "The surface is what the training views see of the splat.\n\n"
      "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9", false},
     {"pipeline", PIPELINE, cmd_pipeline, "-s SCENE [-o FOLDER] [-c MODEL] [options]", NULL,

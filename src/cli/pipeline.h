@@ -15,7 +15,8 @@ typedef struct pipeline {
     const cli_values *defaults;
     char folder[CLI_PATH_MAX];  /* of all stages */
     char scene[CLI_PATH_MAX];   /* absolute */
-    pipeline_splat splat;       /* what the next stage begins with */
+    pipeline_splat splat;       /* what the next stage begins with, */
+    char mesh[CLI_PATH_MAX];    /* and the mesh; "": there is none yet */
 } pipeline;
 
 /* The values of a stage's command, and room for a path that it makes up. */

@@ -167,8 +167,9 @@ bool pipeline_take_results(pipeline *p, const pipeline_stage *stage, const char 
     if (!stage->makes_splat) {
         const json_t *meshes = json_object_get(results, "meshes");
         bool all = json_array_size(meshes) > 0;
-        for (size_t i = 0; all && i < json_array_size(meshes); i++)
+        for (size_t i = json_array_size(meshes); all && i-- > 0;)
             all = result_exists(p, stage_json_text(json_array_get(meshes, i), "path"), missing);
+        if (all) memcpy(p->mesh, missing, sizeof p->mesh); /* the first */
         return all;
     }
     if (!result_exists(p, stage_json_text(results, "splat"), missing)) return false;

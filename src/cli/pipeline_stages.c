@@ -207,6 +207,16 @@ static void set_path(const pipeline *p, json_t *object, const char *key, const c
     free(real);
 }
 
+/* A file that the stage begins with: path and content. "" is none. */
+static int add_input(const pipeline *p, const char *kind, const char *path, json_t *inputs)
+{
+    if (!path[0]) return CLI_OK;
+    json_t *input = json_object();
+    set_path(p, input, "path", path);
+    json_object_set_new(inputs, kind, input);
+    return stage_json_set_content(input, path);
+}
+
 int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_values *values, stage_file *file)
 {
     char value[VALUE_MAX], usual[VALUE_MAX];
@@ -220,14 +230,11 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_
         if (strcmp(value, usual) != 0) stage_json_set_text(file->settings, cli_options[i].name, value);
     }
     stage_json_set_text(file->inputs, "scene", p->scene);
-    if (!p->splat.file[0]) return CLI_OK;
-    json_t *splat = json_object();
-    set_path(p, splat, "path", p->splat.file);
-    json_object_set_new(file->inputs, "splat", splat);
-    return stage_json_set_content(splat, p->splat.file);
+    int code = add_input(p, "splat", p->splat.file, file->inputs);
+    return code == CLI_OK ? add_input(p, "mesh", p->mesh, file->inputs) : code;
 }
 
-static bool same_splat(const json_t *a, const json_t *b)
+static bool same_content(const json_t *a, const json_t *b)
 {
     if (!a || !b) return a == b;
     return json_equal(json_object_get(a, "bytes"), json_object_get(b, "bytes")) &&
@@ -236,16 +243,19 @@ static bool same_splat(const json_t *a, const json_t *b)
 
 static void input_difference(const json_t *had, const json_t *wanted, char *reason, size_t size)
 {
-    const json_t *old = json_object_get(had, "splat"), *now = json_object_get(wanted, "splat");
+    static const char *const kinds[] = {"splat", "mesh"};
     const char *old_scene = stage_json_text(had, "scene"), *scene = stage_json_text(wanted, "scene");
-    const char *old_path = stage_json_text(old, "path"), *path = stage_json_text(now, "path");
     reason[0] = '\0';
-    if (strcmp(old_scene, scene) != 0)
-        snprintf(reason, size, "the scene was %s, is %s", old_scene, scene);
-    else if (strcmp(old_path, path) != 0)
-        snprintf(reason, size, "it began with %s, begins with %s", old_path, path);
-    else if (!same_splat(old, now))
-        snprintf(reason, size, "%s has changed", path);
+    if (strcmp(old_scene, scene) != 0) snprintf(reason, size, "the scene was %s, is %s", old_scene, scene);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !reason[0]; i++) {
+        const json_t *old = json_object_get(had, kinds[i]), *now = json_object_get(wanted, kinds[i]);
+        const char *old_path = stage_json_text(old, "path"), *path = stage_json_text(now, "path");
+        if (strcmp(old_path, path) != 0)
+            snprintf(reason, size, "it began with %s, begins with %s", old_path[0] ? old_path : "no file",
+                     path[0] ? path : "none");
+        else if (!same_content(old, now))
+            snprintf(reason, size, "%s has changed", path);
+    }
 }
 
 void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const stage_file *had,
