@@ -304,12 +304,13 @@ static void presets(void **state)
     copy_base("presets");
     PIPELINE(0, "presets", "--low_poly", "--refinement_time", "short", "-v", "5000");
     NOTED("--target_vertices has no effect: --low_poly sets it");
-    NOTED("refinement is not part of this version");
+    NOTED("refinement and texture are not part of this version");
     NOTED("mesh runs again: --target_vertices was 1000000, is 200000");
     assert_true(file_contains("presets/mesh/stage.json", "\"target_vertices\": \"200000\""));
     assert_true(file_contains("presets/pipeline.json", "\"gaussians_per_triangle\": 6"));
     assert_true(file_contains("presets/pipeline.json", "\"refinement_iterations\": 2000"));
-    PIPELINE(0, "presets", "--high_poly", "True", "--delete_first", "False");
+    PIPELINE(0, "presets", "--high_poly", "True", "--export_obj", "True", "--delete_first", "False");
+    assert_true(file_contains("presets/pipeline.json", "\"export_obj\": true"));
     SAID("[2/3] coarse: done before");
     assert_true(file_contains("presets/pipeline.json", "\"gaussians_per_triangle\": 1"));
     assert_false(file_contains("presets/pipeline.json", "refinement_iterations"));

@@ -186,20 +186,9 @@ static json_t *stage_row(const stage_run *s, const char *name)
     return row;
 }
 
-/* What was asked of stages that this version does not have; NULL: nothing. */
-static json_t *next_row(const cli_values *values)
-{
-    int n = pipeline_gaussians_per_triangle(values), iterations = pipeline_refinement_iterations(values);
-    if (!n && !iterations) return NULL;
-    json_t *next = json_object();
-    if (n) json_object_set_new(next, "gaussians_per_triangle", json_integer(n));
-    if (iterations) json_object_set_new(next, "refinement_iterations", json_integer(iterations));
-    return next;
-}
-
 static int write_overview(const pipeline_run *r)
 {
-    json_t *root = json_object(), *rows = json_array(), *next = next_row(r->p.values);
+    json_t *root = json_object(), *rows = json_array(), *next = pipeline_next(r->p.values);
     json_object_set_new(root, "format", json_string("splatsmith pipeline"));
     json_object_set_new(root, "version", json_string(splat_version()));
     if (r->command) stage_json_set_text(root, "command", r->command);
@@ -438,8 +427,11 @@ static int run_stages(pipeline_run *r)
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     print_table(r);
-    if (pipeline_gaussians_per_triangle(r->p.values) || pipeline_refinement_iterations(r->p.values))
-        cli_notice("refinement is not part of this version: what was asked for it is kept in %s", r->overview);
+    json_t *next = pipeline_next(r->p.values);
+    if (next)
+        cli_notice("refinement and texture are not part of this version: what was asked of them is kept in %s",
+                   r->overview);
+    json_decref(next);
     return code;
 }
 

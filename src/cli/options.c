@@ -283,6 +283,8 @@ const cli_option cli_options[] = {
      NULL},
     {"refinement_time", 0, NULL, PIPELINE, CLI_GROUP_MESH, CHOICE(refinement_time, "short|medium|long"),
      "2000, 7000 or 15000 iterations of refinement, which is not part of this version: kept in pipeline.json", ""},
+    {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, CLI_GROUP_MESH, FLAG(export_obj),
+     "a textured OBJ of the refined mesh, which is not part of this version: kept in pipeline.json", NULL},
 
     /* memory */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),

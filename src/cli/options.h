@@ -34,7 +34,7 @@ typedef struct cli_values {
     int coarse_iterations;
     bool export_ply;
     const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline */
-    bool skip_training, skip_coarse, low_poly, high_poly;
+    bool skip_training, skip_coarse, low_poly, high_poly, export_obj;
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
     bool optimize_memory;

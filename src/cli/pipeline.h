@@ -37,10 +37,10 @@ typedef struct pipeline_stage {
 extern const pipeline_stage pipeline_stages[];
 extern const size_t pipeline_n_stages;
 
-/* Of --low_poly, --high_poly and --refinement_time; 0: not asked. */
+/* Of --low_poly and --high_poly; 0: not asked. */
 size_t pipeline_target_vertices(const cli_values *values);
-int pipeline_gaussians_per_triangle(const cli_values *values);
-int pipeline_refinement_iterations(const cli_values *values);
+/* What is asked of stages that this version does not have, as an object; NULL: nothing. */
+json_t *pipeline_next(const cli_values *values);
 
 /* Whether an option, whose name is copied, takes the stage's place. */
 bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, char name[64]);

@@ -53,16 +53,21 @@ size_t pipeline_target_vertices(const cli_values *values)
     return values->low_poly ? 200000 : values->high_poly ? 1000000 : 0;
 }
 
-int pipeline_gaussians_per_triangle(const cli_values *values)
+static int refinement_iterations(const char *time)
 {
-    return values->low_poly ? 6 : values->high_poly ? 1 : 0;
+    return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
 }
 
-int pipeline_refinement_iterations(const cli_values *values)
+json_t *pipeline_next(const cli_values *values)
 {
-    const char *time = values->refinement_time;
-    if (!time) return 0;
-    return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
+    bool poly = values->low_poly || values->high_poly;
+    if (!poly && !values->refinement_time && !values->export_obj) return NULL;
+    json_t *next = json_object();
+    if (poly) json_object_set_new(next, "gaussians_per_triangle", json_integer(values->low_poly ? 6 : 1));
+    if (values->refinement_time)
+        json_object_set_new(next, "refinement_iterations", json_integer(refinement_iterations(values->refinement_time)));
+    if (values->export_obj) json_object_set_new(next, "export_obj", json_true());
+    return next;
 }
 
 /* ---------------------------------------------------------------- options of the stages */
