@@ -344,7 +344,7 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
     stage_file wanted = {0};
-    char reason[CLI_TEXT_MAX], time_text[32];
+    char reason[2 * CLI_PATH_MAX + 64], time_text[32]; /* at most two paths */
     stage_file_state found = stage_file_read(s->path, stage->name, &s->file);
     int code = settle_aside(s, s->file.complete); /* of a run that was killed */
     if (code == CLI_OK && !s->file.complete) {

@@ -65,7 +65,8 @@ json_t *pipeline_next(const cli_values *values)
     json_t *next = json_object();
     if (poly) json_object_set_new(next, "gaussians_per_triangle", json_integer(values->low_poly ? 6 : 1));
     if (values->refinement_time)
-        json_object_set_new(next, "refinement_iterations", json_integer(refinement_iterations(values->refinement_time)));
+        json_object_set_new(next, "refinement_iterations",
+                            json_integer(refinement_iterations(values->refinement_time)));
     if (values->export_obj) json_object_set_new(next, "export_obj", json_true());
     return next;
 }
