@@ -19,7 +19,8 @@ static uint64_t room_for_rows(const splat_trainer *t)
 }
 
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
- * most transparent. Exchanging all that the threshold asks for would never let the model settle (docs/performance.md). */
+ * most transparent. Exchanging all that the threshold asks for would never let the model settle
+ * (docs/performance.md). */
 static uint64_t room_under_cap(const splat_trainer *t)
 {
     uint64_t cap = t->options.target_gaussian_count;
@@ -53,8 +54,8 @@ static bool fits(const splat_density_selection *selection, growth_room room)
 
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
-/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with the
- * largest gradients, as many as fit. *asked: rows without that bound. */
+/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
+ * the largest gradients, as many as fit. *asked: rows without that bound. */
 static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions,
                                   splat_density_selection *selection, uint64_t *asked, splat_error *error)
 {
@@ -80,29 +81,47 @@ static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *a
     return SPLAT_OK;
 }
 
-/* Working memory of density_grow and density_prune, in bytes a Gaussian and all in all: reserved before anything grows,
- * so that what has begun also ends. */
-#define WORK_BYTES 48
-#define WORK_FIXED ((size_t)1 << 20)
-
+/* Working memory of density_grow and density_prune: reserved before anything grows, so that what has begun ends. */
 static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *error)
 {
     void *unused;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
-    SPLAT_TRY(splat_scratch_take(t->backend, (size_t)n * WORK_BYTES + WORK_FIXED, &unused, error));
+    SPLAT_TRY(splat_scratch_take(t->backend, splat_density_work_bytes(t->backend->device_bytes > 0, (size_t)n), &unused, error));
     return splat_scratch_reset(t->backend, error);
 }
 
-/* Makes room for the selected rows; false (and nothing has changed) when memory does not allow it. */
-static bool make_room(splat_trainer *t, int iteration, uint64_t n)
+/* Makes room for the selected rows; when memory does not allow it, nothing has changed. */
+static splat_status make_room(splat_trainer *t, uint64_t n, splat_error *refused)
 {
-    splat_error refused;
-    if (reserve_work(t, n, &refused) == SPLAT_OK && splat_trainer_resize(t, (uint32_t)n, &refused) == SPLAT_OK)
-        return true;
-    t->n_refused += (size_t)(n - t->model->gaussians.n);
-    splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: %s",
-              iteration, (unsigned long long)n, refused.message);
-    return false;
+    SPLAT_TRY(reserve_work(t, n, refused));
+    return splat_trainer_resize(t, (uint32_t)n, refused);
+}
+
+#define GROWTH_TRIES 4
+
+/* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
+ * growth. */
+static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions,
+                                     splat_density_selection *selection, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked, first = 0;
+    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
+    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selection) / 2) {
+        splat_error refused;
+        SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
+        if (i == 0) first = n_new(selection);
+        bool granted = n_new(selection) == 0 || make_room(t, old_n + n_new(selection), &refused) == SPLAT_OK;
+        bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
+        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
+        if (granted) return SPLAT_OK;
+        if (i + 1 < GROWTH_TRIES) continue;
+        t->n_refused = (size_t)first;
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: "
+                  "%s", iteration, (unsigned long long)(old_n + n_new(selection)), refused.message);
+    }
+    *selection = (splat_density_selection){0};
+    return SPLAT_OK;
 }
 
 /* Clones and splits what the statistics select; appends them. */
@@ -112,18 +131,14 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
     splat_gaussians *g = &t->model->gaussians;
     splat_density_selection selection;
     uint32_t old_n = g->n;
-    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked;
-    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
     *n_actions = 0;
-    SPLAT_TRY(select_within(t, room, actions, &selection, &asked, error));
-    if (asked > room.rows) t->n_refused = (size_t)(asked - n_new(&selection));
-    uint64_t wanted = old_n + n_new(&selection);
-    if (wanted == old_n || !make_room(t, iteration, wanted)) return SPLAT_OK;
+    SPLAT_TRY(select_with_room(t, iteration, actions, &selection, error));
+    if (n_new(&selection) == 0) return SPLAT_OK;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
     struct splat_density_grow_args growth = {g, &t->moments, actions, selection.n_clone, selection.n_split,
                                              t->options.seed, (uint32_t)iteration};
     splat_status status = b->functions->ops.density_grow(b, &growth, error);
-    g->n = (uint32_t)wanted;
+    g->n = old_n + (uint32_t)n_new(&selection);
     *n_actions = old_n;
     t->n_added += (size_t)n_new(&selection);
     return status;

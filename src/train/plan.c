@@ -13,10 +13,9 @@
 #define LEAST_GAUSSIANS 1000u
 #define OVERSHOOT 0.985                         /* pruned to this share of the rows that fit, so that there is growth */
 
-/* Bytes a Gaussian: the frame's arrays, their gradients, density control's order and columns, bin's lists. */
+/* Bytes a Gaussian: the frame's arrays, their gradients, bin's lists. */
 #define FRAME_BYTES 52u
 #define GRADIENT_BYTES 40u
-#define DENSITY_BYTES 42u
 #define GPU_BIN_BYTES 26u
 #define CPU_BIN_BYTES 20u
 /* Bytes an instance: the sorted list; and the working memory of its sort (GPU), of the gradients' slots (CPU). */
@@ -119,13 +118,13 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
     s.frame += lists;
     if (u->gpu) {
         s.scratch = larger(GPU_BIN_BYTES * n + GPU_SORT_BYTES * instances, GPU_LOSS_BYTES * u->n_pixels);
-        s.scratch = larger(s.scratch, DENSITY_BYTES * n);
         s.scratch = larger(s.scratch, 72 * u->n_points); /* nearest neighbours at the start */
         if (u->deterministic) s.scratch = larger(s.scratch, GRADIENT_BYTES * (n + instances));
     } else {
         s.scratch = larger(CPU_BIN_BYTES * n, (bands ? 0 : GRADIENT_BYTES * n) + CPU_SLOT_BYTES * instances);
         s.scratch = larger(s.scratch, 48 * u->n_points);
     }
+    s.scratch = larger(s.scratch, splat_density_work_bytes(u->gpu, n));
     if (splat_schedule_is_coarse(o)) size_of_coarse(u, o, n, lists, bands, &s);
     s.photos = o->photos_on_host ? u->photos_two : u->photos_all;
     s.rest = 26 * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras, counters */

@@ -74,6 +74,12 @@ splat_status splat_trainer_search_neighbors(splat_trainer *trainer, int iteratio
 /* coarse.c: there are enough Gaussians to have neighbours. path: the splat's, or NULL. Errors: NUMERIC. */
 splat_status splat_trainer_check_surface(const splat_trainer *trainer, const char *path, splat_error *error);
 
+/* Working memory of growing to n Gaussians and pruning them, from scratch, on a device or on the host. */
+static inline size_t splat_density_work_bytes(bool on_device, size_t n)
+{
+    return on_device ? 48 * n + ((size_t)1 << 20) : 8 * n + ((size_t)1 << 14);
+}
+
 /* density_control.c: what belongs after `iteration` (densify, opacity reset, 3D filter), see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
 /* checkpoint_read.c: the state was replaced by that after an iteration; density_control_done: and after the density
