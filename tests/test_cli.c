@@ -9,7 +9,7 @@
 #include "cli_fixture.h"
 
 static const char *const commands[] = {"train", "eval", "render", "export", "contact-sheet", "sample", "info", "help",
-                                       "plan", "bench", "monitor", "mesh-report"};
+                                       "plan", "bench", "monitor", "mesh-report", "pipeline"};
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
 /* ---------------------------------------------------------------- help and documents */

@@ -23,6 +23,7 @@ int cmd_bench_compare(const cli_values *values);
 int cmd_bench_report(const cli_values *values);
 int cmd_coarse(const cli_values *values);
 int cmd_mesh(const cli_values *values);
+int cmd_pipeline(const cli_values *values);
 int cmd_plan(const cli_values *values);
 int cmd_sample(const cli_values *values);
 int cmd_info(const cli_values *values);
@@ -32,6 +33,16 @@ int cmd_mesh_report(const cli_values *values);
 int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);
+
+/* What a command that works on a splat leaves to whoever called it: cli_values.outcome. */
+typedef struct cli_outcome {
+    size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
+    double psnr;        /* of the last evaluation of the test views */
+    int psnr_iteration; /* 0: there was none */
+} cli_outcome;
+
+/* Notes the memory of a context that is about to be closed. NULL outcome or context: nothing to note. */
+void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);
@@ -58,6 +69,7 @@ typedef struct cli_session {
     char ply[CLI_PATH_MAX];
     char split_file[CLI_PATH_MAX];
     int iteration;                  /* of the PLY; 0 when its path does not tell */
+    cli_outcome *outcome;           /* NULL: nobody asks */
 } cli_session;
 
 /* Finds the PLY by -m and --iteration, or by --ply. Fills ply and iteration only. Returns an exit code. */
@@ -74,6 +86,8 @@ void cli_session_close(cli_session *session);
 bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name);
 bool cli_path_exists(const char *path);
 
+/* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */
+bool cli_lies_in(const char *path, const char *folder);
 /* --delete_first: tells why `folder` must not be deleted (message printed, exit code), or CLI_OK. */
 int cli_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint);
 /* rm -r that follows no link and stays on its file system. Absent is fine. Returns an exit code. */

@@ -33,6 +33,9 @@ typedef struct cli_values {
     const char *regularization; /* of coarse */
     int coarse_iterations;
     bool export_ply;
+    const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline */
+    bool skip_training, skip_coarse, low_poly, high_poly, export_obj;
+    struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
     bool optimize_memory;
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
@@ -138,6 +141,9 @@ void cli_unknown_command(const char *name);
 bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
 /* Whether the command line set the option. */
 bool cli_given(const cli_values *values, const char *name);
+
+/* The value of an option as the command line would say it, "" when it has none; a list that is too long is cut. */
+void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size);
 
 /* The next name in a comma-separated list of aliases: copies it and returns what follows, NULL at the end. */
 const char *cli_next_name(const char *names, char name[64]);

@@ -29,33 +29,32 @@ static int is_empty(const char *folder)
     return empty;
 }
 
-/* Whether `path` is `folder` or lies inside; `folder` is absolute and without links. */
-static bool is_inside(const char *path, const char *folder)
+bool cli_lies_in(const char *path, const char *folder)
 {
-    char *real = path ? realpath(path, NULL) : NULL;
-    size_t length = strlen(folder);
-    bool inside = real && strncmp(real, folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
+    char *real = path ? realpath(path, NULL) : NULL, *real_folder = realpath(folder, NULL);
+    size_t length = real_folder ? strlen(real_folder) : 0;
+    bool inside = real && real_folder && strncmp(real, real_folder, length) == 0 &&
+                  (real[length] == '/' || real[length] == '\0');
     free(real);
+    free(real_folder);
     return inside;
 }
 
 /* The reason as the end of a sentence, NULL when the folder may go. */
 static const char *reason_to_keep(const char *folder, const char *source_path, const char *start_checkpoint)
 {
-    char *real = realpath(folder, NULL);
     const char *reason = NULL;
     int empty = is_empty(folder);
-    if (!real || empty < 0)
+    if (empty < 0)
         reason = "it cannot be read";
     else if (!empty && !has_entry(folder, "cfg_args") && !has_entry(folder, "point_cloud"))
         reason = "it is no model folder: it has neither cfg_args nor point_cloud";
-    else if (is_inside(".", real))
+    else if (cli_lies_in(".", folder))
         reason = "the current folder lies in it";
-    else if (is_inside(source_path, real))
+    else if (cli_lies_in(source_path, folder))
         reason = "the scene lies in it";
-    else if (is_inside(start_checkpoint, real))
+    else if (cli_lies_in(start_checkpoint, folder))
         reason = "the checkpoint to start from lies in it";
-    free(real);
     return reason;
 }
 

@@ -165,6 +165,7 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
 {
     splat_error error;
     memset(session, 0, sizeof *session);
+    session->outcome = values->outcome;
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
     if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
@@ -196,8 +197,17 @@ int cli_lpips_open(const cli_values *values, splat_context *context, bool on, sp
     return CLI_OK;
 }
 
+void cli_note_memory(cli_outcome *outcome, const splat_context *context)
+{
+    splat_memory_info memory;
+    if (!outcome || !context) return;
+    splat_context_memory(context, &memory);
+    outcome->peak_bytes = memory.peak_bytes + memory.overhead_bytes;
+}
+
 void cli_session_close(cli_session *session)
 {
+    cli_note_memory(session->outcome, session->context);
     splat_model_destroy(session->model);
     splat_lpips_destroy(session->lpips);
     splat_scene_close(session->scene);

@@ -226,7 +226,14 @@ int cli_training_run(cli_training *j, const cli_values *values)
     int code = cli_lpips_open(values, j->context, false, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, values);
     j->run_options.monitor = j->monitor;
-    return code == CLI_OK ? train(j) : code;
+    if (code != CLI_OK) return code;
+    code = train(j);
+    cli_note_memory(values->outcome, j->context);
+    if (values->outcome && j->report.psnr_iteration) {
+        values->outcome->psnr = j->report.psnr;
+        values->outcome->psnr_iteration = j->report.psnr_iteration;
+    }
+    return code;
 }
 
 void cli_training_close(cli_training *j)

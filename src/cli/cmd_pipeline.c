@@ -1,0 +1,461 @@
+/* splatsmith pipeline: the stages that are missing, each in its own folder. */
+#include "pipeline.h"
+#include "progress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGES_MAX 16
+
+typedef enum run_state { WAITING, LEFT_OUT, DONE_BEFORE, RUNNING, COMPLETE, STOPPED, FAILED } run_state;
+static const char *const state_names[] = {"waiting", "left out", "done before", "running", "complete", "stopped",
+                                          "failed"};
+
+/* A stage in this run. */
+typedef struct stage_run {
+    run_state state;
+    int exit_code;
+    char folder[CLI_PATH_MAX], aside[CLI_PATH_MAX]; /* aside: where an earlier result waits */
+    char path[CLI_PATH_MAX];                        /* of stage.json */
+    stage_file file;
+} stage_run;
+
+typedef struct pipeline_run {
+    pipeline p;
+    char overview[CLI_PATH_MAX]; /* pipeline.json */
+    char *command;
+    int lock;                    /* descriptor of the folder, -1: none */
+    stage_run stages[STAGES_MAX];
+} pipeline_run;
+
+/* ---------------------------------------------------------------- what the table of options cannot say */
+
+static bool options_agree(const cli_values *v)
+{
+    const char *name = v->experiment_name;
+    bool given = v->gs_output_dir || v->coarse_checkpoint;
+    if (!v->scene.source_path) {
+        cli_error("give the scene's folder with -s");
+    } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
+        cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
+    } else if (v->skip_training && !given) {
+        cli_error("--skip_training needs a splat: give it with -c, or the result of a coarse training with "
+                  "--coarse_checkpoint");
+    } else if (v->low_poly && v->high_poly) {
+        cli_error("--low_poly and --high_poly exclude each other");
+    } else {
+        if (name && v->output) cli_notice("--experiment_name has no effect: -o names the folder");
+        if (v->gs_output_dir && v->coarse_checkpoint)
+            cli_notice("--gs_output_dir has no effect: --coarse_checkpoint is the later result");
+        else if (cli_given(v, "iteration") && !v->gs_output_dir)
+            cli_notice("--iteration has no effect without -c");
+        if ((v->low_poly || v->high_poly) && cli_given(v, "target_vertices"))
+            cli_notice("--target_vertices has no effect: --%s_poly sets it", v->low_poly ? "low" : "high");
+        pipeline_notice_unused(v);
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- the folder */
+
+static bool choose_folder(const cli_values *values, char path[CLI_PATH_MAX])
+{
+    const char *base = values->output ? values->output : values->scene.source_path;
+    const char *name = values->experiment_name ? values->experiment_name : "pipeline";
+    size_t length = strlen(base);
+    while (length > 1 && base[length - 1] == '/') length--;
+    int written = snprintf(path, CLI_PATH_MAX, "%.*s%s%s", (int)length, base, values->output ? "" : "_output/",
+                           values->output ? "" : name);
+    if (written >= CLI_PATH_MAX - 64) /* room for the names in it */
+        cli_error("the path %.200s... is too long", base);
+    else if (strchr(path, ','))
+        cli_error("%s has a comma in its name, which separates the files of a mesh; choose another folder with -o",
+                  path);
+    else
+        return true;
+    return false;
+}
+
+static int create_folders(const char *path)
+{
+    char text[CLI_PATH_MAX];
+    snprintf(text, sizeof text, "%s", path);
+    for (char *at = text + 1;; at++) {
+        if (*at && *at != '/') continue;
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(text, 0777) != 0 && errno != EEXIST) {
+            cli_error("cannot create the folder %s: %s", text, strerror(errno));
+            return CLI_FAILED;
+        }
+        if (!(*at = kept)) return CLI_OK;
+    }
+}
+
+/* Ours, or empty: stages are deleted in it. */
+static int check_folder(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    bool ours = false, other = false;
+    if (!stream) {
+        cli_error("cannot use the folder %s: %s", folder, strerror(errno));
+        return CLI_FAILED;
+    }
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        const char *name = entry->d_name;
+        ours = ours || strcmp(name, "pipeline.json") == 0;
+        other = other || (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "pipeline.json.tmp") != 0);
+    }
+    closedir(stream);
+    if (ours || !other) return CLI_OK;
+    cli_error("%s holds something else: it is not empty and has no pipeline.json; name another folder with -o",
+              folder);
+    return CLI_USAGE;
+}
+
+/* Two runs in one folder would take each other's files away. */
+static int lock_folder(pipeline_run *r)
+{
+    r->lock = open(r->p.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return CLI_OK;
+    cli_error("another pipeline is at work in %s", r->p.folder);
+    return CLI_FAILED;
+}
+
+static bool stage_paths(pipeline_run *r, size_t i)
+{
+    char name[64];
+    stage_run *s = &r->stages[i];
+    snprintf(name, sizeof name, "%s.previous", pipeline_stages[i].name);
+    return cli_path_join(s->folder, r->p.folder, pipeline_stages[i].name) &&
+           cli_path_join(s->aside, r->p.folder, name) && cli_path_join(s->path, s->folder, "stage.json");
+}
+
+/* The splat that the command line names instead of stages. */
+static int find_given_splat(pipeline *p)
+{
+    const cli_values *v = p->values;
+    if (v->coarse_checkpoint) return pipeline_find_splat(v->coarse_checkpoint, -1, &p->splat);
+    return v->gs_output_dir ? pipeline_find_splat(v->gs_output_dir, v->iteration, &p->splat) : CLI_OK;
+}
+
+static int prepare(pipeline_run *r)
+{
+    pipeline *p = &r->p;
+    if (!choose_folder(p->values, p->folder) || !cli_path_join(r->overview, p->folder, "pipeline.json"))
+        return CLI_USAGE;
+    char *scene = realpath(p->values->scene.source_path, NULL);
+    if (!scene) {
+        cli_error("cannot open the scene %s: %s", p->values->scene.source_path, strerror(errno));
+        return CLI_FAILED;
+    }
+    bool fits = snprintf(p->scene, sizeof p->scene, "%s", scene) < (int)sizeof p->scene;
+    free(scene);
+    if (!fits) {
+        cli_error("the path of the scene is too long");
+        return CLI_USAGE;
+    }
+    for (size_t i = 0; i < pipeline_n_stages; i++)
+        if (!stage_paths(r, i)) return CLI_USAGE;
+    int code = find_given_splat(p);
+    if (code == CLI_OK) code = create_folders(p->folder);
+    if (code == CLI_OK) code = check_folder(p->folder);
+    return code == CLI_OK ? lock_folder(r) : code;
+}
+
+/* ---------------------------------------------------------------- pipeline.json */
+
+static json_t *stage_row(const stage_run *s, const char *name)
+{
+    json_t *row = json_object();
+    json_object_set_new(row, "stage", json_string(name));
+    json_object_set_new(row, "state", json_string(state_names[s->state]));
+    if (s->state == FAILED || s->state == STOPPED) json_object_set_new(row, "exit_code", json_integer(s->exit_code));
+    if (s->state == WAITING || s->state == LEFT_OUT) return row;
+    json_object_set_new(row, "seconds", json_real(s->file.seconds));
+    json_object_set_new(row, "peak_bytes", json_integer((json_int_t)s->file.peak_bytes));
+    json_object_set_new(row, "host_peak_bytes", json_integer((json_int_t)s->file.host_peak_bytes));
+    if (s->file.results) json_object_set(row, "results", s->file.results);
+    return row;
+}
+
+static int write_overview(const pipeline_run *r)
+{
+    json_t *root = json_object(), *rows = json_array(), *next = pipeline_next(r->p.values);
+    json_object_set_new(root, "format", json_string("splatsmith pipeline"));
+    json_object_set_new(root, "version", json_string(splat_version()));
+    if (r->command) stage_json_set_text(root, "command", r->command);
+    stage_json_set_text(root, "scene", r->p.scene);
+    for (size_t i = 0; i < pipeline_n_stages; i++)
+        json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].name));
+    json_object_set_new(root, "stages", rows);
+    if (next) json_object_set_new(root, "next", next);
+    return stage_json_write(r->overview, root);
+}
+
+/* ---------------------------------------------------------------- memory of the process */
+
+/* Linux: begins the peak of the resident memory anew. Where that is refused the peak is that of the whole process. */
+static void reset_host_peak(void)
+{
+    int descriptor = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    ssize_t ignored = write(descriptor, "5", 1);
+    (void)ignored;
+    close(descriptor);
+}
+
+static uint64_t host_peak(void)
+{
+    char line[256];
+    unsigned long long kilobytes = 0;
+    FILE *in = fopen("/proc/self/status", "r");
+    while (in && fgets(line, sizeof line, in))
+        if (sscanf(line, "VmHWM: %llu kB", &kilobytes) == 1) break;
+    if (in) fclose(in);
+    return kilobytes * 1024;
+}
+
+/* ---------------------------------------------------------------- one stage */
+
+/* An earlier result lies aside until the new run has something to show; then it goes, else it comes back. */
+static int settle_aside(const stage_run *s, bool complete)
+{
+    if (!cli_path_exists(s->aside)) return CLI_OK;
+    if (complete || pipeline_has_checkpoint(s->folder)) return cli_delete_folder(s->aside);
+    int code = cli_delete_folder(s->folder);
+    if (code != CLI_OK || rename(s->aside, s->folder) == 0) return code;
+    cli_error("cannot rename %s to %s: %s", s->aside, s->folder, strerror(errno));
+    return CLI_FAILED;
+}
+
+static int put_aside(const stage_run *s)
+{
+    if (rename(s->folder, s->aside) == 0 || errno == ENOENT) return CLI_OK;
+    cli_error("cannot rename %s to %s: %s", s->folder, s->aside, strerror(errno));
+    return CLI_FAILED;
+}
+
+/* What the stage begins with must not go with its old folder. */
+static int check_inputs_outside(const pipeline *p, const stage_run *s)
+{
+    const char *inside = cli_lies_in(p->scene, s->folder)        ? p->scene
+                         : cli_lies_in(p->splat.file, s->folder) ? p->splat.file
+                                                                 : NULL;
+    if (!inside) return CLI_OK;
+    cli_error("%s lies in %s, which this stage has to write; name another folder with -o", inside, s->folder);
+    return CLI_USAGE;
+}
+
+typedef enum decision { START, GO_ON, SKIP } decision;
+
+/* What to do, and why when there is a reason to tell. `s->file` is what stage.json says. */
+static decision decide(pipeline_run *r, size_t i, stage_file_state found, const stage_file *wanted, char reason[],
+                       size_t size)
+{
+    const pipeline_stage *stage = &pipeline_stages[i];
+    const stage_run *s = &r->stages[i];
+    char missing[CLI_PATH_MAX] = "";
+    reason[0] = '\0';
+    if (r->p.values->delete_first)
+        snprintf(reason, size, "--delete_first");
+    else if (found == STAGE_FILE_DAMAGED)
+        snprintf(reason, size, "%s is damaged", s->path);
+    else if (found == STAGE_FILE_ABSENT && cli_path_exists(s->folder))
+        snprintf(reason, size, "%s is missing", s->path);
+    if (reason[0] || found == STAGE_FILE_ABSENT) return START;
+    pipeline_difference(&r->p, stage, &s->file, wanted, reason, size);
+    if (reason[0]) return START;
+    if (!s->file.complete) return stage->makes_splat && pipeline_has_checkpoint(s->folder) ? GO_ON : START;
+    if (pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) return SKIP;
+    snprintf(reason, size, "its result %s is missing", missing);
+    return START;
+}
+
+/* The checkpoints that only the pipeline wanted. */
+static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s)
+{
+    const cli_values *v = r->p.values;
+    const char *result = pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
+    if (!stage->makes_splat || cli_given(v, "checkpoint_interval") || cli_given(v, "checkpoint_iterations") ||
+        !dot || strcmp(dot, ".ply") != 0)
+        return;
+    pipeline_remove_checkpoints(s->folder);
+}
+
+/* The command of the stage, and its file before and after. */
+static int execute(pipeline_run *r, size_t i, stage_values *v)
+{
+    const pipeline_stage *stage = &pipeline_stages[i];
+    stage_run *s = &r->stages[i];
+    int code = stage_file_write(s->path, stage->name, &s->file);
+    if (code == CLI_OK) code = write_overview(r);
+    if (code != CLI_OK) return code;
+    reset_host_peak();
+    double begin = cli_seconds();
+    code = pipeline_command(stage)->run(&v->values);
+    uint64_t host = host_peak();
+    s->file.seconds += cli_seconds() - begin;
+    if (v->outcome.peak_bytes > s->file.peak_bytes) s->file.peak_bytes = v->outcome.peak_bytes;
+    if (host > s->file.host_peak_bytes) s->file.host_peak_bytes = host;
+    if (code == CLI_OK) {
+        s->file.results = pipeline_results(&r->p, stage, s->folder, &v->outcome);
+        s->file.complete = s->file.results != NULL;
+        if (!s->file.complete) code = CLI_FAILED;
+    }
+    if (!cli_path_exists(s->folder)) return code; /* the folder went; nothing to note in it */
+    int written = stage_file_write(s->path, stage->name, &s->file);
+    if (written != CLI_OK) s->file.complete = false;
+    return code == CLI_OK ? written : code;
+}
+
+static int start_stage(pipeline_run *r, size_t i, decision what, stage_values *v)
+{
+    const pipeline_stage *stage = &pipeline_stages[i];
+    stage_run *s = &r->stages[i];
+    char missing[CLI_PATH_MAX] = "";
+    int code = what == START ? check_inputs_outside(&r->p, s) : CLI_OK;
+    if (code == CLI_OK && what == START) code = put_aside(s);
+    if (code == CLI_OK) code = create_folders(s->folder);
+    if (code == CLI_OK) {
+        s->state = RUNNING;
+        if (what == GO_ON) v->values.start_checkpoint = "latest";
+        code = execute(r, i, v);
+    }
+    if (code == CLI_OK && !pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) {
+        cli_error("the result of the stage %s, %s, is missing", stage->name, missing);
+        code = CLI_FAILED;
+    }
+    if (code == CLI_OK) remove_checkpoints(r, stage, s);
+    int settled = settle_aside(s, code == CLI_OK);
+    return code == CLI_OK ? settled : code;
+}
+
+/* Decides, says so, and does it. */
+static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
+{
+    const pipeline_stage *stage = &pipeline_stages[i];
+    stage_run *s = &r->stages[i];
+    stage_file wanted = {0};
+    char reason[2 * CLI_PATH_MAX + 64], time_text[32]; /* at most two paths */
+    stage_file_state found = stage_file_read(s->path, stage->name, &s->file);
+    int code = settle_aside(s, s->file.complete); /* of a run that was killed */
+    if (code == CLI_OK && !s->file.complete) {
+        stage_file_free(&s->file);
+        found = stage_file_read(s->path, stage->name, &s->file);
+    }
+    pipeline_stage_values(&r->p, stage, s->folder, v);
+    if (code == CLI_OK) code = pipeline_describe(&r->p, stage, &v->values, &wanted);
+    if (code != CLI_OK) {
+        stage_file_free(&wanted);
+        return code;
+    }
+    decision what = decide(r, i, found, &wanted, reason, sizeof reason);
+    if (what == SKIP) {
+        s->state = DONE_BEFORE;
+        cli_say("[%zu/%zu] %s: done before, in %s", i + 1, pipeline_n_stages, stage->name,
+                cli_duration(s->file.seconds, time_text));
+        stage_file_free(&wanted);
+        return CLI_OK;
+    }
+    if (reason[0]) cli_notice("%s runs again: %s", stage->name, reason);
+    cli_say("[%zu/%zu] %s%s", i + 1, pipeline_n_stages, stage->name,
+            what == GO_ON ? ": goes on from its last checkpoint" : "");
+    wanted.seconds = what == GO_ON ? s->file.seconds : 0;
+    wanted.peak_bytes = what == GO_ON ? s->file.peak_bytes : 0;
+    wanted.host_peak_bytes = what == GO_ON ? s->file.host_peak_bytes : 0;
+    stage_file_free(&s->file);
+    s->file = wanted;
+    return start_stage(r, i, what, v);
+}
+
+static int run_stage(pipeline_run *r, size_t i)
+{
+    char name[64];
+    stage_run *s = &r->stages[i];
+    if (pipeline_is_skipped(&pipeline_stages[i], r->p.values, name)) {
+        s->state = LEFT_OUT;
+        cli_say("[%zu/%zu] %s: left out, as --%s says", i + 1, pipeline_n_stages, pipeline_stages[i].name, name);
+        return CLI_OK;
+    }
+    stage_values *v = calloc(1, sizeof *v);
+    if (!v) {
+        cli_error("memory is exhausted");
+        return CLI_FAILED;
+    }
+    int code = work_on_stage(r, i, v);
+    free(v);
+    s->exit_code = code;
+    if (code != CLI_OK)
+        s->state = code >= 128 ? STOPPED : FAILED;
+    else if (s->state == RUNNING)
+        s->state = COMPLETE;
+    return code;
+}
+
+/* ---------------------------------------------------------------- the table at the end */
+
+/* memory: of the arrays that work on the splat, on a GPU with the driver's; process: resident on the host. */
+static void print_table(const pipeline_run *r)
+{
+    cli_say("%-8s %-12s %9s %9s %9s  %s", "stage", "", "time", "memory", "process", "result");
+    for (size_t i = 0; i < pipeline_n_stages; i++) {
+        const stage_run *s = &r->stages[i];
+        char time_text[32], peak[32], host[32], text[CLI_TEXT_MAX];
+        if (s->state == WAITING || s->state == LEFT_OUT) {
+            cli_say("%-8s %s", pipeline_stages[i].name, state_names[s->state]);
+            continue;
+        }
+        cli_say("%-8s %-12s %9s %9s %9s  %s", pipeline_stages[i].name, state_names[s->state],
+                cli_duration(s->file.seconds, time_text), cli_bytes(s->file.peak_bytes, peak),
+                cli_bytes(s->file.host_peak_bytes, host), pipeline_result_text(s->file.results, text));
+        if (s->file.results) cli_say("  %s/%s", r->p.folder, pipeline_result_path(s->file.results));
+    }
+}
+
+static int run_stages(pipeline_run *r)
+{
+    int code = write_overview(r);
+    for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
+    int written = write_overview(r);
+    if (code == CLI_OK) code = written;
+    print_table(r);
+    json_t *next = pipeline_next(r->p.values);
+    if (next)
+        cli_notice("refinement and texture are not part of this version: what was asked of them is kept in %s",
+                   r->overview);
+    json_decref(next);
+    return code;
+}
+
+int cmd_pipeline(const cli_values *values)
+{
+    if (!options_agree(values)) return CLI_USAGE;
+    pipeline_run *r = calloc(1, sizeof *r);
+    cli_values *defaults = malloc(sizeof *defaults);
+    int code = CLI_FAILED;
+    if (r && defaults) {
+        cli_values_init(defaults);
+        r->p.values = values;
+        r->p.defaults = defaults;
+        r->lock = -1;
+        r->command = cli_command_text(values->command_line);
+        code = prepare(r);
+        if (code == CLI_OK) code = run_stages(r);
+        for (size_t i = 0; i < pipeline_n_stages; i++) stage_file_free(&r->stages[i].file);
+        if (r->lock >= 0) close(r->lock);
+        free(r->command);
+    } else {
+        cli_error("memory is exhausted");
+    }
+    free(r);
+    free(defaults);
+    return code;
+}

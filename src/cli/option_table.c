@@ -1,0 +1,536 @@
+/* The options and the commands, as data. */
+#include "cli.h"
+
+#include <limits.h>
+
+/* The pipeline takes the options of its stages: a row that names one of them is the pipeline's too. ALONE(commands):
+ * not the pipeline's, because it sets this itself, or because the name or letter would be there twice. */
+#define ALONE(commands) ((commands) & ~PIPELINE)
+enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64,
+       DOCS = 128, BENCH = 256, PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096 | PIPELINE, MESH_REPORT = 8192,
+       COARSE = 16384 | PIPELINE };
+enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) };
+enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
+
+#define ANY 1e300 /* no limit but that of the type */
+
+/* The offset of a field; refuses to compile when its type is not the one the kind stores. */
+#define AT(field, type) (offsetof(cli_values, field) + 0 * sizeof(_Generic(((cli_values *)0)->field, type: 0)))
+#define FLAG(field) CLI_FLAG, AT(field, bool), NULL, 0, 0
+#define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
+#define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
+#define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
+#define SIZE(field, low, high) CLI_SIZE, AT(field, int), "N", low, high
+#define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
+#define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
+#define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
+#define REAL(field, low, high) CLI_REAL, AT(field, float), "X", low, high
+#define DOUBLE(field, low, high) CLI_DOUBLE, AT(field, double), "X", low, high
+#define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
+#define IGNORED_TEXT(metavar) CLI_GROUP_IGNORED, TEXT(ignored_text, metavar)
+#define IGNORED_FLAG CLI_GROUP_IGNORED, FLAG(ignored_flag)
+
+const char *const cli_group_titles[CLI_N_GROUPS] = {
+    "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
+    "Surface", "Memory",
+    "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
+
+/* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
+const cli_option cli_options[] = {
+    /* input */
+    {"source_path", 's', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+     "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
+     "(NeRF, Nerfstudio)",
+     ""},
+    {"source_path", 's', NULL, MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+     "the scene, when it is not where the model's cfg_args says", ""},
+    {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "the model folder that train wrote", ""},
+    {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "which saved iteration of the model folder; -1: the last", NULL},
+    {"ply", 0, "input_ply", MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+     "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
+    {"images", 'i', NULL, ALONE(STEPS), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "images"},
+    {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "the model's"},
+    {"start_checkpoint", 0, NULL, ALONE(TRAIN), CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+     "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
+     "readable one in the model folder",
+     ""},
+    {"start_checkpoint", 0, NULL, BENCH, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
+     "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
+
+    {"ply", 0, "input_ply", BENCH, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+     "start from this splat instead of the scene's points", ""},
+    {"model_path", 'm', NULL, BENCH, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "start from the splat of a model folder; the scene, its size and its split are the model's unless given", ""},
+    {"from_iteration", 0, NULL, BENCH, CLI_GROUP_INPUT, INT(from_iteration, 0, INT_MAX),
+     "with -m: which saved iteration; with --ply: the one that the splat stands for; else: train up to it first",
+     "with -m the last saved one, else 0"},
+    {"mode", 0, NULL, BENCH, CLI_GROUP_INPUT, CHOICE(bench_mode, "training|data|render"),
+     "what run measures: training steps; decoding and uploading photos; views of a model (-m or --ply)", NULL},
+
+    /* output */
+    {"output", 'o', NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER|FILE.json"),
+     "run: a folder for the JSON and its charts, or the JSON alone; report: a folder for Markdown and HTML", "none"},
+    {"max_slowdown", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(max_slowdown, "PERCENT"),
+     "compare: exit with 4 when a candidate takes this much more time an iteration, for example 5%", "none"},
+    {"quality_tolerance", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(quality_tolerance, "PERCENT"),
+     "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: what its verdicts forgive",
+     "compare: none, report: 0.5%"},
+    {"model_path", 'm', "result_dir", ALONE(TRAIN), CLI_GROUP_OUTPUT, TEXT(model_path, "FOLDER"),
+     "the model folder to write", "<scene>_output/<experiment name or date_time>"},
+    {"experiment_name", 0, NULL, ALONE(TRAIN | COARSE), CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+     "the last part of the default model folder", "date_time"},
+    {"delete_first", 0, NULL, ALONE(TRAIN), CLI_GROUP_OUTPUT, FLAG(delete_first),
+     "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
+    {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "where the pictures go",
+     "the model folder"},
+    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PLY to write",
+     "with -m: point_cloud_fused.ply beside the input"},
+    {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG to write", ""},
+    {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
+     "bake the 3D filter into scales and opacities, which is what other viewers read",
+     "True with -m, False with --ply"},
+    {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
+    {"what", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(what, "LIST"),
+     "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
+     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel)",
+     "rgb"},
+    {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
+    {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
+     "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
+     "transforms.json and in sparse/0", ""},
+    {"perturb", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(perturb, "T,R"),
+     "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
+     "degrees", "0.1,2"},
+    {"seed", 0, NULL, RENDER, CLI_GROUP_OUTPUT, SEED(random_views.seed),
+     "of --random_views: the same seed gives the same views", NULL},
+    {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
+
+    /* scene */
+    {"resolution", 'r', "data_factor", ALONE(STEPS), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
+     "1600 wide",
+     NULL},
+    {"resolution", 'r', "data_factor", MODEL, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "the model's"},
+    {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
+     "white instead of black behind the scene and behind photos with alpha", NULL},
+    {"white_background", 'w', NULL, MODEL | ALONE(COARSE), CLI_GROUP_SCENE, FLAG(scene.white_background),
+     "white instead of black background", "the model's"},
+    {"eval", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.eval), "hold test views out of the training", NULL},
+    {"eval", 0, NULL, MODEL | ALONE(COARSE), CLI_GROUP_SCENE, FLAG(scene.eval),
+     "hold test views out; a split.json in the model folder wins", "the model's"},
+    {"llffhold", 0, "test_every", STEPS | MODEL | COARSE, CLI_GROUP_SCENE, INT(scene.llffhold, 2, INT_MAX),
+     "with --eval: every N-th view by sorted name is a test view", NULL},
+    {"test_camera_count", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, INT(scene.test_camera_count, -1, INT_MAX),
+     "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
+    {"load_allres", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.load_allres),
+     "multi-scale Blender scenes: train on every scale", NULL},
+    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE, CLI_GROUP_SCENE,
+     GIB(scene.image_cache_gb, 0, 1e6),
+     "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
+    {"low_dram", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.low_dram),
+     "a small cache of decoded photos", NULL},
+
+    /* training */
+    {"iterations", 'n', "max_steps,iter,total_train_iters", ALONE(STEPS), CLI_GROUP_TRAINING,
+     INT(train.iterations, 1, 1e8), "training steps", NULL},
+    {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
+     "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
+     "off, for good",
+     NULL},
+    {"lambda_dssim", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
+     "weight of D-SSIM against L1 in the loss", NULL},
+    {"random_background", 0, NULL, STEPS, CLI_GROUP_TRAINING, FLAG(train.random_background),
+     "a random background colour in each step", NULL},
+    {"seed", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, SEED(train.seed),
+     "of the view order, the splits and random points: the same seed gives the same splat", NULL},
+    {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8),
+     "steps to measure; photos with --mode data, views with --mode render", NULL},
+    {"warmup", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.warmup, 0, 1e8),
+     "steps, or views, before the measurement", NULL},
+    {"width", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_width, 1, 65500),
+     "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
+    {"height", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_height, 1, 65500), "see --width", "the scene's"},
+    {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
+     "then as many steps again, each stage timed and set beside its limit", NULL},
+    {"eval_only", 0, NULL, ALONE(TRAIN), CLI_GROUP_TRAINING, FLAG(eval_only),
+     "no training: measure the last saved iteration of the model folder", NULL},
+
+    /* filter */
+    {"kernel_size", 'k', NULL, STEPS, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+     "variance of the 2D Mip filter, in square pixels", NULL},
+    {"kernel_size", 'k', NULL, MODEL | ALONE(COARSE), CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+     "variance of the 2D filter, in square pixels", "the model's"},
+    {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
+     "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
+    {"ray_jitter", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.ray_jitter),
+     "sample at a random position inside each pixel", NULL},
+    {"resample_gt_image", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.resample_gt_image),
+     "with --ray_jitter: sample the photo at the same position", NULL},
+    {"sample_more_highres", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.sample_more_highres),
+     "with probability 0.3 take a view at least 800 wide", NULL},
+
+    /* learning rates */
+    {"position_lr_init", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
+     "of the means at the start, times the scene's extent", NULL},
+    {"position_lr_final", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
+     "of the means at the end", NULL},
+    {"position_lr_delay_mult", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
+     "factor of a delayed start", NULL},
+    {"position_lr_max_steps", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
+     "steps from the first to the last rate", NULL},
+    {"feature_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
+     "of the colours (a twentieth of it for the higher degrees)", NULL},
+    {"opacity_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
+    {"scaling_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
+    {"rotation_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3),
+     "of the rotations", NULL},
+
+    /* density control */
+    {"target_gaussian_count", 0, "cap_max", STEPS, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
+     "keep at most N Gaussians, the most opaque ones; 5M is five million; 0: no limit", NULL},
+    {"min_opacity_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.min_opacity_threshold, 0, 1),
+     "remove Gaussians less opaque than this", NULL},
+    {"percent_dense", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.percent_dense, 0, 1e3),
+     "Gaussians larger than this part of the extent are split, smaller ones cloned", NULL},
+    {"densify_grad_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.densify_grad_threshold, 0, 1e6),
+     "positional gradient that asks for more Gaussians", NULL},
+    {"densify_from_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_from_iter, 0, 1e9),
+     "first step that may densify", NULL},
+    {"densify_until_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_until_iter, 0, 1e9),
+     "end of densification", NULL},
+    {"densification_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densification_interval, 1, 1e8),
+     "steps between two densifications", NULL},
+    {"opacity_reset_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
+     "steps between two resets of the opacities", NULL},
+
+    /* coarse training; -i, -r, -n and -e are SuGaR's letters */
+    {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "the model folder of the splat to begin with", ""},
+    {"iteration", 'i', "iteration_to_load", ALONE(COARSE), CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "which saved iteration of it; -1: the last", NULL},
+    {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
+     "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+    {"images", 0, NULL, ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "the model's"},
+    {"output", 'o', "output_dir", ALONE(COARSE), CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "the model folder to write",
+     "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
+    {"export_ply", 0, NULL, COARSE, CLI_GROUP_OUTPUT, FLAG(export_ply),
+     "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
+    {"resolution", 0, "data_factor", ALONE(COARSE), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "the model's"},
+    {"resolution_scale", 0, NULL, COARSE, CLI_GROUP_SCENE, DOUBLE(scene.resolution_scale, 1e-3, 1),
+     "both sides of the photos are multiplied by this, to save memory", NULL},
+    {"regularization_type", 'r', "regularization", COARSE, CLI_GROUP_SURFACE,
+     CHOICE(regularization, "dn_consistency|density|sdf"),
+     "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
+     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth)",
+     NULL},
+    {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
+     "where the clock of this stage ends; it begins at 7000 whatever was loaded. With -i above 7000, N above that "
+     "iteration asks for the steps between",
+     NULL},
+    {"regularize_after", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(train.coarse.regularize_after, 0, 1e8),
+     "until here opacities are pushed to 0 or 1; then the transparent go, and the losses of the surface begin", NULL},
+    {"estimation_factor", 'e', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.estimation_factor, 0, 1e3),
+     "weight of the density or SDF loss", NULL},
+    {"normal_factor", 'n', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.normal_factor, 0, 1e3),
+     "weight of the loss on the normals of neighbours", NULL},
+    {"dn_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.dn_factor, 0, 1e3),
+     "weight of depth-normal consistency", NULL},
+    {"entropy_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.entropy_factor, 0, 1e3),
+     "weight of the entropy of the opacities", NULL},
+    {"prune_opacity", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.prune_opacity, 0, 1),
+     "Gaussians less opaque than this go after --regularize_after", NULL},
+    {"n_samples", 0, "n_samples_for_sdf_regularization", COARSE, CLI_GROUP_SURFACE,
+     COUNT(train.coarse.n_samples, 1, 1 << 24), "points a step at which the density is looked at", NULL},
+    {"full_res_normals", 0, NULL, COARSE, CLI_GROUP_SURFACE, FLAG(train.coarse.full_res_normals),
+     "depth-normal consistency at the size of the photos instead of half of it: finer, slower, more memory", NULL},
+    {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
+     "no graph of operations is kept, so there is nothing to compute twice", NULL},
+
+    /* the pipeline; -i, -r and -n are SuGaR's letters */
+    {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER|FILE"),
+     "a splat that is there already, instead of training one: its model folder, a PLY or a checkpoint", ""},
+    {"iteration", 'i', "iteration_to_load", PIPELINE, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+     "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
+    {"coarse_checkpoint", 0, NULL, PIPELINE, CLI_GROUP_INPUT, TEXT(coarse_checkpoint, "FOLDER|FILE"),
+     "the result of a coarse training, instead of the stages up to it", ""},
+    {"images", 0, NULL, PIPELINE, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the scene", "images, with -c the model's"},
+    {"output", 'o', "output_dir", PIPELINE, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"),
+     "where the stages have their folders", "<scene>_output/<experiment name or pipeline>"},
+    {"experiment_name", 0, NULL, PIPELINE, CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
+     "the last part of the default folder", "pipeline"},
+    {"delete_first", 0, NULL, PIPELINE, CLI_GROUP_OUTPUT, FLAG(delete_first), "run every stage again", NULL},
+    {"skip_training", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_training),
+     "train no splat; needs -c or --coarse_checkpoint, which say so by themselves, too", NULL},
+    {"skip_coarse", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_coarse),
+     "make the mesh from the splat as it was trained", NULL},
+    {"resolution", 0, "data_factor", PIPELINE, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
+     "size of the photos, as for train", "-1, with -c the model's"},
+    {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, CLI_GROUP_TRAINING,
+     INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
+    {"low_poly", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(low_poly), "200,000 vertices, for 6 Gaussians a triangle",
+     NULL},
+    {"high_poly", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(high_poly), "1,000,000 vertices, for 1 Gaussian a triangle",
+     NULL},
+    {"refinement_time", 0, NULL, PIPELINE, CLI_GROUP_MESH, CHOICE(refinement_time, "short|medium|long"),
+     "2000, 7000 or 15000 iterations of refinement, which is not part of this version: kept in pipeline.json", ""},
+    {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, CLI_GROUP_MESH, FLAG(export_obj),
+     "a textured OBJ of the refined mesh, which is not part of this version: kept in pipeline.json", NULL},
+
+    /* memory */
+    {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),
+     "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
+     "the "
+     "CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and told",
+     "none"},
+    {"sh_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(sh_storage, "float32|float16"),
+     "how spherical harmonics above degree 0 are stored", "float32, or what --vram_limit needs"},
+    {"optimizer_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
+     "how Adam's moments are stored: quantized is 16 bits, and 8 for the spherical harmonics",
+     "float32, or what --vram_limit needs"},
+    {"optimize_memory", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(optimize_memory),
+     "the same as --sh_storage float16", NULL},
+    {"sh_offload", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
+     "on a GPU: keep spherical harmonics above degree 0 and their moments in pinned host memory; a step reads and "
+     "steps "
+     "those of the Gaussians it sees",
+     NULL},
+    {"fragmentation", 0, NULL, WORK, CLI_GROUP_MEMORY, CHOICE(fragmentation, "aggressive|normal|minimal"),
+     "how eagerly unused memory goes back to the driver", NULL},
+    {"gaussians", 0, NULL, PLAN, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
+     "the number to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
+    {"gaussians", 0, NULL, BENCH, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
+     "split Gaussians until there are N before measuring; 0: as they are", NULL},
+    {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, TEXT(device_memory, "SIZE"),
+     "plan for a card with this much memory instead of the one found", ""},
+    {"sh_degree", 0, NULL, MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
+     "cut the bands above this degree off the loaded splat", "the model's"},
+
+    /* mesh */
+    {"output", 'o', "mesh_output", ALONE(MESH), CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
+     "what to write: .ply, .obj or .glb, several with commas between; with several levels the names get _level03 and "
+     "so on", "mesh/iteration_N/mesh.ply in the model folder"},
+    {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf"),
+     "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps", NULL},
+    {"points", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_points, "level|depth|centers"),
+     "poisson: where the points lie. level: where the splat's density passes a level along the rays of the training "
+     "views; depth: at their median depth; centers: at the centres of the Gaussians", NULL},
+    {"surface_level", 'l', "surface_levels", MESH, CLI_GROUP_MESH, TEXT(surface_levels, "X,..."),
+     "level: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
+    {"use_centers_to_extract_mesh", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_centers), "the same as --points centers",
+     NULL},
+    {"use_vanilla_3dgs", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_vanilla_3dgs),
+     "the splat was not trained further: SuGaR's file name says so; the mesh is the same", NULL},
+    {"surface_points", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.n_points, 1000, 5e8),
+     "level, depth: points to take from the training views, for each level", NULL},
+    {"mesh_extraction_resolution_factor", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.resolution_factor, 0.05, 8),
+     "look at the splat in pictures whose sides are so many times those of the training views", NULL},
+    {"poisson_depth", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.poisson_depth, 6, 12),
+     "poisson: levels of the octree; one more is half the cell", NULL},
+    {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
+     "poisson: remove this share of the vertices, those with the fewest points around", NULL},
+    {"voxel_size", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.voxel_size, 0, 1e9),
+     "tsdf: side of a voxel in scene units; 0: a 320th of the box", NULL},
+    {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
+     "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
+    {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
+     "depth, tsdf: pixels with less opacity show no surface", NULL},
+    {"bboxmin", 'b', NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
+     "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
+    {"bboxmax", 'B', NULL, MESH, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
+     "the scene's extent around the cameras"},
+    {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),
+     "the default box lies around the cameras' mean, not around the origin", "True"},
+    {"background", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.background),
+     "poisson: also a mesh of what lies around the box, up to four times as far", "True"},
+    {"target_vertices", 'v', "n_vertices_in_mesh", MESH, CLI_GROUP_MESH,
+     COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
+    {"decimation_target", 'd', NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.target_vertices, 0, 4e9),
+     "the same as --target_vertices", NULL},
+    {"min_component_faces", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.min_component_faces, 0, 4e9),
+     "remove pieces with fewer faces", NULL},
+    {"max_host_memory", 0, NULL, MESH, CLI_GROUP_MEMORY, GIB(max_host_memory, 0, 1e6),
+     "refuse what may need more host memory for points, pictures and reconstruction; 0: no limit", NULL},
+
+    /* evaluation and saving */
+    {"test_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(test_iterations),
+     "measure the test views and five train views after these steps, and after the last; -1: only after the last",
+     "7000 30000"},
+    {"save_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(save_iterations),
+     "save the splat after these steps; the last one is always saved", "7000 30000"},
+    {"checkpoint_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
+     "write a checkpoint for --start_checkpoint after these steps", ""},
+    {"checkpoint_interval", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
+     "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
+     "ends "
+     "the run with exit code 3",
+     NULL},
+    {"enable_lpips", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(enable_lpips),
+     "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
+    {"lpips_net", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, CHOICE(lpips.net, "vgg|alex|squeeze"),
+     "the network of LPIPS", NULL},
+    {"lpips_weights", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, TEXT(lpips.weights, "PATH"),
+     "weights of LPIPS: a safetensors file, or a folder of them (splatsmith-lpips-convert makes them)",
+     "SPLATSMITH_LPIPS_WEIGHTS"},
+    {"lpips_normalize", 0, NULL, TRAIN | COARSE | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(lpips.normalize),
+     "feed LPIPS pictures from -1 to 1, as its authors do, and not from 0 to 1, as 3DGS does", NULL},
+    {"tensorboard", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, FLAG(tensorboard),
+     "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
+    {"tensorboard_tags", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, CHOICE(tensorboard_tags, "default|upstream"),
+     "their names: default has everything, upstream is what the published trainer writes", NULL},
+    {"profile_tensors", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, FLAG(profile_tensors),
+     "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
+    {"profile_interval", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, SIZE(profile_interval, 1, INT_MAX),
+     "with --profile_tensors: iterations from sample to sample", NULL},
+    {"snapshot_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, INTS(snapshot_iterations),
+     "write the list of all memory blocks after these iterations, as JSON in profiles/", ""},
+    {"folder", 0, NULL, PROFILE, CLI_GROUP_INPUT, TEXT(profile_folder, "OUT"),
+     "with latest: where the runs are", "the current folder"},
+    {"svg", 0, NULL, PROFILE, CLI_GROUP_OUTPUT, TEXT(profile_svg, "FILE"),
+     "draw memory by category over the iterations", ""},
+
+    /* sample scene */
+    {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
+    {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
+    {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 2, 999), "number of pictures", NULL},
+    {"points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_points, 4, 10000000), "noisy points to start from",
+     NULL},
+    {"truth_points", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_truth, 1, 100000000),
+     "exact surface points in ground_truth.ply", NULL},
+    {"supersample", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.supersample, 1, 16), "rays along a pixel's side",
+     NULL},
+    {"seed", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, SEED(sample.seed), "the same seed gives the same files", NULL},
+
+    /* machine */
+    {"data_device", 0, NULL, STEPS | COARSE, CLI_GROUP_MACHINE, CHOICE(data_device, "cuda|cpu"),
+     "on a GPU: keep the training photos in its memory when they fit easily (cuda), or upload one a step (cpu)", NULL},
+    {"backend", 0, NULL, WORK, CLI_GROUP_MACHINE, CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
+    {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
+    {"deterministic", 0, NULL, WORK, CLI_GROUP_MACHINE, FLAG(context.deterministic),
+     "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
+    {"threads", 0, NULL, WORK | INFO | MESH_REPORT, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
+     "CPU threads; the result does not depend on it", "all"},
+    {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
+     "instruction set of the CPU", "auto"},
+
+    /* monitor */
+    {"pid", 'p', NULL, MONITOR, CLI_GROUP_INPUT, INT(monitor_pid, 1, INT_MAX),
+     "the process to watch; without it the machine alone is shown", ""},
+    {"interval", 0, NULL, MONITOR, CLI_GROUP_GENERAL, REAL(monitor_interval, 0.01, 86400),
+     "seconds between two samples", NULL},
+    {"csv", 0, "monitor_csv,logfile", MONITOR, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
+     "append a row for each sample to this file", ""},
+    {"gpu", 0, NULL, MONITOR, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU, in the order of nvidia-smi",
+     NULL},
+    {"monitor_csv", 0, NULL, TRAIN | COARSE, CLI_GROUP_OUTPUT, TEXT(monitor_csv, "FILE"),
+     "append a row a second with the state of GPU and host to this file", ""},
+
+    /* general */
+    {"quiet", 'q', NULL, WORK | MESH_REPORT, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
+    {"reference", 0, "ground_truth", MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference, "FILE"),
+     "the true surface, a mesh or points (PLY or OBJ): measure distances to it and from it", ""},
+    {"samples", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, COUNT(mesh_report.n_samples, 1, 1e9),
+     "points drawn on the surfaces that distances are measured from", NULL},
+    {"seed", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, SEED(mesh_report.seed), "of those points", NULL},
+    {"thresholds", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, TEXT(mesh_thresholds, "X,..."),
+     "distances, in scene units, that precision, completeness and F-score are counted at; at most 8",
+     "0.25, 0.5, 1 and 2 % of the reference's diagonal"},
+    {"json", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_json, "FILE"), "write the figures as JSON", ""},
+    {"tensorboard", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_tensorboard, "FOLDER"),
+     "add the figures to this folder of TensorBoard events, as Mesh/...", ""},
+    {"step", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, INT(mesh_step, 0, INT_MAX), "the step of those events", NULL},
+    {"help", 'h', NULL, ALL, CLI_GROUP_GENERAL, FLAG(help), "print this help", NULL},
+
+    /* options of other trainers that scripts pass along */
+    {"antialiasing", 0, NULL, TRAIN, IGNORED_FLAG, "the Mip filters are always on", NULL},
+    {"binary_search_iterations", 0, NULL, TRAIN, IGNORED_TEXT("N"),
+     "--target_gaussian_count is met exactly, without a search", NULL},
+    {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
+     NULL},
+    {"binary_search_min", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
+     NULL},
+    {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
+    {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
+    {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
+    {"debug", 0, NULL, TRAIN | MODEL | COARSE, IGNORED_FLAG, "errors are always checked and reported", NULL},
+    {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
+    {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
+     "NaN and infinity always stop the training with an error", NULL},
+    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "this version has no network viewer", NULL},
+    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "this version has no network viewer", NULL},
+    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "this version has no network viewer", NULL},
+};
+const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
+_Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");
+
+const cli_command cli_commands[] = {
+    {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL,
+     "train a splat from photos with known cameras",
+     "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
+     "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
+    {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
+     "Writes results.json and per_view.json into the model folder. Pictures are rounded to 8 bits before\n"
+     "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
+    {"render", RENDER, cmd_render, "-m MODEL | --ply FILE -s SCENE -o FOLDER [options]", NULL,
+     "write pictures of the train and test views",
+     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R.", false},
+    {"export", EXPORT, cmd_export, "-m MODEL [-o FILE] | --ply FILE -o FILE [options]", NULL,
+     "write a PLY that other viewers read",
+     "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},
+    {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
+     "write one PNG with photos, renders and errors", NULL, false},
+    {"bench", BENCH, cmd_bench, "[run] -s SCENE [options] | compare BASELINE CANDIDATE... | report RESULT...",
+     "run|compare|report FILE...", "measure the training loop, and compare measurements",
+     "A RESULT is what run wrote: the folder, or the JSON in it. compare exits with 0, with 4 when\n"
+     "--max_slowdown or --quality_tolerance is passed, and with 2 when a file cannot be used.\n\n"
+     "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
+     "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
+     "  splatsmith bench report before step1 after -o report", false},
+    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL -r dn_consistency|density|sdf [options]", NULL,
+     "lay the Gaussians of a trained splat on surfaces (SuGaR), for a mesh",
+     "Goes on from the splat with the same photos. The result is a model folder like that of train: eval, render\n"
+     "and mesh take it with -m.\n\n"
+     "  splatsmith coarse -c out/garden -r dn_consistency\n"
+     "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
+    {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL,
+     "make a mesh from a splat",
+     "The surface is what the training views see of the splat. With -m, a PLY with SuGaR's name,\n"
+     "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written into the model folder too.\n\n"
+     "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9\n"
+     "  splatsmith mesh -m out/garden --surface_level 0.1,0.3,0.5", false},
+    {"pipeline", PIPELINE, cmd_pipeline, "-s SCENE [-o FOLDER] [-c MODEL] [options]", NULL,
+     "from photos to a mesh: train, coarse and mesh, as far as they are missing",
+     "Each stage has its own folder with a file, stage.json, that says with which settings it was made.\n"
+     "The same command goes on where it stopped; a stage whose settings changed runs again, with those\n"
+     "behind it. An option that several stages know goes to each of them.\n\n"
+     "  splatsmith pipeline -s data/garden -o out/garden --eval -r dn_consistency --vram_limit 8G\n"
+     "  splatsmith pipeline -s data/garden -o out/garden2 -c out/garden_splat --skip_training --high_poly", false},
+    {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
+     "tell what training will hold in memory, and how to stay below a limit",
+     "Works without a GPU: --device_memory 16G names the card.\n\n"
+     "  splatsmith plan -s data/garden --vram_limit 8G --gaussians 6M", false},
+    {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a small ray-traced scene to try things with",
+     "The folder must be absent or empty.", false},
+    {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
+    {"monitor", MONITOR, cmd_monitor, "[--pid N] [options]", NULL, "show GPU, machine and a process live",
+     "Ctrl-C ends it. Without an NVIDIA driver the machine and the process are shown alone.\n\n"
+     "  splatsmith monitor --pid 4711 --interval 5 --csv load.csv", false},
+    {"profile", PROFILE, cmd_profile, "RUN|latest [options]", "RUN", "judge the memory of a run: peaks, leaks, savings",
+     "RUN is a model folder that was trained with --profile_tensors, or one of its profiles/*.jsonl;\n"
+     "latest is the newest one below --folder.\n\n  splatsmith profile latest --folder output --svg memory.svg", false},
+    {"mesh-report", MESH_REPORT, cmd_mesh_report, "FILE [--reference FILE] [options]", "FILE",
+     "measure a mesh: topology, triangles, normals, distances to a reference",
+     "FILE is a PLY or an OBJ.\n\n"
+     "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json", false},
+    {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
+    {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
+    {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
+};
+const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];

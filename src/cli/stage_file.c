@@ -1,0 +1,189 @@
+#include "stage_file.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define FILE_MAX ((size_t)1 << 20) /* ours has a few thousand bytes */
+#define FORMAT "splatsmith stage"
+
+/* ---------------------------------------------------------------- JSON */
+
+const char *stage_json_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+void stage_json_set_text(json_t *object, const char *key, const char *text)
+{
+    json_t *value = json_string(text);
+    char *plain = value ? NULL : strdup(text);
+    for (char *c = plain; c && *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    json_object_set_new(object, key, value ? value : json_string(plain ? plain : ""));
+    free(plain);
+}
+
+static bool write_all(int descriptor, const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(descriptor, text, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* The rename is on the disk once its folder is. */
+static void flush_folder(const char *path)
+{
+    char folder[CLI_PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = '\0';
+    int descriptor = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    (void)fsync(descriptor); /* not every file system can; the file itself is flushed */
+    close(descriptor);
+}
+
+static bool replace_file(const char *path, const char *text, size_t size)
+{
+    char temporary[CLI_PATH_MAX];
+    errno = ENAMETOOLONG;
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) return false;
+    int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0) return false;
+    bool ok = write_all(descriptor, text, size) && fsync(descriptor) == 0;
+    int reason = errno;
+    if (close(descriptor) != 0 && ok) {
+        ok = false;
+        reason = errno;
+    }
+    if (ok && rename(temporary, path) == 0) {
+        flush_folder(path);
+        return true;
+    }
+    if (ok) reason = errno;
+    unlink(temporary);
+    errno = reason;
+    return false;
+}
+
+int stage_json_write(const char *path, json_t *root)
+{
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(root);
+    int code = CLI_FAILED;
+    if (!text)
+        cli_error("memory is exhausted");
+    else if (replace_file(path, text, strlen(text)))
+        code = CLI_OK;
+    else
+        cli_error("cannot write %s: %s", path, strerror(errno));
+    free(text);
+    return code;
+}
+
+int stage_json_set_content(json_t *object, const char *path)
+{
+    enum { CHUNK = 1 << 20 };
+    unsigned char *chunk = malloc(CHUNK);
+    FILE *in = chunk ? fopen(path, "rb") : NULL;
+    uLong crc = crc32(0, NULL, 0);
+    json_int_t bytes = 0;
+    char text[16];
+    for (size_t n; in && (n = fread(chunk, 1, CHUNK, in)) > 0; bytes += (json_int_t)n)
+        crc = crc32(crc, chunk, (uInt)n);
+    bool ok = in && !ferror(in);
+    if (!ok) cli_error("cannot read %s: %s", path, strerror(errno));
+    if (in) fclose(in);
+    free(chunk);
+    snprintf(text, sizeof text, "%08lx", crc);
+    json_object_set_new(object, "bytes", json_integer(bytes));
+    stage_json_set_text(object, "crc32", text);
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
+/* ---------------------------------------------------------------- the file of a stage */
+
+static bool is_texts(const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(object)) return false;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+        if (!json_is_string(value)) return false;
+    return true;
+}
+
+static uint64_t bytes_of(const json_t *root, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(root, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Taken from a parsed file; false when it is not one of ours. */
+static bool take(stage_file *file, const json_t *root, const char *stage)
+{
+    json_t *complete = json_object_get(root, "complete"), *settings = json_object_get(root, "settings");
+    json_t *inputs = json_object_get(root, "inputs"), *results = json_object_get(root, "results");
+    json_t *seconds = json_object_get(root, "seconds");
+    if (strcmp(stage_json_text(root, "format"), FORMAT) != 0 || strcmp(stage_json_text(root, "stage"), stage) != 0 ||
+        !json_is_boolean(complete) || !is_texts(settings) || !json_is_object(inputs) || !json_is_number(seconds) ||
+        !(json_number_value(seconds) >= 0) || (json_is_true(complete) && !json_is_object(results)))
+        return false;
+    file->complete = json_is_true(complete);
+    file->seconds = json_number_value(seconds);
+    file->peak_bytes = bytes_of(root, "peak_bytes");
+    file->host_peak_bytes = bytes_of(root, "host_peak_bytes");
+    file->settings = json_incref(settings);
+    file->inputs = json_incref(inputs);
+    file->results = json_is_object(results) ? json_incref(results) : NULL;
+    return true;
+}
+
+stage_file_state stage_file_read(const char *path, const char *stage, stage_file *file)
+{
+    memset(file, 0, sizeof *file);
+    struct stat status;
+    if (stat(path, &status) != 0) return errno == ENOENT ? STAGE_FILE_ABSENT : STAGE_FILE_DAMAGED;
+    if (!S_ISREG(status.st_mode) || status.st_size < 0 || (uint64_t)status.st_size > FILE_MAX)
+        return STAGE_FILE_DAMAGED;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    bool ok = root && take(file, root, stage);
+    json_decref(root);
+    return ok ? STAGE_FILE_READ : STAGE_FILE_DAMAGED;
+}
+
+int stage_file_write(const char *path, const char *stage, const stage_file *file)
+{
+    json_t *root = json_object();
+    json_object_set_new(root, "format", json_string(FORMAT));
+    json_object_set_new(root, "stage", json_string(stage));
+    json_object_set_new(root, "complete", json_boolean(file->complete));
+    json_object_set_new(root, "version", json_string(splat_version()));
+    json_object_set(root, "settings", file->settings);
+    json_object_set(root, "inputs", file->inputs);
+    json_object_set_new(root, "seconds", json_real(file->seconds));
+    json_object_set_new(root, "peak_bytes", json_integer((json_int_t)file->peak_bytes));
+    json_object_set_new(root, "host_peak_bytes", json_integer((json_int_t)file->host_peak_bytes));
+    if (file->results) json_object_set(root, "results", file->results);
+    return stage_json_write(path, root);
+}
+
+void stage_file_free(stage_file *file)
+{
+    json_decref(file->settings);
+    json_decref(file->inputs);
+    json_decref(file->results);
+    memset(file, 0, sizeof *file);
+}
