@@ -938,7 +938,9 @@ splat_status splat_write_random_views(splat_scene *scene, splat_model *model, co
 
 typedef enum splat_mesh_method {
     SPLAT_MESH_POISSON = 0, /* points on the surface that the training views see, screened Poisson reconstruction */
-    SPLAT_MESH_TSDF = 1     /* depth maps of the training views fused in a sparse grid of signed distances */
+    SPLAT_MESH_TSDF = 1,    /* depth maps of the training views fused in a sparse grid of signed distances */
+    SPLAT_MESH_MARCHING_CUBES = 2 /* levels of the splat's density on a sparse grid, whatever the views see: a skin of
+                               flat Gaussians becomes a sheet with two sides */
 } splat_mesh_method;
 
 /* POISSON: where the points come from. */
@@ -957,13 +959,18 @@ typedef bool (*splat_mesh_progress)(void *user, const char *stage, double fracti
 typedef struct splat_mesh_extract_options {
     splat_mesh_method method;   /* POISSON */
     splat_mesh_point_source points; /* LEVEL */
-    float levels[SPLAT_MESH_LEVELS]; /* LEVEL: densities, above 0 and below 1; a mesh each; 0.3 */
-    size_t n_levels;            /* LEVEL: 1 to SPLAT_MESH_LEVELS; 1 */
+    float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1; a mesh each; 0.3 */
+    size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
     size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
     float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
     int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
     double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points around; 0.1 */
-    double voxel_size;          /* TSDF: scene units; 0: a 320th of the box */
+    size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
+    double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
+    bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
+                                   over, and take its colour; true */
+    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
+    double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
     bool background;            /* POISSON: a second mesh of what lies around the box, up to four times as far; true */
@@ -979,23 +986,23 @@ typedef struct splat_mesh_extract_options {
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {
-    size_t n_gaussians;                     /* LEVEL, CENTERS: with an opacity of 1/2 and more */
-    size_t n_points;                        /* POISSON: taken */
+    size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of 1/2 and more */
+    size_t n_points;                        /* POISSON: used */
     size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
     size_t n_vertices, n_faces;             /* written */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init(splat_mesh_extract_options *options);
-/* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL, else 1. */
+/* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES, else 1. */
 size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
 /* Makes meshes with colours and outward normals from what the training views see of a splat, and writes each to its
  * paths (.ply, .obj, .glb), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the levels;
  * info: [meshes]. One view is in memory at a time. What the work will need in host memory is told as a notice before
  * it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
  *
- * LEVEL and CENTERS look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter fused: 44 bytes
- * each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the transmittance
- * passes 1/2. The model is not changed.
+ * LEVEL, CENTERS and MARCHING_CUBES look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter
+ * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the
+ * transmittance passes 1/2. The model is not changed.
  *
  * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
  * seen), MEMORY, IO, STOPPED. */

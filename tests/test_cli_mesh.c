@@ -43,16 +43,22 @@ static void several_levels_are_named(void **state)
     assert_true(splat_path_exists("out/a.b/x_level01.ply"));
     assert_true(splat_path_exists("out/a.b/x_level025.ply"));
     assert_true(splat_path_exists("out/y_level025.obj"));
+    assert_null(strstr(standard_output, "sugarmesh")); /* -o says it all */
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-l", "0.1,0.25", "--use_vanilla_3dgs", NULL),
+                     0);
+    assert_true(splat_path_exists(FOLDER "mesh_level01.ply"));
     assert_true(splat_path_exists(FOLDER "sugarmesh_vanilla3dgs_level01_decim1000.ply"));
     assert_true(splat_path_exists(FOLDER "sugarmesh_vanilla3dgs_level025_decim1000.ply"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--use_marching_cubes", "--voxel_size", "0.05",
+                         "--project_mesh_on_surface_points", "False", NULL), 0);
+    assert_true(splat_path_exists(FOLDER "sugarmesh_3Dgs7000_marchingcubes_level03_decim1000.ply"));
 }
 
 static void other_sources_are_named(void **state)
 {
     (void)state;
-    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/centers.ply",
-                         "--use_centers_to_extract_mesh", NULL), 0);
-    assert_true(splat_path_exists("out/centers.ply"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--use_centers_to_extract_mesh",
+                         "--outlier_neighbors", "0", NULL), 0);
     assert_true(splat_path_exists(FOLDER "sugarmesh_3Dgs7000_poissoncenters_decim1000.ply"));
     assert_int_equal(run("mesh", "--ply", MODEL "/point_cloud/iteration_7000/point_cloud.ply", "-s", SCENE, SMALL, BOX,
                          "-o", "out/depth.ply", "--points", "depth", "--mesh_extraction_resolution_factor", "0.5",

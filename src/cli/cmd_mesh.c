@@ -49,7 +49,10 @@ static bool read_levels(const char *text, splat_mesh_extract_options *options)
 static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
 {
     *options = values->mesh;
-    options->method = strcmp(values->mesh_method, "tsdf") == 0 ? SPLAT_MESH_TSDF : SPLAT_MESH_POISSON;
+    options->method = strcmp(values->mesh_method, "tsdf") == 0             ? SPLAT_MESH_TSDF
+                      : strcmp(values->mesh_method, "marching_cubes") == 0 ? SPLAT_MESH_MARCHING_CUBES
+                                                                           : SPLAT_MESH_POISSON;
+    if (values->use_marching_cubes) options->method = SPLAT_MESH_MARCHING_CUBES;
     options->points = strcmp(values->mesh_points, "depth") == 0     ? SPLAT_MESH_POINTS_DEPTH
                       : strcmp(values->mesh_points, "centers") == 0 ? SPLAT_MESH_POINTS_CENTERS
                                                                     : SPLAT_MESH_POINTS_LEVEL;
@@ -116,17 +119,18 @@ static void name_splat(const cli_values *values, int iteration, char text[160])
         snprintf(text, 160, "3Dgs%d", iteration);
 }
 
-/* SuGaR's name, in the model folder's folder of meshes. What SuGaR has no name for gets none. */
+/* SuGaR's name beside mesh.ply, where -o says nothing. What SuGaR has no name for gets none. */
 static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
                            int iteration, const char *level)
 {
     char text[CLI_PATH_MAX], splat[160];
-    if (!values->model_path || options->method != SPLAT_MESH_POISSON || options->points == SPLAT_MESH_POINTS_DEPTH)
-        return true;
+    bool marching = options->method == SPLAT_MESH_MARCHING_CUBES, poisson = options->method == SPLAT_MESH_POISSON;
+    bool centers = poisson && options->points == SPLAT_MESH_POINTS_CENTERS;
+    if (values->output || (!marching && !(poisson && options->points != SPLAT_MESH_POINTS_DEPTH))) return true;
     name_splat(values, iteration, splat);
-    bool centers = options->points == SPLAT_MESH_POINTS_CENTERS;
     if (snprintf(text, sizeof text, "%s/mesh/iteration_%d/sugarmesh_%s_%s%s_decim%zu.ply", values->model_path,
-                 iteration, splat, centers ? "poissoncenters" : "level", centers ? "" : level,
+                 iteration, splat, centers ? "poissoncenters" : marching ? "marchingcubes_level" : "level",
+                 centers ? "" : level,
                  options->target_vertices) < (int)sizeof text)
         return add_path(paths, text);
     cli_error("the path %.200s... is too long", values->model_path);

@@ -317,13 +317,16 @@ const cli_option cli_options[] = {
     {"output", 'o', "mesh_output", ALONE(MESH), CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
      "what to write: .ply, .obj or .glb, several with commas between; with several levels the names get _level03 and "
      "so on", "mesh/iteration_N/mesh.ply in the model folder"},
-    {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf"),
-     "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps", NULL},
+    {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf|marching_cubes"),
+     "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps; marching_cubes: levels "
+     "of the splat's density on a sparse grid", NULL},
+    {"use_marching_cubes", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_marching_cubes),
+     "the same as --method marching_cubes", NULL},
     {"points", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_points, "level|depth|centers"),
      "poisson: where the points lie. level: where the splat's density passes a level along the rays of the training "
      "views; depth: at their median depth; centers: at the centres of the Gaussians", NULL},
     {"surface_level", 'l', "surface_levels", MESH, CLI_GROUP_MESH, TEXT(surface_levels, "X,..."),
-     "level: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
+     "level, marching_cubes: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
     {"use_centers_to_extract_mesh", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_centers), "the same as --points centers",
      NULL},
     {"use_vanilla_3dgs", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_vanilla_3dgs),
@@ -337,7 +340,15 @@ const cli_option cli_options[] = {
     {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
      "poisson: remove this share of the vertices, those with the fewest points around", NULL},
     {"voxel_size", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.voxel_size, 0, 1e9),
-     "tsdf: side of a voxel in scene units; 0: a 320th of the box", NULL},
+     "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box", NULL},
+    {"least_scale", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.least_scale, 0, 100),
+     "marching_cubes: Gaussians are at least this many voxels thick; less gives thin sheets holes", NULL},
+    {"outlier_neighbors", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.outlier_neighbors, 0, 32),
+     "poisson: neighbours that tell a lonely surface point; 0: all points are kept", NULL},
+    {"outlier_std", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.outlier_std, 0, 1e9),
+     "poisson: points farther from their neighbours than the mean and this many deviations go", NULL},
+    {"project_mesh_on_surface_points", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.project),
+     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", "True"},
     {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
     {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
@@ -501,8 +512,8 @@ const cli_command cli_commands[] = {
      "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
     {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL,
      "make a mesh from a splat",
-     "The surface is what the training views see of the splat. With -m, a PLY with SuGaR's name,\n"
-     "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written into the model folder too.\n\n"
+     "The surface is what the training views see of the splat. Without -o, a PLY with SuGaR's name,\n"
+     "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written beside mesh.ply.\n\n"
      "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9\n"
      "  splatsmith mesh -m out/garden --surface_level 0.1,0.3,0.5", false},
     {"pipeline", PIPELINE, cmd_pipeline, "-s SCENE [-o FOLDER] [-c MODEL] [options]", NULL,

@@ -56,7 +56,7 @@ typedef struct cli_values {
     splat_mesh_extract_options mesh;
     const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
     double max_host_memory;     /* of mesh, GiB; 0: no limit */
-    bool use_centers, use_vanilla_3dgs;
+    bool use_marching_cubes, use_centers, use_vanilla_3dgs;
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;

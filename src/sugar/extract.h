@@ -54,6 +54,9 @@ void splat_surface_points_free(splat_surface_points *points);
 void splat_surface_points_add(splat_surface_points *points, const float position[3], const float normal[3],
                               const uint8_t color[3]);
 
+/* Point `to` becomes a copy of point `from`. */
+void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to);
+
 /* Fills points[splat_mesh_extract_count(options)] from the source that the options name. *n_opaque: Gaussians that
  * LEVEL and CENTERS look at. On failure there is nothing to free. */
 splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
@@ -110,6 +113,30 @@ typedef struct splat_surface_boxes {
     double outer_low[3], outer_high[3]; /* background: what lies in here and not in the foreground */
 } splat_surface_boxes;
 splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options);
+
+bool splat_surface_is_inside(const float point[3], const double low[3], const double high[3]);
+
+/* An extraction in work. */
+typedef struct splat_extraction {
+    const splat_mesh_extract_options *options;
+    splat_scene *scene;
+    splat_model *model;
+    splat_surface_boxes boxes;
+    int threads;
+    uint64_t octree_bytes; /* host memory of an octree or a voxel grid; 0: no limit */
+} splat_extraction;
+
+/* The methods; each overwrites *mesh. extract_poisson.c: foreground and background, not stitched; of the points, whose
+ * order changes, only those that were used stay. */
+splat_status splat_extract_poisson(const splat_extraction *extraction, splat_surface_points *points, splat_mesh *mesh,
+                                   splat_error *error);
+/* extract_fusion.c: the foreground. */
+splat_status splat_extract_fusion(const splat_extraction *extraction, splat_mesh *mesh, splat_error *error);
+/* extract_density.c: the foreground of one level. */
+splat_status splat_extract_density(const splat_extraction *extraction, float level, splat_mesh *mesh,
+                                   size_t *n_gaussians, splat_error *error);
+/* Side of a voxel: what the options say, or a 320th of the foreground's longest side. */
+double splat_extract_voxel(const splat_extraction *extraction);
 
 /* extract_memory.c: tells the host memory that the mesh will need, and refuses what passes max_host_bytes.
  * *octree_bytes: what the reconstruction may take of it; 0: no limit. */

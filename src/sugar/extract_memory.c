@@ -34,6 +34,12 @@ splat_status splat_surface_check_memory(const splat_scene *scene, const splat_mo
 {
     uint64_t limit = options->max_host_bytes, pictures = picture_bytes(scene, model, options), octree;
     *octree_bytes = 0;
+    if (options->method == SPLAT_MESH_MARCHING_CUBES) { /* its own estimate comes once the Gaussians are chosen */
+        uint64_t gaussians = 60 * (uint64_t)model->gaussians.n;
+        if (limit && gaussians >= limit) return refuse(gaussians, limit, "fewer Gaussians", error);
+        if (limit) *octree_bytes = limit - gaussians;
+        return SPLAT_OK;
+    }
     if (options->method == SPLAT_MESH_TSDF) {
         if (limit && pictures >= limit)
             return refuse(pictures, limit, "a smaller --mesh_extraction_resolution_factor", error);

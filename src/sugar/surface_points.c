@@ -34,6 +34,13 @@ void splat_surface_points_add(splat_surface_points *points, const float position
     points->colors[4 * n + 3] = 255;
 }
 
+void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to)
+{
+    memmove(points->positions + 3 * to, points->positions + 3 * from, 3 * sizeof *points->positions);
+    memmove(points->normals + 3 * to, points->normals + 3 * from, 3 * sizeof *points->normals);
+    memmove(points->colors + 4 * to, points->colors + 4 * from, 4);
+}
+
 size_t splat_surface_share(const splat_scene *scene, const splat_mesh_extract_options *options, size_t number)
 {
     size_t n = scene->dataset.n_train, each = options->n_points / n, more = options->n_points % n;
