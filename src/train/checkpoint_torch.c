@@ -1,6 +1,7 @@
 /* Going on from a chkpntN.pth of the published trainers. Host memory: one tensor and its moments at a time. */
 #include "io/torch_checkpoint.h"
 #include "train/checkpoint.h"
+#include "train/schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +34,10 @@ bool splat_checkpoint_is_torch(const char *path)
 static splat_status check(const splat_trainer *t, const char *path, const splat_torch_checkpoint *c,
                           splat_error *error)
 {
+    if (splat_schedule_is_coarse(&t->options))
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "a checkpoint of the published trainer is one of the stage train, and this is the stage "
+                             "coarse; give one of this stage, or begin from the splat");
     if (c->n > UINT32_MAX / 2)
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
                              "%zu Gaussians are more than 2^31", c->n);
