@@ -1,6 +1,7 @@
 /* Planning memory: what a training run will hold, and the cheapest choices that keep it below a limit. The figures are
  * those of the ops' arrays; tests/test_plan.c and the device tests compare them with what runs really hold. */
 #include "model/model.h"
+#include "ops/loss/loss_cpu.h"
 #include "scene/scene.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
@@ -37,7 +38,7 @@
 #define SLOPE_BYTES 24u
 #define GPU_SAMPLE_BYTES 350u
 #define CPU_SAMPLE_BYTES 220u
-#define CPU_POOL_BYTES 80u
+#define CPU_POOL_BYTES 81u
 #define GPU_NEIGHBOR_BYTES 72u
 #define CPU_NEIGHBOR_BYTES 48u
 
@@ -45,7 +46,8 @@
 typedef struct setup {
     bool gpu, deterministic;
     size_t overhead, granule, n_pixels, photos_all, photos_two;
-    size_t n_points;
+    size_t n_points, width, height; /* of pictures: the largest */
+    size_t threads;                 /* of the CPU: some working memory is each thread's own */
 } setup;
 
 typedef struct sizes {
@@ -101,9 +103,16 @@ static void size_of_coarse(const setup *u, const splat_train_options *o, size_t 
                    (blends ? COARSE_VIEW_BYTES * n + (bands ? GRADIENT_BYTES * n : 0) : 0);
     s->frame = larger(s->frame, frame);
     s->scratch = larger(s->scratch, u->gpu ? GPU_SAMPLE_BYTES * samples + 13 * n
-                                           : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n);
+                                           : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n + u->threads * n / 16);
     s->scratch = larger(s->scratch, (u->gpu ? GPU_NEIGHBOR_BYTES : CPU_NEIGHBOR_BYTES) * n);
     if (blends) s->scratch = larger(s->scratch, SLOPE_BYTES * n_pixels + 16 * (size_t)65536);
+}
+
+/* The loss on the CPU: a few rows of the picture a thread, and sums of all rows. */
+static size_t loss_bytes(const setup *u)
+{
+    return u->threads * SPLAT_LOSS_ROWS * splat_loss_stride((int)u->width) * sizeof(float) +
+           3 * u->height * sizeof(splat_loss_sums);
 }
 
 static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
@@ -122,6 +131,7 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
         if (u->deterministic) s.scratch = larger(s.scratch, GRADIENT_BYTES * (n + instances));
     } else {
         s.scratch = larger(CPU_BIN_BYTES * n, (bands ? 0 : GRADIENT_BYTES * n) + CPU_SLOT_BYTES * instances);
+        s.scratch = larger(s.scratch, loss_bytes(u));
         s.scratch = larger(s.scratch, 48 * u->n_points);
     }
     s.scratch = larger(s.scratch, splat_density_work_bytes(u->gpu, n));
@@ -299,7 +309,8 @@ static setup setup_of(const splat_context *context, const splat_scene *scene, co
     splat_backend *backend = context->backend;
     const splat_dataset *dataset = &scene->dataset;
     setup u = {.gpu = options->for_gpu || backend->device_bytes > 0, .granule = backend->granularity,
-               .deterministic = backend->deterministic, .n_points = dataset->n_points};
+               .deterministic = backend->deterministic, .n_points = dataset->n_points,
+               .threads = (size_t)context->threads};
     if (u.gpu && u.granule < GPU_GRANULE) u.granule = GPU_GRANULE;
     u.overhead = options->overhead_bytes;
     if (!u.overhead && u.gpu) u.overhead = backend->device_bytes ? backend->functions->overhead(backend) + LATE_BYTES
@@ -307,6 +318,8 @@ static setup setup_of(const splat_context *context, const splat_scene *scene, co
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_camera *camera = &dataset->views[i].camera;
         u.n_pixels = larger(u.n_pixels, (size_t)camera->width * (size_t)camera->height);
+        u.width = larger(u.width, (size_t)camera->width);
+        u.height = larger(u.height, (size_t)camera->height);
     }
     for (size_t i = 0; i < dataset->n_train; i++) {
         const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
