@@ -235,11 +235,11 @@ static splat_status take(load *l, splat_error *error)
     t->iteration = l->state->iteration; /* whether there are statistics depends on it */
     splat_status status = splat_trainer_resize(t, n, error);
     const splat_tensor_entry *neighbors = splat_tensor_reader_find(l->file, "neighbors");
-    if (status == SPLAT_OK && neighbors && neighbors->rows) status = splat_trainer_resize_neighbors(t, n, error);
     if (status == SPLAT_OK)
-        t->is_broken = true; /* until all is there: the disk may still fail */
+        t->is_broken = true; /* until all is there: memory or the disk may still fail */
     else
         t->iteration = before;
+    if (status == SPLAT_OK && neighbors && neighbors->rows) status = splat_trainer_resize_neighbors(t, n, error);
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
     /* Coarse training renders as its splat asks for; the first stage as its options do. */

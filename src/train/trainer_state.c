@@ -205,8 +205,10 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     t->model->has_filter_3d = !splat_schedule_is_coarse(&t->options); /* that of the splat is fused */
     t->model->frame.max_instances = t->options.max_instances;
     t->model->gaussians.active_sh_degree = 0;
-    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points,
-                                           t->options.target_gaussian_count, error));
+    /* Coarse training begins with a splat or a checkpoint, which may have fewer Gaussians than the scene has points:
+     * only what a model cannot be without stands here until then. */
+    size_t most = splat_schedule_is_coarse(&t->options) ? SPLAT_NEIGHBORS + 1 : t->options.target_gaussian_count;
+    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, most, error));
     SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
     return splat_trainer_update_filter(t, error);
 }
