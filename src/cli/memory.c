@@ -107,10 +107,12 @@ int cli_plan_training(const cli_values *values, splat_context *context, const sp
     *options = plan.options;
     int code = cli_limit_memory(values, context);
     if (code != CLI_OK) return code;
-    cli_say("Memory: limit %s; planned %s for %zu Gaussians, at most %zu", cli_bytes(plan.limit_bytes, limit),
+    char most[48] = ""; /* coarse training does not grow */
+    if (options->target_gaussian_count) snprintf(most, sizeof most, ", at most %zu", options->target_gaussian_count);
+    cli_say("Memory: limit %s; planned %s for %zu Gaussians%s", cli_bytes(plan.limit_bytes, limit),
             cli_bytes(plan.total_bytes, total), plan.n_gaussians < options->max_gaussians ? plan.n_gaussians
                                                                                           : options->max_gaussians,
-            options->target_gaussian_count);
+            most);
     for (size_t i = 0; i < plan.n_choices; i++)
         cli_say("  %-30s saves %8s; cost: %s", plan.choices[i].option, cli_bytes(plan.choices[i].saved_bytes, saved),
                 plan.choices[i].cost);

@@ -88,6 +88,10 @@ splat_status splat_train_options_check(const splat_train_options *o, splat_error
     if (splat_schedule_is_coarse(o) && o->iterations <= o->coarse.first_iteration)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "coarse training counts from %d on: iterations must be more, "
                           "not %d", o->coarse.first_iteration, o->iterations);
+    if (splat_schedule_is_coarse(o) && o->coarse.regularize_after < o->coarse.first_iteration)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "coarse training counts from %d on: regularize_after must not "
+                          "be before it, not %d, or the transparent would never go", o->coarse.first_iteration,
+                          o->coarse.regularize_after);
     if (o->resample_gt_image && !o->ray_jitter)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resample_gt_image needs ray_jitter; turn both on or both off");
     return SPLAT_OK;
