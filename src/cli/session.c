@@ -53,11 +53,14 @@ int cli_context_create(const cli_values *values, splat_context **context)
     return splat_context_create(&options, context, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-/* The N of ".../iteration_N/..." in a path, 0 when there is none. */
+/* The N of ".../iteration_N/..." or of "chkpntN.splatsmith" in a path, 0 when there is none. */
 static int iteration_in_path(const char *path)
 {
     static const char mark[] = "iteration_";
-    int found = 0;
+    const char *slash = strrchr(path, '/');
+    int found = 0, length = 0;
+    if (sscanf(slash ? slash + 1 : path, "chkpnt%9d.splatsmith%n", &found, &length) == 1 && length) return found;
+    found = 0;
     for (const char *at = strstr(path, mark); at; at = strstr(at + 1, mark)) {
         char *end;
         if (!isdigit((unsigned char)at[sizeof mark - 1])) continue;
@@ -155,7 +158,8 @@ static int set_render_mode(cli_session *session, const cli_values *values)
     else
         mode = strcmp(values->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
     float kernel_size = 0; /* the mode's default */
-    if (mode == SPLAT_RENDER_MIP) kernel_size = session->config.kernel_size;
+    if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint knows it */
+    if (mode == SPLAT_RENDER_MIP && session->config.kernel_size > 0) kernel_size = session->config.kernel_size;
     if (cli_given(values, "kernel_size")) kernel_size = values->train.kernel_size;
     if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
