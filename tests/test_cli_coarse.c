@@ -53,8 +53,23 @@ static void test_memory_options(void **state)
     assert_true(file_contains("half/point_cloud/iteration_7020/point_cloud.ply", "property float f_rest_8"));
     assert_false(file_contains("half/point_cloud/iteration_7020/point_cloud.ply", "property float f_rest_9"));
     RUN_OUT(0, "Memory: limit 4 MB", COARSE, "-o", "limited", "--vram_limit", "4M");
+    assert_null(strstr(standard_output, "at most 0")); /* nothing grows here */
     RUN_ERR(1, "least possible", COARSE, "-o", "never", "--vram_limit", "200K");
     assert_false(exists("never"));
+}
+
+/* A checkpoint as the splat says itself how it is rendered, and which iteration it is. */
+static void test_begins_with_a_checkpoint(void **state)
+{
+    (void)state;
+    RUN_OUT(0, NULL, TRAIN, "-m", "wide", "-k", "0.3", "--checkpoint_iterations", "150");
+    RUN_OUT(0, NULL, COARSE, "-c", "wide", "-o", "from_folder");
+    RUN_OUT(0, NULL, "coarse", "-s", "scene", "--ply", "wide/chkpnt150.splatsmith", "-o", "from_file", "--backend",
+            "cpu", "--coarse_iterations", "7001");
+    assert_true(file_contains("from_folder/cfg_args", "kernel_size=0.3"));
+    assert_true(file_contains("from_file/cfg_args", "kernel_size=0.3"));
+    RUN_OUT(0, "Output folder: wide_mesh/sugarcoarse_3Dgs150_", COARSE, "-c", "wide", "--ply",
+            "wide/chkpnt150.splatsmith");
 }
 
 /* Stopped in the middle, by a checkpoint and by the clock, and gone on: the same splat. */
@@ -100,10 +115,11 @@ static void test_mistakes(void **state)
 
 int main(void)
 {
-    if (system("rm -rf scene gs gs_mesh here half limited whole part other late bare") != 0) return 1;
+    if (system("rm -rf scene gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder from_file") != 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scene),  cmocka_unit_test(test_folders), cmocka_unit_test(test_memory_options),
         cmocka_unit_test(test_resume), cmocka_unit_test(test_clock),   cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_begins_with_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
