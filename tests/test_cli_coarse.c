@@ -115,7 +115,9 @@ static void test_mistakes(void **state)
 
 int main(void)
 {
-    if (system("rm -rf scene gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder from_file") != 0) return 1;
+    if (system("rm -rf scene gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder "
+               "from_file") != 0)
+        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scene),  cmocka_unit_test(test_folders), cmocka_unit_test(test_memory_options),
         cmocka_unit_test(test_resume), cmocka_unit_test(test_clock),   cmocka_unit_test(test_mistakes),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "checkpoint_fixture.h"
+#include "math/density.h"
 #include "scene_fixture.h"
 #include "train/schedule.h"
 
@@ -324,6 +325,55 @@ static void a_stopped_run_is_the_same_run(void **state)
     }
 }
 
+/* Copies a checkpoint with one index among its neighbours changed, and with right checksums. */
+static void write_with_neighbor(const char *path, const char *to, size_t place, uint32_t index)
+{
+    splat_error error;
+    splat_tensor_reader file;
+    splat_tensor_writer writer;
+    must(splat_tensor_reader_open(&file, path, &error), &error);
+    must(splat_tensor_writer_open(&writer, to, file.header, file.entries, file.n, &error), &error);
+    for (size_t i = 0; i < file.n; i++) {
+        size_t size = (size_t)file.entries[i].bytes;
+        uint32_t *data = malloc(size + 1);
+        must(splat_tensor_reader_read(&file, &file.entries[i], 0, data, size, &error), &error);
+        if (strcmp(file.entries[i].name, "neighbors") == 0) {
+            assert_true(place < size / sizeof *data);
+            data[place] = index;
+        }
+        must(splat_tensor_writer_write(&writer, data, size, &error), &error);
+        free(data);
+    }
+    must(splat_tensor_writer_commit(&writer, &error), &error);
+    splat_tensor_reader_close(&file);
+}
+
+/* Neighbours are indices: a file that was made by hand must not lead out of the arrays. */
+static void neighbors_stay_inside(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.regularize_after = FIRST + 1;
+    tiny_place p = open_tiny(1);
+    splat_trainer *t = start(&p, &o);
+    run_steps(t, 3);
+    uint32_t n = splat_trainer_model(t)->gaussians.n;
+    must(splat_trainer_save_checkpoint(t, "neighbors.splatsmith", &error), &error);
+    write_with_neighbor("neighbors.splatsmith", "inside.splatsmith", (size_t)n * SPLAT_NEIGHBORS - 1, n - 1);
+    write_with_neighbor("neighbors.splatsmith", "outside.splatsmith", (size_t)n * SPLAT_NEIGHBORS - 1, n);
+    must(splat_trainer_load_checkpoint(t, "inside.splatsmith", &error), &error);
+    run_steps(t, 1);
+    assert_failure(splat_trainer_load_checkpoint(t, "outside.splatsmith", &error), SPLAT_ERROR_FORMAT, &error,
+                   "a neighbour that there is not");
+    assert_failure(splat_trainer_save_checkpoint(t, "never.splatsmith", &error), SPLAT_ERROR_UNSUPPORTED, &error,
+                   "halfway");
+    must(splat_trainer_load_checkpoint(t, "neighbors.splatsmith", &error), &error); /* and all is well again */
+    run_steps(t, 1);
+    splat_trainer_destroy(t);
+    close_tiny(&p);
+}
+
 /* The model of a checkpoint is rendered as the run renders it. */
 static void a_checkpoint_is_a_splat(void **state)
 {
@@ -413,6 +463,7 @@ int main(void)
         cmocka_unit_test(what_cannot_begin),
         cmocka_unit_test(each_loss_at_its_time),
         cmocka_unit_test(a_stopped_run_is_the_same_run),
+        cmocka_unit_test(neighbors_stay_inside),
         cmocka_unit_test(a_checkpoint_is_a_splat),
         cmocka_unit_test(a_limit_is_kept),
         cmocka_unit_test(points_of_the_scene_take_no_memory),

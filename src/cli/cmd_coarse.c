@@ -73,7 +73,7 @@ static void fill_train_options(const cli_values *values, const cli_session *sess
     if (values->reduce_sh_degree >= 0 && values->reduce_sh_degree < splat->sh_degree)
         options->sh_degree = values->reduce_sh_degree;
     if (cli_given(values, "kernel_size")) return;
-    if (splat->render_mode == SPLAT_RENDER_MIP) options->kernel_size = splat->kernel_size; /* a checkpoint knows it */
+    if (splat->render_mode == SPLAT_RENDER_MIP) options->kernel_size = splat->kernel_size; /* a checkpoint's own */
     if (session->config.kernel_size > 0) options->kernel_size = session->config.kernel_size;
 }
 

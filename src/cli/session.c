@@ -158,7 +158,7 @@ static int set_render_mode(cli_session *session, const cli_values *values)
     else
         mode = strcmp(values->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
     float kernel_size = 0; /* the mode's default */
-    if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint knows it */
+    if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint's own */
     if (mode == SPLAT_RENDER_MIP && session->config.kernel_size > 0) kernel_size = session->config.kernel_size;
     if (cli_given(values, "kernel_size")) kernel_size = values->train.kernel_size;
     if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
