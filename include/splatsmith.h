@@ -343,7 +343,7 @@ typedef struct splat_coarse_options {
     int first_iteration;     /* 7000: the clock before the first step, whatever splat is loaded; all rates, windows and
                                 `iterations` count by this clock */
     int regularize_after;    /* 9000: until here opacities are pushed to 0 or 1; then those below prune_opacity go, and
-                                the losses of the surface begin */
+                                the losses of the surface begin. Not before first_iteration */
     float entropy_factor;    /* 0.1 */
     float prune_opacity;     /* 0.5 */
     float estimation_factor; /* 0.2: of the density or SDF loss */
