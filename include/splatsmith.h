@@ -1014,6 +1014,26 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
  * "10". Returns text. */
 const char *splat_name_number(char text[32], float value);
 
+/* ---------------------------------------------------------------- pictures of meshes */
+
+/* As bits: */
+typedef enum splat_mesh_view_kind {
+    SPLAT_MESH_VIEW_COLOR = 1,  /* the colours of the vertices, interpolated */
+    SPLAT_MESH_VIEW_NORMAL = 2, /* the faces' normals in the world, whichever side is seen: (n + 1) / 2 as RGB, PFM */
+    SPLAT_MESH_VIEW_DEPTH = 4,  /* 16-bit PNG, PFM and JSON, as SPLAT_MAP_DEPTH has them */
+    SPLAT_MESH_VIEW_SHADED = 8  /* gray faces in the light of a lamp at the camera; their backs are red */
+} splat_mesh_view_kind;
+#define SPLAT_N_MESH_VIEW_KINDS 4
+/* Draws a mesh (PLY or OBJ), both sides of its faces, from the cameras of a set of views, and writes
+ * <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`; <name> is that
+ * of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The pictures do not
+ * depend on the context's threads; the mesh and one view are in memory. visit (NULL allowed) is told of each view; false
+ * stops (STOPPED). Errors: ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT, UNSUPPORTED,
+ * MEMORY. */
+splat_status splat_write_mesh_views(splat_scene *scene, const char *mesh_path, splat_view_set set, unsigned kinds,
+                                    const char *folder, bool white_background,
+                                    bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
+
 /* ---------------------------------------------------------------- reports on meshes */
 
 typedef struct splat_mesh_figure {
