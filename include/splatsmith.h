@@ -1025,11 +1025,11 @@ typedef enum splat_mesh_view_kind {
 } splat_mesh_view_kind;
 #define SPLAT_N_MESH_VIEW_KINDS 4
 /* Draws a mesh (PLY or OBJ), both sides of its faces, from the cameras of a set of views, and writes
- * <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`; <name> is that
- * of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The pictures do not
- * depend on the context's threads; the mesh and one view are in memory. visit (NULL allowed) is told of each view; false
- * stops (STOPPED). Errors: ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT, UNSUPPORTED,
- * MEMORY. */
+ * <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`; <name> is
+ * that of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The pictures do
+ * not depend on the context's threads; the mesh and one view are in memory. visit (NULL allowed) is told of each view;
+ * false stops (STOPPED). Errors: ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT,
+ * UNSUPPORTED, MEMORY. */
 splat_status splat_write_mesh_views(splat_scene *scene, const char *mesh_path, splat_view_set set, unsigned kinds,
                                     const char *folder, bool white_background,
                                     bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);

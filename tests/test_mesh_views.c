@@ -167,7 +167,8 @@ static bool stop_at_two(void *user, size_t n_done)
 static void fails(const char *mesh, unsigned kinds, const char *folder, splat_status wanted, const char *words)
 {
     splat_error error;
-    splat_status status = splat_write_mesh_views(scene, mesh, SPLAT_VIEWS_TEST, kinds, folder, false, NULL, NULL, &error);
+    splat_status status = splat_write_mesh_views(scene, mesh, SPLAT_VIEWS_TEST, kinds, folder, false, NULL, NULL,
+                                                 &error);
     if (status != wanted || !strstr(error.message, words)) fail_msg("%s: %d, %s", mesh, status, error.message);
 }
 

@@ -98,8 +98,8 @@ const cli_option cli_options[] = {
     {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"what", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(what, "LIST"),
      "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
-     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb (the "
-     "colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, their backs red)",
+     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb "
+     "(colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, backs in red)",
      "rgb"},
     {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
     {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
@@ -492,7 +492,7 @@ const cli_command cli_commands[] = {
     {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
      "Writes results.json and per_view.json into the model folder. Pictures are rounded to 8 bits before\n"
      "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
-    {"render", RENDER, cmd_render, "-m MODEL | --ply FILE -s SCENE -o FOLDER | --mesh FILE -m MODEL [options]", NULL,
+    {"render", RENDER, cmd_render, "-m MODEL [--mesh FILE] | --ply FILE -s SCENE -o FOLDER [options]", NULL,
      "write pictures of the train and test views",
      "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R; those of a mesh to\n"
      "{train,test}/mesh_<name of its file>.\n\n"

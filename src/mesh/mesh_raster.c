@@ -218,7 +218,8 @@ static splat_status list_faces(viewer *v, int threads, splat_error *error)
         total += n;
     }
     v->list = malloc((total + 1) * sizeof *v->list);
-    if (!v->list) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to draw a mesh of %zu faces", v->mesh->n_faces);
+    if (!v->list)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to draw a mesh of %zu faces", v->mesh->n_faces);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (size_t chunk = 0; chunk < N_CHUNKS; chunk++) list_chunk(v, chunk);
     return SPLAT_OK;

@@ -1,5 +1,5 @@
-/* A mesh as a camera sees it: which face is nearest in each pixel, how far it is, and where on it the pixel lies. On the
- * CPU, with a z-buffer. */
+/* A mesh as a camera sees it: which face is nearest in each pixel, how far it is, and where on it the pixel lies. On
+ * the CPU, with a z-buffer. */
 #ifndef SPLAT_MESH_MESH_RASTER_H
 #define SPLAT_MESH_MESH_RASTER_H
 
