@@ -494,8 +494,8 @@ const cli_command cli_commands[] = {
      "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
     {"render", RENDER, cmd_render, "-m MODEL [--mesh FILE] | --ply FILE -s SCENE -o FOLDER [options]", NULL,
      "write pictures of the train and test views",
-     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R; those of a mesh to\n"
-     "{train,test}/mesh_<name of its file>.\n\n"
+     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R; those of a\n"
+     "mesh to {train,test}/mesh_<name of its file>.\n\n"
      "  splatsmith render --mesh out/garden/mesh/iteration_30000/mesh.ply -m out/garden --what shaded,rgb", false},
     {"export", EXPORT, cmd_export, "-m MODEL [-o FILE] | --ply FILE -o FILE [options]", NULL,
      "write a PLY that other viewers read",

@@ -236,7 +236,7 @@ static int64_t side_of(const corner *a, const corner *b, int64_t x, int64_t y)
 
 typedef struct triangle {
     uint32_t face;
-    bool front;
+    int front; /* -1: not known yet, as most small faces cover no pixel centre */
     const double *weights[3];
     double inverse_z[3], area;
     int64_t value[3], right[3], down[3]; /* of edge k, opposite to corner k: at a pixel; a pixel further */
@@ -262,8 +262,21 @@ static bool make_triangle(triangle *t, const corner *const c[3], int column, int
     return true;
 }
 
+/* By the face itself: rounding to steps may turn a sliver. */
+static bool shows_front(const viewer *v, size_t face)
+{
+    double p[3][3], a[3], b[3];
+    for (size_t k = 0; k < 3; k++) to_camera(v, v->mesh->faces[3 * face + k], p[k]);
+    for (int k = 0; k < 3; k++) {
+        a[k] = p[1][k] - p[0][k];
+        b[k] = p[2][k] - p[0][k];
+    }
+    return (a[1] * b[2] - a[2] * b[1]) * p[0][0] + (a[2] * b[0] - a[0] * b[2]) * p[0][1] +
+               (a[0] * b[1] - a[1] * b[0]) * p[0][2] < 0;
+}
+
 /* The triangle covers pixel i, where its edge functions are e. */
-static void draw_pixel(const viewer *v, const triangle *t, const int64_t e[3], size_t i)
+static void draw_pixel(const viewer *v, triangle *t, const int64_t e[3], size_t i)
 {
     const splat_mesh_raster_maps *m = v->maps;
     double share[3], sum = 0;
@@ -275,7 +288,8 @@ static void draw_pixel(const viewer *v, const triangle *t, const int64_t e[3], s
     if (m->faces[i] && (z > m->depth[i] || (z == m->depth[i] && m->faces[i] <= t->face + 1))) return;
     m->faces[i] = t->face + 1;
     m->depth[i] = z;
-    if (m->front) m->front[i] = t->front;
+    if (m->front && t->front < 0) t->front = shows_front(v, t->face);
+    if (m->front) m->front[i] = (uint8_t)t->front;
     for (int b = 0; m->weights && b < 2; b++) {
         double weight = 0;
         for (int k = 0; k < 3; k++) weight += share[k] * t->weights[k][b];
@@ -305,19 +319,6 @@ static void draw_triangle(const viewer *v, triangle *t, const corner *const c[3]
     }
 }
 
-/* By the face itself: rounding to steps may turn a sliver. */
-static bool shows_front(const viewer *v, size_t face)
-{
-    double p[3][3], a[3], b[3];
-    for (size_t k = 0; k < 3; k++) to_camera(v, v->mesh->faces[3 * face + k], p[k]);
-    for (int k = 0; k < 3; k++) {
-        a[k] = p[1][k] - p[0][k];
-        b[k] = p[2][k] - p[0][k];
-    }
-    return (a[1] * b[2] - a[2] * b[1]) * p[0][0] + (a[2] * b[0] - a[0] * b[2]) * p[0][1] +
-               (a[0] * b[1] - a[1] * b[0]) * p[0][2] < 0;
-}
-
 static void draw_band(const viewer *v, size_t band)
 {
     const splat_mesh_raster_maps *m = v->maps;
@@ -330,7 +331,7 @@ static void draw_band(const viewer *v, size_t band)
     if (m->front) memset(m->front + at, 0, n);
     for (size_t i = band ? v->starts[band * N_CHUNKS - 1] : 0; i < v->starts[band * N_CHUNKS + N_CHUNKS - 1]; i++) {
         polygon p;
-        triangle t = {.face = v->list[i], .front = m->front && shows_front(v, v->list[i])};
+        triangle t = {.face = v->list[i], .front = -1};
         face_polygon(v, t.face, &p);
         for (int k = 1; k + 1 < p.n; k++) {
             const corner *const c[3] = {&p.corners[0], &p.corners[k], &p.corners[k + 1]};
