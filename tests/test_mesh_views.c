@@ -135,6 +135,40 @@ static void the_lamp_is_at_the_camera(void **state)
     splat_image_free(&shaded);
 }
 
+/* Colours that are linear in the position stay so, in perspective too. */
+static void colors_are_interpolated(void **state)
+{
+    splat_mesh box;
+    splat_error error;
+    size_t n = 0;
+    (void)state;
+    must(splat_mesh_read("box.ply", &box, &error), &error);
+    for (size_t i = 0; i < box.n_vertices; i++)
+        for (size_t k = 0; k < 3; k++)
+            box.colors[4 * i + k] = (uint8_t)(127 + 200 * ((double)box.vertices[3 * i + k] - middle[k]) + 0.5);
+    must(splat_mesh_write("rainbow.ply", &box, &error), &error);
+    splat_mesh_free(&box);
+    must(splat_write_mesh_views(scene, "rainbow.ply", SPLAT_VIEWS_TEST, SPLAT_MESH_VIEW_COLOR, "views", false, NULL,
+                                NULL, &error), &error);
+    splat_image color = read_picture("views/test/mesh_rainbow/color/00001.png");
+    const splat_camera *c = &scene->dataset.views[scene->dataset.test[1]].camera;
+    for (size_t i = 0; i < PIXELS; i++) {
+        double z;
+        if (clear_side(c, i, &z) < 0) continue;
+        const double at[3] = {((double)(i % WIDTH) + 0.5 - (double)c->cx) / (double)c->fx * z,
+                              ((double)(i / WIDTH) + 0.5 - (double)c->cy) / (double)c->fy * z, z};
+        for (size_t k = 0; k < 3; k++) {
+            double place = (double)c->center[k];
+            for (size_t j = 0; j < 3; j++) place += (double)c->rotation[3 * j + k] * at[j];
+            /* both ends and the pixel are rounded to bytes; a 2048th of a pixel on a slanted side is less than 1 */
+            assert_true(fabs((double)color.pixels[3 * i + k] - 127 - 200 * (place - middle[k])) < 2);
+        }
+        n++;
+    }
+    assert_true(n > 100);
+    splat_image_free(&color);
+}
+
 static void flipped_faces_are_red(void **state)
 {
     splat_error error;
@@ -247,7 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_box_shows_its_sides), /* makes the files of the others */
-        cmocka_unit_test(the_lamp_is_at_the_camera), cmocka_unit_test(flipped_faces_are_red),
+        cmocka_unit_test(the_lamp_is_at_the_camera), cmocka_unit_test(colors_are_interpolated),
+        cmocka_unit_test(flipped_faces_are_red),
         cmocka_unit_test(errors_are_told), cmocka_unit_test(the_command_writes_the_files),
         cmocka_unit_test(the_command_tells_mistakes)};
     return cmocka_run_group_tests_name("pictures of meshes", tests, open_all, close_all);
