@@ -968,7 +968,7 @@ typedef struct splat_mesh_extract_options {
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
-                                   over, and take its colour; true */
+                                   over, and take its colour; false: points are noisier than what they were made to */
     double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
     double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
