@@ -143,7 +143,7 @@ static void density_makes_a_shell(void **state)
     assert_true(area[1] < area[0]); /* a higher level lies deeper, nearer to the discs */
     o.max_host_bytes = 1 << 19;
     assert_failure(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), SPLAT_ERROR_MEMORY, &error,
-                   "memory");
+                   "use larger voxels");
     splat_model_destroy(model);
     splat_scene_close(scene);
     splat_context_destroy(context);
