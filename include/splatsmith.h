@@ -444,6 +444,7 @@ typedef struct splat_plan {
     size_t total_bytes;          /* their sum, <= limit_bytes */
     size_t evaluation_bytes;     /* of the process while it evaluates */
     size_t render_bytes;         /* of a process that only renders the trained splat */
+    size_t coarse_bytes;         /* of coarse training of all of it afterwards, stored alike; 0 in plans of that stage */
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
@@ -481,7 +482,7 @@ splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_pa
 /* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
  * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
  * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
- * splat_model_load, NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
+ * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
 
 /* The losses of coarse training at the last step, without their factors; waits for the device. NaN where a loss was not
@@ -968,7 +969,7 @@ typedef struct splat_mesh_extract_options {
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
-                                   over, and take its colour; true */
+                                   over, and take its colour; false: points are noisier than what they were made to */
     double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
     double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */

@@ -351,7 +351,7 @@ const cli_option cli_options[] = {
     {"outlier_std", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.outlier_std, 0, 1e9),
      "poisson: points farther from their neighbours than the mean and this many deviations go", NULL},
     {"project_mesh_on_surface_points", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.project),
-     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", "True"},
+     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", NULL},
     {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
     {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
