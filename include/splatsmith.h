@@ -444,7 +444,7 @@ typedef struct splat_plan {
     size_t total_bytes;          /* their sum, <= limit_bytes */
     size_t evaluation_bytes;     /* of the process while it evaluates */
     size_t render_bytes;         /* of a process that only renders the trained splat */
-    size_t coarse_bytes;         /* of coarse training of all of it afterwards, stored alike; 0 in plans of that stage */
+    size_t coarse_bytes;         /* of coarse training of all of it afterwards; 0 in plans of that stage */
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
@@ -482,7 +482,8 @@ splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_pa
 /* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
  * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
  * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
- * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
+ * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must
+ * not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
 
 /* The losses of coarse training at the last step, without their factors; waits for the device. NaN where a loss was not

@@ -82,6 +82,8 @@ static void test_resume(void **state)
             "--coarse_iterations", "7016", "--export_ply", "False");
     assert_false(exists("part/point_cloud")); /* a checkpoint stands for the splat */
     assert_true(exists("part/chkpnt7016.splatsmith"));
+    RUN_OUT(0, "part/chkpnt7016.splatsmith", "eval", "-m", "part", "--backend", "cpu");
+    RUN_ERR(1, NULL, "eval", "-m", "part", "--iteration", "7000", "--backend", "cpu");
     RUN_OUT(0, "Trained 4 steps", COARSE, "-o", "part", "--resume_checkpoint", "latest");
     assert_non_null(strstr(standard_error, "--iterations was 7016, is 7020"));
     read_text("whole/point_cloud/iteration_7020/point_cloud.ply", whole, sizeof whole);

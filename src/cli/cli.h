@@ -72,7 +72,11 @@ typedef struct cli_session {
     cli_outcome *outcome;           /* NULL: nobody asks */
 } cli_session;
 
-/* Finds the PLY by -m and --iteration, or by --ply. Fills ply and iteration only. Returns an exit code. */
+/* The N of chkpntN.splatsmith, -1 for another name; the highest one in a folder, -1 without any. */
+int cli_checkpoint_number(const char *name);
+int cli_newest_checkpoint(const char *folder);
+
+/* Finds the PLY by -m and --iteration, or by --ply; a folder without one, by its newest checkpoint. Fills ply and iteration only. Returns an exit code. */
 int cli_session_find_ply(cli_session *session, const cli_values *values);
 /* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
  * below. */

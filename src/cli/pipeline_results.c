@@ -17,27 +17,9 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The N of chkpntN.splatsmith, -1 for another name. */
-static int checkpoint_number(const char *name)
-{
-    int number, end = 0;
-    return sscanf(name, "chkpnt%9d.splatsmith%n", &number, &end) == 1 && end && !name[end] ? number : -1;
-}
-
-/* The highest N in a folder, -1 without any. */
-static int newest_checkpoint(const char *folder)
-{
-    DIR *stream = opendir(folder);
-    int newest = -1;
-    for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (checkpoint_number(entry->d_name) > newest) newest = checkpoint_number(entry->d_name);
-    if (stream) closedir(stream);
-    return newest;
-}
-
 bool pipeline_has_checkpoint(const char *folder)
 {
-    return newest_checkpoint(folder) >= 0;
+    return cli_newest_checkpoint(folder) >= 0;
 }
 
 void pipeline_remove_checkpoints(const char *folder)
@@ -45,7 +27,7 @@ void pipeline_remove_checkpoints(const char *folder)
     char path[CLI_PATH_MAX];
     DIR *stream = opendir(folder);
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (checkpoint_number(entry->d_name) >= 0 &&
+        if (cli_checkpoint_number(entry->d_name) >= 0 &&
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
             unlink(path);
     if (stream) closedir(stream);
@@ -69,7 +51,7 @@ int pipeline_find_splat(const char *path, int iteration, pipeline_splat *splat)
         return set_file(splat, path);
     }
     char file[CLI_PATH_MAX + 64];
-    int checkpoint = iteration < 0 ? newest_checkpoint(path) : -1;
+    int checkpoint = iteration < 0 ? cli_newest_checkpoint(path) : -1;
     int code = set_file(splat, path);
     if (code != CLI_OK) return code;
     memcpy(splat->folder, splat->file, sizeof splat->folder);

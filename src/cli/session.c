@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,33 @@ static int iteration_in_path(const char *path)
     return found;
 }
 
+int cli_checkpoint_number(const char *name)
+{
+    int number, end = 0;
+    return sscanf(name, "chkpnt%9d.splatsmith%n", &number, &end) == 1 && end && !name[end] ? number : -1;
+}
+
+int cli_newest_checkpoint(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    int newest = -1;
+    for (struct dirent *entry; stream && (entry = readdir(stream));)
+        if (cli_checkpoint_number(entry->d_name) > newest) newest = cli_checkpoint_number(entry->d_name);
+    if (stream) closedir(stream);
+    return newest;
+}
+
+/* A folder without a splat may have a checkpoint, of a run that was told to write no PLY or was killed. */
+static bool find_checkpoint(cli_session *session, const cli_values *values)
+{
+    int newest = values->iteration < 0 ? cli_newest_checkpoint(values->model_path) : -1;
+    int length = newest < 0 ? -1 : snprintf(session->ply, sizeof session->ply, "%s/chkpnt%d.splatsmith",
+                                            values->model_path, newest);
+    if (length < 0 || length >= (int)sizeof session->ply) return false;
+    session->iteration = newest;
+    return true;
+}
+
 int cli_session_find_ply(cli_session *session, const cli_values *values)
 {
     splat_error error;
@@ -86,7 +114,8 @@ int cli_session_find_ply(cli_session *session, const cli_values *values)
         return CLI_USAGE;
     }
     if (splat_model_find_iteration(values->model_path, values->iteration, session->ply, sizeof session->ply,
-                                   &session->iteration, &error) != SPLAT_OK)
+                                   &session->iteration, &error) != SPLAT_OK &&
+        !find_checkpoint(session, values))
         return cli_report(&error);
     return CLI_OK;
 }
