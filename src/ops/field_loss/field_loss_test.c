@@ -131,7 +131,8 @@ static void draw(const field_scene *s, const field_spec *spec, const uint32_t *p
     splat_field_job job = splat_field_job_of(&args, NULL);
     for (uint32_t i = 0; i < spec->n_samples; i++) {
         float xi[3];
-        generators[i] = pool[splat_field_draw(&job, i, n_pool, xi)];
+        generators[i] = pool[splat_field_draw_place(&job, i, n_pool)];
+        splat_field_draw_xi(&job, i, xi);
         for (int k = 0; k < 3; k++) xis[3 * (size_t)i + (size_t)k] = xi[k];
     }
 }
