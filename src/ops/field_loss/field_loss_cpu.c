@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK 32 /* groups that a thread takes at a time */
-#define ROUND 256 /* groups a thread */
+#define CHUNK 32   /* groups that a thread takes at a time */
+#define ROUND 4096 /* groups: 3.3 MiB of records */
 #define SUM_ROW 12 /* SPLAT_FIELD_GRADIENT, padded so that a row lies in two cache lines at most */
 
 typedef struct field_work {
     splat_field_groups groups;
-    uint32_t n_pool, n_groups, n_records, threads;
+    uint32_t n_pool, n_groups, threads;
     SPLAT_FIELD_RUN((*run));
     splat_field_record *records; /* of a round */
     float *sums;                 /* [n][SUM_ROW] */
@@ -169,13 +169,13 @@ static void scatter_depth(const field_work *work, const struct splat_field_loss_
 static splat_status run(splat_backend *backend, const struct splat_field_loss_args *args, field_work *work,
                         splat_error *error)
 {
-    const uint32_t n_round = ROUND * work->threads;
+    const size_t n_sums = SUM_ROW * (size_t)args->gaussians->n;
     SPLAT_TRY(make_groups(backend, work, error));
-    TAKE(work->records, n_round < work->n_groups ? n_round : work->n_groups);
-    TAKE(work->sums, SUM_ROW * (size_t)args->gaussians->n);
-    SPLAT_TRY(backend->functions->zero(backend, work->sums, SUM_ROW * sizeof(float) * (size_t)args->gaussians->n, error));
-    for (uint32_t at = 0; at < work->n_groups; at += n_round)
-        run_round(backend, work, at, work->n_groups - at < n_round ? work->n_groups : at + n_round, args->result);
+    TAKE(work->records, ROUND < work->n_groups ? ROUND : work->n_groups);
+    TAKE(work->sums, n_sums);
+    SPLAT_TRY(backend->functions->zero(backend, work->sums, n_sums * sizeof *work->sums, error));
+    for (uint32_t at = 0; at < work->n_groups; at += ROUND)
+        run_round(backend, work, at, at + ROUND < work->n_groups ? at + ROUND : work->n_groups, args->result);
     if (!(args->result[2] > 0)) return SPLAT_OK;
     args->result[0] /= args->result[2];
     args->result[1] /= args->result[2];
