@@ -1,5 +1,5 @@
 # Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
-.PHONY: all demo check install clean
+.PHONY: all demo check check-long install clean
 
 all: build/splatsmith
 
@@ -16,6 +16,12 @@ demo: build/splatsmith
 
 check: deps
 	@scripts/check.sh
+
+# Minutes more: from photos to meshes whose distance from the truth is known.
+check-long: deps
+	cmake --preset release
+	cmake --build --preset release --target splatsmith test_surface_long
+	SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -R test_surface_long
 
 install: build/splatsmith
 	cmake --build --preset release

@@ -444,6 +444,7 @@ typedef struct splat_plan {
     size_t total_bytes;          /* their sum, <= limit_bytes */
     size_t evaluation_bytes;     /* of the process while it evaluates */
     size_t render_bytes;         /* of a process that only renders the trained splat */
+    size_t coarse_bytes;         /* of coarse training of all of it afterwards, stored alike; 0 in plans of that stage */
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
@@ -481,7 +482,7 @@ splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_pa
 /* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
  * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
  * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
- * splat_model_load, NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
+ * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
 
 /* The losses of coarse training at the last step, without their factors; waits for the device. NaN where a loss was not
@@ -968,7 +969,7 @@ typedef struct splat_mesh_extract_options {
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
-                                   over, and take its colour; true */
+                                   over, and take its colour; false: points are noisier than what they were made to */
     double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
     double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
@@ -1013,6 +1014,26 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
 /* A number as SuGaR's file names have it: the shortest decimal without its point, 0.3 as "03", 0.05 as "005", 1 as
  * "10". Returns text. */
 const char *splat_name_number(char text[32], float value);
+
+/* ---------------------------------------------------------------- pictures of meshes */
+
+/* As bits: */
+typedef enum splat_mesh_view_kind {
+    SPLAT_MESH_VIEW_COLOR = 1,  /* the colours of the vertices, interpolated */
+    SPLAT_MESH_VIEW_NORMAL = 2, /* the faces' normals in the world, whichever side is seen: (n + 1) / 2 as RGB, PFM */
+    SPLAT_MESH_VIEW_DEPTH = 4,  /* 16-bit PNG, PFM and JSON, as SPLAT_MAP_DEPTH has them */
+    SPLAT_MESH_VIEW_SHADED = 8  /* gray faces in the light of a lamp at the camera; their backs are red */
+} splat_mesh_view_kind;
+#define SPLAT_N_MESH_VIEW_KINDS 4
+/* Draws a mesh (PLY or OBJ), both sides of its faces, from the cameras of a set of views, and writes
+ * <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`; <name> is
+ * that of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The pictures do
+ * not depend on the context's threads; the mesh and one view are in memory. visit (NULL allowed) is told of each view;
+ * false stops (STOPPED). Errors: ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT,
+ * UNSUPPORTED, MEMORY. */
+splat_status splat_write_mesh_views(splat_scene *scene, const char *mesh_path, splat_view_set set, unsigned kinds,
+                                    const char *folder, bool white_background,
+                                    bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
 
 /* ---------------------------------------------------------------- reports on meshes */
 

@@ -24,6 +24,7 @@ static void test_plan(void **state)
             "--gaussians", "6M", "--backend", "cpu", "--device_memory", "16G");
     assert_non_null(strstr(standard_output, "spherical harmonics"));
     assert_non_null(strstr(standard_output, "Everything fits as it is"));
+    assert_non_null(strstr(standard_output, "afterwards: coarse (SuGaR)"));
     assert_non_null(strstr(standard_output, "splatsmith train -s scene"));
     RUN_OUT(0, "--optimizer_storage quantized", "plan", "-s", "scene", "--device_memory", "8G", "--vram_limit", "50%",
             "--gaussians", "6M");

@@ -170,7 +170,11 @@ static void what_cannot_begin(void **state)
     host.n = 0;
     must(splat_ply_write_gaussians("empty.ply", &host, false, NULL, &error), &error);
     host.n = n;
+    for (size_t i = 0; i < n; i++) host.means[3 * i + 1] += 1000; /* another world */
+    must(splat_ply_write_gaussians("elsewhere.ply", &host, false, NULL, &error), &error);
     splat_ply_gaussians_free(&host);
+    assert_failure(splat_trainer_start_coarse(t, "elsewhere.ply", &error), SPLAT_ERROR_FORMAT, &error,
+                   "no training view of tiny sees this splat");
     assert_failure(splat_trainer_start_coarse(t, "few.ply", &error), SPLAT_ERROR_NUMERIC, &error,
                    "15 Gaussians do not make a surface");
     splat_trainer_destroy(t);

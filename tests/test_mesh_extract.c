@@ -8,6 +8,7 @@
 #include "mesh/mesh.h"
 #include "mesh/mesh_io.h"
 #include "scene/scene.h"
+#include "scene_fixture.h"
 #include "sphere_fixture.h"
 
 #include <stdio.h>
@@ -103,6 +104,86 @@ static void a_sphere_comes_back(void **state)
         assert_non_null(mesh.normals);
         splat_mesh_free(&mesh);
     }
+    splat_context_destroy(context);
+}
+
+/* A sheet of discs is a shell for marching cubes: an outer and an inner side. */
+static void density_makes_a_shell(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[2];
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    splat_mesh mesh;
+    splat_error error;
+    double mean, outward;
+    const char *const paths[2] = {"out/mc_low.ply", "out/mc_high.ply"};
+    write_sphere("sphere.ply", 6);
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    o.method = SPLAT_MESH_MARCHING_CUBES;
+    o.n_levels = 2;
+    o.levels[1] = 0.6f;
+    o.target_vertices = 0;
+    assert_int_equal(splat_mesh_extract_count(&o), 2);
+    must(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), &error);
+    double area[2];
+    for (int i = 0; i < 2; i++) {
+        must(splat_mesh_read(paths[i], &mesh, &error), &error);
+        measure(&mesh, &mean, &outward);
+        print_message("level %g: %zu vertices, %.4f from the sphere, %.1f %% outward\n", (double)o.levels[i],
+                      mesh.n_vertices, mean, 100 * outward);
+        assert_true(mean < 0.05 && outward > 0.45 && outward < 0.6);
+        assert_int_equal(info[i].n_gaussians, N_DISCS);
+        assert_true(mesh.colors[0] > 200 && mesh.colors[1] < 60);
+        area[i] = mean;
+        splat_mesh_free(&mesh);
+    }
+    assert_true(area[1] < area[0]); /* a higher level lies deeper, nearer to the discs */
+    o.max_host_bytes = 1 << 19;
+    assert_failure(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), SPLAT_ERROR_MEMORY, &error,
+                   "use larger voxels");
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+/* Outliers go when they are asked to, and projection moves the vertices. */
+static void points_are_thinned_and_met(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info all, usual, few, met;
+    splat_mesh plain, projected;
+    splat_error error;
+    double mean, outward;
+    write_sphere("sphere.ply", 6);
+    o.outlier_neighbors = 0;
+    must(extract(context, "sphere.ply", &o, "out/all.ply", &all, &error), &error);
+    o.outlier_neighbors = 20;
+    must(extract(context, "sphere.ply", &o, "out/usual.ply", &usual, &error), &error);
+    o.outlier_std = 1;
+    must(extract(context, "sphere.ply", &o, "out/few.ply", &few, &error), &error);
+    print_message("%zu points, %zu, %zu\n", all.n_points, usual.n_points, few.n_points);
+    assert_true(few.n_points < usual.n_points && usual.n_points <= all.n_points);
+    assert_true(few.n_points > all.n_points / 2);
+    o.outlier_std = 20;
+    o.project = true;
+    must(extract(context, "sphere.ply", &o, "out/met.ply", &met, &error), &error);
+    must(splat_mesh_read("out/usual.ply", &plain, &error), &error);
+    must(splat_mesh_read("out/met.ply", &projected, &error), &error);
+    assert_int_equal(plain.n_vertices, projected.n_vertices);
+    assert_memory_not_equal(plain.vertices, projected.vertices, 3 * plain.n_vertices * sizeof(float));
+    assert_memory_equal(plain.faces, projected.faces, 3 * plain.n_faces * sizeof *plain.faces);
+    measure(&projected, &mean, &outward);
+    assert_true(mean < 0.02 && outward > 0.98);
+    splat_mesh_free(&plain);
+    splat_mesh_free(&projected);
+    o.outlier_neighbors = 1;
+    assert_failure(extract(context, "sphere.ply", &o, "out/met.ply", &met, &error), SPLAT_ERROR_ARGUMENT, &error,
+                   "outlier_neighbors");
     splat_context_destroy(context);
 }
 
@@ -262,6 +343,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sphere_comes_back),
+        cmocka_unit_test(density_makes_a_shell),
+        cmocka_unit_test(points_are_thinned_and_met),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
         cmocka_unit_test(each_level_has_its_mesh),
         cmocka_unit_test(bad_input_is_told),

@@ -14,6 +14,7 @@ static void print_rows(const splat_plan *plan)
     cli_say("  %-12s %-38s %10s", "", "sum, while training", cli_bytes(plan->total_bytes, bytes));
     cli_say("  %-12s %-38s %10s", "", "while evaluating (in the same memory)",
             cli_bytes(plan->evaluation_bytes, bytes));
+    cli_say("  %-12s %-38s %10s", "", "afterwards: coarse (SuGaR)", cli_bytes(plan->coarse_bytes, bytes));
     cli_say("  %-12s %-38s %10s", "", "afterwards: eval and render", cli_bytes(plan->render_bytes, bytes));
     if (plan->host_bytes)
         cli_say("  %-12s %-38s %10s", "host", "pinned, beside the limit", cli_bytes(plan->host_bytes, bytes));

@@ -11,27 +11,38 @@
 
 static const struct {
     const char *name;
-    unsigned bit;
-} kinds[] = {{"rgb", WHAT_RGB},
-             {"depth", SPLAT_MAP_DEPTH},
-             {"median", SPLAT_MAP_MEDIAN},
-             {"normal", SPLAT_MAP_NORMAL},
-             {"alpha", SPLAT_MAP_ALPHA},
-             {"density", SPLAT_MAP_DENSITY}};
+    unsigned bit, mesh_bit; /* 0: a splat, or a mesh, does not have it */
+} kinds[] = {{"rgb", WHAT_RGB, SPLAT_MESH_VIEW_COLOR},
+             {"depth", SPLAT_MAP_DEPTH, SPLAT_MESH_VIEW_DEPTH},
+             {"median", SPLAT_MAP_MEDIAN, 0},
+             {"normal", SPLAT_MAP_NORMAL, SPLAT_MESH_VIEW_NORMAL},
+             {"alpha", SPLAT_MAP_ALPHA, 0},
+             {"density", SPLAT_MAP_DENSITY, 0},
+             {"shaded", 0, SPLAT_MESH_VIEW_SHADED}};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
-static bool read_what(const char *list, unsigned *what)
+static unsigned kind_bit(size_t kind, bool of_mesh)
 {
-    *what = list ? 0 : WHAT_RGB;
+    return of_mesh ? kinds[kind].mesh_bit : kinds[kind].bit;
+}
+
+/* List NULL: colours. */
+static bool read_what(const char *list, bool of_mesh, unsigned *what)
+{
+    *what = list ? 0 : kind_bit(0, of_mesh);
     while (list) {
         size_t length = strcspn(list, ","), k = 0;
-        while (k < N_KINDS && (strlen(kinds[k].name) != length || strncmp(list, kinds[k].name, length) != 0)) k++;
+        while (k < N_KINDS && (!kind_bit(k, of_mesh) || strlen(kinds[k].name) != length ||
+                               strncmp(list, kinds[k].name, length) != 0))
+            k++;
         if (k == N_KINDS) {
-            cli_error("--what takes rgb, depth, median, normal, alpha and density with commas between, not '%.*s'",
+            cli_error("--what takes %s with commas between, not '%.*s'",
+                      of_mesh ? "rgb, depth, normal and shaded of a mesh"
+                              : "rgb, depth, median, normal, alpha and density",
                       (int)length, list);
             return false;
         }
-        *what |= kinds[k].bit;
+        *what |= kind_bit(k, of_mesh);
         list = list[length] ? list + length + 1 : NULL;
     }
     return true;
@@ -85,14 +96,36 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return code;
 }
 
+static int render_mesh_set(cli_session *session, const char *mesh_file, const char *folder, splat_view_set set,
+                           unsigned what)
+{
+    bool is_test = set == SPLAT_VIEWS_TEST;
+    cli_counter c = cli_counter_start(is_test ? "mesh in test views" : "mesh in train views",
+                                      is_test ? session->scene_info.n_test : session->scene_info.n_train);
+    splat_error error;
+    if (c.total == 0) return CLI_OK;
+    splat_status status = splat_write_mesh_views(session->scene, mesh_file, set, what, folder,
+                                                 session->scene_options.white_background, count_view, &c, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("the mesh in %zu views in %s/%s", c.total, folder, is_test ? "test" : "train");
+    return CLI_OK;
+}
+
+/* mesh_file NULL: the splat. */
 static int render(cli_session *session, const cli_values *values, unsigned what)
 {
     const char *folder = values->output ? values->output : values->model_path;
+    const bool skipped[2] = {values->skip_train, values->skip_test};
     int code = CLI_OK;
     if (values->skip_train && !values->skip_test && session->scene_info.n_test == 0)
         cli_notice("there are no test views, so nothing is rendered");
-    if (!values->skip_train) code = render_set(session, folder, SPLAT_VIEWS_TRAIN, what);
-    if (code == CLI_OK && !values->skip_test) code = render_set(session, folder, SPLAT_VIEWS_TEST, what);
+    for (int i = 0; i < 2 && code == CLI_OK; i++) {
+        splat_view_set set = i ? SPLAT_VIEWS_TEST : SPLAT_VIEWS_TRAIN;
+        if (skipped[i]) continue;
+        code = values->mesh_file ? render_mesh_set(session, values->mesh_file, folder, set, what)
+                                 : render_set(session, folder, set, what);
+    }
     return code;
 }
 
@@ -133,22 +166,49 @@ static int render_random_views(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
+/* ---------------------------------------------------------------- a mesh instead of the splat */
+
+/* Needs the scene alone, and no GPU. */
+static int render_mesh(const cli_values *values, unsigned what)
+{
+    static const char *const others[] = {"ply", "iteration", "random_views", "render_mode", "kernel_size", "sh_degree",
+                                         "backend", "gpu", "vram_limit"};
+    cli_session session = {0};
+    cli_values on_cpu = *values;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (!cli_given(values, others[i])) continue;
+        cli_error("--mesh draws the mesh instead of a splat, on the CPU; --%s goes without it", others[i]);
+        return CLI_USAGE;
+    }
+    if (!values->output && !values->model_path) {
+        cli_error("give the model folder with -m, or the scene with -s and a folder for the pictures with -o");
+        return CLI_USAGE;
+    }
+    on_cpu.context.backend = "cpu";
+    int code = cli_context_create(&on_cpu, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, values, false);
+    if (code == CLI_OK) code = render(&session, values, what);
+    cli_session_close(&session);
+    return code;
+}
+
 int cmd_render(const cli_values *values)
 {
     cli_session session;
     bool random = values->random_views.n > 0;
     unsigned what;
-    if (!read_what(values->what, &what)) return CLI_USAGE;
+    if (!read_what(values->what, values->mesh_file != NULL, &what)) return CLI_USAGE;
+    if (!random && (values->perturb || cli_given(values, "seed"))) {
+        cli_error("--perturb and --seed need --random_views N");
+        return CLI_USAGE;
+    }
+    if (values->mesh_file) return render_mesh(values, what);
     if (random && what != WHAT_RGB) {
         cli_error("--random_views writes colours only; --what goes without it");
         return CLI_USAGE;
     }
     if (random && (values->skip_train || values->skip_test)) {
         cli_error("--random_views writes no views of the scene; --skip_train and --skip_test go without it");
-        return CLI_USAGE;
-    }
-    if (!random && (values->perturb || cli_given(values, "seed"))) {
-        cli_error("--perturb and --seed need --random_views N");
         return CLI_USAGE;
     }
     if (!values->output && !values->model_path) {

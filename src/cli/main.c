@@ -2,7 +2,9 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_notices(const cli_values *values)
 {
@@ -48,8 +50,19 @@ static int run(int argc, char **argv)
     return run_command(command, argc, argv);
 }
 
+/* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a processor
+ * that other programs use too takes the time from the very thread they wait for: ten times fewer steps a second were
+ * measured (docs/performance.md). It reads how long to spin before main runs, so the program starts itself once more.
+ * Whoever sets one of the variables keeps it. */
+static void wait_without_spinning(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv); /* returns where there is no /proc */
+}
+
 int main(int argc, char **argv)
 {
+    wait_without_spinning(argv);
     int code = run(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {
         cli_error("the standard output could not be written");

@@ -50,6 +50,8 @@ const cli_option cli_options[] = {
      "which saved iteration of the model folder; -1: the last", NULL},
     {"ply", 0, "input_ply", MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
+    {"mesh", 0, NULL, RENDER, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
+     "draw this mesh (PLY or OBJ) instead of a splat", ""},
     {"images", 'i', NULL, ALONE(STEPS), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
@@ -96,7 +98,8 @@ const cli_option cli_options[] = {
     {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"what", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(what, "LIST"),
      "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
-     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel)",
+     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb "
+     "(colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, backs in red)",
      "rgb"},
     {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
     {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
@@ -348,7 +351,7 @@ const cli_option cli_options[] = {
     {"outlier_std", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.outlier_std, 0, 1e9),
      "poisson: points farther from their neighbours than the mean and this many deviations go", NULL},
     {"project_mesh_on_surface_points", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.project),
-     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", "True"},
+     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", NULL},
     {"max_depth", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.max_depth, 0, 1e9),
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
     {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
@@ -489,9 +492,11 @@ const cli_command cli_commands[] = {
     {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
      "Writes results.json and per_view.json into the model folder. Pictures are rounded to 8 bits before\n"
      "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
-    {"render", RENDER, cmd_render, "-m MODEL | --ply FILE -s SCENE -o FOLDER [options]", NULL,
+    {"render", RENDER, cmd_render, "-m MODEL [--mesh FILE] | --ply FILE -s SCENE -o FOLDER [options]", NULL,
      "write pictures of the train and test views",
-     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R.", false},
+     "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R; those of a\n"
+     "mesh to {train,test}/mesh_<name of its file>.\n\n"
+     "  splatsmith render --mesh out/garden/mesh/iteration_30000/mesh.ply -m out/garden --what shaded,rgb", false},
     {"export", EXPORT, cmd_export, "-m MODEL [-o FILE] | --ply FILE -o FILE [options]", NULL,
      "write a PLY that other viewers read",
      "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},

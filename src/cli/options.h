@@ -26,6 +26,7 @@ typedef struct cli_values {
     splat_bench_options bench;
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
+    const char *mesh_file;      /* of render: drawn instead of a splat; NULL: none */
     int render_width, render_height; /* 0: the scene's */
     cli_list test_iterations, save_iterations, checkpoint_iterations;
     const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;

@@ -26,7 +26,7 @@ void splat_mesh_extract_options_init(splat_mesh_extract_options *options)
                                             .density_quantile = 0.1,
                                             .outlier_neighbors = 20,
                                             .outlier_std = 20,
-                                            .project = true,
+                                            .project = false,
                                             .least_scale = 0.5,
                                             .min_alpha = 0.5f,
                                             .background = true,

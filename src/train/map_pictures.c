@@ -1,14 +1,12 @@
 /* Pictures of depth, normals, alpha and density, for people and for programs. */
 #include "base/file.h"
 #include "io/image.h"
-#include "io/json.h"
+#include "io/map_files.h"
 #include "model/model.h"
 #include "scene/scene.h"
 #include "train/colormap.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const kind_names[SPLAT_N_MAP_KINDS] = {"depth", "median", "normal", "alpha", "density"};
 
@@ -19,77 +17,11 @@ typedef struct map_writer {
     void *pixels;                     /* of a PNG: room for three bytes a pixel */
 } map_writer;
 
-static splat_status write_png(const map_writer *w, int kind, size_t index, const splat_camera *c, int channels,
-                              int bits, splat_error *error)
-{
-    char *path = splat_format("%s/%05zu.png", w->folders[kind], index);
-    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-    splat_status status = splat_png_write(path, c->width, c->height, channels, bits, w->pixels, error);
-    free(path);
-    return status;
-}
-
-static splat_status write_pfm(const map_writer *w, int kind, size_t index, const splat_camera *c, int channels,
-                              const float *planar, splat_error *error)
-{
-    char *path = splat_format("%s/%05zu.pfm", w->folders[kind], index);
-    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-    splat_status status = splat_pfm_write(path, c->width, c->height, channels, planar, error);
-    free(path);
-    return status;
-}
-
-/* What a program needs to make points of a depth picture. */
-static splat_status write_depth_json(const map_writer *w, int kind, size_t index, const splat_dataset_view *view,
-                                     double scale, splat_error *error)
-{
-    const splat_camera *c = &view->camera;
-    char *path = splat_format("%s/%05zu.json", w->folders[kind], index);
-    json_t *pose = json_array();
-    for (int i = 0; pose && i < 12; i++)
-        json_array_append_new(pose, json_real(i % 4 < 3 ? c->rotation[i / 4 * 3 + i % 4] : c->translation[i / 4]));
-    json_t *name = json_string(view->name);
-    if (!name) name = json_null(); /* not UTF-8: JSON cannot say it */
-    json_t *root = json_pack("{s:o, s:s, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:o}", "view", name, "depth",
-                             kind == 0 ? "expected" : "median", "png_scale", scale, "width", c->width, "height",
-                             c->height, "fx", (double)c->fx, "fy", (double)c->fy, "cx", (double)c->cx, "cy",
-                             (double)c->cy, "world_to_camera", pose);
-    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-    splat_status status = path && text ? splat_file_write(path, text, strlen(text), error)
-                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a depth picture's JSON");
-    json_decref(root);
-    free(text);
-    free(path);
-    return status;
-}
-
-/* 65535 is the picture's largest depth, 0 is no depth. */
-static splat_status write_depth(map_writer *w, int kind, size_t index, const splat_dataset_view *view,
+static splat_status write_depth(const map_writer *w, int kind, size_t index, const splat_dataset_view *view,
                                 const float *depth, splat_error *error)
 {
-    size_t n = (size_t)view->camera.width * (size_t)view->camera.height;
-    uint16_t *steps = w->pixels;
-    double most = 0;
-    for (size_t i = 0; i < n; i++) most = (double)depth[i] > most ? (double)depth[i] : most;
-    double scale = most > 0 ? most / 65535 : 1;
-    for (size_t i = 0; i < n; i++) {
-        double step = floor((double)depth[i] / scale + 0.5);
-        steps[i] = depth[i] > 0 ? (uint16_t)(step < 1 ? 1 : step) : 0;
-    }
-    SPLAT_TRY(write_png(w, kind, index, &view->camera, 1, 16, error));
-    SPLAT_TRY(write_pfm(w, kind, index, &view->camera, 1, depth, error));
-    return write_depth_json(w, kind, index, view, scale, error);
-}
-
-static splat_status write_normal(map_writer *w, size_t index, const splat_camera *c, splat_error *error)
-{
-    size_t n = (size_t)c->width * (size_t)c->height;
-    uint8_t *rgb = w->pixels;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < 3; k++)
-            rgb[3 * i + k] = (uint8_t)floorf(127.5f * (w->maps.normal[k * n + i] + 1.0f) + 0.5f);
-    SPLAT_TRY(write_png(w, 2, index, c, 3, 8, error));
-    return write_pfm(w, 2, index, c, 3, w->maps.normal, error);
+    return splat_depth_files_write(w->folders[kind], index, kind == 0 ? "expected" : "median", view->name,
+                                   &view->camera, depth, w->pixels, error);
 }
 
 static splat_status write_alpha(map_writer *w, size_t index, const splat_camera *c, splat_error *error)
@@ -97,8 +29,8 @@ static splat_status write_alpha(map_writer *w, size_t index, const splat_camera 
     size_t n = (size_t)c->width * (size_t)c->height;
     uint8_t *gray = w->pixels;
     for (size_t i = 0; i < n; i++) gray[i] = splat_image_byte(w->maps.alpha[i]);
-    SPLAT_TRY(write_png(w, 3, index, c, 1, 8, error));
-    return write_pfm(w, 3, index, c, 1, w->maps.alpha, error);
+    SPLAT_TRY(splat_map_png_write(w->folders[3], index, c, 1, 8, gray, error));
+    return splat_map_pfm_write(w->folders[3], index, c, 1, w->maps.alpha, error);
 }
 
 static splat_status write_view(map_writer *w, splat_model *model, const splat_dataset_view *view, size_t index,
@@ -108,11 +40,12 @@ static splat_status write_view(map_writer *w, splat_model *model, const splat_da
     SPLAT_TRY(splat_model_render_geometry(model, c, &w->maps, error));
     if (w->kinds & SPLAT_MAP_DEPTH) SPLAT_TRY(write_depth(w, 0, index, view, w->maps.depth, error));
     if (w->kinds & SPLAT_MAP_MEDIAN) SPLAT_TRY(write_depth(w, 1, index, view, w->maps.median, error));
-    if (w->kinds & SPLAT_MAP_NORMAL) SPLAT_TRY(write_normal(w, index, c, error));
+    if (w->kinds & SPLAT_MAP_NORMAL)
+        SPLAT_TRY(splat_normal_files_write(w->folders[2], index, c, w->maps.normal, w->pixels, error));
     if (w->kinds & SPLAT_MAP_ALPHA) SPLAT_TRY(write_alpha(w, index, c, error));
     if (!(w->kinds & SPLAT_MAP_DENSITY)) return SPLAT_OK;
     splat_density_heatmap(c->width, c->height, w->maps.blended, w->pixels);
-    return write_png(w, 4, index, c, 3, 8, error);
+    return splat_map_png_write(w->folders[4], index, c, 3, 8, w->pixels, error);
 }
 
 static void writer_close(map_writer *w)

@@ -268,6 +268,18 @@ static void add_row(splat_plan *plan, const char *owner, const char *name, size_
     plan->total_bytes += bytes;
 }
 
+/* The stage after: a coarse training that looks at the depth, with the same storages. */
+static size_t coarse_after(const setup *u, const splat_train_options *o, size_t n)
+{
+    splat_train_options coarse = *o, usual;
+    if (splat_schedule_is_coarse(o)) return 0;
+    splat_train_options_init_coarse(&usual, SPLAT_REGULARIZE_DN_CONSISTENCY);
+    coarse.coarse = usual.coarse;
+    coarse.iterations = usual.iterations;
+    coarse.densify_until_iter = 0;
+    return total_for(u, &coarse, n);
+}
+
 static void fill_rows(const setup *u, size_t n, splat_plan *plan)
 {
     const splat_train_options *o = &plan->options;
@@ -289,6 +301,7 @@ static void fill_rows(const setup *u, size_t n, splat_plan *plan)
     size_t picture = 23 * u->n_pixels + FRAME_BYTES * n;
     size_t lists = (u->gpu ? GPU_LIST_BYTES + GPU_SORT_BYTES : CPU_LIST_BYTES) * instances_for(u, o, n);
     plan->evaluation_bytes = plan->total_bytes; /* in the memory of training: nothing is added */
+    plan->coarse_bytes = coarse_after(u, o, n);
     plan->render_bytes = s.overhead + 4 * n + 4 * n * (14 + splat_sh_rest_floats(o->sh_degree)) + picture + lists +
                          (u->gpu ? GPU_BIN_BYTES : CPU_BIN_BYTES) * n + s.rest;
 }
