@@ -150,7 +150,7 @@ typedef struct splat_scene_options {
     const char *source_path;   /* the folder of the scene; required */
     const char *images;        /* folder of the photos inside the scene; NULL is "images" */
     int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
-    double resolution_scale;   /* 1: both sides of what that gives are multiplied by it, above 0 and at most 1 */
+    double resolution_scale;   /* 1: both sides of what that gives are multiplied by it; at most 1; 0 is 1 too */
     bool eval;                 /* hold test views out */
     int llffhold;              /* with eval: every n-th view by sorted name is a test view; >= 2, default 8 */
     int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */

@@ -76,7 +76,8 @@ typedef struct cli_session {
 int cli_checkpoint_number(const char *name);
 int cli_newest_checkpoint(const char *folder);
 
-/* Finds the PLY by -m and --iteration, or by --ply; a folder without one, by its newest checkpoint. Fills ply and iteration only. Returns an exit code. */
+/* Finds the PLY by -m and --iteration, or by --ply; in a folder without one the newest checkpoint. Fills ply and
+ * iteration only. Returns an exit code. */
 int cli_session_find_ply(cli_session *session, const cli_values *values);
 /* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
  * below. */

@@ -36,10 +36,10 @@ SPLAT_FORCE_INLINE float splat_exp(float x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    int32_t bits;
+    uint32_t bits; /* unsigned: of NaN they are anything */
     float scale;
     memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits - 0x4B400000 + 127) << 23;
+    bits = (bits - 0x4B400000u + 127u) << 23;
     memcpy(&scale, &bits, sizeof scale);
     return p * scale;
 }

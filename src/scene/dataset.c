@@ -26,8 +26,8 @@ static splat_status check_options(const splat_scene_options *options, const spla
     if (r == 0 || r < -1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is %d; it must be -1 (automatic), a divisor (1, 2, "
                           "4, 8, 16, 32, 64) or a width in pixels", r);
-    if (!(options->resolution_scale > 0 && options->resolution_scale <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be above 0 and at most 1, not %g",
+    if (!(options->resolution_scale >= 0 && options->resolution_scale <= 1))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be from 0 to 1, not %g",
                           options->resolution_scale);
     if (r > 0 && r < 64 && (r & (r - 1)) != 0)
         splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "
@@ -39,6 +39,7 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
                                const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
     bool told = false;
+    double scale = options->resolution_scale > 0 ? options->resolution_scale : 1;
     if (source->n_views > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "the scene has too many photos");
     dataset->views = calloc(source->n_views + 1, sizeof *dataset->views);
@@ -49,8 +50,7 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         view->is_lower_scale = source->views[i].is_lower_scale;
-        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, options->resolution_scale,
-                                        &limited, error));
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, scale, &limited, error));
         if (!limited || told) continue;
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
                           "--resolution 1 keeps their full size", splat_basename(view->path), view->file_width);

@@ -37,8 +37,10 @@
 #define COARSE_PIXEL_BYTES 56u
 #define SLOPE_BYTES 24u
 #define GPU_SAMPLE_BYTES 350u
-#define CPU_SAMPLE_BYTES 220u
-#define CPU_POOL_BYTES 81u
+#define CPU_SAMPLE_BYTES 24u
+#define CPU_POOL_BYTES 57u
+#define CPU_RECORD_BYTES 832u  /* of at most this many generators */
+#define CPU_RECORDS 4096u
 #define GPU_NEIGHBOR_BYTES 72u
 #define CPU_NEIGHBOR_BYTES 48u
 
@@ -99,11 +101,13 @@ static void size_of_coarse(const setup *u, const splat_train_options *o, size_t 
     bool is_half = o->coarse.regularization == SPLAT_REGULARIZE_DN_CONSISTENCY && !o->coarse.full_res_normals;
     bool blends = o->coarse.regularization != SPLAT_REGULARIZE_DENSITY;
     size_t n_pixels = is_half ? u->n_pixels / 4 : u->n_pixels, samples = o->coarse.n_samples;
+    size_t generators = samples < n ? samples : n, records = generators < CPU_RECORDS ? generators : CPU_RECORDS;
+    size_t field = u->gpu ? GPU_SAMPLE_BYTES * samples + 13 * n
+                          : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n + CPU_RECORD_BYTES * records;
     size_t frame = FRAME_BYTES * n + COARSE_PIXEL_BYTES * n_pixels + lists +
                    (blends ? COARSE_VIEW_BYTES * n + (bands ? GRADIENT_BYTES * n : 0) : 0);
     s->frame = larger(s->frame, frame);
-    s->scratch = larger(s->scratch, u->gpu ? GPU_SAMPLE_BYTES * samples + 13 * n
-                                           : CPU_SAMPLE_BYTES * samples + CPU_POOL_BYTES * n + u->threads * n / 16);
+    s->scratch = larger(s->scratch, field);
     s->scratch = larger(s->scratch, (u->gpu ? GPU_NEIGHBOR_BYTES : CPU_NEIGHBOR_BYTES) * n);
     if (blends) s->scratch = larger(s->scratch, SLOPE_BYTES * n_pixels + 16 * (size_t)65536);
 }

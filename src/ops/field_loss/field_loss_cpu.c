@@ -1,27 +1,22 @@
-/* field_loss on the CPU. Samples in parallel; then what they say to each Gaussian is gathered: the pairs (Gaussian,
- * sample) are put into buckets of neighbouring Gaussians with a stable sort, so that each Gaussian sums its samples in
- * their order, whatever the number of threads. */
+/* field_loss on the CPU. Samples are sorted by their generators, and what the groups of samples say to the Gaussians
+ * (field_loss_simd.inc) is added up in the order of the groups: in rounds, whose records stay in the cache, and by
+ * threads of which each has a range of the Gaussians and looks at all records. So the bytes depend on no thread. */
 #include "backend/backend.h"
-#include "ops/field_loss/field_loss_math.h"
+#include "ops/field_loss/field_loss_kernel.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BUCKET 64 /* Gaussians: their kernels and sums stay in the first cache */
-
-typedef struct field_pair {
-    uint32_t gaussian, place; /* 16 sample + k */
-} field_pair;
+#define CHUNK 32   /* groups that a thread takes at a time */
+#define ROUND 4096 /* groups: 3.3 MiB of records */
+#define SUM_ROW 12 /* SPLAT_FIELD_GRADIENT, padded so that a row lies in two cache lines at most */
 
 typedef struct field_work {
-    splat_field_job job;
-    splat_density_kernel *kernels; /* [n] */
-    uint32_t *pool, n_pool;
-    splat_field_sample *samples;
-    field_pair *pairs;
-    uint32_t n_parts, n_buckets;   /* parts of the samples, one a thread */
-    uint32_t *starts;              /* [n_parts][n_buckets]: counts, then places of the next pair */
-    uint32_t *begin;               /* [n_buckets + 1] */
+    splat_field_groups groups;
+    uint32_t n_pool, n_groups, threads;
+    SPLAT_FIELD_RUN((*run));
+    splat_field_record *records; /* of a round */
+    float *sums;                 /* [n][SUM_ROW] */
     float z_max;
 } field_work;
 
@@ -29,15 +24,14 @@ typedef struct field_work {
 #define TAKE(pointer, n)                                                                                               \
     SPLAT_TRY(splat_scratch_take(backend, (size_t)(n) * sizeof *(pointer), (void **)&(pointer), error))
 
-static void make_kernels(splat_backend *backend, const struct splat_field_loss_args *args, field_work *work)
+/* ---------------------------------------------------------------- the pool */
+
+static void find_z_max(splat_backend *backend, const struct splat_field_loss_args *args, field_work *work)
 {
-    const splat_tensors *p = &args->gaussians->p;
     float z_max = -INFINITY;
 #pragma omp parallel for num_threads(backend->threads) schedule(static) reduction(max : z_max)
-    for (size_t i = 0; i < work->job.n; i++) {
-        work->kernels[i] = splat_density_kernel_make(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i,
-                                                     p->opacities[i]);
-        float z = splat_field_z(&work->job, p->means + 3 * i);
+    for (size_t i = 0; i < args->gaussians->n; i++) {
+        float z = splat_field_z(&work->groups.job, args->gaussians->p.means + 3 * i);
         if (z > z_max) z_max = z;
     }
     work->z_max = z_max;
@@ -47,117 +41,123 @@ static splat_status make_pool(splat_backend *backend, const struct splat_field_l
                               splat_error *error)
 {
     const splat_frame *frame = args->frame;
-    work->pool = frame->ids;
+    const splat_tensors *p = &args->gaussians->p;
+    uint8_t *is_close;
+    uint32_t *pool;
+    work->groups.pool = frame->ids;
     work->n_pool = frame->n_visible;
     if (args->mode != SPLAT_FIELD_SDF) return SPLAT_OK;
-    uint8_t *is_close;
+    find_z_max(backend, args, work);
     TAKE(is_close, frame->n_visible);
-    TAKE(work->pool, frame->n_visible);
+    TAKE(pool, frame->n_visible);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (uint32_t v = 0; v < frame->n_visible; v++)
-        is_close[v] = (uint8_t)splat_field_is_close(&work->job, &work->kernels[frame->ids[v]],
-                                                    frame->mean2d + 2 * (size_t)v);
+    for (uint32_t v = 0; v < frame->n_visible; v++) {
+        size_t i = frame->ids[v];
+        splat_density_kernel g = splat_density_kernel_make(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i,
+                                                           p->opacities[i]);
+        is_close[v] = (uint8_t)splat_field_is_close(&work->groups.job, &g, frame->mean2d + 2 * (size_t)v);
+    }
     work->n_pool = 0;
     for (uint32_t v = 0; v < frame->n_visible; v++)
-        if (is_close[v]) work->pool[work->n_pool++] = frame->ids[v];
+        if (is_close[v]) pool[work->n_pool++] = frame->ids[v];
+    work->groups.pool = pool;
     return SPLAT_OK;
 }
 
-static uint32_t part_begin(const field_work *work, uint32_t part)
-{
-    return (uint32_t)((uint64_t)work->job.n_samples * part / work->n_parts);
-}
+/* ---------------------------------------------------------------- the order of the samples */
 
-static uint32_t generator_of(const field_work *work, uint32_t index, float xi[3])
+/* Sorts the samples by place, and finds the groups. counts: [n_pool]. */
+static void sort_samples(field_work *work, uint32_t *counts)
 {
-    return work->pool[splat_field_draw(&work->job, index, work->n_pool, xi)];
-}
-
-static void make_sample(const field_work *work, uint32_t g, splat_field_sample *s)
-{
-    const uint32_t *neighbors = work->job.neighbors + SPLAT_NEIGHBORS * (size_t)g;
-    const splat_density_kernel *own = &work->kernels[g];
-    splat_field_sums sums;
-    float normal[3];
-    splat_field_column(own, splat_field_short_axis(own), normal);
-    splat_field_begin(&work->job, own, s, &sums);
-    for (int k = 1; k < SPLAT_FIELD_KERNELS; k++)
-        splat_field_add(&work->job, normal, &work->kernels[neighbors[k - 1]], k, s, &sums);
-    splat_field_finish(&work->job, own, normal, &sums, s);
-}
-
-/* The samples of a part, who made each, and how many pairs each bucket gets from them. */
-static void make_part(const field_work *work, uint32_t part, uint32_t *generators)
-{
-    uint32_t *counts = work->starts + (size_t)part * work->n_buckets;
-    memset(counts, 0, work->n_buckets * sizeof *counts);
-    for (uint32_t i = part_begin(work, part); i < part_begin(work, part + 1); i++) {
-        splat_field_sample *s = &work->samples[i];
-        uint32_t g = generators[i] = generator_of(work, i, s->xi);
-        make_sample(work, g, s);
-        if (!s->sides) continue;
-        const uint32_t *neighbors = work->job.neighbors + SPLAT_NEIGHBORS * (size_t)g;
-        counts[g / BUCKET]++;
-        for (int k = 0; k < SPLAT_NEIGHBORS; k++) counts[neighbors[k] / BUCKET]++;
-    }
-}
-
-/* Counts become places: by bucket, then by part. */
-static void place_buckets(field_work *work)
-{
+    splat_field_groups *g = &work->groups;
     uint32_t at = 0;
-    for (uint32_t b = 0; b < work->n_buckets; b++) {
-        work->begin[b] = at;
-        for (uint32_t part = 0; part < work->n_parts; part++) {
-            uint32_t *start = &work->starts[(size_t)part * work->n_buckets + b], count = *start;
-            *start = at;
-            at += count;
-        }
+    memset(counts, 0, work->n_pool * sizeof *counts);
+    for (uint32_t i = 0; i < g->job.n_samples; i++) counts[g->places[i]]++;
+    for (uint32_t place = 0; place < work->n_pool; place++) { /* counts become starts */
+        uint32_t count = counts[place];
+        if (count) g->begin[work->n_groups++] = at;
+        counts[place] = at;
+        at += count;
     }
-    work->begin[work->n_buckets] = at;
+    g->begin[work->n_groups] = at;
+    for (uint32_t i = 0; i < g->job.n_samples; i++) g->order[counts[g->places[i]]++] = i;
 }
 
-static void place_part(const field_work *work, uint32_t part, const uint32_t *generators)
+static splat_status make_groups(splat_backend *backend, field_work *work, splat_error *error)
 {
-    uint32_t *starts = work->starts + (size_t)part * work->n_buckets;
-    for (uint32_t i = part_begin(work, part); i < part_begin(work, part + 1); i++) {
-        if (!work->samples[i].sides) continue;
-        const uint32_t *neighbors = work->job.neighbors + SPLAT_NEIGHBORS * (size_t)generators[i];
-        for (uint32_t k = 0; k < SPLAT_FIELD_KERNELS; k++) {
-            uint32_t j = k ? neighbors[k - 1] : generators[i];
-            work->pairs[starts[j / BUCKET]++] = (field_pair){j, SPLAT_FIELD_KERNELS * i + k};
+    splat_field_groups *g = &work->groups;
+    uint32_t n = g->job.n_samples, *counts;
+    TAKE(g->places, n);
+    TAKE(g->order, n);
+    TAKE(g->begin, n + 1);
+    TAKE(counts, work->n_pool);
+    if (g->job.mode == SPLAT_FIELD_SDF) TAKE(g->spots, n);
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (uint32_t i = 0; i < n; i++) g->places[i] = splat_field_draw_place(&g->job, i, work->n_pool);
+    sort_samples(work, counts);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the sums */
+
+static uint32_t share_begin(const field_work *work, uint32_t thread)
+{
+    return (uint32_t)((uint64_t)work->groups.job.n * thread / work->threads);
+}
+
+/* Adds what n records say to the Gaussians of a thread. */
+static void add_records(field_work *work, uint32_t n, uint32_t thread)
+{
+    uint32_t first = share_begin(work, thread), count = share_begin(work, thread + 1) - first;
+    for (const splat_field_record *r = work->records; r < work->records + n; r++) {
+        if (!r->n_counting) continue;
+        for (int k = 0; k < SPLAT_FIELD_KERNELS; k++) {
+            if (r->ids[k] - first >= count) continue;
+            float *sum = work->sums + SUM_ROW * (size_t)r->ids[k];
+            for (int c = 0; c < SPLAT_FIELD_GRADIENT; c++) sum[c] += r->gradient[c][k];
         }
     }
 }
 
-static void gather_bucket(const field_work *work, const struct splat_field_loss_args *args, uint32_t bucket,
-                          float field_scale, float normal_scale)
+static void run_round(splat_backend *backend, field_work *work, uint32_t begin, uint32_t end, double result[4])
 {
-    splat_field_gradient sums[BUCKET];
-    bool is_touched[BUCKET] = {false};
-    memset(sums, 0, sizeof sums);
-    for (uint32_t at = work->begin[bucket]; at < work->begin[bucket + 1]; at++) {
-        field_pair pair = work->pairs[at];
-        splat_field_gather(&work->job, &work->kernels[pair.gaussian], &work->samples[pair.place / SPLAT_FIELD_KERNELS],
-                           (int)(pair.place % SPLAT_FIELD_KERNELS), field_scale, normal_scale,
-                           &sums[pair.gaussian % BUCKET]);
-        is_touched[pair.gaussian % BUCKET] = true;
+#pragma omp parallel num_threads(backend->threads)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t at = begin; at < end; at += CHUNK)
+            work->run(&work->groups, at, at + CHUNK < end ? at + CHUNK : end, work->records + (at - begin));
+#pragma omp for schedule(static, 1)
+        for (uint32_t thread = 0; thread < work->threads; thread++) add_records(work, end - begin, thread);
     }
+    for (uint32_t i = 0; i < end - begin; i++) {
+        result[0] += work->records[i].field;
+        result[1] += work->records[i].normal;
+        result[2] += work->records[i].n_counting;
+    }
+}
+
+/* Adds the sums, which are those of n_samples, to the gradients. */
+static void add_sums(splat_backend *backend, const struct splat_field_loss_args *args, const field_work *work)
+{
     const splat_tensors *out = args->gradients;
-    for (size_t k = 0; k < BUCKET; k++) {
-        size_t i = (size_t)bucket * BUCKET + k;
-        if (is_touched[k])
-            splat_field_apply(&work->kernels[i], args->gaussians->p.rotations + 4 * i, &sums[k], out->means + 3 * i,
-                              out->scales + 3 * i, out->rotations + 4 * i, out->opacities + i);
+    float scale = (float)((double)args->n_samples / args->result[2]);
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (size_t i = 0; i < args->gaussians->n; i++) {
+        const float *sum = work->sums + SUM_ROW * i;
+        for (size_t a = 0; a < 3; a++) out->means[3 * i + a] += scale * sum[a];
+        for (size_t a = 0; a < 3; a++) out->scales[3 * i + a] += scale * sum[3 + a];
+        for (size_t c = 0; c < 4; c++) out->rotations[4 * i + c] += scale * sum[6 + c];
+        out->opacities[i] += scale * sum[10];
     }
 }
 
-static void scatter_depth(const field_work *work, const struct splat_field_loss_args *args, float field_scale)
+static void scatter_depth(const field_work *work, const struct splat_field_loss_args *args)
 {
-    for (uint32_t i = 0; i < work->job.n_samples; i++) {
-        const splat_field_sample *s = &work->samples[i];
+    float field_scale = (float)((double)args->field_weight / args->result[2]);
+    for (uint32_t i = 0; i < args->n_samples; i++) {
+        const splat_field_spot *s = &work->groups.spots[i];
         if (s->grad_depth == 0.0f) continue;
-        splat_field_corners c = splat_field_corners_of(&work->job, s->u, s->v);
+        splat_field_corners c = splat_field_corners_of(&work->groups.job, s->u, s->v);
         for (int k = 0; k < 4; k++) {
             float gradient = field_scale * s->grad_depth * c.weight[k];
             args->grad_maps[c.pixel[k]] += gradient;
@@ -166,55 +166,39 @@ static void scatter_depth(const field_work *work, const struct splat_field_loss_
     }
 }
 
-static void sum_losses(const field_work *work, double result[4])
-{
-    for (uint32_t i = 0; i < work->job.n_samples; i++) {
-        result[0] += (double)work->samples[i].field;
-        result[1] += (double)work->samples[i].normal;
-        result[2] += work->samples[i].sides != 0;
-    }
-    if (result[2] > 0) {
-        result[0] /= result[2];
-        result[1] /= result[2];
-    }
-}
-
 static splat_status run(splat_backend *backend, const struct splat_field_loss_args *args, field_work *work,
                         splat_error *error)
 {
-    uint32_t *generators;
-    TAKE(generators, args->n_samples);
-    TAKE(work->samples, args->n_samples);
-    TAKE(work->pairs, SPLAT_FIELD_KERNELS * (size_t)args->n_samples);
-    TAKE(work->starts, (size_t)work->n_parts * work->n_buckets);
-    TAKE(work->begin, work->n_buckets + 1);
-#pragma omp parallel for num_threads(backend->threads) schedule(static, 1)
-    for (uint32_t part = 0; part < work->n_parts; part++) make_part(work, part, generators);
-    sum_losses(work, args->result);
+    const size_t n_sums = SUM_ROW * (size_t)args->gaussians->n;
+    SPLAT_TRY(make_groups(backend, work, error));
+    TAKE(work->records, ROUND < work->n_groups ? ROUND : work->n_groups);
+    TAKE(work->sums, n_sums);
+    SPLAT_TRY(backend->functions->zero(backend, work->sums, n_sums * sizeof *work->sums, error));
+    for (uint32_t at = 0; at < work->n_groups; at += ROUND)
+        run_round(backend, work, at, at + ROUND < work->n_groups ? at + ROUND : work->n_groups, args->result);
     if (!(args->result[2] > 0)) return SPLAT_OK;
-    place_buckets(work);
-#pragma omp parallel for num_threads(backend->threads) schedule(static, 1)
-    for (uint32_t part = 0; part < work->n_parts; part++) place_part(work, part, generators);
-    float field_scale = (float)((double)args->field_weight / args->result[2]);
-    float normal_scale = (float)((double)args->normal_weight / args->result[2]);
-#pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 4)
-    for (uint32_t bucket = 0; bucket < work->n_buckets; bucket++)
-        gather_bucket(work, args, bucket, field_scale, normal_scale);
-    if (args->mode == SPLAT_FIELD_SDF) scatter_depth(work, args, field_scale);
+    args->result[0] /= args->result[2];
+    args->result[1] /= args->result[2];
+    add_sums(backend, args, work);
+    if (args->mode == SPLAT_FIELD_SDF) scatter_depth(work, args);
     return SPLAT_OK;
 }
 
 splat_status splat_field_loss_cpu(splat_backend *backend, const struct splat_field_loss_args *args, splat_error *error)
 {
-    field_work work = {.n_parts = (uint32_t)backend->threads, .n_buckets = args->gaussians->n / BUCKET + 1};
+    SPLAT_FIELD_RUN((*const kernels[])) = {
+        splat_field_run_c,
+#if SPLATSMITH_X86
+        splat_field_run_avx2, splat_field_run_avx512,
+#endif
+    };
+    field_work work = {.threads = (uint32_t)backend->threads, .run = kernels[backend->simd]};
     SPLAT_TRY(splat_field_check(args, error));
     memset(args->result, 0, 4 * sizeof *args->result);
-    work.job = splat_field_job_of(args, &work.z_max);
+    work.groups.job = splat_field_job_of(args, &work.z_max);
+    work.groups.parameters = &args->gaussians->p;
     SPLAT_TRY(splat_scratch_reset(backend, error));
-    splat_field_job *job = &work.job;
     if (args->frame->n_visible == 0) return SPLAT_OK;
-    TAKE(work.kernels, job->n);
-    make_kernels(backend, args, &work);
     SPLAT_TRY(make_pool(backend, args, &work, error));
     args->result[3] = work.n_pool;
     return work.n_pool ? run(backend, args, &work, error) : SPLAT_OK;

@@ -4,10 +4,7 @@
  * the order in which threads run. */
 #include "backend/cuda_backend.cuh"
 #include "ops/densify/order_cuda.cuh"
-
-extern "C" {
-#include "ops/field_loss/field_loss_math.h"
-}
+#include "ops/field_loss/field_loss_cuda.cuh"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -110,7 +107,8 @@ __global__ void __launch_bounds__(FIELD_THREADS) samples_kernel(const __grid_con
         splat_field_sample s = {};
         uint32_t generator = 0;
         if (n_pool) {
-            generator = P.pool[splat_field_draw(&P.job, j, n_pool, s.xi)];
+            generator = P.pool[splat_field_draw_place(&P.job, j, n_pool)];
+            splat_field_draw_xi(&P.job, j, s.xi);
             make_sample(P, generator, &s);
         }
         for (uint32_t k = 0; k < SPLAT_FIELD_KERNELS; k++) {
