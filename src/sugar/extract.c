@@ -23,7 +23,7 @@ void splat_mesh_extract_options_init(splat_mesh_extract_options *options)
                                             .resolution_factor = 1,
                                             .n_points = 2000000,
                                             .poisson_depth = 10,
-                                            .density_quantile = 0.1,
+                                            .density_quantile = 0.02,
                                             .outlier_neighbors = 20,
                                             .outlier_std = 20,
                                             .project = false,

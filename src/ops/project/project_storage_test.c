@@ -63,6 +63,28 @@ static bool is_same_row(const stored *a, const stored *b, size_t i)
            (!a->second || memcmp(a->second + nm * i, b->second + nm * i, nm * 4) == 0);
 }
 
+static bool are_near(const uint32_t *a, const uint32_t *b, size_t n)
+{
+    double worst = 0, largest = 0;
+    for (size_t k = 0; k < n; k++) {
+        double x = (double)splat_float_of_bits(a[k]), y = (double)splat_float_of_bits(b[k]);
+        if (!isfinite(x) || !isfinite(y)) return false;
+        worst = fmax(worst, fabs(x - y));
+        largest = fmax(largest, fabs(y));
+    }
+    return worst <= 1e-6 * largest;
+}
+
+/* float32 throughout: a device has two kernels for these, whose multiplications and additions the compiler joins in
+ * other places: a few roundings of the row's largest value, as single ones may nearly cancel. */
+static bool is_near_row(const stored *a, const stored *b, size_t i)
+{
+    const size_t np = a->parameter_words, nm = a->moment_words;
+    return are_near(a->parameters + np * i, b->parameters + np * i, np) &&
+           are_near(a->moments + nm * i, b->moments + nm * i, nm) &&
+           are_near(a->second + nm * i, b->second + nm * i, nm);
+}
+
 /* One value of a tensor: its numbers. */
 typedef struct value {
     float p, m, v;
@@ -433,7 +455,11 @@ static int check_visible_only(splat_backend *backend, storage s)
     for (size_t i = 0; i < N; i++)
         for (int k = 0; k < SPLAT_N_TENSORS; k++) {
             bool keeps = k == SPLAT_TENSOR_sh_rest && entry_of[i] < 0;
-            bool same = is_same_row(&results[1][k], keeps ? &middle : &results[0][k], i);
+            bool two_kernels = backend->device_bytes > 0 && s.sh == SPLAT_SH_FLOAT32 &&
+                               s.optimizer == SPLAT_OPTIMIZER_FLOAT32;
+            bool same = keeps         ? is_same_row(&results[1][k], &middle, i)
+                        : two_kernels ? is_near_row(&results[1][k], &results[0][k], i)
+                                      : is_same_row(&results[1][k], &results[0][k], i);
             TEST_CHECK(failures, same, "%s of Gaussian %zu, seen %d", project_tensor_name(k), i, entry_of[i] >= 0);
             n_kept += keeps;
             n_moved += keeps && !is_same_row(&results[0][k], &middle, i);
