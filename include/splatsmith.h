@@ -966,7 +966,7 @@ typedef struct splat_mesh_extract_options {
     size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
     float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
     int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
-    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points around; 0.02 */
+    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0.02 */
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
