@@ -107,6 +107,11 @@ static void test_clock(void **state)
 static void test_mistakes(void **state)
 {
     (void)state;
+    RUN_OUT(0, NULL, "sample", "pair", "--width", "96", "--height", "64", "--cameras", "2", "--points", "400",
+            "--backend", "cpu");
+    RUN_ERR(1, "at least two training views; the scene has 1", "coarse", "--ply",
+            "gs/point_cloud/iteration_150/point_cloud.ply", "-s", "pair", "--eval", "--llffhold", "2", "-o", "one",
+            "--backend", "cpu");
     RUN_ERR(2, "-m", "coarse", "-r", "density");
     RUN_ERR(2, "dn_consistency|density|sdf", COARSE, "-r", "other");
     RUN_ERR(1, "none", "coarse", "-c", "none");
@@ -117,7 +122,7 @@ static void test_mistakes(void **state)
 
 int main(void)
 {
-    if (system("rm -rf scene gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder "
+    if (system("rm -rf scene pair gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder "
                "from_file") != 0)
         return 1;
     const struct CMUnitTest tests[] = {

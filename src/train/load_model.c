@@ -99,6 +99,9 @@ splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, spla
     splat_ply_gaussians host;
     if (!splat_schedule_is_coarse(&t->options))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without coarse options");
+    if (t->scene->dataset.n_train < 2)
+        return splat_fail(error, SPLAT_ERROR_FORMAT, "a surface needs at least two training views; the scene has %zu",
+                          t->scene->dataset.n_train);
     SPLAT_TRY(read_fused(t, path, &host, error));
     splat_status status = host.n ? check_seen(t, &host, path, error) : SPLAT_OK; /* none at all is told below */
     if (status == SPLAT_OK) status = begin_with(t, &host, path, t->options.coarse.first_iteration, error);
