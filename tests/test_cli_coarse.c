@@ -89,6 +89,11 @@ static void test_resume(void **state)
     read_text("whole/point_cloud/iteration_7020/point_cloud.ply", whole, sizeof whole);
     read_text("part/point_cloud/iteration_7020/point_cloud.ply", part, sizeof part);
     assert_memory_equal(whole, part, sizeof whole);
+    RUN_ERR(2, "its prune would be made twice", COARSE, "-o", "part", "--start_checkpoint",
+            "part/chkpnt7015.splatsmith", "--regularize_after", "7018");
+    RUN_OUT(0, NULL, COARSE, "-o", "part", "--coarse_iterations", "7005", "--export_ply", "False");
+    RUN_ERR(2, "its prune would be left out", COARSE, "-o", "part", "--start_checkpoint", "part/chkpnt7005.splatsmith",
+            "--regularize_after", "7002");
     RUN_OUT(0, NULL, TRAIN, "-m", "other", "--checkpoint_iterations", "20", "--iterations", "20");
     RUN_ERR(2, "stage train", COARSE, "-o", "part", "--start_checkpoint", "other/chkpnt20.splatsmith");
 }

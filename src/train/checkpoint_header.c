@@ -212,6 +212,20 @@ static splat_status check_split(const splat_trainer *t, const splat_tensor_reade
     return SPLAT_OK;
 }
 
+/* The prune of coarse training must have been made, or still come, on both sides. */
+static splat_status check_prune(const splat_trainer *t, const splat_tensor_reader *r, int iteration, splat_error *error)
+{
+    json_int_t then, now = t->options.coarse.regularize_after;
+    if (!splat_schedule_is_coarse(&t->options) ||
+        !get_integer(json_object_get(r->header, "train_options"), "regularize_after", 0, INT32_MAX, &then) ||
+        (iteration > then) == (iteration > now))
+        return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, r->path, SPLAT_NO_OFFSET,
+                         "the checkpoint of iteration %d was made with --regularize_after %d; with %d its prune would "
+                         "be %s: resume with the same",
+                         iteration, (int)then, (int)now, iteration > now ? "left out" : "made twice");
+}
+
 splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tensor_reader *r,
                                         const splat_checkpoint_state *state, splat_error *error)
 {
@@ -222,6 +236,7 @@ splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tens
                              "the checkpoint is one of the stage %.40s, and this is the stage %s; give one of this "
                              "stage, or begin from the splat",
                              stage ? stage : "train", stage_of(&t->options));
+    SPLAT_TRY(check_prune(t, r, state->iteration, error));
     if (!get_integer(json_object_get(r->header, "random"), "seed", INT64_MIN, INT64_MAX, &seed))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "it has no seed", error);
     if ((uint64_t)seed != t->options.seed)
