@@ -13,21 +13,10 @@ static splat_regularization regularization_of(const char *name)
     return strcmp(name, "sdf") == 0 ? SPLAT_REGULARIZE_SDF : SPLAT_REGULARIZE_DN_CONSISTENCY;
 }
 
-/* A factor as SuGaR's names have it: without its point. */
-static const char *factor_text(float factor, char text[16])
-{
-    char *to = text;
-    snprintf(text, 16, "%g", (double)factor);
-    for (const char *from = text; *from; from++)
-        if (*from != '.') *to++ = *from;
-    *to = 0;
-    return text;
-}
-
 /* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
 static bool choose_folder(const cli_values *values, const cli_session *session, char path[CLI_PATH_MAX])
 {
-    char estimation[16], normal[16], name[160];
+    char estimation[32], normal[32], name[160];
     const splat_coarse_options *o = &values->train.coarse;
     const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
     const char *base = values->output ? values->output : values->model_path;
@@ -36,7 +25,7 @@ static bool choose_folder(const cli_values *values, const cli_session *session, 
         return false;
     }
     snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
-             factor_text(o->estimation_factor, estimation), factor_text(o->normal_factor, normal));
+             splat_name_number(estimation, o->estimation_factor), splat_name_number(normal, o->normal_factor));
     size_t length = strlen(base);
     while (length > 1 && base[length - 1] == '/') length--;
     int written = values->output ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)

@@ -51,13 +51,12 @@ SPLAT_MATH_INLINE splat_density_kernel splat_density_kernel_make(const float *me
     return g;
 }
 
-/* The axis of the smallest scale; of equal ones the first. */
+/* The axis of the smallest scale; of equal ones the first. By choice, not by index: on a device an index would move the
+ * array out of registers. */
 SPLAT_MATH_INLINE int splat_density_short_axis(const splat_density_kernel *g)
 {
-    int axis = 0;
-    if (g->scale[1] < g->scale[axis]) axis = 1;
-    if (g->scale[2] < g->scale[axis]) axis = 2;
-    return axis;
+    int axis = g->scale[1] < g->scale[0];
+    return g->scale[2] < (axis ? g->scale[1] : g->scale[0]) ? 2 : axis;
 }
 
 /* The Gaussian's share of the density at a point; y: the point's coordinates along its axes, R^T (p - mean). */

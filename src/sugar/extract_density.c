@@ -58,16 +58,9 @@ static splat_status fill_host(const splat_model *model, const splat_surface_gaus
     return fill_colors(model, opaque, h->colors, error);
 }
 
-static bool tell_density(void *user, const char *stage, double fraction)
-{
-    const splat_mesh_extract_options *o = user;
-    return !o->progress || o->progress(o->progress_user, stage, fraction);
-}
-
 static splat_status march(const splat_extraction *e, const host_gaussians *h, size_t n, float level, splat_mesh *mesh,
                           splat_error *error)
 {
-    splat_mesh_extract_options user = *e->options;
     splat_density_mesh_input input = {n, h->means, h->scales, h->rotations, h->opacities, h->colors};
     splat_density_mesh_options options;
     uint64_t bytes;
@@ -79,8 +72,8 @@ static splat_status march(const splat_extraction *e, const host_gaussians *h, si
     options.least_scale = e->options->least_scale;
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
-    options.progress = tell_density;
-    options.progress_user = &user;
+    options.progress = e->options->progress;
+    options.progress_user = e->options->progress_user;
     SPLAT_TRY(splat_density_mesh_estimate(&input, &options, &bytes, error));
     splat_log(e->model->context, SPLAT_LOG_NOTICE, "host memory: about %.2f GB of density",
               (double)bytes / 1073741824.0);

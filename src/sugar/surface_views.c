@@ -18,9 +18,7 @@ splat_camera splat_surface_camera(const splat_scene *scene, size_t number, float
     int width = (int)lround((double)camera.width * (double)resolution_factor),
         height = (int)lround((double)camera.height * (double)resolution_factor);
     if (resolution_factor == 1.0f) return camera;
-    splat_camera_set_intrinsics(&camera, (double)camera.fx, (double)camera.fy, (double)camera.cx, (double)camera.cy,
-                                camera.width, camera.height, width > 0 ? width : 1, height > 0 ? height : 1);
-    return camera;
+    return splat_camera_resized(&camera, width > 0 ? width : 1, height > 0 ? height : 1);
 }
 
 size_t splat_surface_pixels(const splat_scene *scene, float resolution_factor)

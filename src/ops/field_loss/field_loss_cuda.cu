@@ -87,7 +87,7 @@ __device__ __forceinline__ void make_sample(const field_parameters &P, uint32_t 
     splat_density_kernel g = kernel_of(P, generator);
     splat_field_sums sums;
     float normal[3];
-    splat_field_column(&g, splat_field_short_axis(&g), normal);
+    splat_field_column(&g, splat_density_short_axis(&g), normal);
     splat_field_begin(&P.job, &g, s, &sums);
     for (int k = 1; k < SPLAT_FIELD_KERNELS; k++) {
         splat_density_kernel other = kernel_of(P, neighbors[k - 1]);

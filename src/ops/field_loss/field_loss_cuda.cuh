@@ -53,7 +53,7 @@ SPLAT_MATH_INLINE void splat_field_begin(const splat_field_job *job, const splat
                                          splat_field_sample *s, splat_field_sums *sums)
 {
     float y[3], n[3], w = splat_field_own_weight(job, g, s->xi, y);
-    int m = splat_field_short_axis(g);
+    int m = splat_density_short_axis(g);
     splat_field_column(g, m, n);
     sums->density = w;
     sums->scale = splat_field_pick(g->scale, m);
@@ -71,7 +71,7 @@ SPLAT_MATH_INLINE void splat_field_add(const splat_field_job *job, const float o
                                        int k, splat_field_sample *s, splat_field_sums *sums)
 {
     float y[3], n[3], w = job->phi * splat_density_weight(i, s->p, y);
-    int m = splat_field_short_axis(i);
+    int m = splat_density_short_axis(i);
     splat_field_column(i, m, n);
     float a = splat_field_normal_weight(i, m, w, y);
     int turned = splat_field_dot(n, own) < 0.0f;
@@ -91,7 +91,7 @@ SPLAT_MATH_INLINE void splat_field_gather(const splat_field_job *job, const spla
                                           const splat_field_sample *s, int k, float field_scale, float normal_scale,
                                           splat_field_gradient *sum)
 {
-    int m = splat_field_short_axis(i);
+    int m = splat_density_short_axis(i);
     float y[3], v[3], w, of_normal, grad_density = field_scale * s->grad_density;
     float of_short = field_scale * s->grad_beta * splat_field_pick(i->scale, m);
     if (k == 0) {

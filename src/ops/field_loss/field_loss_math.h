@@ -109,13 +109,6 @@ SPLAT_MATH_INLINE float splat_field_pick(const float v[3], int m)
     return m == 0 ? v[0] : m == 1 ? v[1] : v[2];
 }
 
-/* splat_density_short_axis, by choice too. */
-SPLAT_MATH_INLINE int splat_field_short_axis(const splat_density_kernel *g)
-{
-    int m = g->scale[1] < g->scale[0];
-    return g->scale[2] < (m ? g->scale[1] : g->scale[0]) ? 2 : m;
-}
-
 /* ---------------------------------------------------------------- the depth map */
 
 /* The four pixels around (u, v), by rows, and their weights. */
@@ -193,7 +186,7 @@ SPLAT_MATH_INLINE uint32_t splat_field_draw_place(const splat_field_job *job, ui
 SPLAT_MATH_INLINE void splat_field_finish_density(const splat_density_kernel *g, float d, float beta,
                                                   splat_field_sample *s)
 {
-    int m = splat_field_short_axis(g);
+    int m = splat_density_short_axis(g);
     float t = SPLAT_FIELD_REACH * splat_field_pick(g->scale, m) * splat_field_pick(s->xi, m) / beta;
     float target = expf(-0.5f * t * t);
     float sign = splat_field_sign(d - target), slope = sign * target * t * t;
