@@ -4,15 +4,12 @@
 #include "io/json.h"
 #include "io/ply.h"
 #include "scene/scene.h"
-#include "trainer_fixture.h"
+#include "training_group.h"
 
 #include <math.h>
 #include <png.h>
 
 enum { PIXELS = WIDTH * HEIGHT };
-static splat_context *context;
-static splat_scene *scene;
-static splat_trainer *trainer;
 
 /* ---------------------------------------------------------------- one Gaussian */
 
@@ -208,23 +205,6 @@ static void test_errors(void **state)
     fixture_text("file", "x");
     assert_failure(splat_write_maps(scene, model, SPLAT_VIEWS_TEST, SPLAT_MAP_DEPTH, "file", 1, 1, NULL, NULL, &error),
                    SPLAT_ERROR_IO, &error, "file");
-}
-
-static int open_all(void **state)
-{
-    const splat_train_options train = busy_options(100);
-    (void)state;
-    context = open_cpu(2);
-    scene = open_scene(context);
-    trainer = new_trainer(context, scene, &train);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    close_training(context, scene, trainer);
-    return 0;
 }
 
 int main(void)

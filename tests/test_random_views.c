@@ -4,14 +4,11 @@
 #include "io/json.h"
 #include "io/transforms.h"
 #include "scene/scene.h"
-#include "trainer_fixture.h"
+#include "training_group.h"
 
 #include <math.h>
 
 enum { N = 200 };
-static splat_context *context;
-static splat_scene *scene;
-static splat_trainer *trainer;
 
 static splat_random_views_options options_of(float position, float rotation, uint64_t seed)
 {
@@ -222,23 +219,6 @@ static void test_errors(void **state)
     scene->dataset.n_train = 1;
     assert_failure(splat_random_views(scene, &options, cameras, &error), SPLAT_ERROR_ARGUMENT, &error, "two training");
     scene->dataset.n_train = n_train;
-}
-
-static int open_all(void **state)
-{
-    const splat_train_options train = busy_options(100);
-    (void)state;
-    context = open_cpu(2);
-    scene = open_scene(context);
-    trainer = new_trainer(context, scene, &train);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    close_training(context, scene, trainer);
-    return 0;
 }
 
 int main(void)
