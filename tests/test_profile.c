@@ -314,7 +314,7 @@ static void test_files_of_a_run(void **state)
     splat_train_options train = busy_options(23);
     open_fixture(&f, &train);
     empty_folder(RUN);
-    must(splat_tensorboard_open(RUN, 1e9, 0, &writer, &error), &error);
+    must(splat_tensorboard_open(RUN, 1e9, SPLAT_TENSORBOARD_BESIDE, &writer, &error), &error);
     must(splat_memory_profiler_open(RUN, &options, f.trainer, &profiler, &error), &error);
     for (int i = 0; i < 23; i++) {
         run_steps(f.trainer, 1);

@@ -31,7 +31,7 @@ static splat_tensorboard *open_run(const char *folder, double flush_seconds)
     splat_tensorboard *writer;
     ASSERT_OK(splat_folder_delete(folder, &error));
     ASSERT_OK(splat_folder_create(folder, &error));
-    ASSERT_OK(splat_tensorboard_open(folder, flush_seconds, 0, &writer, &error));
+    ASSERT_OK(splat_tensorboard_open(folder, flush_seconds, SPLAT_TENSORBOARD_BESIDE, &writer, &error));
     return writer;
 }
 
@@ -256,7 +256,7 @@ static void flushed_records_survive_a_kill(void **state)
     pid_t child = fork();
     if (child == 0) {
         splat_tensorboard *writer;
-        if (splat_tensorboard_open("kill", 10, 0, &writer, NULL) != SPLAT_OK) _exit(1);
+        if (splat_tensorboard_open("kill", 10, SPLAT_TENSORBOARD_BESIDE, &writer, NULL) != SPLAT_OK) _exit(1);
         for (int i = 1; i <= 1000; i++) splat_tensorboard_add_scalar(writer, "value", i, i);
         if (splat_tensorboard_flush(writer, NULL) != SPLAT_OK) _exit(1);
         for (int i = 1001; i <= 1010; i++) splat_tensorboard_add_scalar(writer, "value", i, i);
@@ -326,16 +326,22 @@ static void the_timer_flushes(void **state)
     assert_true(flushed > before);
     splat_tensorboard_add_scalar(writer, "value", 3, 3);
     assert_int_equal(bytes_of(path), flushed);
+    splat_tensorboard_poll(writer); /* too early */
+    assert_int_equal(bytes_of(path), flushed);
+    nanosleep(&(struct timespec){.tv_nsec = 350000000}, NULL);
+    splat_tensorboard_poll(writer); /* slow steps: nothing is added for long */
+    assert_true(bytes_of(path) > flushed);
     event_file file = close_and_read(writer);
     assert_int_equal(file.n, 4);
     event_file_free(&file);
 }
 
-static void a_resumed_run_says_where(void **state)
+/* Of a new run nothing older counts, of one that goes on what comes after, of values beside a run nothing is said. */
+static void a_run_says_where_it_begins(void **state)
 {
     (void)state;
     splat_error error;
-    splat_tensorboard *first = open_run("resumed", 10), *second;
+    splat_tensorboard *first = open_run("resumed", 10), *second, *fresh;
     ASSERT_OK(splat_tensorboard_open("resumed", 10, 7001, &second, &error));
     assert_string_not_equal(splat_tensorboard_path(first), splat_tensorboard_path(second));
     splat_tensorboard_add_scalar(second, "value", 7001, 1);
@@ -346,6 +352,11 @@ static void a_resumed_run_says_where(void **state)
     event_file_free(&file);
     file = close_and_read(first);
     assert_int_equal(file.n, 1);
+    event_file_free(&file);
+    ASSERT_OK(splat_tensorboard_open("resumed", 10, 0, &fresh, &error));
+    file = close_and_read(fresh);
+    assert_int_equal(file.n, 2);
+    assert_true(file.events[1].kind == EVENT_START && file.events[1].step == 0);
     event_file_free(&file);
 }
 
@@ -395,6 +406,7 @@ static void nothing_to_open_is_an_error(void **state)
     splat_tensorboard_add_histogram(NULL, "a", 0, NULL, 0);
     splat_tensorboard_add_images(NULL, 0, NULL, 1, 1);
     splat_tensorboard_add_text(NULL, "a", 0, "");
+    splat_tensorboard_poll(NULL);
     assert_int_equal(splat_tensorboard_flush(NULL, &error), SPLAT_OK);
     assert_int_equal(splat_tensorboard_close(NULL, &error), SPLAT_OK);
 }
@@ -411,7 +423,7 @@ int main(void)
         cmocka_unit_test(flushed_records_survive_a_kill),
         cmocka_unit_test(the_buffer_is_bounded),
         cmocka_unit_test(the_timer_flushes),
-        cmocka_unit_test(a_resumed_run_says_where),
+        cmocka_unit_test(a_run_says_where_it_begins),
         cmocka_unit_test(a_full_disk_is_told_once),
         cmocka_unit_test(nothing_to_open_is_an_error),
     };

@@ -90,8 +90,10 @@ static event_file write_run(const char *folder, splat_tensorboard_tags tags)
             splat_tensorboard_report_density(&report, i, 300, 1200);
         }
         bool evaluation = i == 1000 || i == 1500;
-        if (evaluation) evaluate(&report, i);
-        ASSERT_OK(splat_tensorboard_report_model(&report, backend, &p.g, i, evaluation, &error));
+        ASSERT_OK(splat_tensorboard_report_model(&report, backend, &p.g, i, false, &error));
+        if (!evaluation) continue;
+        evaluate(&report, i);
+        ASSERT_OK(splat_tensorboard_report_model(&report, backend, &p.g, i, true, &error)); /* nothing twice */
     }
     ASSERT_OK(splat_tensorboard_report_flush(&report, &error));
     ASSERT_OK(splat_tensorboard_report_close(&report, backend, &error));
@@ -109,10 +111,11 @@ typedef struct expected_tag {
     size_t n;
 } expected_tag;
 
-/* Exactly these tags, each with its kind and number of values. */
+/* After the version and the beginning of a run exactly these tags, each with its kind and number of values. */
 static void check_tags(const event_file *file, const expected_tag *expected, size_t n)
 {
     size_t n_values = 0;
+    assert_true(file->n > 2 && file->events[1].kind == EVENT_START && file->events[1].step == 0);
     for (size_t k = 0; k < n; k++) {
         size_t found = 0;
         for (size_t i = 0; i < file->n; i++) {
@@ -123,7 +126,7 @@ static void check_tags(const event_file *file, const expected_tag *expected, siz
         if (found != expected[k].n) fail_msg("%s: %zu values, not %zu", expected[k].tag, found, expected[k].n);
         n_values += found;
     }
-    for (size_t i = 1; i < file->n && n_values + 1 != file->n; i++) {
+    for (size_t i = 2; i < file->n && n_values + 2 != file->n; i++) {
         size_t k = 0;
         while (k < n && strcmp(expected[k].tag, file->events[i].tag) != 0) k++;
         if (k == n) fail_msg("unexpected tag %s", file->events[i].tag);
@@ -291,6 +294,27 @@ static void the_upstream_tags(void **state)
     event_file_free(&file);
 }
 
+/* Its settings stand where it goes on: beside those of the run before, not in their place. */
+static void a_resumed_run(void **state)
+{
+    (void)state;
+    static splat_tensorboard_report report;
+    splat_error error;
+    splat_report_config config = {.command = "splatsmith train"};
+    ASSERT_OK(splat_folder_delete("resumed_report", &error));
+    ASSERT_OK(splat_folder_create("resumed_report", &error));
+    ASSERT_OK(splat_tensorboard_report_open(&report, "resumed_report", SPLAT_TENSORBOARD_TAGS_DEFAULT, 7000, 1, &error));
+    char *path = strdup(splat_tensorboard_path(report.writer));
+    splat_tensorboard_report_begin(&report, &config);
+    ASSERT_OK(splat_tensorboard_report_close(&report, NULL, &error));
+    event_file file = event_file_read(path);
+    assert_int_equal(file.n, 3);
+    assert_true(file.events[1].kind == EVENT_START && file.events[1].step == 7001);
+    assert_true(file.events[2].kind == EVENT_TEXT && file.events[2].step == 7001);
+    event_file_free(&file);
+    free(path);
+}
+
 static void pictures_show_what_they_say(void **state)
 {
     (void)state;
@@ -386,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_tags),
         cmocka_unit_test(the_upstream_tags),
+        cmocka_unit_test(a_resumed_run),
         cmocka_unit_test(pictures_show_what_they_say),
         cmocka_unit_test(the_colour_maps_are_perceptual),
         cmocka_unit_test(a_closed_report_does_nothing),

@@ -164,6 +164,11 @@ static void write_waiting(splat_tensorboard *w)
     w->last_flush = splat_clock_seconds();
 }
 
+void splat_tensorboard_poll(splat_tensorboard *w)
+{
+    if (w && w->n_waiting && splat_clock_seconds() - w->last_flush >= w->flush_seconds) write_waiting(w);
+}
+
 /* ---------------------------------------------------------------- events */
 
 /* Field numbers: tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, tensor.proto. */
@@ -217,7 +222,7 @@ static void event_end(splat_tensorboard *w)
             memcpy(w->waiting + w->n_waiting, r->data, r->n);
             w->n_waiting += r->n;
         }
-        if (splat_clock_seconds() - w->last_flush >= w->flush_seconds) write_waiting(w);
+        splat_tensorboard_poll(w);
     }
     if (r->capacity > 65536 || r->failed) { /* a picture's room is not kept */
         free(r->data);
@@ -399,7 +404,7 @@ static void put_first_events(splat_tensorboard *w, int64_t first_step)
     record *r = event_begin(w, 0);
     put_bytes(r, EVENT_FILE_VERSION, version, sizeof version - 1);
     event_end(w);
-    if (first_step <= 0) return;
+    if (first_step < 0) return;
     r = event_begin(w, first_step);
     size_t session = message_begin(r);
     put_integer(r, SESSION_LOG_STATUS, SESSION_LOG_START);

@@ -22,8 +22,10 @@ typedef struct splat_tensorboard splat_tensorboard;
 #define SPLAT_TENSORBOARD_FLUSH_SECONDS 10.0
 
 /* Creates <folder>/events.out.tfevents.<seconds>.<hostname>.<pid>.<n>; the folder must exist. n is 0, or the first
- * number without a file. flush_seconds: what waits longer is written at the next add. first_step > 0 says that the run
- * goes on there (a resumed one): TensorBoard then forgets what older files of the folder hold from that step on. */
+ * number without a file. flush_seconds: what waits longer is written at the next add or poll. first_step: TensorBoard
+ * forgets what older files of the folder hold from that step on; 0 for a new run, more for one that goes on there,
+ * SPLAT_TENSORBOARD_BESIDE for values beside those of a run, which stay. */
+#define SPLAT_TENSORBOARD_BESIDE (-1)
 splat_status splat_tensorboard_open(const char *folder, double flush_seconds, int64_t first_step,
                                     splat_tensorboard **writer, splat_error *error);
 /* The path of the file; lives as long as the writer. */
@@ -66,6 +68,8 @@ void splat_tensorboard_add_images(splat_tensorboard *writer, int64_t step, const
 /* Markdown, under the tag <tag>/text_summary of the text plugin. */
 void splat_tensorboard_add_text(splat_tensorboard *writer, const char *tag, int64_t step, const char *text);
 
+/* Writes what waits once it has waited for flush_seconds: to be called now and then while nothing is added. */
+void splat_tensorboard_poll(splat_tensorboard *writer);
 /* Hands what waits to the operating system. Fails (IO or MEMORY, naming the file) for the first fault since the file
  * was opened that was not told yet, be it of this call or of an earlier add; the writer stays usable. */
 splat_status splat_tensorboard_flush(splat_tensorboard *writer, splat_error *error);

@@ -28,10 +28,10 @@ splat_status splat_tensorboard_report_open(splat_tensorboard_report *report, con
 {
     memset(report, 0, sizeof *report);
     report->tags = tags;
+    report->first_step = iteration > 0 ? iteration + 1 : 0;
     report->threads = threads;
     splat_tensorboard_edges(report->edges);
-    return splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, iteration > 0 ? iteration + 1 : 0,
-                                  &report->writer, error);
+    return splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, report->first_step, &report->writer, error);
 }
 
 splat_status splat_tensorboard_report_flush(splat_tensorboard_report *report, splat_error *error)
@@ -75,7 +75,7 @@ static void add_table(splat_tensorboard_report *report, const char *tag, const s
         put_cell(stream, table->rows[i].value);
         fputs(" |\n", stream);
     }
-    if (fclose(stream) == 0) splat_tensorboard_add_text(report->writer, tag, 0, text);
+    if (fclose(stream) == 0) splat_tensorboard_add_text(report->writer, tag, report->first_step, text);
     free(text);
 }
 
@@ -83,7 +83,8 @@ void splat_tensorboard_report_begin(splat_tensorboard_report *report, const spla
 {
     if (!is_default(report)) return;
     char *command = config->command ? splat_format("    %s", config->command) : NULL; /* indented: shown as typed */
-    if (command) splat_tensorboard_add_text(report->writer, "Config/00_Training_Command", 0, command);
+    if (command)
+        splat_tensorboard_add_text(report->writer, "Config/00_Training_Command", report->first_step, command);
     free(command);
     add_table(report, "Config/01_Dataset", &config->dataset);
     add_table(report, "Config/02_Optimization", &config->optimization);
@@ -189,9 +190,15 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error)
 {
-    bool all = is_default(report), histograms = iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0 || evaluation;
-    bool due = evaluation || (all && (histograms || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0));
-    if (!report->writer || !due) return SPLAT_OK;
+    bool all = is_default(report);
+    bool histograms = evaluation || (all && iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0);
+    bool statistics = all && (histograms || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0);
+    if (!report->writer) return SPLAT_OK;
+    splat_tensorboard_poll(report->writer);
+    if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", gaussians->n);
+    histograms = histograms && report->histograms_at != iteration; /* a step that is evaluated comes twice */
+    statistics = statistics && report->statistics_at != iteration;
+    if (!histograms && !statistics) return SPLAT_OK;
     splat_summary summary;
     struct splat_summary_args args = {
         .gaussians = gaussians,
@@ -199,14 +206,19 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
         .n_edges = SPLAT_TENSORBOARD_UNSIGNED_EDGES, .max_samples = SPLAT_TENSORBOARD_SAMPLES,
         .scratch = &report->scratch, .result = &summary, .counts = report->counts[0]};
     SPLAT_TRY(backend->functions->ops.summary(backend, &args, error));
-    if (all) add_statistics(report, iteration, &summary);
-    if (histograms) add_counts(report, iteration, "scene/opacity_histogram", &summary, SPLAT_SUMMARY_OPACITY);
+    if (statistics) {
+        add_statistics(report, iteration, &summary);
+        report->statistics_at = iteration;
+    }
+    if (histograms) {
+        report->histograms_at = iteration;
+        add_counts(report, iteration, "scene/opacity_histogram", &summary, SPLAT_SUMMARY_OPACITY);
+    }
     if (all && histograms) {
         add_counts(report, iteration, "scene/scale_histogram", &summary, SPLAT_SUMMARY_SCALE);
         add_counts(report, iteration, "scene/rotation_magnitude_histogram", &summary, SPLAT_SUMMARY_ROTATION);
         add_counts(report, iteration, "scene/xyz_magnitude_histogram", &summary, SPLAT_SUMMARY_POSITION);
     }
-    if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", gaussians->n);
     return SPLAT_OK;
 }
 

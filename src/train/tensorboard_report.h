@@ -22,6 +22,8 @@ typedef enum splat_tensorboard_tags {
 typedef struct splat_tensorboard_report {
     splat_tensorboard *writer; /* NULL: not open */
     splat_tensorboard_tags tags;
+    int first_step;            /* of this file: where its texts stand */
+    int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
     splat_block scratch;       /* of the summary op */
     int threads;
@@ -32,7 +34,7 @@ typedef struct splat_tensorboard_report {
 } splat_tensorboard_report;
 
 /* Zeroes the report and opens an event file in `folder` (the model folder). iteration: the last one that was done, 0
- * for a new run; with more, curves of an earlier file end there. threads: for the compression of pictures. */
+ * for a new run; curves of earlier files in the folder end there. threads: for the compression of pictures. */
 splat_status splat_tensorboard_report_open(splat_tensorboard_report *report, const char *folder,
                                            splat_tensorboard_tags tags, int iteration, int threads,
                                            splat_error *error);
@@ -82,8 +84,9 @@ void splat_tensorboard_report_performance(splat_tensorboard_report *report, int 
 void splat_tensorboard_report_density(splat_tensorboard_report *report, int iteration, size_t n_added,
                                       size_t n_removed);
 
-/* Runs the summary op when figures of the model are due (a multiple of the intervals, or an evaluation) and writes
- * them. It waits for the device. Errors: those of the op. */
+/* After every step: runs the summary op when figures of the model are due (a multiple of the intervals, or an
+ * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. Errors: those of
+ * the op. */
 splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, splat_backend *backend,
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error);
