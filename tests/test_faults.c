@@ -13,6 +13,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -407,6 +409,32 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A rename would put a file where a device or a pipe was; root's saves could do that to /dev/null. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    (void)state;
+    splat_error error;
+    struct stat status;
+    char text[16] = "";
+    set_fault(FAULT_NONE, 0);
+    unlink("pipe");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    int reader = open("pipe", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    if (splat_file_write("pipe", "hello", 5, &error) != SPLAT_OK) fail_msg("%s", error.message);
+    assert_true(stat("pipe", &status) == 0 && S_ISFIFO(status.st_mode));
+    assert_int_equal(read(reader, text, sizeof text), 5);
+    assert_string_equal(text, "hello");
+    close(reader);
+    if (stat("/dev/full", &status) != 0 || !S_ISCHR(status.st_mode)) return;
+    unlink("full_link");
+    assert_int_equal(symlink("/dev/full", "full_link"), 0); /* were it replaced, the link would be */
+    assert_int_equal(splat_file_write("full_link", "hello", 5, &error), SPLAT_ERROR_IO);
+    assert_string_equal(error.message, "cannot write the file: No space left on device");
+    assert_true(lstat("full_link", &status) == 0 && S_ISLNK(status.st_mode));
+    unlink("full_link");
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -423,6 +451,7 @@ int main(void)
         cmocka_unit_test(one_failure_is_a_warning),
         cmocka_unit_test(the_second_failure_ends_the_run),
         cmocka_unit_test(a_splat_that_fails_leaves_a_checkpoint),
+        cmocka_unit_test(what_is_no_file_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -72,10 +72,25 @@ static ssize_t write_save(void *cookie, const char *data, size_t size)
 static splat_status fail_save(splat_save *save, const char *doing, splat_error *error)
 {
     splat_status status = splat_fail_at(error, SPLAT_ERROR_IO, save->path, SPLAT_NO_OFFSET,
-                                        "cannot %s the file: %s; what was there before is unchanged", doing,
-                                        strerror(errno));
+                                        "cannot %s the file: %s%s", doing, strerror(errno),
+                                        save->in_place ? "" : "; what was there before is unchanged");
     splat_save_abort(save);
     return status;
+}
+
+/* A device, a pipe, a socket: a rename would put a file in its place. */
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static splat_status open_stream(splat_save *save, splat_error *error)
+{
+    save->stream = fopencookie(save, "w", (cookie_io_functions_t){.write = write_save});
+    if (!save->stream) return fail_save(save, "create", error);
+    setvbuf(save->stream, NULL, _IOFBF, 1 << 16);
+    return SPLAT_OK;
 }
 
 splat_status splat_save_open(splat_save *save, const char *path, splat_error *error)
@@ -83,6 +98,11 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
     memset(save, 0, sizeof *save);
     save->descriptor = -1;
     save->path = strdup(path);
+    save->in_place = is_special(path);
+    if (save->path && save->in_place) {
+        save->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        return save->descriptor >= 0 ? open_stream(save, error) : fail_save(save, "open", error);
+    }
     char *temporary = splat_format("%s.tmp-XXXXXX", path);
     if (!save->path || !temporary) {
         free(temporary);
@@ -101,10 +121,7 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
     umask(mask);
     if (fchmod(save->descriptor, 0666 & ~mask) != 0) { /* a file system without modes: nothing to do */
     }
-    save->stream = fopencookie(save, "w", (cookie_io_functions_t){.write = write_save});
-    if (!save->stream) return fail_save(save, "create", error);
-    setvbuf(save->stream, NULL, _IOFBF, 1 << 16);
-    return SPLAT_OK;
+    return open_stream(save, error);
 }
 
 /* The folder that a path lies in, malloc'd; NULL when memory is exhausted. */
@@ -133,17 +150,17 @@ splat_status splat_save_commit(splat_save *save, splat_error *error)
     int failure = save->failure ? save->failure : good ? 0 : errno ? errno : EIO;
     fclose(save->stream);
     save->stream = NULL;
-    if (!failure && fsync(save->descriptor) != 0) failure = errno;
+    if (!failure && !save->in_place && fsync(save->descriptor) != 0) failure = errno;
     if (close(save->descriptor) != 0 && !failure) failure = errno;
     save->descriptor = -1;
-    if (!failure && rename(save->temporary, save->path) != 0) failure = errno;
+    if (!failure && !save->in_place && rename(save->temporary, save->path) != 0) failure = errno;
     if (failure) {
         errno = failure;
         return fail_save(save, "write", error);
     }
     free(save->temporary);
     save->temporary = NULL;
-    flush_folder_of(save->path);
+    if (!save->in_place) flush_folder_of(save->path);
     splat_save_abort(save);
     return SPLAT_OK;
 }
@@ -153,10 +170,8 @@ void splat_save_abort(splat_save *save)
     int kept = errno;
     if (!save->failure) save->failure = ECANCELED; /* what is still in the buffer needs no writing */
     if (save->stream) fclose(save->stream);
-    if (save->temporary) {
-        if (save->descriptor >= 0) close(save->descriptor);
-        unlink(save->temporary);
-    }
+    if (save->descriptor >= 0 && (save->temporary || save->in_place)) close(save->descriptor);
+    if (save->temporary) unlink(save->temporary);
     free(save->temporary);
     free(save->path);
     memset(save, 0, sizeof *save);
