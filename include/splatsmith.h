@@ -714,8 +714,15 @@ typedef struct splat_profile_saving {
     size_t bytes;                   /* that it would have freed on the device at the peak */
 } splat_profile_saving;
 
+/* A block on the device; texts are cut to their room. */
+typedef struct splat_profile_large_block {
+    char name[64], category[16], type[16];
+    size_t bytes;                   /* reserved */
+} splat_profile_large_block;
+
 #define SPLAT_PROFILE_TRENDS 4
 #define SPLAT_PROFILE_SAVINGS 6
+#define SPLAT_PROFILE_LARGEST 5
 
 typedef struct splat_profile {
     char *path;                     /* of the file */
@@ -730,6 +737,9 @@ typedef struct splat_profile {
     size_t n_trends;
     splat_profile_saving savings[SPLAT_PROFILE_SAVINGS]; /* largest first */
     size_t n_savings;
+    splat_profile_large_block largest[SPLAT_PROFILE_LARGEST]; /* at the peak, largest first */
+    size_t n_largest;
+    bool is_cut;                    /* the last line is cut off, as of a run that was killed or goes on: left out */
 } splat_profile;
 
 /* The newest profile (profiles/tensor_profile_<time>.jsonl) of a run: `run` is a model folder, such a file, or

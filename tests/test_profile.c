@@ -174,9 +174,9 @@ static char *find_file(const char *begin, const char *end)
 
 /* The analyze scripts of the field: line by line, by what a line begins with. */
 typedef struct parsed_log {
-    int n_samples, total_tensors, n_large;
+    int n_samples, total_tensors, n_large, n_largest;
     double allocated, reserved, fragmentation, categories, types;
-    enum { NO_SECTION, CATEGORIES, TYPES } section;
+    enum { NO_SECTION, CATEGORIES, TYPES, LARGEST } section;
 } parsed_log;
 
 static void parse_log_line(parsed_log *p, const char *line)
@@ -194,6 +194,11 @@ static void parse_log_line(parsed_log *p, const char *line)
     } else if (strncmp(line, "Data Types:", 11) == 0) {
         p->section = TYPES;
         p->types = 0;
+    } else if (strncmp(line, "Largest Tensors:", 16) == 0) {
+        p->section = LARGEST;
+        p->n_largest = 0;
+    } else if (p->section == LARGEST) {
+        p->n_largest += sscanf(line, " %63[^:]: %lf MB (", name, &size) == 2;
     } else if (p->section && sscanf(line, " %63[^:]: %lf MB", name, &size) == 2) {
         *(p->section == CATEGORIES ? &p->categories : &p->types) += size;
     }
@@ -224,6 +229,7 @@ static void check_log(const splat_memory_info *memory)
     assert_float_equal(p.categories, p.allocated, 0.0051 * 9);
     assert_float_equal(p.types, p.allocated, 0.0051 * 7);
     assert_int_equal(p.n_large, 0);
+    assert_int_equal(p.n_largest, 5);
     free(path);
 }
 

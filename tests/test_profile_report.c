@@ -162,6 +162,16 @@ static void test_peaks_and_savings(void **state)
         if (i) assert_true(s[-1].bytes >= s->bytes);
     }
     assert_string_equal(profile->savings[0].option, "--sh_offload");
+    static const char *const largest[] = {"frame", "sh_rest", "adam_m.sh_rest", "photos"}; /* the device's, by size */
+    assert_int_equal(profile->n_largest, 4);
+    for (size_t i = 0; i < 4; i++) assert_string_equal(profile->largest[i].name, largest[i]);
+    assert_int_equal(profile->largest[0].bytes, 3000000 + 4096);
+    assert_string_equal(profile->largest[3].category, "images");
+    assert_string_equal(profile->largest[3].type, "uint8");
+    splat_profile_free(profile);
+    profile = made_profile(NEW_BLOCKS, 50, 2000); /* twenty small ones more: only so many are kept */
+    assert_int_equal(profile->n_largest, SPLAT_PROFILE_LARGEST);
+    assert_string_equal(profile->largest[4].name, "lists");
     splat_profile_free(profile);
 }
 
@@ -198,7 +208,6 @@ static void test_broken_files(void **state)
         {"{}\n", 1, "not a memory profile"},
         {"[1]\n", 1, "not a JSON object"},
         {LINE("1"), 1, "not a memory profile"},
-        {HEADER LINE("1") "{\"iteration\":2,\"gauss", 3, "cut off"},
         {HEADER LINE("1") "{\"iteration\":2,\"gauss\n" LINE("3"), 3, "not valid JSON"},
         {HEADER LINE("1") "\n", 3, "not valid JSON"},
         {HEADER LINE("1") LINE("1"), 3, "not in order"},
@@ -233,6 +242,24 @@ static void write_quickly(const char *text, size_t length)
 }
 
 /* For the sanitizers: any byte may be wrong, and nothing but an error may come of it. */
+/* As when the run was killed while it wrote, which the system does when memory is out; or goes on. */
+static void test_a_cut_line_is_left_out(void **state)
+{
+    (void)state;
+    splat_profile *profile;
+    splat_error error;
+    write_quickly(whole, sizeof whole - 20);
+    must(splat_profile_read("cut.jsonl", &profile, &error), &error);
+    assert_true(profile->is_cut && profile->n_samples == 1);
+    splat_profile_free(profile);
+    write_quickly(whole, sizeof whole - 1);
+    must(splat_profile_read("cut.jsonl", &profile, &error), &error);
+    assert_true(!profile->is_cut && profile->n_samples == 2);
+    splat_profile_free(profile);
+    read_text(HEADER "{\"iteration\":1", SPLAT_ERROR_FORMAT, 2, "no samples");
+    read_text("{\"format\":\"splatsm", SPLAT_ERROR_FORMAT, 1, "not valid JSON");
+}
+
 static void test_wrong_bytes(void **state)
 {
     (void)state;
@@ -414,7 +441,8 @@ static void test_command(void **state)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     static const char *const parts[] = {"40 samples, iterations 50 to 2000", "GROWS 976.6 KB per 1000 steps",
-                                        "'frame' (activations)", "Fragmentation", "--sh_offload", "command.svg"};
+                                        "'frame' (activations)", "Largest blocks", "Fragmentation", "--sh_offload",
+                                        "command.svg"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(text, parts[i])) fail_msg("'%s' is not in:\n%s", parts[i], text);
     snprintf(command, sizeof command, "%s profile broken.jsonl > report.txt 2>&1", binary);
@@ -430,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_too_few_samples_are_not_judged),
         cmocka_unit_test(test_peaks_and_savings),
         cmocka_unit_test(test_broken_files),
+        cmocka_unit_test(test_a_cut_line_is_left_out),
         cmocka_unit_test(test_wrong_bytes),
         cmocka_unit_test(test_every_cut_is_an_error_or_a_shorter_profile),
         cmocka_unit_test(test_latest_is_the_newest),

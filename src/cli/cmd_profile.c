@@ -55,6 +55,17 @@ static void print_categories(const splat_profile *p)
     }
 }
 
+static void print_largest(const splat_profile *p)
+{
+    char bytes[32];
+    cli_say("\nLargest blocks, at the highest sample");
+    for (size_t i = 0; i < p->n_largest; i++) {
+        const splat_profile_large_block *block = &p->largest[i];
+        cli_say("  %-24s %12s %6.1f %%   %s, %s", block->name, size_text(block->bytes, bytes),
+                percent(block->bytes, p->samples[p->peak].reserved_bytes), block->category, block->type);
+    }
+}
+
 /* Five samples, evenly spread. */
 static void print_growth(const splat_profile *p)
 {
@@ -133,8 +144,11 @@ int cmd_profile(const cli_values *values)
                            &error) != SPLAT_OK ||
         splat_profile_read(path, &profile, &error) != SPLAT_OK)
         return cli_report(&error);
+    if (profile->is_cut)
+        cli_notice("the last line is cut off, as when a run is killed or still goes on; it is left out");
     print_totals(profile);
     print_categories(profile);
+    print_largest(profile);
     print_growth(profile);
     print_trends(profile);
     print_fragmentation(profile);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define MIB 1048576.0
+#define LOG_LARGEST 5      /* blocks that the log names, however small they are */
 #define DRIVER_SECONDS 1.0 /* asking a driver takes up to a millisecond */
 
 /* A file that only grows. */
@@ -117,9 +118,16 @@ static void log_sum(FILE *file, const char *name, const splat_memory_sum *sum)
     if (sum->n) fprintf(file, "  %s: %s MB (%zu tensors)\n", name, megabytes(sum->bytes, size), sum->n);
 }
 
+static void log_block(FILE *file, const splat_memory_row *row)
+{
+    char size[32];
+    fprintf(file, "  %s: %s MB (%s, %s)\n", row->name, megabytes(row->bytes, size), splat_element_type_name(row->type),
+            splat_memory_category_name(row->category));
+}
+
 static void write_log(FILE *file, const splat_trainer *t, const splat_memory_snapshot *s)
 {
-    char allocated[32], reserved[32], size[32];
+    char allocated[32], reserved[32];
     int percent = (int)(splat_memory_fragmentation_percent(s) * 100 + 0.5);
     fprintf(file, "==== Iteration %d | Gaussians: %u\n", t->iteration, t->model->gaussians.n);
     fprintf(file, "Total Tensors: %zu\n", s->places[SPLAT_PLACE_DEVICE].n);
@@ -135,9 +143,13 @@ static void write_log(FILE *file, const splat_trainer *t, const splat_memory_sna
     fprintf(file, "Large Tensors (>100MB): %zu\n", s->large.n);
     for (size_t i = 0; i < s->n_rows; i++) {
         const splat_memory_row *row = &s->rows[i];
-        if (row->place != SPLAT_PLACE_DEVICE || row->bytes <= SPLAT_LARGE_BLOCK) continue;
-        fprintf(file, "  %s: %s MB (%s, %s)\n", row->name, megabytes(row->bytes, size),
-                splat_element_type_name(row->type), splat_memory_category_name(row->category));
+        if (row->place == SPLAT_PLACE_DEVICE && row->bytes > SPLAT_LARGE_BLOCK) log_block(file, row);
+    }
+    fprintf(file, "Largest Tensors:\n");
+    for (size_t i = 0, n = 0; i < s->n_rows && n < LOG_LARGEST; i++) {
+        if (s->rows[i].place != SPLAT_PLACE_DEVICE) continue;
+        log_block(file, &s->rows[i]);
+        n++;
     }
     fprintf(file, "\n");
 }

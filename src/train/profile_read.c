@@ -208,10 +208,8 @@ static splat_status read_lines(splat_profile_lines *lines, splat_profile *profil
         end = newline ? (size_t)(newline - lines->data) : lines->size;
         splat_status parsed = splat_profile_parse_line(lines->path, lines->data + begin, end - begin, number, &object,
                                                        error);
-        if (parsed == SPLAT_ERROR_FORMAT && !newline)
-            return splat_fail_line(error, SPLAT_ERROR_FORMAT, lines->path, number,
-                                   "the line is cut off, as when a run is killed while it writes; remove the line to "
-                                   "read those before it");
+        profile->is_cut = parsed == SPLAT_ERROR_FORMAT && !newline && number > 1;
+        if (profile->is_cut) break;
         SPLAT_TRY(parsed);
         splat_status status = number == 1 ? read_run(object, lines->path, profile, run, error)
                                           : add_sample(object, lines, profile, begin, end - begin, number, error);
@@ -241,7 +239,7 @@ static splat_status judge(splat_profile *profile, const splat_profile_run *run, 
     find_peaks(profile);
     profile->overhead_bytes = first->driver_bytes > first->reserved_bytes ? first->driver_bytes - first->reserved_bytes
                                                                           : 0;
-    SPLAT_TRY(splat_profile_find_savings(profile, run, lines, error));
+    SPLAT_TRY(splat_profile_look_at_peak(profile, run, lines, error));
     return splat_profile_judge(profile, run, lines, error);
 }
 

@@ -217,7 +217,7 @@ splat_status splat_profile_judge(splat_profile *profile, const splat_profile_run
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- savings */
+/* ---------------------------------------------------------------- the peak: what is large, what could be saved */
 
 static void add_saving(splat_profile *profile, const char *option, const char *cost, double bytes)
 {
@@ -248,33 +248,55 @@ static void add_share(shares *sum, const splat_profile_block *row)
     if (is_moment || strcmp(row->category, "parameters") == 0) sum->rows += bytes;
 }
 
+/* Into the list when it is one of the largest; equal ones in the file's order. */
+static void add_large(splat_profile *profile, const splat_profile_block *row)
+{
+    splat_profile_large_block *list = profile->largest;
+    size_t at = profile->n_largest;
+    while (at > 0 && list[at - 1].bytes < row->reserved) at--;
+    if (at == SPLAT_PROFILE_LARGEST) return;
+    if (profile->n_largest < SPLAT_PROFILE_LARGEST) profile->n_largest++;
+    memmove(&list[at + 1], &list[at], (profile->n_largest - at - 1) * sizeof *list);
+    list[at].bytes = row->reserved;
+    snprintf(list[at].name, sizeof list[at].name, "%s", row->name);
+    snprintf(list[at].category, sizeof list[at].category, "%s", row->category);
+    snprintf(list[at].type, sizeof list[at].type, "%s", row->type);
+}
+
 /* What the choices of a memory plan would have freed, from the blocks' real sizes. */
-splat_status splat_profile_find_savings(splat_profile *profile, const splat_profile_run *run,
-                                        const splat_profile_lines *lines, splat_error *error)
+static void find_savings(splat_profile *profile, const splat_profile_run *run, const shares *sum)
 {
     double n = (double)profile->samples[profile->peak].n_gaussians, words = 0;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) words += splat_quantized_moment_words(t, run->sh_degree);
+    double half = 4 * n * splat_parameter_words(SPLAT_TENSOR_sh_rest, run->sh_degree, SPLAT_SH_FLOAT16);
+    add_saving(profile, "--sh_storage float16", "rounding of small values; docs/memory.md has what was measured",
+               sum->sh - half);
+    add_saving(profile, "--optimizer_storage quantized",
+               "rounding of small values; docs/memory.md has what was measured", sum->moments - 4 * n * words);
+    if (run->gpu) {
+        add_saving(profile, "--sh_offload",
+                   "steps wait for the bus; colours of what a step does not see are not stepped", sum->rest);
+        add_saving(profile, "--data_device cpu", "nothing measurable: photos are uploaded ahead of the steps",
+                   sum->photos - 2 * (double)run->largest_photo_bytes);
+    }
+    add_saving(profile, "--target_gaussian_count (10 % fewer)", "the least opaque Gaussians go", sum->rows / 10);
+}
+
+splat_status splat_profile_look_at_peak(splat_profile *profile, const splat_profile_run *run,
+                                        const splat_profile_lines *lines, splat_error *error)
+{
     shares sum = {.sh = 0};
     size_t i;
     json_t *sample, *object;
     SPLAT_TRY(parse_sample(lines, profile->peak, &sample, error));
     json_array_foreach(json_object_get(sample, "blocks"), i, object) {
         splat_profile_block row;
-        if (splat_profile_read_block(object, NULL, 0, &row, NULL) == SPLAT_OK && strcmp(row.place, "device") == 0)
-            add_share(&sum, &row);
+        if (splat_profile_read_block(object, NULL, 0, &row, NULL) != SPLAT_OK || strcmp(row.place, "device") != 0)
+            continue;
+        add_share(&sum, &row);
+        add_large(profile, &row);
     }
     json_decref(sample);
-    for (int t = 0; t < SPLAT_N_TENSORS; t++) words += splat_quantized_moment_words(t, run->sh_degree);
-    double half = 4 * n * splat_parameter_words(SPLAT_TENSOR_sh_rest, run->sh_degree, SPLAT_SH_FLOAT16);
-    add_saving(profile, "--sh_storage float16", "rounding of small values; docs/memory.md has what was measured",
-               sum.sh - half);
-    add_saving(profile, "--optimizer_storage quantized",
-               "rounding of small values; docs/memory.md has what was measured", sum.moments - 4 * n * words);
-    if (run->gpu) {
-        add_saving(profile, "--sh_offload",
-                   "steps wait for the bus; colours of what a step does not see are not stepped", sum.rest);
-        add_saving(profile, "--data_device cpu", "nothing measurable: photos are uploaded ahead of the steps",
-                   sum.photos - 2 * (double)run->largest_photo_bytes);
-    }
-    add_saving(profile, "--target_gaussian_count (10 % fewer)", "the least opaque Gaussians go", sum.rows / 10);
+    find_savings(profile, run, &sum);
     return SPLAT_OK;
 }

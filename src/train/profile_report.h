@@ -38,11 +38,11 @@ typedef struct splat_profile_block {
 splat_status splat_profile_read_block(const json_t *object, const char *path, size_t number,
                                       splat_profile_block *block, splat_error *error);
 
-/* Fills settled_iteration and the trends, and the savings at the peak, from lines that were read before. Errors:
- * MEMORY. */
+/* Fills settled_iteration and the trends; and the savings and the largest blocks at the peak; from lines that were read
+ * before. Errors: MEMORY. */
 splat_status splat_profile_judge(splat_profile *profile, const splat_profile_run *run,
                                  const splat_profile_lines *lines, splat_error *error);
-splat_status splat_profile_find_savings(splat_profile *profile, const splat_profile_run *run,
+splat_status splat_profile_look_at_peak(splat_profile *profile, const splat_profile_run *run,
                                         const splat_profile_lines *lines, splat_error *error);
 
 #endif
