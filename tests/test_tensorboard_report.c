@@ -26,6 +26,7 @@ enum { WIDTH = 24, HEIGHT = 16, PIXELS = WIDTH * HEIGHT, N_GAUSSIANS = 2500, N_I
 typedef struct population {
     splat_gaussians g;
     float means[3 * N_GAUSSIANS], scales[3 * N_GAUSSIANS], rotations[4 * N_GAUSSIANS], opacities[N_GAUSSIANS];
+    float sh_dc[3 * N_GAUSSIANS];
 } population;
 
 static void make_population(population *p)
@@ -35,12 +36,13 @@ static void make_population(population *p)
         p->opacities[i] = (float)log(opacity / (1 - opacity));
         for (int k = 0; k < 3; k++) {
             p->means[3 * i + k] = (float)(i % (50 + k)) - 20;
+            p->sh_dc[3 * i + k] = i % 2 ? 1 : 3;
             p->scales[3 * i + k] = (float)log(k == 0 ? 0.01 : k == 1 ? 0.1 : 1);
         }
         for (int k = 0; k < 4; k++) p->rotations[4 * i + k] = (float)(1 + (i + k) % 3);
     }
     p->g = (splat_gaussians){.n = N_GAUSSIANS, .p = {.means = p->means, .scales = p->scales, .rotations = p->rotations,
-                                                     .opacities = p->opacities}};
+                                                     .opacities = p->opacities, .sh_dc = p->sh_dc}};
 }
 
 static void evaluate(splat_tensorboard_report *report, int iteration)
@@ -70,7 +72,7 @@ static event_file write_run(const char *folder, splat_tensorboard_tags tags)
     splat_error error;
     splat_backend *backend;
     const splat_report_row rows[] = {{"photos", "12"}, {"a|b", "two\nlines"}};
-    splat_report_config config = {"splatsmith train -s scene", {rows, 2}, {rows, 1}, {NULL, 0}};
+    splat_report_config config = {"splatsmith train -s scene", {rows, 2}, {rows, 1}, {NULL, 0}, 0};
     make_population(&p);
     ASSERT_OK(splat_backend_cpu_create(2, "auto", &backend, &error));
     ASSERT_OK(splat_folder_delete(folder, &error));
@@ -294,6 +296,100 @@ static void the_upstream_tags(void **state)
     event_file_free(&file);
 }
 
+/* Coarse training has SuGaR's tags beside the others, but for the losses under the default tags only. */
+static void write_coarse(splat_tensorboard_report *report, splat_tensorboard_tags tags, const char *folder)
+{
+    static population p;
+    splat_error error;
+    splat_backend *backend;
+    splat_report_config config = {.command = "splatsmith coarse", .coarse_iterations = 7300};
+    splat_monitor_sample sample;
+    splat_coarse_options options = {.regularization = SPLAT_REGULARIZE_SDF, .estimation_factor = 0.5f};
+    splat_report_coarse coarse = {.rendering = 0.25, .losses = {(double)NAN, 0.5, (double)NAN, (double)NAN, 10, 7},
+                                  .options = &options};
+    memset(&sample, 0xff, sizeof sample); /* NaN: nothing is known */
+    sample.gpu.memory_used_bytes = 1e9;
+    sample.gpu.memory_total_bytes = 4e9;
+    sample.ram_percent = 61;
+    sample.cpu_percent = 11;
+    make_population(&p);
+    ASSERT_OK(splat_backend_cpu_create(2, "auto", &backend, &error));
+    ASSERT_OK(splat_folder_delete(folder, &error));
+    ASSERT_OK(splat_folder_create(folder, &error));
+    ASSERT_OK(splat_tensorboard_report_open(report, folder, tags, 7000, 1, &error));
+    splat_tensorboard_report_begin(report, &config);
+    for (int i = 7001; i <= 7100; i++) {
+        splat_report_step step = {0.1, 0.2, i % 2 ? 40 : 20};
+        splat_tensorboard_report_step(report, i, &step);
+        if (i % 50 == 0) {
+            splat_tensorboard_report_coarse(report, i, &coarse);
+            splat_tensorboard_report_performance(report, i, 3221225472.0, 4294967296.0, &sample);
+        }
+        ASSERT_OK(splat_tensorboard_report_model(report, backend, &p.g, i, false, &error));
+    }
+    splat_metrics metrics = {.l1 = 0.02, .psnr = 30, .ssim = 0.9, .n_views = 7, .render_ms = 2.5};
+    splat_tensorboard_report_evaluation(report, 7100, true, &metrics, 0.25);
+    splat_tensorboard_report_evaluation(report, 7100, false, &metrics, 0.25);
+    ASSERT_OK(splat_tensorboard_report_model(report, backend, &p.g, 7100, true, &error));
+    char *path = strdup(splat_tensorboard_path(report->writer));
+    ASSERT_OK(splat_tensorboard_report_close(report, backend, &error));
+    assert_int_equal(backend->memory.n_blocks, 0);
+    backend->functions->destroy(backend);
+    assert_int_equal(rename(path, "coarse_events"), 0);
+    free(path);
+}
+
+static size_t count_below(const event_file *file, const char *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < file->n; i++) n += strncmp(file->events[i].tag, group, strlen(group)) == 0;
+    return n;
+}
+
+static void the_tags_of_coarse_training(void **state)
+{
+    (void)state;
+    static splat_tensorboard_report report;
+    static const struct {
+        const char *tag;
+        double value;
+    } expected[] = {
+        {"Loss/total", 0.5}, {"Loss/component_rendering", 0.25}, {"Loss/component_sdf_estimation", 0.25},
+        {"Stats/n_gaussians_sdf_sampling", 7},
+        {"Time/minutes_per_iter", 0.03 / 60}, {"Performance/iterations_per_sec", 1000.0 / 30},
+        {"Performance/eta_minutes", 200 * 0.03 / 60}, /* 7100 of 7300 */
+        {"VRAM/allocated_GB", 3}, {"VRAM/reserved_GB", 4}, {"VRAM/percent", 25},
+        {"System/RAM_percent", 61}, {"System/CPU_percent", 11},
+        {"Stats/n_active_gaussians", N_GAUSSIANS}, {"Stats/opacities_mean", 0.5},
+        {"Stats/opacities_std", 0.284661726}, /* 0.45 sqrt(0.4 n / (n - 1)) */
+        {"Stats/scales_mean", 0.37}, {"Stats/sh_dc_mean", 2}, {"Stats/sh_dc_std", 1.00006667},
+        {"Test/loss", 0.02}, {"Test/PSNR", 30}, {"Test/ssim", 0.9}, {"Test/lpips", 0.25}, {"Test/render_time_ms", 2.5},
+        {"Test/num_gaussians_K", 2.5},
+    };
+    write_coarse(&report, SPLAT_TENSORBOARD_TAGS_DEFAULT, "coarse");
+    event_file file = event_file_read("coarse_events");
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        near(scalar(&file, expected[i].tag, 7100), expected[i].value);
+    assert_int_equal(count_below(&file, "Time/"), 2); /* 7050 and 7100 */
+    assert_int_equal(count_below(&file, "Test/"), 6);
+    assert_int_equal(count_below(&file, "Histograms/scales"), 1);
+    assert_int_equal(count_below(&file, "Histograms/opacities"), 1);
+    assert_int_equal(count_below(&file, "Stats/sh_rest"), 0); /* degree 0 */
+    scalar(&file, "Stats/points_std", 7100);
+    scalar(&file, "Stats/quaternions_mean", 7100);
+    scalar(&file, "Stats/quaternions_std", 7100);
+    assert_non_null(event_find(&file, "Training_Guide/text_summary", 7001));
+    assert_true(count_below(&file, "3_gaussians/") > 0 && count_below(&file, "2_test/") > 0);
+    event_file_free(&file);
+
+    write_coarse(&report, SPLAT_TENSORBOARD_TAGS_UPSTREAM, "coarse_upstream");
+    file = event_file_read("coarse_events");
+    near(scalar(&file, "Loss/total", 7100), 0.5);
+    assert_int_equal(count_below(&file, "Time/") + count_below(&file, "Test/") + count_below(&file, "VRAM/") +
+                         count_below(&file, "Training_Guide"), 0);
+    event_file_free(&file);
+}
+
 /* Its settings stand where it goes on: beside those of the run before, not in their place. */
 static void a_resumed_run(void **state)
 {
@@ -410,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_tags),
         cmocka_unit_test(the_upstream_tags),
+        cmocka_unit_test(the_tags_of_coarse_training),
         cmocka_unit_test(a_resumed_run),
         cmocka_unit_test(pictures_show_what_they_say),
         cmocka_unit_test(the_colour_maps_are_perceptual),

@@ -1,5 +1,6 @@
 #include "train/evaluate.h"
 
+#include "base/clock.h"
 #include "ops/metrics/metrics.h"
 #include "train/lpips.h"
 
@@ -31,13 +32,20 @@ static splat_status measure_lpips(splat_evaluator *e, const splat_camera *camera
     return SPLAT_OK;
 }
 
-/* The picture into model->frame.image, and the counts to the host when they are shown. */
-static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bool shown, splat_error *error)
+/* The picture into model->frame.image, its time, and the counts to the host when they are shown. */
+static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bool shown, double *ms,
+                              splat_error *error)
 {
     splat_backend *b = e->context->backend;
-    uint32_t *blended;
-    if (!shown || !e->blended) return splat_model_rasterize(e->model, camera, e->background, error);
-    SPLAT_TRY(splat_model_rasterize_counted(e->model, camera, e->background, &blended, error));
+    uint32_t *blended = NULL;
+    double begin = splat_clock_seconds();
+    if (shown && e->blended)
+        SPLAT_TRY(splat_model_rasterize_counted(e->model, camera, e->background, &blended, error));
+    else
+        SPLAT_TRY(splat_model_rasterize(e->model, camera, e->background, error));
+    SPLAT_TRY(b->functions->synchronize(b, error)); /* measuring the view would wait, too */
+    *ms = 1000 * (splat_clock_seconds() - begin);
+    if (!blended) return SPLAT_OK;
     size_t bytes = (size_t)camera->width * (size_t)camera->height * sizeof *blended;
     return b->functions->download(b, e->blended, blended, bytes, error);
 }
@@ -49,7 +57,8 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     const splat_camera *camera = &e->scene->dataset.views[index].camera;
     size_t n_bytes = 3 * (size_t)camera->width * (size_t)camera->height;
     splat_metrics_result result;
-    SPLAT_TRY(rasterize(e, camera, shown, error));
+    double render_ms;
+    SPLAT_TRY(rasterize(e, camera, shown, &render_ms, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
     void *uploaded;
     splat_status status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
@@ -65,7 +74,8 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
                                    .psnr_per_channel = (splat_psnr(result.mse[0]) + splat_psnr(result.mse[1]) +
                                                         splat_psnr(result.mse[2])) / 3,
                                    .ssim = result.ssim,
-                                   .n_views = 1};
+                                   .n_views = 1,
+                                   .render_ms = render_ms};
         status = measure_lpips(e, camera, uploaded, metrics, error);
     }
     if (status != SPLAT_OK) splat_image_cache_release(e->scene->cache, index);
@@ -79,6 +89,7 @@ static void add(splat_metrics *sum, const splat_metrics *one)
     sum->psnr_per_channel += one->psnr_per_channel;
     sum->ssim += one->ssim;
     sum->lpips += one->lpips;
+    sum->render_ms += one->render_ms;
     sum->lpips_net = one->lpips_net;
     sum->n_views++;
 }
@@ -91,6 +102,7 @@ static void divide(splat_metrics *sum)
     sum->psnr_per_channel /= n;
     sum->ssim /= n;
     sum->lpips /= n;
+    sum->render_ms /= n;
 }
 
 /* One view: measured, added, shown. *go_on is what the visitor says. */

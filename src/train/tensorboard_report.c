@@ -1,4 +1,4 @@
-#include "train/tensorboard_report.h"
+#include "train/tensorboard_coarse.h"
 
 #include "train/monitor.h"
 
@@ -89,6 +89,8 @@ void splat_tensorboard_report_begin(splat_tensorboard_report *report, const spla
     add_table(report, "Config/01_Dataset", &config->dataset);
     add_table(report, "Config/02_Optimization", &config->optimization);
     add_table(report, "Config/03_Performance", &config->performance);
+    report->coarse_iterations = config->coarse_iterations;
+    if (report->coarse_iterations) splat_tensorboard_coarse_guide(report);
 }
 
 /* ---------------------------------------------------------------- steps */
@@ -96,6 +98,8 @@ void splat_tensorboard_report_begin(splat_tensorboard_report *report, const spla
 void splat_tensorboard_report_step(splat_tensorboard_report *report, int iteration, const splat_report_step *step)
 {
     bool with_group = is_default(report);
+    report->sum_ms += step->ms;
+    report->n_timed++;
     if (with_group && iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
     add(report, iteration, with_group ? "1_train/l1_loss" : "train_loss_patches/l1_loss", step->l1);
     add(report, iteration, with_group ? "1_train/total_loss" : "train_loss_patches/total_loss", step->total);
@@ -148,6 +152,8 @@ void splat_tensorboard_report_performance(splat_tensorboard_report *report, int 
     add(report, iteration, "4_performance/vram_allocated_GB", allocated_bytes / GB);
     add(report, iteration, "4_performance/vram_reserved_GB", reserved_bytes / GB);
     if (sample) splat_monitor_visit_tags(sample, add_tag, &visit);
+    if (report->coarse_iterations)
+        splat_tensorboard_coarse_machine(report, iteration, allocated_bytes, reserved_bytes, sample);
 }
 
 void splat_tensorboard_report_density(splat_tensorboard_report *report, int iteration, size_t n_added, size_t n_removed)
@@ -190,12 +196,13 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error)
 {
-    bool all = is_default(report);
+    bool all = is_default(report), coarse = report->coarse_iterations > 0;
     bool histograms = evaluation || (all && iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0);
     bool statistics = all && (histograms || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0);
     if (!report->writer) return SPLAT_OK;
     splat_tensorboard_poll(report->writer);
     if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", gaussians->n);
+    if (evaluation && coarse) add(report, iteration, "Test/num_gaussians_K", gaussians->n / 1000.0);
     histograms = histograms && report->histograms_at != iteration; /* a step that is evaluated comes twice */
     statistics = statistics && report->statistics_at != iteration;
     if (!histograms && !statistics) return SPLAT_OK;
@@ -204,11 +211,12 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
         .gaussians = gaussians,
         .edges = report->edges + SPLAT_TENSORBOARD_EDGES - SPLAT_TENSORBOARD_UNSIGNED_EDGES,
         .n_edges = SPLAT_TENSORBOARD_UNSIGNED_EDGES, .max_samples = SPLAT_TENSORBOARD_SAMPLES,
-        .scratch = &report->scratch, .result = &summary, .counts = report->counts[0]};
+        .spreads = coarse, .scratch = &report->scratch, .result = &summary, .counts = report->counts[0]};
     SPLAT_TRY(backend->functions->ops.summary(backend, &args, error));
     if (statistics) {
         add_statistics(report, iteration, &summary);
         report->statistics_at = iteration;
+        if (coarse) splat_tensorboard_coarse_model(report, iteration, &summary);
     }
     if (histograms) {
         report->histograms_at = iteration;
@@ -218,6 +226,10 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
         add_counts(report, iteration, "scene/scale_histogram", &summary, SPLAT_SUMMARY_SCALE);
         add_counts(report, iteration, "scene/rotation_magnitude_histogram", &summary, SPLAT_SUMMARY_ROTATION);
         add_counts(report, iteration, "scene/xyz_magnitude_histogram", &summary, SPLAT_SUMMARY_POSITION);
+    }
+    if (coarse && histograms) {
+        add_counts(report, iteration, "Histograms/opacities", &summary, SPLAT_SUMMARY_OPACITY);
+        add_counts(report, iteration, "Histograms/scales", &summary, SPLAT_SUMMARY_SCALE);
     }
     return SPLAT_OK;
 }
@@ -247,6 +259,7 @@ void splat_tensorboard_report_evaluation(splat_tensorboard_report *report, int i
     add_metric(report, iteration, group, "_psnr", metrics->psnr);
     add_metric(report, iteration, group, "_ssim", metrics->ssim);
     add_metric(report, iteration, group, "_lpips", lpips);
+    if (report->coarse_iterations && is_test) splat_tensorboard_coarse_test(report, iteration, metrics, lpips);
 }
 
 bool splat_tensorboard_report_wants_view(const splat_tensorboard_report *report, size_t index_in_set)

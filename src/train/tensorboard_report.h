@@ -22,6 +22,9 @@ typedef enum splat_tensorboard_tags {
 typedef struct splat_tensorboard_report {
     splat_tensorboard *writer; /* NULL: not open */
     splat_tensorboard_tags tags;
+    int coarse_iterations;     /* last one of coarse training, whose tags are written too; 0: this is none */
+    double sum_ms;             /* of n_timed steps: since their mean was last written */
+    int n_timed;
     int first_step;            /* of this file: where its texts stand */
     int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
@@ -44,7 +47,7 @@ splat_status splat_tensorboard_report_flush(splat_tensorboard_report *report, sp
 splat_status splat_tensorboard_report_close(splat_tensorboard_report *report, splat_backend *backend,
                                             splat_error *error);
 
-/* The texts Config/00_Training_Command, 01_Dataset, 02_Optimization, 03_Performance (default tags). */
+/* The texts, with the default tags: Config/00_Training_Command, 01_Dataset, 02_Optimization, 03_Performance; Training_Guide. */
 typedef struct splat_report_row {
     const char *name, *value;
 } splat_report_row;
@@ -55,6 +58,7 @@ typedef struct splat_report_table {
 typedef struct splat_report_config {
     const char *command; /* as typed; NULL: left out, as are tables without rows */
     splat_report_table dataset, optimization, performance;
+    int coarse_iterations; /* of coarse training, which has SuGaR's tags too; 0: this is none */
 } splat_report_config;
 void splat_tensorboard_report_begin(splat_tensorboard_report *report, const splat_report_config *config);
 

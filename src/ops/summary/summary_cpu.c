@@ -12,10 +12,13 @@ static void add_population(const splat_gaussians *g, uint64_t begin, uint64_t en
 
 static void add_samples(const struct splat_summary_args *args, uint32_t begin, uint32_t end, summary_partial *p)
 {
+    const splat_gaussians *g = args->gaussians;
     uint32_t n_samples = summary_samples(args), n_buckets = args->n_edges - 1;
+    uint32_t n_rest = splat_sh_rest_floats(g->sh_degree);
     double values[SPLAT_SUMMARY_N];
     for (uint32_t k = begin; k < end; k++) {
-        summary_sample(args->gaussians, k, n_samples, values);
+        if (args->spreads) summary_add_tensors(g, summary_index(g, k, n_samples), n_rest, p);
+        summary_sample(g, k, n_samples, values);
         for (int what = 0; what < SPLAT_SUMMARY_N; what++) {
             uint32_t bucket = splat_bucket_of(args->edges, args->n_edges, values[what]);
             if (bucket >= n_buckets) continue;

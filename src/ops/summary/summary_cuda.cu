@@ -12,7 +12,8 @@ extern "C" {
 struct summary_parameters {
     splat_gaussians gaussians;
     const double *edges;
-    uint32_t n_edges, n_samples;
+    uint32_t n_edges, n_samples, n_rest;
+    bool spreads;
     summary_partial *parts;
     unsigned int *counts;
 };
@@ -38,6 +39,8 @@ __device__ __forceinline__ void add_samples(const summary_parameters &P, summary
     uint32_t first = blockIdx.x * SUMMARY_THREADS + threadIdx.x;
     for (uint32_t k = first; k < P.n_samples; k += SUMMARY_PARTS * SUMMARY_THREADS) {
         double values[SPLAT_SUMMARY_N];
+        if (P.spreads)
+            summary_add_tensors(&P.gaussians, summary_index(&P.gaussians, k, P.n_samples), P.n_rest, p);
         summary_sample(&P.gaussians, k, P.n_samples, values);
 #pragma unroll
         for (int what = 0; what < SPLAT_SUMMARY_N; what++) {
@@ -51,6 +54,7 @@ __device__ __forceinline__ void add_samples(const summary_parameters &P, summary
 
 __global__ void __launch_bounds__(SUMMARY_THREADS) parts_kernel(const __grid_constant__ summary_parameters P)
 {
+    static_assert(sizeof(summary_partial) * SUMMARY_THREADS <= 48 << 10, "shared memory of a block");
     __shared__ summary_partial parts[SUMMARY_THREADS];
     const splat_gaussians *g = &P.gaussians;
     uint64_t n = g->n, begin = blockIdx.x * n / SUMMARY_PARTS, end = (blockIdx.x + 1) * n / SUMMARY_PARTS;
@@ -88,6 +92,7 @@ static splat_status summarize(splat_cuda_backend *cuda, const struct splat_summa
                                              cudaMemcpyHostToDevice, cuda->stream));
     CUDA_TRY("clear the summary", cudaMemsetAsync(total, 0, host_bytes, cuda->stream));
     summary_parameters P = {*args->gaussians, (const double *)edges, args->n_edges, summary_samples(args),
+                            splat_sh_rest_floats(args->gaussians->sh_degree), args->spreads,
                             (summary_partial *)parts, (unsigned int *)(total + sizeof(summary_partial))};
     parts_kernel<<<SUMMARY_PARTS, SUMMARY_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("summary parts");

@@ -20,12 +20,19 @@ static splat_gaussians upload(splat_backend *backend, splat_block *blocks, const
 {
     splat_gaussians device = *g;
     size_t n = g->n;
-    memset(&device.p, 0, sizeof device.p); /* colours are not looked at */
+    uint32_t n_rest = splat_sh_rest_floats(g->sh_degree);
+    memset(&device.p, 0, sizeof device.p);
     device.filter_3d = NULL;
     device.p.means = test_upload(backend, &blocks[0], g->p.means, 3 * n * sizeof(float));
     device.p.opacities = test_upload(backend, &blocks[1], g->p.opacities, n * sizeof(float));
     device.p.scales = test_upload(backend, &blocks[2], g->p.scales, 3 * n * sizeof(float));
     device.p.rotations = test_upload(backend, &blocks[3], g->p.rotations, 4 * n * sizeof(float));
+    device.p.sh_dc = test_upload(backend, &blocks[4], g->p.sh_dc, 3 * n * sizeof(float));
+    if (g->sh_rest_half)
+        device.sh_rest_half = test_upload(backend, &blocks[5], g->sh_rest_half,
+                                          n * splat_half_row(n_rest) * sizeof *g->sh_rest_half);
+    else
+        device.p.sh_rest = test_upload(backend, &blocks[5], g->p.sh_rest, n * n_rest * sizeof(float));
     return device;
 }
 
@@ -33,16 +40,21 @@ static int run_summary(splat_backend *backend, const splat_gaussians *g, const d
                        uint32_t max_samples, splat_summary *result, uint32_t *counts)
 {
     int failures = 0;
-    splat_block blocks[4] = {{0}}, scratch = {0};
+    splat_block blocks[6] = {{0}}, scratch = {0};
     splat_gaussians device = upload(backend, blocks, g);
-    struct splat_summary_args args = {&device, edges, n_edges, max_samples, &scratch, result, counts};
+    struct splat_summary_args args = {&device, edges, n_edges, max_samples, true, &scratch, result, counts};
     splat_error error = {0};
     for (int i = 0; i < 2; i++) { /* again with a scratch that is not fresh */
         memset(result, 0xff, sizeof *result);
         memset(counts, 0xff, SPLAT_SUMMARY_N * (n_edges - 1) * sizeof *counts);
         TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     }
-    for (int i = 0; i < 4; i++) splat_block_free(backend, &blocks[i]);
+    splat_summary with = *result;
+    args.spreads = false;
+    TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) TEST_CHECK(failures, result->tensors[t].n == 0, "spreads not asked for");
+    *result = with;
+    for (int i = 0; i < 6; i++) splat_block_free(backend, &blocks[i]);
     splat_block_free(backend, &scratch);
     return failures;
 }
@@ -137,14 +149,58 @@ static int check_range(const float *raw, size_t n, bool logit, const splat_summa
     return failures;
 }
 
+/* Value k of a tensor of Gaussian i, as it acts, in double. */
+static double acting(const splat_gaussians *g, int tensor, size_t i, uint32_t k)
+{
+    const uint32_t n_rest = splat_sh_rest_floats(g->sh_degree);
+    const float *q = g->p.rotations + 4 * i;
+    double length = 0;
+    for (int c = 0; c < 4; c++) length += (double)q[c] * (double)q[c];
+    switch (tensor) {
+    case SPLAT_TENSOR_means: return (double)g->p.means[3 * i + k];
+    case SPLAT_TENSOR_sh_dc: return (double)g->p.sh_dc[3 * i + k];
+    case SPLAT_TENSOR_opacities: return 1 / (1 + exp(-(double)g->p.opacities[i]));
+    case SPLAT_TENSOR_scales: return exp((double)g->p.scales[3 * i + k]);
+    case SPLAT_TENSOR_rotations: return (double)q[k] / sqrt(length);
+    default: return (double)(g->sh_rest_half ? splat_half_decode(g->sh_rest_half[i * splat_half_row(n_rest) + k])
+                                             : g->p.sh_rest[i * n_rest + k]);
+    }
+}
+
+static int check_spread(const splat_gaussians *g, uint32_t m, int tensor, const splat_summary_spread *spread)
+{
+    int failures = 0;
+    double mean = 0, deviation = 0;
+    uint64_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t s = 0; s < m; s++)
+            for (uint32_t k = 0; k < splat_tensor_channels(tensor, g->sh_degree); k++) {
+                double v = acting(g, tensor, (size_t)((uint64_t)s * g->n / m), k);
+                if (!(fabs(v) < 3.4e38)) continue; /* what a float holds */
+                n += pass == 0;
+                if (pass == 0) mean += v;
+                else deviation += (v - mean) * (v - mean);
+            }
+        if (pass == 0 && n) mean /= (double)n;
+    }
+    deviation = n > 1 ? sqrt(deviation / (double)(n - 1)) : 0;
+    double scale = RELATIVE * (fabs(mean) + deviation); /* of sums whose terms cancel */
+    TEST_CHECK(failures, spread->n == n && fabs(spread->mean - mean) <= scale &&
+                             fabs(spread->standard_deviation - deviation) <= 2 * scale,
+               "tensor %d of %u: %zu, %.9g, %.9g, not %zu, %.9g, %.9g", tensor, g->n, (size_t)spread->n, spread->mean,
+               spread->standard_deviation, (size_t)n, mean, deviation);
+    return failures;
+}
+
 static int test_population(splat_backend *backend, uint32_t n, uint32_t max_samples, bool hostile)
 {
     int failures = 0;
     double edges[N_EDGES];
     static uint32_t counts[SPLAT_SUMMARY_N * (N_EDGES - 1)];
     splat_summary result;
-    test_gaussians t = test_gaussians_make(n, 0, 0, 77);
+    test_gaussians t = test_gaussians_make(n, (int)(n % 4), 0, 77);
     make_edges(edges);
+    if (hostile) test_gaussians_to_half(&t.g);
     for (uint32_t i = 0; hostile && i < n; i++) {
         if (i % 5 == 1) t.g.p.opacities[i] = i % 2 ? NAN : INFINITY;
         if (i % 5 == 2) t.g.p.scales[3 * i + i % 3] = i % 2 ? NAN : 200.0f; /* exp overflows */
@@ -155,12 +211,16 @@ static int test_population(splat_backend *backend, uint32_t n, uint32_t max_samp
     TEST_CHECK(failures, result.n_gaussians == n, "%u Gaussians, not %u", result.n_gaussians, n);
     failures += check_range(t.g.p.opacities, n, true, &result.opacity);
     failures += check_range(t.g.p.scales, 3 * (size_t)n, false, &result.scale);
-    uint32_t low = 0, high = 0, m = n < max_samples ? n : max_samples;
+    uint32_t low = 0, high = 0, active = 0, m = n < max_samples ? n : max_samples;
     for (uint32_t i = 0; i < n; i++) {
         /* No logit of the population is within a rounding of these. */
         low += t.g.p.opacities[i] < (float)log(0.1 / 0.9);
         high += t.g.p.opacities[i] > (float)log(0.9 / 0.1);
+        active += t.g.p.opacities[i] > (float)log(0.01 / 0.99);
     }
+    TEST_CHECK(failures, result.n_active == active, "%u active, not %u", result.n_active, active);
+    for (int tensor = 0; tensor < SPLAT_N_TENSORS; tensor++)
+        failures += check_spread(&t.g, m, tensor, &result.tensors[tensor]);
     TEST_CHECK(failures, result.n_low_opacity == low && result.n_high_opacity == high, "%u low, %u high, not %u, %u",
                result.n_low_opacity, result.n_high_opacity, low, high);
     for (int what = 0; what < SPLAT_SUMMARY_N; what++) {
@@ -208,7 +268,7 @@ static int test_refusals(splat_backend *backend)
     const uint32_t n_edges[] = {0, 1, 3, SPLAT_SUMMARY_MAX_EDGES + 1};
     for (int i = 0; i < 4; i++) {
         splat_error error = {0};
-        struct splat_summary_args args = {&g, edges, n_edges[i], 10, &scratch, &result, counts};
+        struct splat_summary_args args = {&g, edges, n_edges[i], 10, false, &scratch, &result, counts};
         TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_ERROR_ARGUMENT &&
                                  error.message[0], "%u edges", n_edges[i]);
     }

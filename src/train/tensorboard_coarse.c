@@ -1,0 +1,79 @@
+#include "train/tensorboard_coarse.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define GB 1073741824.0
+
+static void add(splat_tensorboard_report *report, int iteration, const char *tag, double value)
+{
+    if (isfinite(value)) splat_tensorboard_add_scalar(report->writer, tag, iteration, value);
+}
+
+static const char guide[] =
+    "# Coarse training: what to look at\n\n"
+    "| curve | meaning | good |\n|---|---|---|\n"
+    "| Loss/total | all parts below, with their factors | falls, with a step up where a part begins |\n"
+    "| Loss/component_rendering | L1 and D-SSIM of one photo | falls, with noise: each step is another photo |\n"
+    "| Loss/component_entropy_regularization | opacities that are neither 0 nor 1 | falls; ends before the prune |\n"
+    "| Loss/component_sdf_density, ..._sdf_estimation | samples near the surface that disagree with it | falls |\n"
+    "| Loss/component_sdf_better_normal | normals that disagree with their neighbours' | falls |\n"
+    "| Loss/component_depth_normal_consistency | normals that disagree with the depth | falls |\n"
+    "| Test/PSNR, ssim, lpips, loss (L1) | the test views | PSNR and SSIM rise, the others fall |\n"
+    "| Stats/n_active_gaussians | opacity above 0.01 | falls at the prune, then stays |\n"
+    "| Stats/scales_mean | size of the Gaussians | falls slowly |\n"
+    "| Performance/iterations_per_sec, eta_minutes | speed, and minutes to go | steady |\n"
+    "| VRAM/allocated_GB, reserved_GB, percent | named blocks; the whole GPU in use | flat after the prune |\n\n"
+    "Figures called mean and std are of 10,000 Gaussians evenly taken.\n";
+
+void splat_tensorboard_coarse_guide(splat_tensorboard_report *report)
+{
+    splat_tensorboard_add_text(report->writer, "Training_Guide", report->first_step, guide);
+}
+
+void splat_tensorboard_coarse_machine(splat_tensorboard_report *report, int iteration, double allocated_bytes,
+                                      double reserved_bytes, const splat_monitor_sample *sample)
+{
+    double ms = report->n_timed ? report->sum_ms / report->n_timed : (double)NAN;
+    report->sum_ms = 0;
+    report->n_timed = 0;
+    add(report, iteration, "Time/minutes_per_iter", ms / 60000);
+    add(report, iteration, "Performance/iterations_per_sec", 1000 / ms);
+    add(report, iteration, "Performance/eta_minutes", (report->coarse_iterations - iteration) * ms / 60000);
+    add(report, iteration, "VRAM/allocated_GB", allocated_bytes / GB);
+    add(report, iteration, "VRAM/reserved_GB", reserved_bytes / GB);
+    if (!sample) return;
+    add(report, iteration, "VRAM/percent", 100 * sample->gpu.memory_used_bytes / sample->gpu.memory_total_bytes);
+    add(report, iteration, "System/RAM_percent", sample->ram_percent);
+    add(report, iteration, "System/CPU_percent", sample->cpu_percent);
+}
+
+void splat_tensorboard_coarse_model(splat_tensorboard_report *report, int iteration, const splat_summary *summary)
+{
+    static const struct {
+        int tensor;
+        const char *name;
+    } tensors[] = {{SPLAT_TENSOR_means, "points"},          {SPLAT_TENSOR_scales, "scales"},
+                   {SPLAT_TENSOR_rotations, "quaternions"}, {SPLAT_TENSOR_sh_dc, "sh_dc"},
+                   {SPLAT_TENSOR_sh_rest, "sh_rest"},       {SPLAT_TENSOR_opacities, "opacities"}};
+    char tag[64];
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
+        const splat_summary_spread *spread = &summary->tensors[tensors[i].tensor];
+        if (spread->n == 0) continue; /* sh_rest of degree 0 */
+        snprintf(tag, sizeof tag, "Stats/%s_mean", tensors[i].name);
+        add(report, iteration, tag, spread->mean);
+        snprintf(tag, sizeof tag, "Stats/%s_std", tensors[i].name);
+        add(report, iteration, tag, spread->standard_deviation);
+    }
+    add(report, iteration, "Stats/n_active_gaussians", summary->n_active);
+}
+
+void splat_tensorboard_coarse_test(splat_tensorboard_report *report, int iteration, const splat_metrics *metrics,
+                                   double lpips)
+{
+    add(report, iteration, "Test/loss", metrics->l1);
+    add(report, iteration, "Test/PSNR", metrics->psnr);
+    add(report, iteration, "Test/ssim", metrics->ssim);
+    add(report, iteration, "Test/lpips", lpips);
+    add(report, iteration, "Test/render_time_ms", metrics->render_ms);
+}
