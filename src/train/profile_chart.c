@@ -32,9 +32,7 @@ splat_status splat_profile_write_svg(const splat_profile *profile, const char *p
             areas[n_areas++] = (splat_area_series){splat_memory_category_name((splat_memory_category)c), colors[c],
                                                    values + (size_t)c * n};
     splat_area_series driver = {"driver's figure", "#333333", values + DRIVER * n};
-    splat_area_chart chart = {.title = "Device memory by category",
-                              .x_label = "iteration",
-                              .y_label = "MB",
+    splat_area_chart chart = {.words = {"Device memory by category", "iteration", "MB"},
                               .x = values + X * n,
                               .n_points = n,
                               .areas = areas,
