@@ -22,8 +22,8 @@ typedef struct splat_area_chart {
     bool shows_points;     /* a dot at each point of the lines */
 } splat_area_chart;
 
-/* As an element of a page whose numbers have decimal points (splat_c_locale). The axis of the values begins at zero when
- * there are areas; of lines alone it covers their values. Errors: ARGUMENT (no points), MEMORY. */
+/* As an element of a page whose numbers have decimal points (splat_c_locale). The axis of the values begins at zero
+ * when there are areas; of lines alone it covers their values. Errors: ARGUMENT (no points), MEMORY. */
 splat_status splat_svg_areas_put(FILE *out, const splat_area_chart *chart, splat_error *error);
 /* As a file, written atomically. Errors: those, IO. */
 splat_status splat_svg_areas(const char *path, const splat_area_chart *chart, splat_error *error);

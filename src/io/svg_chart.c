@@ -49,7 +49,8 @@ static splat_status check(const char *path, const double *values, size_t n, spla
 static void put_line(const splat_svg_plot *p, const double *values, size_t n)
 {
     fputs("<polyline fill=\"none\" stroke=\"" BLUE "\" points=\"", p->out);
-    for (size_t i = 0; i < n; i++) fprintf(p->out, "%.2f,%.2f ", splat_svg_x(p, p->x0 + (double)i), splat_svg_y(p, values[i]));
+    for (size_t i = 0; i < n; i++)
+        fprintf(p->out, "%.2f,%.2f ", splat_svg_x(p, p->x0 + (double)i), splat_svg_y(p, values[i]));
     fputs("\"/>\n", p->out);
 }
 
