@@ -1,4 +1,4 @@
-/* What a real run tells TensorBoard and the profiler; and that telling changes nothing. */
+/* What a real run tells TensorBoard and the profiler (its page: test_run_page.c); and that telling changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,6 +35,7 @@ static void run(const char *folder, splat_tensorboard_kind tensorboard, bool wit
     run_options.tensorboard = tensorboard;
     run_options.monitor = monitor;
     run_options.command = "splatsmith train --example";
+    run_options.report = tensorboard != SPLAT_TENSORBOARD_NONE;
     run_options.profile_interval = with_profile ? 10 : 0;
     run_options.snapshot_iterations = snapshots;
     run_options.n_snapshot_iterations = with_profile ? 1 : 0;
@@ -127,6 +128,8 @@ static void telling_changes_nothing(void **state)
     size_t n_with, n_without;
     run("silent", SPLAT_TENSORBOARD_NONE, false);
     assert_false(splat_path_exists("silent/profiles"));
+    assert_false(splat_path_exists("silent/report.html"));
+    assert_false(splat_path_exists("silent/history.jsonl"));
     must(splat_file_read("default/point_cloud/iteration_60/point_cloud.ply", &with, &n_with, &error), &error);
     must(splat_file_read("silent/point_cloud/iteration_60/point_cloud.ply", &without, &n_without, &error), &error);
     assert_int_equal(n_with, n_without);

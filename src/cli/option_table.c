@@ -401,6 +401,8 @@ const cli_option cli_options[] = {
      "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
     {"tensorboard_tags", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, CHOICE(tensorboard_tags, "default|upstream"),
      "their names: default has everything, upstream is what the published trainer writes", NULL},
+    {"report", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, FLAG(report),
+     "write report.html when the run ends: curves, views, memory, times, settings; and history.jsonl meanwhile", "True"},
     {"profile_tensors", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, FLAG(profile_tensors),
      "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
     {"profile_interval", 0, NULL, TRAIN | COARSE, CLI_GROUP_MEMORY, SIZE(profile_interval, 1, INT_MAX),
