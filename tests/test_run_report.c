@@ -103,6 +103,15 @@ static void the_default_tags_of_a_run(void **state)
     char *text = strndup((const char *)options->bytes.data, options->bytes.n);
     assert_non_null(strstr(text, "| iterations | 60 |"));
     assert_non_null(strstr(text, "| lambda_dssim | 0.2 |"));
+    assert_null(strstr(text, "| first_iteration |")); /* of coarse training, which this is not */
+    free(text);
+    const event *dataset = event_find(&file, "Config/01_Dataset/text_summary", 0);
+    text = strndup((const char *)dataset->bytes.data, dataset->bytes.n);
+    assert_non_null(strstr(text, "| train views | "));
+    free(text);
+    const event *machine = event_find(&file, "Config/03_Performance/text_summary", 0);
+    text = strndup((const char *)machine->bytes.data, machine->bytes.n);
+    assert_non_null(strstr(text, "| threads | 2 |"));
     free(text);
     assert_true(splat_path_exists("default/profiles/memory_snapshot_20.json"));
     const event *map = event_find(&file, "test_view_image_000/gaussian_density_heatmap", 60);

@@ -1,48 +1,89 @@
 #include "train/run_settings.h"
 
 #include "train/checkpoint.h"
+#include "train/schedule.h"
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_ROWS 64
-#define N_MACHINE 5
+#define GB 1073741824.0
 
 typedef struct text_table {
     splat_report_row rows[MAX_ROWS];
-    char values[MAX_ROWS][128];
+    char values[MAX_ROWS][256];
     size_t n;
 } text_table;
 
 struct splat_run_settings {
     json_t *scene, *options; /* own the names of the rows */
-    text_table tables[2];
-    splat_environment environment;
-    char processor[192];
-    splat_report_row machine[N_MACHINE];
+    text_table dataset, optimization, machine;
     splat_report_config config;
 };
 
-/* Options by name, as a checkpoint's header lists them. Names live as long as `options`. */
-static void fill_table(text_table *table, json_t *options)
+/* The name is borrowed. */
+static void add(text_table *table, const char *name, const char *format, ...) SPLAT_PRINTF(3, 4);
+static void add(text_table *table, const char *name, const char *format, ...)
+{
+    if (table->n == MAX_ROWS) return;
+    char *text = table->values[table->n];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof table->values[0], format, arguments);
+    va_end(arguments);
+    table->rows[table->n++] = (splat_report_row){name, text};
+}
+
+/* Options by name, as a checkpoint's header lists them, those of coarse training last. Names live as long as
+ * `options`. */
+static void add_options(text_table *table, json_t *options)
 {
     const char *key;
     json_t *value;
     json_object_foreach(options, key, value)
     {
-        if (table->n == MAX_ROWS) return;
-        char *text = table->values[table->n];
-        size_t size = sizeof table->values[0];
         if (json_is_string(value))
-            snprintf(text, size, "%s", json_string_value(value));
+            add(table, key, "%s", json_string_length(value) ? json_string_value(value) : "(default)");
         else if (json_is_boolean(value))
-            snprintf(text, size, "%s", json_is_true(value) ? "True" : "False");
+            add(table, key, "%s", json_is_true(value) ? "True" : "False");
         else if (json_is_integer(value))
-            snprintf(text, size, "%lld", (long long)json_integer_value(value));
+            add(table, key, "%lld", (long long)json_integer_value(value));
         else
-            snprintf(text, size, "%.9g", json_number_value(value));
-        table->rows[table->n++] = (splat_report_row){key, text};
+            add(table, key, "%.9g", json_number_value(value));
+        if (json_is_string(value) && strcmp(key, "regularization") == 0 && strcmp(json_string_value(value), "none") == 0)
+            return; /* no coarse training */
     }
+}
+
+static void add_scene(text_table *table, const splat_scene *scene)
+{
+    splat_scene_info info;
+    splat_scene_get_info(scene, &info);
+    add(table, "format", "%s", info.format);
+    add(table, "train views", "%zu", info.n_train);
+    add(table, "test views", "%zu", info.n_test);
+    add(table, "largest view", "%d x %d", info.max_width, info.max_height);
+    add(table, "points", "%zu%s", info.n_points, info.random_points ? " drawn at random" : "");
+    add(table, "extent", "%.4g", (double)info.extent);
+}
+
+static void add_machine(text_table *table, const splat_trainer *trainer)
+{
+    splat_environment environment;
+    const splat_backend *backend = trainer->backend;
+    splat_environment_read(NULL, &environment);
+    add(table, "device", "%s", splat_context_description(trainer->context));
+    if (backend->device_bytes) add(table, "device memory", "%.2f GB", (double)backend->device_bytes / GB);
+    if (backend->memory.limit)
+        add(table, "memory limit", "%.3f GB", (double)backend->memory.limit / GB);
+    else
+        add(table, "memory limit", "none");
+    add(table, "threads", "%d", backend->threads);
+    add(table, "splatsmith", "%s", splat_version());
+    add(table, "processor", "%s, %d CPUs", environment.processor, environment.n_cpus);
+    add(table, "system", "%s", environment.system);
+    add(table, "started", "%s", environment.date);
 }
 
 splat_run_settings *splat_run_settings_make(const splat_trainer *trainer, const char *command)
@@ -51,20 +92,16 @@ splat_run_settings *splat_run_settings_make(const splat_trainer *trainer, const 
     if (!s) return NULL;
     s->scene = splat_scene_options_json(&trainer->scene->options);
     s->options = splat_train_options_json(&trainer->options);
-    fill_table(&s->tables[0], s->scene);
-    fill_table(&s->tables[1], s->options);
-    splat_environment_read(NULL, &s->environment);
-    snprintf(s->processor, sizeof s->processor, "%s, %d CPUs", s->environment.processor, s->environment.n_cpus);
-    const splat_report_row machine[N_MACHINE] = {{"device", splat_context_description(trainer->context)},
-                                                 {"splatsmith", splat_version()},
-                                                 {"processor", s->processor},
-                                                 {"system", s->environment.system},
-                                                 {"started", s->environment.date}};
-    for (int i = 0; i < N_MACHINE; i++) s->machine[i] = machine[i];
+    add_options(&s->dataset, s->scene);
+    add_scene(&s->dataset, trainer->scene);
+    add_options(&s->optimization, s->options);
+    add_machine(&s->machine, trainer);
+    bool is_coarse = splat_schedule_is_coarse(&trainer->options);
     s->config = (splat_report_config){.command = command,
-                                      .dataset = {s->tables[0].rows, s->tables[0].n},
-                                      .optimization = {s->tables[1].rows, s->tables[1].n},
-                                      .performance = {s->machine, N_MACHINE}};
+                                      .dataset = {s->dataset.rows, s->dataset.n},
+                                      .optimization = {s->optimization.rows, s->optimization.n},
+                                      .performance = {s->machine.rows, s->machine.n},
+                                      .coarse_iterations = is_coarse ? trainer->options.iterations : 0};
     return s;
 }
 
