@@ -34,7 +34,8 @@ static void test_folders(void **state)
     assert_true(exists(SUGAR "dnconsistencyestim02_sdfnorm02/point_cloud/iteration_7020/point_cloud.ply"));
     assert_false(exists(SUGAR "dnconsistencyestim02_sdfnorm02/point_cloud/iteration_7020/point_cloud_fused.ply"));
     assert_true(exists_like(SUGAR "dnconsistencyestim02_sdfnorm02/events.out.tfevents.*"));
-    assert_true(system("grep -q Training_Guide/text_summary " SUGAR "dnconsistencyestim02_sdfnorm02/events.out.*") == 0);
+    assert_int_equal(system("grep -q Training_Guide/text_summary " SUGAR "dnconsistencyestim02_sdfnorm02/events.out.*"),
+                     0);
     RUN_OUT(0, "PSNR", "eval", "-m", SUGAR "dnconsistencyestim02_sdfnorm02", "--backend", "cpu");
     RUN_OUT(0, "Output folder: " SUGAR "densityestim03_sdfnorm005", COARSE, "-r", "density", "-e", "0.3", "-n", "0.05",
             "--tensorboard", "False");

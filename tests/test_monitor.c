@@ -305,7 +305,7 @@ static void test_tags(void **state)
     assert_near(f.ram_gb, 15.3);
     assert_near(f.sm, 1965);
     assert_false(f.has_vram_process); /* unknown */
-    assert_int_equal(f.n, 24 - 2);    /* and growth, which is infinite here */
+    assert_int_equal(f.n, 25 - 2);    /* and growth, which is infinite here */
 }
 
 /* ---------------------------------------------------------------- the thread */

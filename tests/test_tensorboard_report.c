@@ -399,7 +399,8 @@ static void a_resumed_run(void **state)
     splat_report_config config = {.command = "splatsmith train"};
     ASSERT_OK(splat_folder_delete("resumed_report", &error));
     ASSERT_OK(splat_folder_create("resumed_report", &error));
-    ASSERT_OK(splat_tensorboard_report_open(&report, "resumed_report", SPLAT_TENSORBOARD_TAGS_DEFAULT, 7000, 1, &error));
+    ASSERT_OK(splat_tensorboard_report_open(&report, "resumed_report", SPLAT_TENSORBOARD_TAGS_DEFAULT, 7000, 1,
+                                            &error));
     char *path = strdup(splat_tensorboard_path(report.writer));
     splat_tensorboard_report_begin(&report, &config);
     ASSERT_OK(splat_tensorboard_report_close(&report, NULL, &error));

@@ -67,9 +67,10 @@ static void print_process(int pid, const splat_monitor_sample *s, const char *en
            number(s->process_cpu_percent, 0), number(s->process_rss_bytes / GIB, 3),
            number(s->process_growth_bytes / MIB, 1), number(s->process_swap_bytes / GIB, 3),
            number(s->process_virtual_bytes / GIB, 1), end);
-    printf("         read %s MB/s  write %s MB/s  spilled from VRAM %s MB%s",
-           number(s->process_read_bytes_per_s / MIB, 1), number(s->process_write_bytes_per_s / MIB, 1),
-           number(s->spill_bytes / MIB, 1), end);
+    printf("         read %s MB/s  write %s MB/s", number(s->process_read_bytes_per_s / MIB, 1),
+           number(s->process_write_bytes_per_s / MIB, 1));
+    if (s->gpu.present) printf("  spilled from VRAM %s MB", number(s->spill_bytes / MIB, 1));
+    printf("%s", end);
 }
 
 static void print_machine(const splat_monitor_sample *s, const char *end)

@@ -83,6 +83,7 @@ static const named_figure tags[] = {
     {"cpu_percent", FIELD(cpu_percent), 1, 0},
     {"process_cpu_percent", FIELD(process_cpu_percent), 1, 0},
     {"process_ram_GB", FIELD(process_rss_bytes), GIB, 0},
+    {"process_swap_MB", FIELD(process_swap_bytes), MIB, 0},
     {"process_growth_MB", FIELD(process_growth_bytes), MIB, 0},
     {"spill_MB", FIELD(spill_bytes), MIB, 0},
     {"disk_read_MB_per_s", FIELD(disk_read_bytes_per_s), MIB, 0},

@@ -47,7 +47,8 @@ splat_status splat_tensorboard_report_flush(splat_tensorboard_report *report, sp
 splat_status splat_tensorboard_report_close(splat_tensorboard_report *report, splat_backend *backend,
                                             splat_error *error);
 
-/* The texts, with the default tags: Config/00_Training_Command, 01_Dataset, 02_Optimization, 03_Performance; Training_Guide. */
+/* With the default tags: the texts Config/00_Training_Command, 01_Dataset, 02_Optimization, 03_Performance and, of
+ * coarse training, Training_Guide. */
 typedef struct splat_report_row {
     const char *name, *value;
 } splat_report_row;
