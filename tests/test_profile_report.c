@@ -150,6 +150,7 @@ static void test_peaks_and_savings(void **state)
 {
     (void)state;
     splat_profile *profile = made_profile(LEAK, 50, 2000);
+    bool found_resolution = false;
     assert_int_equal(profile->samples[profile->peak].iteration, 2000);
     assert_int_equal(profile->samples[profile->category_peaks[SPLAT_MEMORY_PARAMETERS]].iteration, 500);
     assert_int_equal(profile->samples[profile->category_peaks[SPLAT_MEMORY_ACTIVATIONS]].iteration, 2000);
@@ -159,9 +160,14 @@ static void test_peaks_and_savings(void **state)
         if (strcmp(s->option, "--sh_storage float16") == 0) assert_int_equal(s->bytes, MADE_SH - 92 * N_MADE);
         if (strcmp(s->option, "--sh_offload") == 0) assert_int_equal(s->bytes, 2 * MADE_SH);
         if (strcmp(s->option, "--data_device cpu") == 0) assert_int_equal(s->bytes, 50000 - 2000);
+        if (strcmp(s->option, "-r (half the width and height)") == 0) {
+            assert_int_equal(s->bytes, (50000 + 32 * 1000 / 3.0) * 0.75); /* photos, a frame of 1000 / 3 pixels */
+            found_resolution = true;
+        }
         if (i) assert_true(s[-1].bytes >= s->bytes);
     }
     assert_string_equal(profile->savings[0].option, "--sh_offload");
+    assert_true(found_resolution);
     static const char *const largest[] = {"frame", "sh_rest", "adam_m.sh_rest", "photos"}; /* the device's, by size */
     assert_int_equal(profile->n_largest, 4);
     for (size_t i = 0; i < 4; i++) assert_string_equal(profile->largest[i].name, largest[i]);

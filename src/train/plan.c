@@ -1,5 +1,5 @@
 /* Planning memory: what a training run will hold, and the cheapest choices that keep it below a limit. The figures are
- * those of the ops' arrays; tests/test_plan.c and the device tests compare them with what runs really hold. */
+ * those of the ops' arrays; tests/test_memory.c and the device tests compare them with what runs really hold. */
 #include "model/model.h"
 #include "ops/loss/loss_cpu.h"
 #include "scene/scene.h"
@@ -24,8 +24,7 @@
 #define GPU_SORT_BYTES 9u
 #define CPU_LIST_BYTES 8u
 #define CPU_SLOT_BYTES 40u
-/* Bytes a pixel: image, transmittance, last, gradient; and the loss's working memory. */
-#define PIXEL_BYTES 32u
+/* Bytes a pixel of the loss's working memory, and of ray_jitter. */
 #define GPU_LOSS_BYTES 37u
 #define JITTER_BYTES 20u
 
@@ -125,7 +124,7 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
     size_t instances = instances_for(u, o, n), jitter = o->ray_jitter ? JITTER_BYTES * u->n_pixels : 0;
     bool bands = instances < generous_instances(u, n); /* the gradients lie in the frame then */
     size_of_state(o, n, &s);
-    s.frame = FRAME_BYTES * n + PIXEL_BYTES * u->n_pixels + jitter + (bands ? GRADIENT_BYTES * n : 0);
+    s.frame = FRAME_BYTES * n + SPLAT_PIXEL_BYTES * u->n_pixels + jitter + (bands ? GRADIENT_BYTES * n : 0);
     size_t lists = u->gpu ? GPU_LIST_BYTES * instances * (u->deterministic ? 2 : 1) + (u->deterministic ? 12 * n : 0)
                           : CPU_LIST_BYTES * instances + 4 * n;
     s.frame += lists;

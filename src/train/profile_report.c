@@ -1,7 +1,7 @@
 /* What a memory profile says: whether memory grows once the number of Gaussians stays, and what would free most. */
 #include "train/profile_report.h"
 
-#include "ops/types.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -232,7 +232,7 @@ static void add_saving(splat_profile *profile, const char *option, const char *c
 
 /* Bytes on the device by what a choice would change. */
 typedef struct shares {
-    double sh, moments, rest, photos, rows;
+    double sh, moments, rest, photos, rows, frame;
 } shares;
 
 static void add_share(shares *sum, const splat_profile_block *row)
@@ -245,6 +245,7 @@ static void add_share(shares *sum, const splat_profile_block *row)
     if (is_moment && is_float) sum->moments += bytes;
     if (strcmp(tensor, "sh_rest") == 0) sum->rest += bytes;
     if (strcmp(row->name, "photos") == 0) sum->photos += bytes;
+    if (strcmp(row->name, "frame") == 0) sum->frame += bytes;
     if (is_moment || strcmp(row->category, "parameters") == 0) sum->rows += bytes;
 }
 
@@ -279,6 +280,9 @@ static void find_savings(splat_profile *profile, const splat_profile_run *run, c
         add_saving(profile, "--data_device cpu", "nothing measurable: photos are uploaded ahead of the steps",
                    sum->photos - 2 * (double)run->largest_photo_bytes);
     }
+    double pixels = fmin(SPLAT_PIXEL_BYTES * (double)run->largest_photo_bytes / 3, sum->frame) + sum->photos;
+    add_saving(profile, "-r (half the width and height)", "less detail; three quarters of all pixels go",
+               0.75 * pixels);
     add_saving(profile, "--target_gaussian_count (10 % fewer)", "the least opaque Gaussians go", sum->rows / 10);
 }
 

@@ -61,6 +61,9 @@ struct splat_trainer {
     volatile sig_atomic_t stop_requested;
 };
 
+/* What the frame holds a pixel: image, transmittance, last contributor, gradient. */
+#define SPLAT_PIXEL_BYTES 32u
+
 #define SPLAT_PHOTO_SHARE 8 /* photos may take an eighth of the device's memory */
 
 /* photo_store.c: keeps the photos of the training views on the device when it has memory of its own, they take at most
