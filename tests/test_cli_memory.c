@@ -72,6 +72,21 @@ static void test_storages(void **state)
     RUN_OUT(0, "PSNR", "eval", "-m", "half", "--sh_degree", "0", "--backend", "cpu");
 }
 
+/* What is given for nothing is told. */
+static void test_options_without_effect(void **state)
+{
+    (void)state;
+    RUN_ERR(0, "--profile_interval has no effect without --profile_tensors", TRAIN, "-m", "unprofiled",
+            "--profile_interval", "5");
+    assert_false(exists("unprofiled/profiles"));
+    RUN_ERR(0, "--tensorboard_tags has no effect with --tensorboard False", TRAIN, "-m", "untold", "--tensorboard",
+            "False", "--tensorboard_tags", "upstream");
+    RUN_ERR(0, NULL, TRAIN, "-m", "profiled", "--profile_tensors", "True", "--profile_interval", "5",
+            "--tensorboard_tags", "upstream");
+    assert_true(exists("profiled/profiles"));
+    assert_null(strstr(standard_error, "has no effect"));
+}
+
 int main(void)
 {
     if (!getenv("SPLATSMITH_BINARY")) {
@@ -84,6 +99,7 @@ int main(void)
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_storages),
+        cmocka_unit_test(test_options_without_effect),
     };
     return cmocka_run_group_tests_name("memory on the command line", tests, NULL, NULL);
 }

@@ -169,6 +169,10 @@ void cli_training_fill(cli_training *j, const cli_values *values)
                        : strcmp(values->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
                                                                            : SPLAT_TENSORBOARD_DEFAULT;
     run->report = values->report;
+    if (cli_given(values, "tensorboard_tags") && !values->tensorboard)
+        cli_notice("--tensorboard_tags has no effect with --tensorboard False");
+    if (cli_given(values, "profile_interval") && !values->profile_tensors)
+        cli_notice("--profile_interval has no effect without --profile_tensors");
     run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
     run->snapshot_iterations = j->snapshot.values;
     run->n_snapshot_iterations = j->snapshot.n;

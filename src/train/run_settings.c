@@ -51,8 +51,8 @@ static void add_options(text_table *table, json_t *options)
             add(table, key, "%lld", (long long)json_integer_value(value));
         else
             add(table, key, "%.9g", json_number_value(value));
-        if (json_is_string(value) && strcmp(key, "regularization") == 0 && strcmp(json_string_value(value), "none") == 0)
-            return; /* no coarse training */
+        const char *text = json_string_value(value);
+        if (text && strcmp(key, "regularization") == 0 && strcmp(text, "none") == 0) return; /* no coarse training */
     }
 }
 
