@@ -117,7 +117,7 @@ typedef struct expected_tag {
 static void check_tags(const event_file *file, const expected_tag *expected, size_t n)
 {
     size_t n_values = 0;
-    assert_true(file->n > 2 && file->events[1].kind == EVENT_START && file->events[1].step == 0);
+    assert_true(file->n > 3 && file->events[2].kind == EVENT_START && file->events[2].step == 0);
     for (size_t k = 0; k < n; k++) {
         size_t found = 0;
         for (size_t i = 0; i < file->n; i++) {
@@ -128,7 +128,7 @@ static void check_tags(const event_file *file, const expected_tag *expected, siz
         if (found != expected[k].n) fail_msg("%s: %zu values, not %zu", expected[k].tag, found, expected[k].n);
         n_values += found;
     }
-    for (size_t i = 2; i < file->n && n_values + 2 != file->n; i++) {
+    for (size_t i = 3; i < file->n && n_values + 3 != file->n; i++) {
         size_t k = 0;
         while (k < n && strcmp(expected[k].tag, file->events[i].tag) != 0) k++;
         if (k == n) fail_msg("unexpected tag %s", file->events[i].tag);
@@ -405,11 +405,35 @@ static void a_resumed_run(void **state)
     splat_tensorboard_report_begin(&report, &config);
     ASSERT_OK(splat_tensorboard_report_close(&report, NULL, &error));
     event_file file = event_file_read(path);
-    assert_int_equal(file.n, 3);
-    assert_true(file.events[1].kind == EVENT_START && file.events[1].step == 7001);
-    assert_true(file.events[2].kind == EVENT_TEXT && file.events[2].step == 7001);
+    assert_int_equal(file.n, 4);
+    assert_true(file.events[2].kind == EVENT_START && file.events[2].step == 7001);
+    assert_true(file.events[3].kind == EVENT_TEXT && file.events[3].step == 7001);
     event_file_free(&file);
     free(path);
+}
+
+/* A run that another program wrote until 60 and that goes on from 40: interop/check_tensorboard.py finds one curve. */
+static void a_folder_with_two_files(void **state)
+{
+    (void)state;
+    static splat_tensorboard_report report;
+    static const expected_tag expected[] = {{EVENT_SCALAR, "train_loss_patches/l1_loss", 40},
+                                            {EVENT_SCALAR, "train_loss_patches/total_loss", 40},
+                                            {EVENT_SCALAR, "iter_time", 80}};
+    splat_error error;
+    splat_tensorboard *other;
+    ASSERT_OK(splat_folder_delete("resumed", &error));
+    ASSERT_OK(splat_folder_create("resumed", &error));
+    ASSERT_OK(splat_tensorboard_open("resumed", 10, SPLAT_TENSORBOARD_BESIDE, &other, &error));
+    for (int i = 1; i <= 60; i++) splat_tensorboard_add_scalar(other, "iter_time", i, 1);
+    ASSERT_OK(splat_tensorboard_close(other, &error));
+    ASSERT_OK(splat_tensorboard_report_open(&report, "resumed", SPLAT_TENSORBOARD_TAGS_UPSTREAM, 40, 1, &error));
+    for (int i = 41; i <= 80; i++) {
+        splat_report_step step = {0.5, 0.75, 4.5};
+        splat_tensorboard_report_step(&report, i, &step);
+    }
+    ASSERT_OK(splat_tensorboard_report_close(&report, NULL, &error));
+    describe("resumed.json", expected, sizeof expected / sizeof expected[0]);
 }
 
 static void pictures_show_what_they_say(void **state)
@@ -509,6 +533,7 @@ int main(void)
         cmocka_unit_test(the_upstream_tags),
         cmocka_unit_test(the_tags_of_coarse_training),
         cmocka_unit_test(a_resumed_run),
+        cmocka_unit_test(a_folder_with_two_files),
         cmocka_unit_test(pictures_show_what_they_say),
         cmocka_unit_test(the_colour_maps_are_perceptual),
         cmocka_unit_test(a_closed_report_does_nothing),

@@ -404,12 +404,15 @@ static void put_first_events(splat_tensorboard *w, int64_t first_step)
     record *r = event_begin(w, 0);
     put_bytes(r, EVENT_FILE_VERSION, version, sizeof version - 1);
     event_end(w);
-    if (first_step < 0) return;
-    r = event_begin(w, first_step);
-    size_t session = message_begin(r);
-    put_integer(r, SESSION_LOG_STATUS, SESSION_LOG_START);
-    message_end(r, EVENT_SESSION_LOG, session);
-    event_end(w);
+    /* Twice: TensorBoard takes the first start that it sees for the beginning of all, and forgets only at a later one;
+     * files of other writers in the folder have none. */
+    for (int i = 0; i < 2 && first_step >= 0; i++) {
+        r = event_begin(w, first_step);
+        size_t session = message_begin(r);
+        put_integer(r, SESSION_LOG_STATUS, SESSION_LOG_START);
+        message_end(r, EVENT_SESSION_LOG, session);
+        event_end(w);
+    }
 }
 
 static void destroy(splat_tensorboard *w)

@@ -134,6 +134,7 @@ def doubles(data):
 
 def read_by_us(folder):
     found = {kind: {} for kind in KINDS}
+    started = False
     for path in sorted(glob.glob(os.path.join(folder, "events.out.tfevents.*"))):
         with open(path, "rb") as stream:
             events = [fields(body) for body in records(stream.read(), path)]
@@ -141,7 +142,9 @@ def read_by_us(folder):
             fail(path + ": the first event is not a file version")
         for event in events[1:]:
             step = event.get(2, [0])[0]
-            if 7 in event:  # a resumed run: older values from here on do not count
+            if 7 in event and not started:  # TensorBoard takes the first for the beginning of all
+                started = True
+            elif 7 in event:  # a run begins or goes on: older values from here on do not count
                 for values in (values for tags in found.values() for values in tags.values()):
                     values[:] = [value for value in values if value[0] < step]
             for summary in event.get(5, []):
