@@ -11,8 +11,8 @@ splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, spl
 
 /* An atomic save: everything is written to a temporary file in the same folder (NAME.tmp-XXXXXX); commit flushes it to
  * the disk, renames it over `path` and flushes the folder. Until commit, and when anything fails, the old file stays as
- * it was. What is no file (a device like /dev/null, a pipe) is written to in place, and never replaced by one. Not to be
- * moved while it is open: the stream knows its address. */
+ * it was. What is no file (a device like /dev/null, a pipe) is written to in place and never replaced. Not to be moved
+ * while it is open: the stream knows its address. */
 typedef struct splat_save {
     FILE *stream;   /* write here; errors may be left to commit, which knows the reason of the first */
     char *path, *temporary;

@@ -233,7 +233,8 @@ splat_status splat_mesh_report_write_tensorboard(const splat_mesh_report *report
     splat_tensorboard *writer;
     char tag[128];
     SPLAT_TRY(splat_folder_create(folder, error));
-    SPLAT_TRY(splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, SPLAT_TENSORBOARD_BESIDE, &writer, error));
+    SPLAT_TRY(splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, SPLAT_TENSORBOARD_BESIDE, &writer,
+                                     error));
     list_figures(report, &list);
     for (size_t i = 0; i < list.n; i++) {
         snprintf(tag, sizeof tag, "Mesh/%s/%s", list.items[i].group, list.items[i].name);
