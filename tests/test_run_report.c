@@ -107,6 +107,7 @@ static void the_default_tags_of_a_run(void **state)
     assert_true(splat_path_exists("default/profiles/memory_snapshot_20.json"));
     const event *map = event_find(&file, "test_view_image_000/gaussian_density_heatmap", 60);
     assert_true(map->bytes.n > 2000); /* an even colour packs into far less */
+    event_file_free(&file);
 }
 
 static void the_upstream_tags_of_a_run(void **state)
@@ -118,6 +119,7 @@ static void the_upstream_tags_of_a_run(void **state)
     assert_int_equal(count_of(&file, "total_points"), 2);
     assert_int_equal(count_of(&file, "4_performance/ram_percent"), 0);
     assert_false(splat_path_exists("upstream/profiles"));
+    event_file_free(&file);
 }
 
 static void telling_changes_nothing(void **state)
