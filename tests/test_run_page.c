@@ -1,4 +1,4 @@
-/* report.html and history.jsonl: what they say of a run, of one that was stopped and went on, and what a browser shows. */
+/* report.html and history.jsonl: what they say of a run, of one that was stopped and went on; what a browser shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,7 +144,8 @@ static void check_history(const char *folder)
             continue;
         }
         assert_int_equal((int)number(h.lines[i], "iteration"), n_evaluations < 2 ? 30 : STEPS);
-        assert_string_equal(json_string_value(json_object_get(h.lines[i], "set")), n_evaluations++ % 2 ? "train" : "test");
+        const char *set = json_string_value(json_object_get(h.lines[i], "set"));
+        assert_string_equal(set, n_evaluations++ % 2 ? "train" : "test");
         assert_true(number(h.lines[i], "psnr") > 5 && number(h.lines[i], "ssim") > 0);
     }
     free_history(&h);

@@ -26,8 +26,8 @@ splat_status splat_profile_write_svg(const splat_profile *profile, const char *p
     }
     for (int c = 0; c < SPLAT_N_MEMORY_CATEGORIES; c++)
         if (profile->samples[profile->category_peaks[c]].category_bytes[c])
-            areas[n_areas++] = (splat_area_series){splat_memory_category_name((splat_memory_category)c), splat_memory_colors[c],
-                                                   values + (size_t)c * n};
+            areas[n_areas++] = (splat_area_series){splat_memory_category_name((splat_memory_category)c),
+                                                   splat_memory_colors[c], values + (size_t)c * n};
     splat_area_series driver = {"driver's figure", "#333333", values + DRIVER * n};
     splat_area_chart chart = {.words = {"Device memory by category", "iteration", "MB"},
                               .x = values + X * n,

@@ -97,7 +97,8 @@ static splat_status put_losses(FILE *out, const splat_run_history *h, splat_erro
     chart c = of_points(h);
     add(&c, "photo loss", "#332288", POINT(loss), 1, 0);
     add(&c, "L1", "#44aa99", POINT(l1), 1, 0);
-    return put(out, &c, (const char *const[]){"Training loss", "iteration", "mean of ten steps"}, 0, true, false, error);
+    return put(out, &c, (const char *const[]){"Training loss", "iteration", "mean of ten steps"}, 0, true, false,
+               error);
 }
 
 static splat_status put_coarse_losses(FILE *out, const splat_run_history *h, splat_error *error)
@@ -190,8 +191,8 @@ static void put_stage_table(FILE *out, const splat_history_point *points, size_t
     for (size_t i = 0; i < n; i++)
         for (int s = 0; s < SPLAT_N_STAGES; s++) means[s] += points[i].stages[s] / (double)n;
     for (int s = 0; s < SPLAT_N_STAGES; s++) sum += means[s];
-    fputs("<div class=\"card\"><table>\n<tr><th>stage</th><th class=\"n\">ms a step</th><th class=\"n\">share</th></tr>\n",
-          out);
+    fputs("<div class=\"card\"><table>\n<tr><th>stage</th><th class=\"n\">ms a step</th>"
+          "<th class=\"n\">share</th></tr>\n", out);
     for (int s = 0; s < SPLAT_N_STAGES; s++)
         fprintf(out, "<tr><td>%s</td><td class=\"n\">%.3f</td><td class=\"n\">%.1f %%</td></tr>\n",
                 splat_stage_names[s], means[s], sum > 0 ? 100 * means[s] / sum : 0.0);

@@ -20,7 +20,7 @@ typedef struct splat_history_point {
     double loss, l1, step_ms;        /* means of the steps since the point before */
     double n_gaussians;
     double memory[SPLAT_N_MEMORY_CATEGORIES]; /* bytes reserved on the device */
-    double driver, process;          /* bytes of the process on the GPU, as its driver counts, and in the host's memory */
+    double driver, process;          /* bytes of the process: on the GPU as its driver counts, and on the host */
     double stages[SPLAT_N_STAGES];   /* ms of a step */
     double coarse[4];                /* entropy, estimation, normal, depth_normal, without their factors */
 } splat_history_point;

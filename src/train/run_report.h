@@ -1,5 +1,5 @@
-/* What a run tells beside its files: TensorBoard, the memory profile, its curves and its page. Nothing here ends a run: what cannot be
- * written is a warning, told once. */
+/* What a run tells beside its files: TensorBoard, the memory profile, its curves and its page. Nothing here ends a run:
+ * what cannot be written is a warning, told once. */
 #ifndef SPLAT_TRAIN_RUN_REPORT_H
 #define SPLAT_TRAIN_RUN_REPORT_H
 
