@@ -255,7 +255,7 @@ typedef struct splat_metrics {
     size_t n_views;
     double lpips;            /* 0 when lpips_net is NULL */
     const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
-    double render_ms;        /* time from asking for a render until it is there */
+    double render_ms;        /* time from asking for a render until it is there: as times do, it differs each time */
 } splat_metrics;
 
 /* LPIPS v0.1 (Zhang et al., CVPR 2018): a distance of two pictures by the features of a network, lower is better. The

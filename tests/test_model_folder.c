@@ -330,9 +330,9 @@ static void test_results(void **state)
     (void)state;
     splat_error error;
     const char *names[2] = {"00000.png", "00001.png"};
-    splat_metrics views[2] = {{0.01, 30.5, 30.75, 0.9, 1, 0, NULL},
-                              {0.02, INFINITY, INFINITY, 1.0 / 3.0, 1, 0, NULL}};
-    splat_metrics mean = {0.015, 0.1 + 0.2, 31, 0.8, 2, 0, NULL};
+    splat_metrics views[2] = {{0.01, 30.5, 30.75, 0.9, 1, 0, NULL, 0},
+                              {0.02, INFINITY, INFINITY, 1.0 / 3.0, 1, 0, NULL, 0}};
+    splat_metrics mean = {0.015, 0.1 + 0.2, 31, 0.8, 2, 0, NULL, 0};
     remove("results.json");
     write_text("per_view.json", "{\"other\": {\"PSNR\": {\"x\": 12.5}}, \"ours_7\": {\"LPIPS\": {\"old\": 1}}}");
     ASSERT_OK(splat_results_write(".", "ours_7", &mean, views, names, 2, &error));
