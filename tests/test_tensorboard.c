@@ -129,17 +129,25 @@ static void text_comes_back(void **state)
     event_file_free(&file);
 }
 
+enum { WIDTH = 37, HEIGHT = 21 };
+
+static void paint(const void *user, uint8_t *rgb)
+{
+    memcpy(rgb, user, 3 * WIDTH * HEIGHT);
+}
+
 static void pictures_come_back(void **state)
 {
     (void)state;
-    enum { WIDTH = 37, HEIGHT = 21 };
     uint8_t rgb[3 * WIDTH * HEIGHT];
     splat_error error;
     splat_image image;
     for (size_t i = 0; i < sizeof rgb; i++) rgb[i] = (uint8_t)(i * i / 7);
     splat_tensorboard *writer = open_run("pictures", 10);
     const splat_tensorboard_image pictures[3] = {
-        {"test_view_0001/render", WIDTH, HEIGHT, rgb}, {"second", 1, 2, rgb}, {"third", 0, 2, rgb}};
+        {.tag = "test_view_0001/render", .width = WIDTH, .height = HEIGHT, .paint = paint, .user = rgb},
+        {.tag = "second", .width = 1, .height = 2, .rgb = rgb},
+        {.tag = "third", .width = 0, .height = 2, .rgb = rgb}};
     splat_tensorboard_add_images(writer, 7000, pictures, 3, 2);
     assert_int_equal(splat_tensorboard_flush(writer, &error), SPLAT_ERROR_ARGUMENT); /* the third is told */
     assert_non_null(strstr(error.message, "0 x 2 pixels"));

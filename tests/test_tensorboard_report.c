@@ -56,8 +56,10 @@ static void evaluate(splat_tensorboard_report *report, int iteration)
         for (size_t v = 0; v < 7; v++) {
             char name[32];
             snprintf(name, sizeof name, "IMG.v1_%04zu.JPG", v);
-            splat_report_view view = {name, v, set == 0, WIDTH, HEIGHT, render, photo, v == 4 ? NULL : blended};
-            splat_tensorboard_report_view(report, iteration, &view);
+            splat_report_view view = {.name = name, .index_in_set = v, .is_test = set == 0, .width = WIDTH,
+                                      .height = HEIGHT, .render = render, .photo = photo,
+                                      .blended = v == 4 ? NULL : blended};
+            splat_tensorboard_report_views(report, iteration, &view, 1);
         }
         splat_metrics metrics = {.l1 = 0.02, .psnr = 30, .psnr_per_channel = 31, .ssim = 0.9, .n_views = 7};
         splat_tensorboard_report_evaluation(report, iteration, set == 0, &metrics, set == 0 ? 0.25 : (double)NAN);
@@ -519,8 +521,7 @@ static void a_closed_report_does_nothing(void **state)
     splat_tensorboard_report_performance(&report, 50, 1, 1, NULL);
     splat_tensorboard_report_density(&report, 50, 1, 1);
     splat_tensorboard_report_evaluation(&report, 50, true, &metrics, 0);
-    assert_false(splat_tensorboard_report_wants_view(&report, 0));
-    splat_tensorboard_report_view(&report, 50, &view);
+    splat_tensorboard_report_views(&report, 50, &view, 1);
     ASSERT_OK(splat_tensorboard_report_model(&report, NULL, NULL, 1000, true, &error));
     ASSERT_OK(splat_tensorboard_report_flush(&report, &error));
     ASSERT_OK(splat_tensorboard_report_close(&report, NULL, &error));

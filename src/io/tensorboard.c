@@ -321,8 +321,28 @@ void splat_tensorboard_add_histogram(splat_tensorboard *w, const char *tag, int6
     splat_tensorboard_add_buckets(w, tag, step, &h);
 }
 
-static void add_png(splat_tensorboard *w, int64_t step, const splat_tensorboard_image *picture, const uint8_t *png,
-                    size_t png_bytes)
+/* A picture as bytes. */
+typedef struct compressed {
+    uint8_t *png;
+    size_t n;
+    splat_error error;
+} compressed;
+
+static void compress_image(const char *path, const splat_tensorboard_image *image, compressed *out)
+{
+    uint8_t *painted = NULL;
+    if (!image->rgb) {
+        painted = malloc(3 * (size_t)image->width * (size_t)image->height);
+        if (!painted) splat_fail_at(&out->error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory for a picture");
+        if (!painted) return;
+        image->paint(image->user, painted);
+    }
+    splat_png_encode(path, image->width, image->height, 3, painted ? painted : image->rgb, &out->png, &out->n,
+                     &out->error);
+    free(painted);
+}
+
+static void add_png(splat_tensorboard *w, int64_t step, const splat_tensorboard_image *picture, const compressed *made)
 {
     value_position position = value_begin(w, step, picture->tag, "");
     record *r = &w->record;
@@ -330,7 +350,7 @@ static void add_png(splat_tensorboard *w, int64_t step, const splat_tensorboard_
     put_integer(r, IMAGE_HEIGHT, picture->height);
     put_integer(r, IMAGE_WIDTH, picture->width);
     put_integer(r, IMAGE_COLORSPACE, 3);
-    put_bytes(r, IMAGE_ENCODED, png, png_bytes);
+    put_bytes(r, IMAGE_ENCODED, made->png, made->n);
     message_end(r, VALUE_IMAGE, image);
     value_end(w, position);
 }
@@ -338,22 +358,22 @@ static void add_png(splat_tensorboard *w, int64_t step, const splat_tensorboard_
 void splat_tensorboard_add_images(splat_tensorboard *w, int64_t step, const splat_tensorboard_image *images, size_t n,
                                   int threads)
 {
-    if (!w) return;
-    uint8_t *png[SPLAT_TENSORBOARD_MAX_IMAGES];
-    size_t png_bytes[SPLAT_TENSORBOARD_MAX_IMAGES];
-    splat_error errors[SPLAT_TENSORBOARD_MAX_IMAGES];
-    memset(errors, 0, sizeof errors);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (size_t i = 0; i < n; i++)
-        splat_png_encode(w->path, images[i].width, images[i].height, 3, images[i].rgb, &png[i], &png_bytes[i],
-                         &errors[i]);
-    for (size_t i = 0; i < n; i++) {
-        if (errors[i].status == SPLAT_OK)
-            add_png(w, step, &images[i], png[i], png_bytes[i]);
-        else
-            note_fault(w, errors[i].status, errors[i].message);
-        free(png[i]);
+    if (!w || n == 0) return;
+    compressed *made = calloc(n, sizeof *made);
+    if (!made) {
+        note_fault(w, SPLAT_ERROR_MEMORY, "no memory for pictures");
+        return;
     }
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t i = 0; i < n; i++) compress_image(w->path, &images[i], &made[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (made[i].error.status == SPLAT_OK)
+            add_png(w, step, &images[i], &made[i]);
+        else
+            note_fault(w, made[i].error.status, made[i].error.message);
+        free(made[i].png);
+    }
+    free(made);
 }
 
 void splat_tensorboard_add_text(splat_tensorboard *w, const char *tag, int64_t step, const char *text)

@@ -55,14 +55,15 @@ void splat_tensorboard_add_buckets(splat_tensorboard *writer, const char *tag, i
 void splat_tensorboard_add_histogram(splat_tensorboard *writer, const char *tag, int64_t step, const float *values,
                                      size_t n);
 
-/* A picture, stored as a PNG. */
+/* A picture, stored as a PNG. It is there, or it is painted when its turn has come, so that few are in memory. */
 typedef struct splat_tensorboard_image {
     const char *tag;
     int width, height;
-    const uint8_t *rgb; /* [height][width][3] */
+    const uint8_t *rgb; /* [height][width][3]; NULL: paint makes it */
+    void (*paint)(const void *user, uint8_t *rgb); /* called by any thread */
+    const void *user;
 } splat_tensorboard_image;
-#define SPLAT_TENSORBOARD_MAX_IMAGES 8
-/* n <= SPLAT_TENSORBOARD_MAX_IMAGES pictures of a step, compressed by as many threads and written in their order. */
+/* The pictures of a step, painted and compressed by as many threads and written in their order. */
 void splat_tensorboard_add_images(splat_tensorboard *writer, int64_t step, const splat_tensorboard_image *images,
                                   size_t n, int threads);
 /* Markdown, under the tag <tag>/text_summary of the text plugin. */

@@ -27,10 +27,11 @@ typedef struct splat_run_pictures {
     bool is_test;
 } splat_run_pictures;
 
-/* Test views replace training views, and any replace those of an earlier iteration; training views of an iteration that
- * has test views are left out, as are views for which there is no memory. */
-void splat_run_pictures_add(splat_run_pictures *pictures, int iteration, const splat_report_view *view,
-                            const splat_metrics *metrics);
+/* Views of one set, as many as there is room for, made by as many threads. Test views replace training views, and any
+ * replace those of an earlier iteration; training views of an iteration that has test views are left out, as are views
+ * for which there is no memory. */
+void splat_run_pictures_add(splat_run_pictures *pictures, int iteration, const splat_report_view *views, size_t n,
+                            int threads);
 /* Empties it. */
 void splat_run_pictures_free(splat_run_pictures *pictures);
 

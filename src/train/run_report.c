@@ -4,6 +4,7 @@
 #include "train/monitor.h"
 #include "train/run_page.h"
 #include "train/schedule.h"
+#include "train/view_batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 static void warn(const splat_run_report *r, splat_status status, const splat_error *error)
 {
-    if (status != SPLAT_OK) splat_log(r->trainer->context, SPLAT_LOG_WARNING, "%s", error->message);
+    char text[sizeof error->file + sizeof error->message + 64];
+    if (status == SPLAT_OK) return;
+    splat_log(r->trainer->context, SPLAT_LOG_WARNING, "%s", splat_error_format(error, text, sizeof text));
 }
 
 /* ---------------------------------------------------------------- the run */
@@ -177,13 +180,21 @@ typedef struct set_visit {
     splat_run_report *report;
     const splat_evaluator *evaluator;
     bool is_test;
+    splat_view_batch batch;
 } set_visit;
+
+static void make_pictures(void *user, const splat_report_view *views, size_t n)
+{
+    splat_run_report *r = user;
+    int threads = r->trainer->backend->threads;
+    splat_tensorboard_report_views(&r->tensorboard, r->trainer->iteration, views, n);
+    if (r->run->report) splat_run_pictures_add(&r->pictures, r->trainer->iteration, views, n, threads);
+}
 
 static bool show_view(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
                       const uint8_t *photo, const splat_metrics *metrics)
 {
     set_visit *visit = user;
-    splat_run_report *r = visit->report;
     if (index_in_set >= SPLAT_TENSORBOARD_VIEWS) return true;
     splat_report_view shown = {.name = view->name,
                                .index_in_set = index_in_set,
@@ -192,9 +203,9 @@ static bool show_view(void *user, size_t index_in_set, const splat_view_info *vi
                                .height = view->camera.height,
                                .render = render,
                                .photo = photo,
-                               .blended = visit->evaluator->blended};
-    splat_tensorboard_report_view(&r->tensorboard, r->trainer->iteration, &shown);
-    if (r->run->report) splat_run_pictures_add(&r->pictures, r->trainer->iteration, &shown, metrics);
+                               .blended = visit->evaluator->blended,
+                               .metrics = *metrics};
+    splat_view_batch_add(&visit->batch, &shown);
     return true;
 }
 
@@ -203,7 +214,7 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
     splat_trainer *t = r->trainer;
     splat_evaluator evaluator = splat_evaluator_make(t->context, t->scene, t->model, false,
                                                      t->options.white_background);
-    set_visit visit = {r, &evaluator, set == SPLAT_VIEWS_TEST};
+    set_visit visit = {r, &evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
     evaluator.n_shown = SPLAT_TENSORBOARD_VIEWS;
     if (r->tensorboard.writer && r->tensorboard.tags == SPLAT_TENSORBOARD_TAGS_DEFAULT) {
         int width, height;
@@ -212,6 +223,7 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
     }
     bool shows = r->tensorboard.writer || r->run->report;
     splat_status status = splat_evaluator_run(&evaluator, set, shows ? show_view : NULL, &visit, mean, error);
+    splat_view_batch_flush(&visit.batch);
     free(evaluator.blended);
     if (status != SPLAT_OK || mean->n_views == 0) return status;
     double lpips = mean->lpips_net ? mean->lpips : (double)NAN;

@@ -44,9 +44,7 @@ splat_status splat_tensorboard_report_close(splat_tensorboard_report *report, sp
 {
     splat_status status = splat_tensorboard_close(report->writer, error);
     splat_block_free(backend, &report->scratch);
-    free(report->rgb);
     report->writer = NULL;
-    report->rgb = NULL;
     return status;
 }
 
@@ -262,11 +260,6 @@ void splat_tensorboard_report_evaluation(splat_tensorboard_report *report, int i
     if (report->coarse_iterations && is_test) splat_tensorboard_coarse_test(report, iteration, metrics, lpips);
 }
 
-bool splat_tensorboard_report_wants_view(const splat_tensorboard_report *report, size_t index_in_set)
-{
-    return report->writer && index_in_set < SPLAT_TENSORBOARD_VIEWS;
-}
-
 /* The photo's name without its extension; nothing shorter than a name is left. */
 static size_t stem_length(const char *name)
 {
@@ -274,51 +267,59 @@ static size_t stem_length(const char *name)
     return dot && dot > base ? (size_t)(dot - name) : strlen(name);
 }
 
+static void paint_render(const void *user, uint8_t *rgb)
+{
+    const splat_report_view *view = user;
+    splat_image_from_planar(view->render, view->width, view->height, rgb);
+}
+
+static void paint_error_map(const void *user, uint8_t *rgb)
+{
+    const splat_report_view *view = user;
+    splat_error_map(view->width, view->height, view->render, view->photo, rgb);
+}
+
+static void paint_heatmap(const void *user, uint8_t *rgb)
+{
+    const splat_report_view *view = user;
+    splat_density_heatmap(view->width, view->height, view->blended, rgb);
+}
+
+#define MOST_PICTURES (4 * SPLAT_TENSORBOARD_VIEWS)
+
 typedef struct picture_list {
-    splat_tensorboard_image images[4];
-    char *tags[4];
+    splat_tensorboard_image images[MOST_PICTURES];
+    char *tags[MOST_PICTURES];
     size_t n;
 } picture_list;
 
-static void list_add(picture_list *list, const splat_report_view *view, const char *what, const uint8_t *rgb)
+static void list_add(picture_list *list, const splat_report_view *view, const char *what, const uint8_t *rgb,
+                     void (*paint)(const void *user, uint8_t *rgb))
 {
     char *tag = splat_format("%s_view_%.*s/%s", view->is_test ? "test" : "train", (int)stem_length(view->name),
                              view->name, what);
     if (!tag) return; /* a picture is not worth an error */
     list->tags[list->n] = tag;
-    list->images[list->n++] = (splat_tensorboard_image){tag, view->width, view->height, rgb};
+    list->images[list->n++] = (splat_tensorboard_image){tag, view->width, view->height, rgb, paint, view};
 }
 
-/* Room for three pictures. */
-static bool reserve_pictures(splat_tensorboard_report *report, size_t bytes)
+static void list_view(picture_list *list, const splat_tensorboard_report *report, int iteration,
+                      const splat_report_view *view)
 {
-    if (3 * bytes <= report->rgb_bytes) return true;
-    free(report->rgb);
-    report->rgb = malloc(3 * bytes);
-    report->rgb_bytes = report->rgb ? 3 * bytes : 0;
-    return report->rgb;
+    if (view->index_in_set >= SPLAT_TENSORBOARD_VIEWS || list->n + 4 > MOST_PICTURES) return;
+    list_add(list, view, "render", NULL, paint_render);
+    if (report->first_evaluation == iteration) list_add(list, view, "ground_truth", view->photo, NULL);
+    if (is_default(report)) list_add(list, view, "error_map", NULL, paint_error_map);
+    if (is_default(report) && view->blended) list_add(list, view, "gaussian_density_heatmap", NULL, paint_heatmap);
 }
 
-void splat_tensorboard_report_view(splat_tensorboard_report *report, int iteration, const splat_report_view *view)
+void splat_tensorboard_report_views(splat_tensorboard_report *report, int iteration, const splat_report_view *views,
+                                    size_t n)
 {
-    if (!splat_tensorboard_report_wants_view(report, view->index_in_set)) return;
-    int width = view->width, height = view->height;
-    size_t bytes = 3 * (size_t)width * (size_t)height;
-    if (!reserve_pictures(report, bytes)) return;
-    uint8_t *render = report->rgb, *error_map = render + bytes, *heatmap = error_map + bytes;
     picture_list list = {.n = 0};
+    if (!report->writer) return;
     if (report->first_evaluation == 0) report->first_evaluation = iteration;
-    splat_image_from_planar(view->render, width, height, render);
-    list_add(&list, view, "render", render);
-    if (report->first_evaluation == iteration) list_add(&list, view, "ground_truth", view->photo);
-    if (is_default(report)) {
-        splat_error_map(width, height, view->render, view->photo, error_map);
-        list_add(&list, view, "error_map", error_map);
-    }
-    if (is_default(report) && view->blended) {
-        splat_density_heatmap(width, height, view->blended, heatmap);
-        list_add(&list, view, "gaussian_density_heatmap", heatmap);
-    }
+    for (size_t i = 0; i < n; i++) list_view(&list, report, iteration, &views[i]);
     splat_tensorboard_add_images(report->writer, iteration, list.images, list.n, report->threads);
     for (size_t i = 0; i < list.n; i++) free(list.tags[i]);
 }

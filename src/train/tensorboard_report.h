@@ -30,8 +30,6 @@ typedef struct splat_tensorboard_report {
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
     splat_block scratch;       /* of the summary op */
     int threads;
-    uint8_t *rgb;              /* of three pictures in the making */
-    size_t rgb_bytes;
     double edges[SPLAT_TENSORBOARD_EDGES];
     uint32_t counts[SPLAT_SUMMARY_N][SPLAT_TENSORBOARD_UNSIGNED_EDGES - 1];
 } splat_tensorboard_report;
@@ -100,7 +98,7 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
 void splat_tensorboard_report_evaluation(splat_tensorboard_report *report, int iteration, bool is_test,
                                          const splat_metrics *metrics, double lpips);
 
-/* Pictures of one evaluated view; only the first SPLAT_TENSORBOARD_VIEWS of a set are taken. */
+/* An evaluated view, for pictures of it. */
 typedef struct splat_report_view {
     const char *name;         /* of the photo; its extension is left out of the tag */
     size_t index_in_set;
@@ -109,9 +107,10 @@ typedef struct splat_report_view {
     const float *render;      /* [3][height][width] */
     const uint8_t *photo;     /* [height][width][3] */
     const uint32_t *blended;  /* [height][width] Gaussians blended a pixel, NULL: no heat map */
+    splat_metrics metrics;
 } splat_report_view;
-/* Whether the pictures of this view would be written: what a caller need not fetch else. */
-bool splat_tensorboard_report_wants_view(const splat_tensorboard_report *report, size_t index_in_set);
-void splat_tensorboard_report_view(splat_tensorboard_report *report, int iteration, const splat_report_view *view);
+/* The pictures of some views; only the first SPLAT_TENSORBOARD_VIEWS of a set are taken. */
+void splat_tensorboard_report_views(splat_tensorboard_report *report, int iteration, const splat_report_view *views,
+                                    size_t n);
 
 #endif
