@@ -760,15 +760,18 @@ typedef struct splat_bench_times {
 /* Errors: ARGUMENT (no times), MEMORY. */
 splat_status splat_bench_times_compute(const double *times, size_t n, splat_bench_times *result, splat_error *error);
 
+#define SPLAT_BENCH_STAGE_STEPS 300
+
 typedef struct splat_bench_options {
     int warmup, iterations;  /* steps before, and steps measured */
-    bool stages;             /* then as many steps again with every stage timed */
+    bool stages;             /* then as many again, at most these, with every stage timed */
 } splat_bench_options;
 
 /* Device memory in one phase. */
 typedef struct splat_bench_memory {
-    size_t named_bytes;      /* in named blocks at the end of the phase */
-    size_t peak_bytes;       /* the most in named blocks */
+    size_t allocated_bytes;  /* in use in named blocks at the end of the phase */
+    size_t named_bytes;      /* reserved for them, then */
+    size_t peak_bytes;       /* the most that was reserved */
     size_t overhead_bytes;   /* what the driver holds for the process beside them; 0 on the CPU */
     double process_bytes;    /* the most that the driver counted for the process, looked at 4 times a second; NaN: it
                               * does not tell */
@@ -812,7 +815,7 @@ typedef struct splat_bench_result {
     splat_bench_stage stages[SPLAT_BENCH_STAGES];
 } splat_bench_result;
 
-/* Trains warmup + iterations steps, measures the test views, then trains iterations steps more for the stages. Free the
+/* Trains warmup + iterations steps, measures the test views, then trains some steps more for the stages. Free the
  * result in any case. Errors: those of a step and of an evaluation; ARGUMENT. */
 splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
                                  splat_error *error);
@@ -831,6 +834,9 @@ typedef struct splat_environment {
 /* context = NULL: the host only. */
 void splat_environment_read(const splat_context *context, splat_environment *environment);
 
+/* Whether a result can be written to `path`, as the functions below take it: to be asked before an hour is measured.
+ * Creates the folder. Errors: IO, MEMORY. */
+splat_status splat_bench_check_output(const char *path, splat_error *error);
 /* Writes a result with environment, scene and options. A path that ends in ".json" is the file; any other is a folder,
  * created when absent, that receives training_benchmark_results.json, iteration_times.svg and iteration_histogram.svg.
  * command: how the program was called, NULL allowed. docs/files.md has the keys. Errors: IO, MEMORY. */
@@ -860,9 +866,9 @@ typedef struct splat_bench_rows {
  * DEVICE. */
 splat_status splat_bench_data(splat_context *context, splat_scene *scene, int n, splat_bench_rows *rows,
                               splat_error *error);
-/* Views of a model from the scene's cameras in turn, at their size or (width, height > 0) another with the same field
- * of view: rendered on the device, and rendered and brought to the host; n each, after `warmup` that are not measured.
- * Errors: ARGUMENT, MEMORY, DEVICE. */
+/* Views of a model from the scene's cameras in turn, then (with two training views or more) random ones between them, at
+ * their size or (width, height > 0) another with the same field of view: rendered on the device, and rendered and
+ * brought to the host; n each, after `warmup` that are not measured. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_bench_render(splat_scene *scene, splat_model *model, int width, int height, int warmup, int n,
                                 splat_bench_rows *rows, splat_error *error);
 /* As splat_bench_write, into <mode>_benchmark_results.json. */
@@ -881,6 +887,7 @@ typedef struct splat_bench_figures {
     double n_gaussians;      /* at the end */
     double training_peak_bytes, evaluation_peak_bytes, host_peak_bytes; /* NaN: not in the file */
     double psnr, ssim, l1, lpips; /* NaN: not measured */
+    const char *lpips_net;   /* "" without LPIPS */
 } splat_bench_figures;
 
 /* path: the file, or a folder with training_benchmark_results.json. The record is owned by the caller. Errors: IO,
@@ -895,8 +902,9 @@ typedef struct splat_bench_comparison {
     double speedup, speedup_low, speedup_high;   /* baseline's time over the candidate's */
     double seconds_saved;                        /* of 30,000 steps */
     bool is_significant;                         /* the interval does not hold "no change" */
-    double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it,
-                                                  * LPIPS; negative: all are better; NaN: one has no quality */
+    double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it
+                                                  * of the same network, LPIPS; negative: all are better; NaN: one has
+                                                  * no quality */
 } splat_bench_comparison;
 
 void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,

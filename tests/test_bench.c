@@ -143,7 +143,8 @@ static void test_measure(void **state)
     assert_int_equal(r.n_gaussians_first, 400);
     assert_true(r.n_gaussians_last != 400); /* density control ran: nothing was left out of the loop */
     assert_true(r.n_visible > 0 && r.n_instances >= r.n_visible);
-    assert_true(r.training.peak_bytes >= r.training.named_bytes && r.training.named_bytes > 0);
+    assert_true(r.training.peak_bytes >= r.training.named_bytes && r.training.allocated_bytes > 0);
+    assert_true(r.training.named_bytes > r.training.allocated_bytes); /* whole pages */
     assert_true(r.evaluation.peak_bytes >= r.evaluation.named_bytes);
     assert_true(r.host_peak_bytes > 1e6 && r.host_bytes > 1e6 && r.host_bytes <= r.host_peak_bytes);
     assert_false(r.gpu.present);
@@ -368,6 +369,29 @@ static void test_compare(void **state)
     splat_bench_record_free(same);
 }
 
+/* A distance of one network says nothing about that of another. */
+static void test_other_network(void **state)
+{
+    splat_bench_comparison c;
+    (void)state;
+#define WITH_LPIPS(net, value) "\"quality\": {\"PSNR\": 30, \"SSIM\": 0.9, \"LPIPS\": " value ", " net "}, "
+    fixture_result("vgg.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"vgg\"", "0.2"));
+    fixture_result("alex.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"alex\"", "0.3"));
+    fixture_result("worse.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"vgg\"", "0.22"));
+    splat_bench_record *vgg = read_result("vgg.json"), *alex = read_result("alex.json");
+    splat_bench_record *worse = read_result("worse.json");
+    splat_bench_compare(vgg, alex, &c);
+    assert_near(c.quality_loss, 0, 0);
+    splat_bench_compare(vgg, worse, &c);
+    assert_near(c.quality_loss, 0.1, 1e-9);
+    differences[0] = '\0';
+    splat_bench_differences(vgg, alex, collect, NULL);
+    assert_string_equal(differences, "the network of LPIPS differs: \"vgg\" and \"alex\"\n");
+    splat_bench_record_free(vgg);
+    splat_bench_record_free(alex);
+    splat_bench_record_free(worse);
+}
+
 static void test_differences(void **state)
 {
     (void)state;
@@ -417,7 +441,7 @@ static void test_report(void **state)
     (void)state;
     fixture_folder("phases");
     fixture_result("phases/1 | start.json", 10, 400, 1, 30, "\"scene\": {\"path\": \"a<b>&\"}, ");
-    fixture_result("phases/2.json", 8, 400, 2, 29.99, "");
+    fixture_result("phases/2.json", 8, 400, 2, 29.99, "\"gpu\": {\"throttled_power\": 0.25}, ");
     fixture_result("phases/3.json", 8, 400, 6, 29.99, "");
     fixture_result("phases/4.json", 9, 400, 4, 29.99, "");
     fixture_result("phases/5.json", 4, 400, 5, 28, "");
@@ -430,7 +454,7 @@ static void test_report(void **state)
     static const char *const parts[] = {
         "| phase | ms/iter | it/s |", "| 1 \\| start | ", "| the start |", "| faster, quality kept |",
         "| no difference in speed |", "| slower |", "| quality lost |", "| 2 MiB | 1 MiB | 30.00 | 0.9000 | - |",
-        "1.25x | 1.25x", "~"};
+        "1.25x | 1.25x", "~", "\n- 2: the clocks of the GPU were held down by the power limit for 25 % of the time\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(text, parts[i])) fail_msg("'%s' is not in:\n%s", parts[i], text);
     free(text);
@@ -483,12 +507,15 @@ static void test_data_and_render(void **state)
     splat_trainer *trainer = make_trainer(scene);
     splat_model *model = splat_trainer_model(trainer);
     ASSERT_OK(splat_bench_render(scene, model, 0, 0, 1, 5, &rows, &error));
-    check_rows(&rows, 2, 5);
+    check_rows(&rows, 4, 5);
+    assert_string_equal(rows.rows[2].name, "random view on the device");
+    assert_near(rows.rows[3].mb_per_s, rows.rows[3].per_second * 4 * bytes, 1e-9 * rows.rows[3].mb_per_s);
     assert_int_equal(rows.width, WIDTH);
     assert_int_equal(rows.n_gaussians, 400);
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * 4 * bytes, 1e-9 * rows.rows[1].mb_per_s);
     ASSERT_OK(splat_bench_render(scene, model, 33, 21, 0, 5, &rows, &error));
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * 12e-6 * 33 * 21, 1e-9 * rows.rows[1].mb_per_s);
+    assert_near(rows.rows[3].mb_per_s, rows.rows[3].per_second * 12e-6 * 33 * 21, 1e-9 * rows.rows[3].mb_per_s);
     assert_failure(splat_bench_render(scene, model, 33, 0, 0, 5, &rows, &error), SPLAT_ERROR_ARGUMENT, &error,
                    "33 x 0");
     splat_trainer_destroy(trainer);
@@ -516,7 +543,7 @@ int main(void)
         cmocka_unit_test(test_student),         cmocka_unit_test(test_interval_covers),
         cmocka_unit_test(test_measure),         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_measure_gpu),     cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_compare),         cmocka_unit_test(test_other_network),
         cmocka_unit_test(test_differences),     cmocka_unit_test(test_counts_differ),
         cmocka_unit_test(test_report),          cmocka_unit_test(test_data_and_render),
     };

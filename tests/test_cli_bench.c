@@ -2,6 +2,7 @@
 #include "bench_fixture.h"
 
 #include "io/json.h"
+#include "lpips_fixture.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -96,21 +97,35 @@ static int make_inputs(void **state)
 static void test_run_files(void **state)
 {
     (void)state;
-    RUN("bench -s scene --eval --warmup 2 --num_iterations 9 --stages -o b1" CPU, 0, "it/s: ");
+    RUN("bench -s scene --eval --warmup 2 --num_iterations 9 -o b1" CPU, 0, "it/s: ");
     assert_non_null(strstr(out, "with 95 % confidence"));
     assert_non_null(strstr(out, "2 test views: PSNR"));
     assert_non_null(strstr(out, "raster backward"));
     assert_non_null(strstr(out, "memory, evaluating"));
+    assert_null(strstr(out, "driver")); /* which a CPU does not have */
+    assert_null(strstr(out, "LPIPS"));
     assert_xml_file("b1/iteration_times.svg");
     assert_xml_file("b1/iteration_histogram.svg");
     assert_int_equal(size_of("b1/training_benchmark_results.json", "iteration_ms"), 9);
     assert_int_equal(size_of("b1/training_benchmark_results.json", "stages_ms"), 7);
     assert_true(number_in("b1/training_benchmark_results.json", "measurement", "first_iteration") == 3);
     assert_true(number_in("b1/training_benchmark_results.json", "quality", "views") == 2);
-    RUN(BENCH " -s scene -o r.json", 0, "without --eval there are no test views");
+    RUN(BENCH " -s scene --stages False -o r.json", 0, "without --eval there are no test views");
     assert_int_equal(size_of("r.json", "stages_ms"), 0);
     assert_int_equal(size_of("r.json", "quality"), 0);
     assert_false(splat_path_exists("r.json.tmp"));
+}
+
+static void test_run_lpips(void **state)
+{
+    splat_error error;
+    (void)state;
+    ASSERT_OK(fixture_write("alex", "lpips_alex.safetensors", &error));
+    RUN(BENCH " -s scene --eval --lpips_net alex --lpips_weights . -o with.json", 0, "LPIPS 0.");
+    assert_non_null(strstr(out, "(alex)"));
+    assert_true(number_in("with.json", "quality", "LPIPS") > 0);
+    RUN(BENCH " -s scene --eval -o without.json", 0, "2 test views: PSNR");
+    RUN("bench compare with.json without.json", 0, "the network of LPIPS differs: \"alex\" and -");
 }
 
 static void test_run_starts(void **state)
@@ -145,6 +160,8 @@ static void test_run_modes(void **state)
     RUN(BENCH " --mode data -s scene -o b1", 0, "upload, ahead");
     assert_int_equal(size_of("b1/data_benchmark_results.json", "rows"), 6);
     RUN(BENCH " --mode render -m model -o b1", 0, "200 Gaussians, 48 x 32");
+    assert_non_null(strstr(out, "random view on the host"));
+    assert_int_equal(size_of("b1/render_benchmark_results.json", "rows"), 4);
     RUN(BENCH " --mode render -s scene --ply model/point_cloud/iteration_3/point_cloud.ply --width 70 --height 50", 0,
         "Gaussians, 70 x 50");
     RUN("bench compare b1/data_benchmark_results.json b1", 2, "mode data");
@@ -164,6 +181,12 @@ static void test_run_usage(void **state)
     RUN("bench run -s scene --ply x.ply --start_checkpoint y", 2, "excludes --ply");
     RUN("bench run -s absent" CPU, 1, "absent");
     RUN(BENCH " -s scene -o out.txt/below", 1, "out.txt");
+    assert_null(strstr(out, "it/s")); /* nothing was measured in vain */
+    RUN(BENCH " -s scene -o absent/r.json", 1, "absent/r.json");
+    assert_null(strstr(out, "it/s"));
+    assert_false(splat_path_exists("r2.json"));
+    RUN(BENCH " -s absent -o r2.json", 1, "absent");
+    assert_false(splat_path_exists("r2.json")); /* the check leaves nothing */
     RUN("bench run --mode render -s scene" CPU, 2, "-m");
 }
 
@@ -210,6 +233,10 @@ static void test_report_files(void **state)
     assert_true(splat_path_exists("ours/benchmark_report.md"));
     assert_xml_file("ours/benchmark_report.html");
     RUN("bench report base.json fast.json --quality_tolerance 5%", 0, "| faster, quality kept |");
+    fixture_result("other.json", 5, 200, 4, 30, "\"scene\": {\"name\": \"x\"}, \"options\": {\"seed\": 1}, ");
+    RUN("bench report base.json other.json -o ours", 0, "| not comparable |");
+    assert_non_null(strstr(out, "- other: the scene differs: - and \"x\"\n- other: the option seed differs: - and 1"));
+    assert_xml_file("ours/benchmark_report.html");
     RUN("bench report", 2, "needs results");
     RUN("bench report base.json --max_slowdown 1%", 2, "is for bench compare");
     RUN("bench report base.json absent", 2, "absent");
@@ -260,6 +287,7 @@ static void test_random_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_lpips),
         cmocka_unit_test(test_run_files),     cmocka_unit_test(test_run_starts),   cmocka_unit_test(test_run_modes),
         cmocka_unit_test(test_run_usage),     cmocka_unit_test(test_compare_codes), cmocka_unit_test(test_report_files),
         cmocka_unit_test(test_random_views),

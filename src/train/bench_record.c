@@ -108,7 +108,8 @@ static splat_status read_figures(splat_bench_record *record, const char *path, s
     SPLAT_TRY(number(root, "quality", NULL, "PSNR", path, &f->psnr, error));
     SPLAT_TRY(number(root, "quality", NULL, "SSIM", path, &f->ssim, error));
     SPLAT_TRY(number(root, "quality", NULL, "L1", path, &f->l1, error));
-    return number(root, "quality", NULL, "LPIPS", path, &f->lpips, error);
+    SPLAT_TRY(number(root, "quality", NULL, "LPIPS", path, &f->lpips, error));
+    return text(root, "quality", "lpips_net", path, &f->lpips_net, error);
 }
 
 splat_status splat_bench_read(const char *path, splat_bench_record **result, splat_error *error)
