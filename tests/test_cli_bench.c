@@ -205,6 +205,8 @@ static void test_compare_codes(void **state)
     RUN("bench compare base.json slow.json --max_slowdown 5% --quality_tolerance 0.5%", 0, "speed-up");
     RUN("bench compare base.json slow.json --max_slowdown 3%", 4, "more time than the baseline; 3 % is allowed");
     RUN("bench compare base.json slow.json --quality_tolerance 0.3%", 4, "loses 0.33 % of the quality");
+    RUN("bench compare slow.json base.json", 0, "\ntime saved                                             12s\n");
+    RUN("bench compare base.json slow.json", 0, "\ntime saved                                            -12s\n");
     RUN("bench compare base.json fast.json --max_slowdown 5%", 0, "2.0");
     assert_null(strstr(err, "warning"));
     RUN("bench compare base.json fast.json --max_slowdown 5% --quality_tolerance 0.5%", 4, "fast loses 3.33 %");
@@ -222,6 +224,13 @@ static void test_compare_codes(void **state)
     RUN("bench compare base.json slow.json --max_slowdown x%", 2, "a percentage such as 5%");
     RUN("bench compare base.json slow.json --max_slowdown -1%", 2, "");
     RUN("bench compare base.json slow.json -o folder", 2, "bench report does");
+    fixture_result("a_rather_long_name_1.json", 10, 200, 1, 30, "");
+    fixture_result("a_rather_long_name_2.json", 10, 200, 1, 30, "");
+    RUN("bench compare a_rather_long_name_1.json a_rather_long_name_2.json", 0,
+        "baseline:  a_rather_long_name_1\ncandidate: a_rather_long_name_2\n");
+    fixture_folder("folder");
+    fixture_result("folder/base.json", 10, 200, 1, 30, "");
+    RUN("bench compare base.json folder/base.json", 0, "candidate: folder/base.json\n"); /* names alone are the same */
 }
 
 static void test_report_files(void **state)

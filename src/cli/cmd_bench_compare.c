@@ -64,12 +64,38 @@ static void say(const char *what, double before, double after, int decimals)
             isfinite(after / before) ? change : "");
 }
 
-static void print_comparison(const splat_bench_figures *a, const splat_bench_figures *b,
+/* Of one network a line; of two a line each, as their distances have no ratio. */
+static void print_lpips(const splat_bench_figures *a, const splat_bench_figures *b)
+{
+    char first[64], second[64];
+    snprintf(first, sizeof first, "LPIPS (%.32s)", a->lpips_net);
+    snprintf(second, sizeof second, "LPIPS (%.32s)", b->lpips_net);
+    if (strcmp(first, second) == 0) {
+        say(first, a->lpips, b->lpips, 4);
+        return;
+    }
+    say(first, a->lpips, (double)NAN, 4);
+    say(second, (double)NAN, b->lpips, 4);
+}
+
+/* The two names above their columns; those that do not fit or are the same stand before the table. */
+static void print_heads(const char *baseline, const char *candidate)
+{
+    bool fit = strlen(baseline) <= 14 && strlen(candidate) <= 14 && strcmp(baseline, candidate) != 0;
+    if (!fit) {
+        cli_say("baseline:  %s", baseline);
+        cli_say("candidate: %s", candidate);
+    }
+    cli_say("%-28s %14s %14s %12s", "", fit ? baseline : "baseline", fit ? candidate : "candidate", "change");
+}
+
+static void print_comparison(const char *baseline, const char *candidate, const splat_bench_figures *a, const splat_bench_figures *b,
                              const splat_bench_comparison *c)
 {
     const double mib = 1048576;
     char first[32], second[32], saved[32];
-    cli_say("%-28s %14.14s %14.14s %12s", "", a->name, b->name, "change");
+    bool same_name = strcmp(a->name, b->name) == 0; /* then their paths tell them apart */
+    print_heads(same_name ? baseline : a->name, same_name ? candidate : b->name);
     say("ms/iter", a->step.mean, b->step.mean, 3);
     say("it/s", a->iterations_per_second, b->iterations_per_second, 1);
     say("ms/iter, median", a->step.median, b->step.median, 3);
@@ -78,8 +104,8 @@ static void print_comparison(const splat_bench_figures *a, const splat_bench_fig
     cli_say("%-28s %14s %13.3fx", "speed-up", "", c->speedup);
     cli_say("%-28s %14s %14s", "time to convergence (30k)", cli_duration(a->seconds_to_30k, first),
             cli_duration(b->seconds_to_30k, second));
-    cli_say("%-28s %14s %13s%s", "time saved", "", c->seconds_saved < 0 ? "-" : "",
-            cli_duration(fabs(c->seconds_saved), saved));
+    snprintf(first, sizeof first, "%s%s", c->seconds_saved < 0 ? "-" : "", cli_duration(fabs(c->seconds_saved), saved));
+    cli_say("%-28s %14s %14s", "time saved", "", first);
     say("Gaussians", a->n_gaussians, b->n_gaussians, 0);
     say("train VRAM, MiB", a->training_peak_bytes / mib, b->training_peak_bytes / mib, 1);
     say("eval VRAM, MiB", a->evaluation_peak_bytes / mib, b->evaluation_peak_bytes / mib, 1);
@@ -87,7 +113,7 @@ static void print_comparison(const splat_bench_figures *a, const splat_bench_fig
     say("PSNR", a->psnr, b->psnr, 3);
     say("SSIM", a->ssim, b->ssim, 4);
     say("L1", a->l1, b->l1, 5);
-    say("LPIPS", a->lpips, b->lpips, 4);
+    print_lpips(a, b);
     if (isfinite(c->change_low))
         cli_say("The mean time changes by %+.2f %%, with 95 %% confidence by %+.2f to %+.2f %% (batch means, %d and %d "
                 "batches)%s", 100 * c->change, 100 * c->change_low, 100 * c->change_high, a->step.n_batches,
@@ -130,7 +156,7 @@ static int judge(const thresholds *t, const splat_bench_figures *b, const splat_
     return code;
 }
 
-static int compare(splat_bench_record *const *records, size_t n, const thresholds *t)
+static int compare(splat_bench_record *const *records, const char *const *paths, size_t n, const thresholds *t)
 {
     int worst = CLI_OK;
     for (size_t i = 1; i < n; i++) {
@@ -140,7 +166,7 @@ static int compare(splat_bench_record *const *records, size_t n, const threshold
         splat_bench_record_get(records[i], &candidate);
         splat_bench_compare(records[0], records[i], &comparison);
         if (i > 1) cli_say("%s", "");
-        print_comparison(&baseline, &candidate, &comparison);
+        print_comparison(paths[0], paths[i], &baseline, &candidate, &comparison);
         splat_bench_differences(records[0], records[i], print_difference, NULL);
         int code = judge(t, &candidate, &comparison);
         if (worst != CLI_USAGE && code != CLI_OK) worst = code; /* "cannot be judged" outweighs "passed" */
@@ -164,7 +190,7 @@ int cmd_bench_compare(const cli_values *values)
         !read_percent("quality_tolerance", values->quality_tolerance, &t.loss))
         return CLI_USAGE;
     int code = read_records(values, records);
-    if (code == CLI_OK) code = compare(records, values->n_words, &t);
+    if (code == CLI_OK) code = compare(records, values->words, values->n_words, &t);
     free_records(records, values->n_words);
     return code;
 }

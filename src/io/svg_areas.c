@@ -1,6 +1,7 @@
 #include "io/svg_areas.h"
 
 #include "base/file.h"
+#include "io/xml_text.h"
 
 #include <locale.h>
 #include <math.h>
@@ -25,22 +26,10 @@ typedef struct frame {
     double *base;    /* [n_columns] height of the stack so far */
 } frame;
 
-static void write_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '<') fputs("&lt;", out);
-        else if (c == '>') fputs("&gt;", out);
-        else if (c == '&') fputs("&amp;", out);
-        else if (c == '"') fputs("&quot;", out);
-        else if (c >= 32) fputc(c, out); /* XML forbids the other control characters */
-    }
-}
-
 static void label(FILE *out, int x, int y, const char *attributes, const char *text)
 {
     fprintf(out, "<text x=\"%d\" y=\"%d\" %s>", x, y, attributes);
-    write_text(out, text);
+    splat_xml_text(out, text);
     fputs("</text>\n", out);
 }
 
@@ -144,7 +133,7 @@ static void write_area(frame *f, const splat_area_series *series)
         fprintf(f->out, "%.1f,%.1f ", column_x(f, k), page_y(f, f->base[k]));
     }
     fputs("\"><title>", f->out);
-    write_text(f->out, series->name);
+    splat_xml_text(f->out, series->name);
     fputs("</title></polygon>\n", f->out);
 }
 

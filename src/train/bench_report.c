@@ -74,6 +74,10 @@ static void make_row(splat_bench_record *const *records, size_t i, double tolera
     number(r->cells[7], f->psnr, 2, "");
     number(r->cells[8], f->ssim, 4, "");
     number(r->cells[9], f->lpips, 4, "");
+    if (isfinite(f->lpips)) {
+        size_t length = strlen(r->cells[9]);
+        snprintf(r->cells[9] + length, CELL - length, " %.40s", f->lpips_net);
+    }
 }
 
 /* ---------------------------------------------------------------- text */
