@@ -866,8 +866,8 @@ typedef struct splat_bench_rows {
  * DEVICE. */
 splat_status splat_bench_data(splat_context *context, splat_scene *scene, int n, splat_bench_rows *rows,
                               splat_error *error);
-/* Views of a model from the scene's cameras in turn, then (with two training views or more) random ones between them, at
- * their size or (width, height > 0) another with the same field of view: rendered on the device, and rendered and
+/* Views of a model from the scene's cameras in turn, then (with two training views or more) random ones between them,
+ * at their size or (width, height > 0) another with the same field of view: rendered on the device, and rendered and
  * brought to the host; n each, after `warmup` that are not measured. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_bench_render(splat_scene *scene, splat_model *model, int width, int height, int warmup, int n,
                                 splat_bench_rows *rows, splat_error *error);
@@ -881,6 +881,7 @@ typedef struct splat_bench_record splat_bench_record;
 
 typedef struct splat_bench_figures {
     const char *name;        /* of its folder, or of its file; the record owns all strings */
+    const char *mode;        /* "training"; "data" and "render" have scene, device and rows only */
     const char *scene, *device;
     splat_bench_times step;  /* ms, computed anew from the single times */
     double iterations_per_second, seconds_to_30k;
@@ -888,10 +889,12 @@ typedef struct splat_bench_figures {
     double training_peak_bytes, evaluation_peak_bytes, host_peak_bytes; /* NaN: not in the file */
     double psnr, ssim, l1, lpips; /* NaN: not measured */
     const char *lpips_net;   /* "" without LPIPS */
+    size_t n_rows;           /* 0 for "training" */
+    splat_bench_row rows[SPLAT_BENCH_ROWS];
 } splat_bench_figures;
 
-/* path: the file, or a folder with training_benchmark_results.json. The record is owned by the caller. Errors: IO,
- * FORMAT (damaged, no benchmark, another mode), UNSUPPORTED (of another version of the schema), MEMORY. */
+/* path: the file, or a folder with the result of training, else of photos, else of views. The record is owned by the
+ * caller. Errors: IO, FORMAT (damaged, no benchmark), UNSUPPORTED (of another version of the schema), MEMORY. */
 splat_status splat_bench_read(const char *path, splat_bench_record **record, splat_error *error);
 void splat_bench_record_free(splat_bench_record *record);
 void splat_bench_record_get(const splat_bench_record *record, splat_bench_figures *figures);
@@ -907,6 +910,10 @@ typedef struct splat_bench_comparison {
                                                   * no quality */
 } splat_bench_comparison;
 
+/* The speed alone, of two rows for example: quality_loss is NaN. */
+void splat_bench_compare_times(const splat_bench_times *baseline, const splat_bench_times *candidate,
+                               splat_bench_comparison *comparison);
+/* Of two results of training. */
 void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
                          splat_bench_comparison *comparison);
 typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
@@ -915,8 +922,9 @@ typedef void (*splat_bench_difference_function)(void *user, const char *sentence
 void splat_bench_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
                              splat_bench_difference_function visit, void *user);
 
-/* The table of phases, a row a record in their order, as malloc'd text the caller frees: Markdown, or a self-contained
- * HTML page. quality_tolerance: relative loss that the verdict forgives (0.005). NULL when memory is exhausted. */
+/* The table of phases, a row a record (of training) in their order, and what each differs in from the one before, as
+ * malloc'd text the caller frees: Markdown, or a self-contained HTML page. quality_tolerance: relative loss that the
+ * verdict forgives (0.005). NULL when memory is exhausted. */
 char *splat_bench_report_markdown(splat_bench_record *const *records, size_t n, double quality_tolerance);
 char *splat_bench_report_html(splat_bench_record *const *records, size_t n, double quality_tolerance);
 /* Both, as benchmark_report.md and benchmark_report.html in a folder, created when absent. Errors: IO, MEMORY. */

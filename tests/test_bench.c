@@ -308,7 +308,9 @@ static void test_bad_files(void **state)
     refuse("[1]", SPLAT_ERROR_FORMAT, "not a result of splatsmith bench");
     refuse("{\"schema\": 2}", SPLAT_ERROR_FORMAT, "not a result of splatsmith bench");
     refuse("{\"schema\": \"splatsmith-bench-1\"}", SPLAT_ERROR_UNSUPPORTED, "splatsmith-bench-1, but this version");
-    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\"}", SPLAT_ERROR_FORMAT, "mode data");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\"}", SPLAT_ERROR_FORMAT, "1 to 8 measurements");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"fast\"}", SPLAT_ERROR_FORMAT, "mode fast");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\", \"rows\": [3]}", SPLAT_ERROR_FORMAT, "row 1");
     refuse("{\"schema\": \"splatsmith-bench-2\"}", SPLAT_ERROR_FORMAT, "mode (none)");
     refuse(HEAD "\"x\": 1}", SPLAT_ERROR_FORMAT, "missing or empty");
     refuse(HEAD "\"iteration_ms\": []}", SPLAT_ERROR_FORMAT, "missing or empty");
@@ -485,6 +487,27 @@ static void check_rows(const splat_bench_rows *rows, size_t n_rows, size_t n)
     }
 }
 
+/* What was written is what is read. */
+static void check_read_rows(const char *folder, const splat_bench_rows *rows)
+{
+    splat_bench_figures f;
+    splat_bench_record *record = read_result(folder);
+    splat_bench_record_get(record, &f);
+    assert_string_equal(f.mode, rows->mode);
+    assert_string_equal(f.name, folder);
+    assert_int_equal(f.n_rows, rows->n_rows);
+    for (size_t i = 0; i < f.n_rows; i++) {
+        const splat_bench_row *a = &f.rows[i], *b = &rows->rows[i];
+        assert_string_equal(a->name, b->name);
+        assert_true(a->n_together == b->n_together && a->ms.n == b->ms.n && a->ms.n_batches == b->ms.n_batches);
+        assert_near(a->ms.mean, b->ms.mean, 1e-9 * b->ms.mean);
+        assert_near(a->ms.p99, b->ms.p99, 1e-9 * b->ms.p99);
+        assert_near(a->per_second, b->per_second, 1e-9 * b->per_second);
+        assert_near(a->ms.mean_error, b->ms.mean_error, 1e-6 * b->ms.mean);
+    }
+    splat_bench_record_free(record);
+}
+
 static void test_data_and_render(void **state)
 {
     splat_error error;
@@ -492,13 +515,14 @@ static void test_data_and_render(void **state)
     json_t *root;
     (void)state;
     splat_scene *scene = open_scene(context);
-    ASSERT_OK(splat_bench_data(context, scene, 7, &rows, &error));
-    check_rows(&rows, 6, 7);
+    ASSERT_OK(splat_bench_data(context, scene, 9, &rows, &error));
+    check_rows(&rows, 6, 9);
     const double bytes = 3e-6 * WIDTH * HEIGHT; /* MB of a photo */
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * bytes, 1e-9 * rows.rows[1].mb_per_s);
     assert_near(rows.rows[5].mb_per_s, rows.rows[5].per_second * bytes, 1e-9 * rows.rows[5].mb_per_s);
     assert_true(rows.rows[3].per_second > 5 * rows.rows[1].per_second); /* a hit decodes nothing */
     ASSERT_OK(splat_bench_write_rows(context, scene, &rows, "x", "rows", &error));
+    check_read_rows("rows", &rows);
     ASSERT_OK(splat_json_read("rows/data_benchmark_results.json", &root, &error));
     assert_int_equal(json_array_size(json_object_get(root, "rows")), 6);
     json_decref(root);

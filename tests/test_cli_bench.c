@@ -82,7 +82,7 @@ static size_t size_of(const char *path, const char *key)
 static int make_inputs(void **state)
 {
     (void)state;
-    if (system("rm -rf scene model start b1 b2 random ours r.json s.json") != 0) return -1;
+    if (system("rm -rf scene model start b1 b2 b4 random ours r.json r2.json s.json") != 0) return -1;
     if (run("sample scene --width 48 --height 32 --cameras 9 --points 200 --truth_points 10 --supersample 1") != 0 ||
         run("train -s scene -m model --eval --iterations 6 --save_iterations 3 --checkpoint_iterations 4 "
             "--test_iterations -1 --sh_degree 2" CPU) != 0) {
@@ -164,7 +164,43 @@ static void test_run_modes(void **state)
     assert_int_equal(size_of("b1/render_benchmark_results.json", "rows"), 4);
     RUN(BENCH " --mode render -s scene --ply model/point_cloud/iteration_3/point_cloud.ply --width 70 --height 50", 0,
         "Gaussians, 70 x 50");
-    RUN("bench compare b1/data_benchmark_results.json b1", 2, "mode data");
+}
+
+/* The same tool compares photos and views. */
+static void test_compare_rows(void **state)
+{
+    (void)state;
+#define ROW(name, n, ms, low, high) "{\"name\": \"" name "\", \"n\": 9, \"together\": " n ", \"per_second\": 2e3, " \
+    "\"mb_per_s\": 0, \"ms_mean\": " ms ", \"ms_mean_low\": " low ", \"ms_mean_high\": " high ", \"batches\": 4}"
+#define ROWS(rows) "{\"schema\": \"splatsmith-bench-2\", \"mode\": \"render\", \"width\": 64, \"rows\": [" rows "]}"
+    fixture_folder("quick");
+    fixture_folder("late");
+    fixture_text("quick/render_benchmark_results.json",
+                 ROWS(ROW("view", "2", "1.0", "0.99", "1.01") ", " ROW("host", "2", "1.0", "0.5", "1.5") ", "
+                      ROW("all", "2", "1.0", "1.0", "1.0")));
+    fixture_text("late/render_benchmark_results.json",
+                 ROWS(ROW("view", "2", "1.25", "1.24", "1.26") ", " ROW("host", "2", "1.1", "0.6", "1.6") ", "
+                      ROW("all", "4", "2.0", "2.0", "2.0")));
+    RUN("bench compare quick late", 0, "baseline:  quick\ncandidate: late\n");
+    assert_non_null(strstr(out, " -20.00 %   -2")); /* 1 / 1.25 views a second, and its interval */
+    assert_non_null(strstr(out, " -9.09 %   -"));
+    assert_non_null(strstr(strstr(out, "\nall"), " +0.00 %   +0.00 to +0.00 %")); /* twice the time for twice as many */
+    assert_non_null(strstr(strstr(out, "\nhost"), ": no difference is shown"));
+    assert_null(strstr(err, "warning"));
+    RUN("bench compare quick late --max_slowdown 30%", 0, "view");
+    RUN("bench compare quick late --max_slowdown 20%", 4, "view takes 25.00 % more time");
+    RUN("bench compare quick late --max_slowdown 5%", 4, "host takes 10.00 %");
+    RUN("bench compare quick late --quality_tolerance 5%", 2, "have no quality");
+    RUN("bench report quick late", 2, "one of --mode training is needed");
+    fixture_text("bad.json", ROWS(ROW("view", "2", "-1", "1", "1")));
+    RUN("bench compare quick bad.json", 2, "row 1 has no name, or its times");
+    fixture_text("bad.json", ROWS(""));
+    RUN("bench compare quick bad.json", 2, "1 to 8 measurements, not 0");
+    fixture_text("one.json", ROWS(ROW("host", "2", "1.0", "0.5", "1.5")));
+    RUN("bench compare quick one.json", 0, "view                                       2000.0            -");
+    RUN(BENCH " --mode data -s scene -o b4", 0, "results in b4");
+    RUN("bench compare b4 b4/data_benchmark_results.json", 0, "upload, ahead");
+    RUN("bench compare b4 quick", 2, "quick is a result of --mode render, and one of --mode data is needed");
 }
 
 static void test_run_usage(void **state)
@@ -296,7 +332,7 @@ static void test_random_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_lpips),
+        cmocka_unit_test(test_run_lpips),     cmocka_unit_test(test_compare_rows),
         cmocka_unit_test(test_run_files),     cmocka_unit_test(test_run_starts),   cmocka_unit_test(test_run_modes),
         cmocka_unit_test(test_run_usage),     cmocka_unit_test(test_compare_codes), cmocka_unit_test(test_report_files),
         cmocka_unit_test(test_random_views),

@@ -18,21 +18,27 @@ static double quality_loss(const splat_bench_figures *before, const splat_bench_
     return fmax(loss, (after->lpips - before->lpips) / before->lpips); /* fmax passes over NaN */
 }
 
-void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
-                         splat_bench_comparison *c)
+void splat_bench_compare_times(const splat_bench_times *baseline, const splat_bench_times *candidate,
+                               splat_bench_comparison *c)
 {
-    const splat_bench_figures *before = &baseline->figures, *after = &candidate->figures;
     double log_ratio, half;
-    splat_bench_times_ratio(&after->step, &before->step, &log_ratio, &half);
+    splat_bench_times_ratio(candidate, baseline, &log_ratio, &half);
     c->change = expm1(log_ratio);
     c->change_low = expm1(log_ratio - half);
     c->change_high = expm1(log_ratio + half);
     c->speedup = exp(-log_ratio);
     c->speedup_low = exp(-log_ratio - half);
     c->speedup_high = exp(-log_ratio + half);
-    c->seconds_saved = before->seconds_to_30k - after->seconds_to_30k;
+    c->seconds_saved = 30 * (baseline->mean - candidate->mean);
     c->is_significant = fabs(log_ratio) > half; /* NaN: not known, so false */
-    c->quality_loss = quality_loss(before, after);
+    c->quality_loss = (double)NAN;
+}
+
+void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
+                         splat_bench_comparison *c)
+{
+    splat_bench_compare_times(&baseline->figures.step, &candidate->figures.step, c);
+    c->quality_loss = quality_loss(&baseline->figures, &candidate->figures);
 }
 
 /* ---------------------------------------------------------------- differences */
@@ -51,7 +57,7 @@ static char *show(const json_t *value)
 
 static const json_t *value_at(const json_t *root, const char *group, const char *key)
 {
-    return json_object_get(json_object_get(root, group), key);
+    return json_object_get(group ? json_object_get(root, group) : root, key);
 }
 
 static bool same(const json_t *a, const json_t *b)
@@ -134,6 +140,9 @@ static const struct {
     {"scene", "test_views", "the number of test views", true},
     {"scene", "width", "the width of the pictures", true},
     {"scene", "height", "the height of the pictures", true},
+    {NULL, "width", "the width of the views", true}, /* of photos and views */
+    {NULL, "height", "the height of the views", true},
+    {NULL, "gaussians", "the number of Gaussians", false},
     {"measurement", "first_iteration", "the first measured iteration", false},
     {"measurement", "iterations", "the number of measured iterations", false},
     {"quality", "lpips_net", "the network of LPIPS", false},

@@ -288,7 +288,7 @@ splat_status splat_bench_write(const splat_trainer *trainer, const splat_bench_r
 {
     bool failed = false;
     char *file;
-    SPLAT_TRY(file_of(path, SPLAT_BENCH_FILE, &file, error));
+    SPLAT_TRY(file_of(path, SPLAT_BENCH_TRAINING SPLAT_BENCH_FILE_END, &file, error));
     object root = {json_object(), &failed};
     put_header(root, trainer->context, trainer->scene, SPLAT_BENCH_TRAINING, command);
     put_result(root, trainer, result);
@@ -307,7 +307,7 @@ splat_status splat_bench_write_rows(const splat_context *context, const splat_sc
 {
     bool failed = false;
     char name[64];
-    snprintf(name, sizeof name, "%.32s_benchmark_results.json", rows->mode);
+    snprintf(name, sizeof name, "%.32s" SPLAT_BENCH_FILE_END, rows->mode);
     char *file;
     SPLAT_TRY(file_of(path, name, &file, error));
     object root = {json_object(), &failed};

@@ -8,7 +8,7 @@
 
 #define SPLAT_BENCH_SCHEMA_FAMILY "splatsmith-bench-"
 #define SPLAT_BENCH_SCHEMA SPLAT_BENCH_SCHEMA_FAMILY "2" /* a new number when a key changes its meaning */
-#define SPLAT_BENCH_FILE "training_benchmark_results.json"
+#define SPLAT_BENCH_FILE_END "_benchmark_results.json" /* behind the mode */
 #define SPLAT_BENCH_TRAINING "training"
 
 struct splat_bench_record {
