@@ -451,6 +451,7 @@ static void weights_that_are_absent_or_wrong_are_explained(void **state)
     unsetenv("SPLATSMITH_LPIPS_WEIGHTS");
     refused(context, "alex", NULL, SPLAT_ERROR_IO, "alexnet-owt-7be5be79.pth");
     refused(context, "vgg", "absent", SPLAT_ERROR_IO, "there are no weights at absent");
+    refused(context, "vgg", "vgg16-397923af.pth", SPLAT_ERROR_UNSUPPORTED, "with splatsmith-lpips-convert");
     refused(context, "resnet", NULL, SPLAT_ERROR_ARGUMENT, "vgg, alex or squeeze");
     refused(context, "alex", "lpips_squeeze.safetensors", SPLAT_ERROR_FORMAT, "features.0.weight");
     refused(context, "vgg", "lpips_alex.safetensors", SPLAT_ERROR_FORMAT, "of another network");

@@ -150,34 +150,36 @@ static const splat_bench_row *find_row(const splat_bench_figures *figures, const
 }
 
 /* A line of the table; false when it takes more time than is allowed. */
-static bool compare_row(const splat_bench_row *before, const splat_bench_row *after, double slowdown)
+static bool compare_row(const char *name, const splat_bench_row *before, const splat_bench_row *after, double slowdown)
 {
     char interval[80] = "";
     splat_bench_comparison c;
     splat_bench_compare_times(&before->ms, &after->ms, &c);
     double pictures = (double)after->n_together / (double)before->n_together; /* that one time stands for */
-    if (isfinite(c.speedup_low))
-        snprintf(interval, sizeof interval, "%+.2f to %+.2f %%%s", 100 * (pictures * c.speedup_low - 1),
-                 100 * (pictures * c.speedup_high - 1), c.is_significant ? "" : ": no difference is shown");
+    double low = pictures * c.speedup_low - 1, high = pictures * c.speedup_high - 1;
+    if (isfinite(low))
+        snprintf(interval, sizeof interval, "%+.2f to %+.2f %%%s", 100 * low, 100 * high,
+                 low > 0 || high < 0 ? "" : ": no difference is shown");
     cli_say("%-36s %12.1f %12.1f %+8.2f %%   %s", before->name, before->per_second, after->per_second,
             100 * (pictures * c.speedup - 1), interval);
     double slower = 1 / (pictures * c.speedup) - 1;
     if (!(slower > slowdown)) return true;
-    cli_error("%s takes %.2f %% more time than the baseline; %.4g %% is allowed", before->name, 100 * slower,
+    cli_error("%s: %s takes %.2f %% more time than the baseline; %.4g %% is allowed", name, before->name, 100 * slower,
               100 * slowdown);
     return false;
 }
 
 /* Returns an exit code. */
-static int compare_rows(const splat_bench_figures *a, const splat_bench_figures *b, double slowdown)
+static int compare_rows(const heads *names, const splat_bench_figures *a, const splat_bench_figures *b, double slowdown)
 {
     int code = CLI_OK;
+    print_names(names);
     cli_say("%-36s %12s %12s %10s   %s", "pictures a second", "baseline", "candidate", "change", "95 % confidence");
     for (size_t i = 0; i < a->n_rows; i++) {
         const splat_bench_row *after = find_row(b, a->rows[i].name);
         if (!after)
             cli_say("%-36s %12.1f %12s", a->rows[i].name, a->rows[i].per_second, "-");
-        else if (!compare_row(&a->rows[i], after, slowdown))
+        else if (!compare_row(names->candidate, &a->rows[i], after, slowdown))
             code = CLI_PASSED;
     }
     return code;
@@ -228,8 +230,7 @@ static int compare_two(const heads *names, const splat_bench_record *a, const sp
     splat_bench_record_get(a, &baseline);
     splat_bench_record_get(b, &candidate);
     if (baseline.n_rows) {
-        print_names(names);
-        code = compare_rows(&baseline, &candidate, t->slowdown);
+        code = compare_rows(names, &baseline, &candidate, t->slowdown);
     } else {
         splat_bench_compare(a, b, &comparison);
         print_comparison(names, &baseline, &candidate, &comparison);
