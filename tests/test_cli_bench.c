@@ -192,8 +192,10 @@ static void test_compare_rows(void **state)
     RUN("bench compare quick late --max_slowdown 5%", 4, "host takes 10.00 %");
     RUN("bench compare quick late --quality_tolerance 5%", 2, "have no quality");
     RUN("bench report quick late", 2, "one of --mode training is needed");
-    fixture_text("bad.json", ROWS(ROW("view", "2", "-1", "1", "1")));
+    fixture_text("bad.json", ROWS(ROW("view", "2", "-1", "-1", "-1")));
     RUN("bench compare quick bad.json", 2, "row 1 has no name, or its times");
+    fixture_text("bad.json", ROWS(ROW("view\\u001b[2J", "2", "1", "1", "1"))); /* it would clear the terminal */
+    RUN("bench compare quick bad.json", 2, "row 1 has no name");
     fixture_text("bad.json", ROWS(""));
     RUN("bench compare quick bad.json", 2, "1 to 8 measurements, not 0");
     fixture_text("one.json", ROWS(ROW("host", "2", "1.0", "0.5", "1.5")));

@@ -100,6 +100,14 @@ static splat_status text(const json_t *root, const char *group, const char *key,
     return object ? splat_json_get_string(object, key, path, value, error) : SPLAT_OK;
 }
 
+/* One to 64 characters that a terminal takes for no command. */
+static bool is_name(const char *text)
+{
+    size_t n = 0;
+    while (text && (unsigned char)text[n] >= 0x20 && text[n] != 0x7F) n++;
+    return text && !text[n] && n >= 1 && n <= 64;
+}
+
 /* A row of photos or views: as it was written, single times are not there. */
 static splat_status read_row(const json_t *json, size_t index, const char *path, splat_bench_row *row,
                              splat_error *error)
@@ -116,8 +124,9 @@ static splat_status read_row(const json_t *json, size_t index, const char *path,
         if (i > 2) *numbers[i].value = (double)NAN;
         SPLAT_TRY(splat_json_get_number(json, numbers[i].key, path, numbers[i].value, error));
     }
-    if (!name || !(t->mean > 0 && t->mean < 1e12) || !(n >= 1 && n < 1e12) || !(together >= 1 && together < 1e12) ||
-        !(batches >= 0 && batches < 1e6) || (batches > 0 && !(t->mean_low <= t->mean && t->mean <= t->mean_high)))
+    if (!is_name(name) || !(row->per_second > 0 && row->per_second < 1e15) || !(t->mean > 0 && t->mean < 1e12) ||
+        !(n >= 1 && n < 1e12) || !(together >= 1 && together < 1e12) || !(batches >= 0 && batches < 1e6) ||
+        (batches > 0 && !(t->mean_low <= t->mean && t->mean <= t->mean_high)))
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                              "row %zu has no name, or its times are not those of a measurement", index + 1);
     row->name = name;
