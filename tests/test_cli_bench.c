@@ -184,7 +184,7 @@ static void test_compare_rows(void **state)
     RUN("bench compare quick late", 0, "baseline:  quick\ncandidate: late\n");
     assert_non_null(strstr(out, " -20.00 %   -2")); /* 1 / 1.25 views a second, and its interval */
     assert_non_null(strstr(out, " -9.09 %   -"));
-    assert_non_null(strstr(strstr(out, "\nall"), " +0.00 %   +0.00 to +0.00 %: no")); /* twice the time for twice as many */
+    assert_non_null(strstr(strstr(out, "\nall"), " +0.00 %   +0.00 to +0.00 %: no")); /* twice the time and the count */
     assert_non_null(strstr(strstr(out, "\nhost"), ": no difference is shown"));
     assert_null(strstr(err, "warning"));
     RUN("bench compare quick late --max_slowdown 30%", 0, "view");
