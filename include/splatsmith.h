@@ -543,7 +543,8 @@ typedef struct splat_run_options {
                                           read */
     splat_tensorboard_kind tensorboard; /* event files in the model folder; NONE */
     struct splat_monitor *monitor;     /* NULL; else its figures go to TensorBoard (splat_monitor_create); borrowed */
-    const char *command;               /* as typed, for TensorBoard; NULL allowed */
+    bool report;                       /* report.html at the end, history.jsonl meanwhile, in the model folder; false */
+    const char *command;               /* as typed, for TensorBoard and the report; NULL allowed */
     int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
     const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
     bool only_checkpoint;              /* after the last iteration a checkpoint instead of the splat */

@@ -1,8 +1,13 @@
 #!/bin/sh
 # Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are there.
+# --browser: instead the browser of the test that looks at report.html, which skips without it (Debian only).
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libcmocka-dev"
 reason="compiler, build tools, JPEG, PNG, JSON, and the unit-test library"
+if [ "${1:-}" = --browser ]; then
+    packages="chromium-headless-shell fonts-dejavu-core"
+    reason="a browser for one test"
+fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "No dpkg here: install the equivalents of: $packages"

@@ -1,4 +1,4 @@
-/* What a real run tells TensorBoard and the profiler; and that telling changes nothing. */
+/* What a real run tells TensorBoard and the profiler (its page: test_run_page.c); and that telling changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,6 +35,7 @@ static void run(const char *folder, splat_tensorboard_kind tensorboard, bool wit
     run_options.tensorboard = tensorboard;
     run_options.monitor = monitor;
     run_options.command = "splatsmith train --example";
+    run_options.report = tensorboard != SPLAT_TENSORBOARD_NONE;
     run_options.profile_interval = with_profile ? 10 : 0;
     run_options.snapshot_iterations = snapshots;
     run_options.n_snapshot_iterations = with_profile ? 1 : 0;
@@ -106,6 +107,7 @@ static void the_default_tags_of_a_run(void **state)
     assert_true(splat_path_exists("default/profiles/memory_snapshot_20.json"));
     const event *map = event_find(&file, "test_view_image_000/gaussian_density_heatmap", 60);
     assert_true(map->bytes.n > 2000); /* an even colour packs into far less */
+    event_file_free(&file);
 }
 
 static void the_upstream_tags_of_a_run(void **state)
@@ -117,6 +119,7 @@ static void the_upstream_tags_of_a_run(void **state)
     assert_int_equal(count_of(&file, "total_points"), 2);
     assert_int_equal(count_of(&file, "4_performance/ram_percent"), 0);
     assert_false(splat_path_exists("upstream/profiles"));
+    event_file_free(&file);
 }
 
 static void telling_changes_nothing(void **state)
@@ -127,6 +130,8 @@ static void telling_changes_nothing(void **state)
     size_t n_with, n_without;
     run("silent", SPLAT_TENSORBOARD_NONE, false);
     assert_false(splat_path_exists("silent/profiles"));
+    assert_false(splat_path_exists("silent/report.html"));
+    assert_false(splat_path_exists("silent/history.jsonl"));
     must(splat_file_read("default/point_cloud/iteration_60/point_cloud.ply", &with, &n_with, &error), &error);
     must(splat_file_read("silent/point_cloud/iteration_60/point_cloud.ply", &without, &n_without, &error), &error);
     assert_int_equal(n_with, n_without);

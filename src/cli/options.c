@@ -33,7 +33,7 @@ void cli_values_init(cli_values *values)
     values->sh_storage = values->optimizer_storage = "float32";
     values->fragmentation = "normal";
     values->profile_interval = 50;
-    values->tensorboard = values->enable_lpips = true;
+    values->tensorboard = values->report = values->enable_lpips = true;
     values->tensorboard_tags = "default";
     splat_lpips_options_init(&values->lpips);
     splat_mesh_extract_options_init(&values->mesh);

@@ -50,7 +50,7 @@ typedef struct cli_values {
     int mesh_step;
     const char *profile_folder, *profile_svg;
     cli_list snapshot_iterations;
-    bool profile_tensors, tensorboard;
+    bool profile_tensors, tensorboard, report;
     int profile_interval;
     const char *tensorboard_tags;
     splat_lpips_options lpips;

@@ -109,8 +109,9 @@ static void print_memory(const splat_context *context)
             memory.host_bytes ? cli_bytes(memory.host_bytes, host) : "");
 }
 
-static void print_summary(const cli_report_state *r)
+static void print_summary(const cli_training *j)
 {
+    const cli_report_state *r = &j->report;
     char time_text[32], psnr_text[64] = "";
     double seconds = cli_seconds() - r->started;
     double training = seconds - r->other_seconds;
@@ -121,6 +122,7 @@ static void print_summary(const cli_report_state *r)
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
     if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
     print_memory(r->progress.context);
+    if (j->run_options.report) cli_say("  report       %s/report.html", j->model_path);
     if (!r->saved[0]) return;
     cli_say("  splat        %s", r->saved);
     char fused[CLI_PATH_MAX + 32];
@@ -166,6 +168,7 @@ void cli_training_fill(cli_training *j, const cli_values *values)
     run->tensorboard = !values->tensorboard                             ? SPLAT_TENSORBOARD_NONE
                        : strcmp(values->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
                                                                            : SPLAT_TENSORBOARD_DEFAULT;
+    run->report = values->report;
     run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
     run->snapshot_iterations = j->snapshot.values;
     run->n_snapshot_iterations = j->snapshot.n;
@@ -207,7 +210,7 @@ static int train(cli_training *j)
     splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
     remove_signals();
     cli_progress_end();
-    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(r);
+    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(j);
     if (status == SPLAT_OK && r->n_steps == 0)
         cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
                    splat_trainer_iteration(j->trainer));

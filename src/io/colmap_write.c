@@ -1,10 +1,10 @@
 /* Writes a COLMAP model in both encodings, without tracks: what samples and tests need. Ids of points count from 1. */
 #include "io/colmap.h"
 
+#include "base/c_locale.h"
 #include "base/file.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,10 +102,8 @@ splat_status splat_colmap_write(const char *folder, const splat_colmap_model *mo
     } files[] = {{"cameras.bin", write_cameras},     {"images.bin", write_images},
                  {"points3D.bin", write_points},     {"cameras.txt", write_cameras_text},
                  {"images.txt", write_images_text},  {"points3D.txt", write_points_text}};
-    /* decimal points, whatever locale the host program has set */
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c_locale) return splat_fail_errno(error, folder, "set the C locale to write the model");
-    locale_t previous = uselocale(c_locale);
+    splat_c_locale locale;
+    if (!splat_c_locale_begin(&locale)) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a locale");
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < sizeof files / sizeof files[0] && status == SPLAT_OK; i++) {
         splat_save save;
@@ -118,7 +116,6 @@ splat_status splat_colmap_write(const char *folder, const splat_colmap_model *mo
         }
         free(path);
     }
-    uselocale(previous);
-    freelocale(c_locale);
+    splat_c_locale_end(&locale);
     return status;
 }

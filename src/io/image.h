@@ -1,4 +1,4 @@
-/* Pictures: JPEG (libturbojpeg) and PNG (libpng) in, PNG out, and Pillow's antialiased bicubic resize. */
+/* Pictures: JPEG (libturbojpeg) and PNG (libpng) in, both out, and Pillow's antialiased bicubic resize. */
 #ifndef SPLAT_IO_IMAGE_H
 #define SPLAT_IO_IMAGE_H
 
@@ -39,6 +39,10 @@ splat_status splat_pfm_write(const char *path, int width, int height, int channe
  * for error messages. */
 splat_status splat_png_encode(const char *name, int width, int height, int channels, const uint8_t *pixels,
                               uint8_t **data, size_t *size, splat_error *error);
+/* A JPEG without chroma subsampling into malloc'd memory (the caller frees *data). rgb: uint8_t[height][width][3];
+ * quality from 1 to 100. */
+splat_status splat_jpeg_encode(const char *name, int width, int height, const uint8_t *rgb, int quality, uint8_t **data,
+                               size_t *size, splat_error *error);
 /* floor(255 x + 1/2) of a value in [0,1]; others are clamped, NaN becomes 0. */
 uint8_t splat_image_byte(float value);
 /* Planar float[3][height][width] to interleaved 8 bits. */

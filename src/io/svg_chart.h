@@ -2,11 +2,7 @@
 #ifndef SPLAT_IO_SVG_CHART_H
 #define SPLAT_IO_SVG_CHART_H
 
-#include "base/error.h"
-
-typedef struct splat_chart {
-    const char *title, *x_label, *y_label; /* any UTF-8 text */
-} splat_chart;
+#include "io/svg_plot.h"
 
 /* A line through n >= 1 finite values at first_x, first_x + 1, ...; more than fit side by side are drawn as the band
  * from the least to the largest of a column. Atomic. Errors: ARGUMENT, IO. */

@@ -1,9 +1,9 @@
 /* Wavefront OBJ with vertex colours behind the coordinates, as most mesh tools read and write them. */
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "io/number.h"
 #include "mesh/mesh_io.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,15 +137,13 @@ static void write_lines(FILE *stream, const splat_mesh *mesh)
 splat_status splat_mesh_write_obj(const char *path, const splat_mesh *mesh, splat_error *error)
 {
     splat_save save;
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* decimal points, whatever the program's locale */
-    if (!c_locale) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a locale");
-    locale_t before = uselocale(c_locale);
+    splat_c_locale locale;
+    if (!splat_c_locale_begin(&locale)) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a locale");
     splat_status status = splat_save_open(&save, path, error);
     if (status == SPLAT_OK) {
         write_lines(save.stream, mesh);
         status = splat_save_commit(&save, error);
     }
-    uselocale(before);
-    freelocale(c_locale);
+    splat_c_locale_end(&locale);
     return status;
 }

@@ -1,10 +1,10 @@
 /* The table of phases: what each step of a tuning brought, in Markdown and as a page. */
 #include "train/bench_record.h"
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "io/xml_text.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void make_row(splat_bench_record *const *records, size_t i, double tolera
     number(r->cells[7], f->psnr, 2, "");
     number(r->cells[8], f->ssim, 4, "");
     number(r->cells[9], f->lpips, 4, "");
-    if (isfinite(f->lpips)) {
+    if (f->lpips > 0) {
         size_t length = strlen(r->cells[9]);
         snprintf(r->cells[9] + length, CELL - length, " %.40s", f->lpips_net);
     }
@@ -191,24 +191,22 @@ static void write_html(FILE *out, splat_bench_record *const *records, size_t n, 
     fputs("</body>\n</html>\n", out);
 }
 
-/* Numbers have decimal points, whatever locale the program has set. */
 static char *make_text(write_function write, splat_bench_record *const *records, size_t n, double tolerance)
 {
     char *text = NULL;
     size_t size = 0;
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    FILE *out = c_locale ? open_memstream(&text, &size) : NULL;
+    splat_c_locale locale;
+    if (!splat_c_locale_begin(&locale)) return NULL;
+    FILE *out = open_memstream(&text, &size);
     if (out) {
-        locale_t previous = uselocale(c_locale);
         write(out, records, n, tolerance);
-        uselocale(previous);
         bool failed = ferror(out) != 0;
         if (fclose(out) != 0 || failed) {
             free(text);
             text = NULL;
         }
     }
-    if (c_locale) freelocale(c_locale);
+    splat_c_locale_end(&locale);
     return text;
 }
 

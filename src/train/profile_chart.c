@@ -2,14 +2,11 @@
 #include "train/profile_report.h"
 
 #include "io/svg_areas.h"
+#include "train/memory_colors.h"
 
 #include <stdlib.h>
 
 #define MIB 1048576.0
-
-/* Told apart by colour-blind eyes, too; the model's own arrays are the blues. */
-static const char *const colors[SPLAT_N_MEMORY_CATEGORIES] = {"#332288", "#cc6677", "#6699cc", "#88ccee",
-                                                              "#ddcc77", "#44aa99", "#aa4499", "#bbbbbb"};
 
 splat_status splat_profile_write_svg(const splat_profile *profile, const char *path, splat_error *error)
 {
@@ -29,12 +26,10 @@ splat_status splat_profile_write_svg(const splat_profile *profile, const char *p
     }
     for (int c = 0; c < SPLAT_N_MEMORY_CATEGORIES; c++)
         if (profile->samples[profile->category_peaks[c]].category_bytes[c])
-            areas[n_areas++] = (splat_area_series){splat_memory_category_name((splat_memory_category)c), colors[c],
-                                                   values + (size_t)c * n};
+            areas[n_areas++] = (splat_area_series){splat_memory_category_name((splat_memory_category)c),
+                                                   splat_memory_colors[c], values + (size_t)c * n};
     splat_area_series driver = {"driver's figure", "#333333", values + DRIVER * n};
-    splat_area_chart chart = {.title = "Device memory by category",
-                              .x_label = "iteration",
-                              .y_label = "MB",
+    splat_area_chart chart = {.words = {"Device memory by category", "iteration", "MB"},
                               .x = values + X * n,
                               .n_points = n,
                               .areas = areas,

@@ -210,7 +210,7 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
     splat_run_report report;
     SPLAT_TRY(splat_run_report_open(&report, t, run, error));
     splat_status status = run_loop(t, run, &checkpoints, &report, &step, error);
-    splat_run_report_close(&report);
+    splat_run_report_close(&report, status, error);
     splat_run_checkpoints_rescue(&checkpoints, status, &step);
     return status;
 }

@@ -1,11 +1,10 @@
 #include "train/run_report.h"
 
-#include "train/checkpoint.h"
 #include "train/evaluate.h"
 #include "train/monitor.h"
+#include "train/run_page.h"
 #include "train/schedule.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,60 +14,28 @@ static void warn(const splat_run_report *r, splat_status status, const splat_err
     if (status != SPLAT_OK) splat_log(r->trainer->context, SPLAT_LOG_WARNING, "%s", error->message);
 }
 
-/* ---------------------------------------------------------------- the configuration, as texts */
-
-#define MAX_ROWS 64
-
-typedef struct text_table {
-    splat_report_row rows[MAX_ROWS];
-    char values[MAX_ROWS][128];
-    size_t n;
-} text_table;
-
-/* Options by name, as a checkpoint's header lists them. Names live as long as `options`. */
-static void fill_table(text_table *table, json_t *options)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(options, key, value)
-    {
-        if (table->n == MAX_ROWS) return;
-        char *text = table->values[table->n];
-        size_t size = sizeof table->values[0];
-        if (json_is_string(value))
-            snprintf(text, size, "%s", json_string_value(value));
-        else if (json_is_boolean(value))
-            snprintf(text, size, "%s", json_is_true(value) ? "True" : "False");
-        else if (json_is_integer(value))
-            snprintf(text, size, "%lld", (long long)json_integer_value(value));
-        else
-            snprintf(text, size, "%.9g", json_number_value(value));
-        table->rows[table->n++] = (splat_report_row){key, text};
-    }
-}
-
-static void tell_configuration(splat_run_report *r)
-{
-    json_t *scene = splat_scene_options_json(&r->trainer->scene->options);
-    json_t *options = splat_train_options_json(&r->trainer->options);
-    text_table *tables = calloc(2, sizeof *tables);
-    if (tables) {
-        const splat_report_row machine[] = {{"device", splat_context_description(r->trainer->context)},
-                                            {"splatsmith", splat_version()}};
-        fill_table(&tables[0], scene);
-        fill_table(&tables[1], options);
-        splat_report_config config = {.command = r->run->command,
-                                      .dataset = {tables[0].rows, tables[0].n},
-                                      .optimization = {tables[1].rows, tables[1].n},
-                                      .performance = {machine, sizeof machine / sizeof machine[0]}};
-        splat_tensorboard_report_begin(&r->tensorboard, &config);
-    }
-    free(tables);
-    json_decref(scene);
-    json_decref(options);
-}
-
 /* ---------------------------------------------------------------- the run */
+
+static splat_status open_profiler(splat_run_report *r, splat_error *error)
+{
+    const splat_run_options *run = r->run;
+    if (!run->profile_interval && !run->n_snapshot_iterations) return SPLAT_OK;
+    splat_memory_profiler_options options = {run->profile_interval, run->snapshot_iterations,
+                                             run->n_snapshot_iterations};
+    return splat_memory_profiler_open(run->model_path, &options, r->trainer, &r->profiler, error);
+}
+
+static splat_status open_tensorboard(splat_run_report *r, splat_error *error)
+{
+    const splat_trainer *t = r->trainer;
+    if (r->run->tensorboard == SPLAT_TENSORBOARD_NONE) return SPLAT_OK;
+    splat_tensorboard_tags tags = r->run->tensorboard == SPLAT_TENSORBOARD_UPSTREAM ? SPLAT_TENSORBOARD_TAGS_UPSTREAM
+                                                                                     : SPLAT_TENSORBOARD_TAGS_DEFAULT;
+    SPLAT_TRY(splat_tensorboard_report_open(&r->tensorboard, r->run->model_path, tags, t->iteration,
+                                            t->backend->threads, error));
+    if (r->settings) splat_tensorboard_report_begin(&r->tensorboard, splat_run_settings_config(r->settings));
+    return SPLAT_OK;
+}
 
 splat_status splat_run_report_open(splat_run_report *r, splat_trainer *trainer, const splat_run_options *run,
                                    splat_error *error)
@@ -76,20 +43,13 @@ splat_status splat_run_report_open(splat_run_report *r, splat_trainer *trainer, 
     memset(r, 0, sizeof *r);
     r->trainer = trainer;
     r->run = run;
-    if (run->profile_interval || run->n_snapshot_iterations) {
-        splat_memory_profiler_options options = {run->profile_interval, run->snapshot_iterations,
-                                                 run->n_snapshot_iterations};
-        SPLAT_TRY(splat_memory_profiler_open(run->model_path, &options, trainer, &r->profiler, error));
-    }
-    if (run->tensorboard == SPLAT_TENSORBOARD_NONE) return SPLAT_OK;
-    splat_tensorboard_tags tags = run->tensorboard == SPLAT_TENSORBOARD_UPSTREAM ? SPLAT_TENSORBOARD_TAGS_UPSTREAM
-                                                                                  : SPLAT_TENSORBOARD_TAGS_DEFAULT;
-    splat_status status = splat_tensorboard_report_open(&r->tensorboard, run->model_path, tags, trainer->iteration,
-                                                        trainer->backend->threads, error);
-    if (status == SPLAT_OK)
-        tell_configuration(r);
-    else
-        splat_run_report_close(r);
+    r->first_iteration = trainer->iteration;
+    r->settings = splat_run_settings_make(trainer, run->command);
+    splat_status status = open_profiler(r, error);
+    if (status == SPLAT_OK) status = open_tensorboard(r, error);
+    if (status == SPLAT_OK && run->report)
+        status = splat_run_history_open(&r->history, run->model_path, trainer->iteration, error);
+    if (status != SPLAT_OK) splat_run_report_close(r, status, error);
     return status;
 }
 
@@ -108,9 +68,11 @@ static void tell_coarse(splat_run_report *r, const splat_step_info *step)
     splat_error error;
     const splat_train_options *o = &r->trainer->options;
     if (!splat_schedule_is_coarse(o) || step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
+    if (!r->tensorboard.writer && !r->run->report) return;
     splat_report_coarse coarse = {.rendering = (double)step->loss, .options = &o->coarse};
     warn(r, splat_trainer_coarse_losses(r->trainer, &coarse.losses, &error), &error);
     splat_tensorboard_report_coarse(&r->tensorboard, step->iteration, &coarse);
+    r->coarse = coarse.losses;
 }
 
 static void tell_machine(splat_run_report *r, int iteration)
@@ -123,14 +85,85 @@ static void tell_machine(splat_run_report *r, int iteration)
                                          (double)memory->device.reserved, r->run->monitor ? &sample : NULL);
 }
 
+/* ---------------------------------------------------------------- the history */
+
+static void note_history(const splat_run_report *r, bool good)
+{
+    if (good) return;
+    splat_log(r->trainer->context, SPLAT_LOG_WARNING,
+              "%s ends here: it cannot be written; the run goes on, and its report will have the curves",
+              r->history.path);
+}
+
+/* The stages are measured for some steps of many, so that marking them costs nothing that counts. */
+static void measure_stages(splat_run_report *r, int iteration, splat_history_point *point)
+{
+    enum { EVERY = 500, FROM = 30, TO = 50 }; /* multiples of SPLAT_HISTORY_INTERVAL */
+    splat_trainer *t = r->trainer;
+    splat_stage_times sums;
+    if (iteration % EVERY == FROM && !t->measures_stages) {
+        splat_trainer_measure_stages(t, true);
+        r->measures_stages = true;
+    }
+    if (iteration % EVERY != TO || !r->measures_stages) return;
+    splat_trainer_stage_times(t, &sums);
+    splat_trainer_measure_stages(t, false);
+    r->measures_stages = false;
+    const double ms[SPLAT_N_STAGES] = {sums.data, sums.project,         sums.bin,             sums.raster,
+                                       sums.loss, sums.raster_backward, sums.project_backward};
+    for (int i = 0; i < SPLAT_N_STAGES && sums.steps; i++) point->stages[i] = ms[i] / sums.steps;
+}
+
+static void look_at_memory(splat_run_report *r, splat_history_point *point)
+{
+    splat_error error;
+    splat_monitor_sample sample;
+    const splat_trainer *t = r->trainer;
+    if (splat_memory_snapshot_take(&r->snapshot, t->backend, t->model->sh_storage, &error) == SPLAT_OK)
+        for (int i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
+            point->memory[i] = (double)r->snapshot.categories[SPLAT_PLACE_DEVICE][i].reserved;
+    if (!r->run->monitor) return;
+    splat_monitor_latest(r->run->monitor, &sample);
+    point->driver = sample.gpu.process_bytes;
+    point->process = sample.process_rss_bytes;
+}
+
+static void tell_history(splat_run_report *r, const splat_step_info *step)
+{
+    if (step->loss > 0) { /* the first step of a backend that works ahead has none yet */
+        r->sums.loss += (double)step->loss;
+        r->sums.l1 += (double)step->l1;
+        r->sums.n_losses++;
+    }
+    r->sums.ms += step->step_ms;
+    r->sums.n_steps++;
+    if (step->iteration % SPLAT_HISTORY_INTERVAL != 0 && step->iteration != r->trainer->options.iterations) return;
+    splat_history_point point = splat_history_point_make(step->iteration);
+    if (r->sums.n_losses) {
+        point.loss = r->sums.loss / r->sums.n_losses;
+        point.l1 = r->sums.l1 / r->sums.n_losses;
+    }
+    point.step_ms = r->sums.ms / r->sums.n_steps;
+    point.n_gaussians = (double)step->n_gaussians;
+    memset(&r->sums, 0, sizeof r->sums);
+    measure_stages(r, step->iteration, &point);
+    look_at_memory(r, &point);
+    if (splat_schedule_is_coarse(&r->trainer->options) && step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL == 0) {
+        const double losses[] = {r->coarse.entropy, r->coarse.estimation, r->coarse.normal, r->coarse.depth_normal};
+        memcpy(point.coarse, losses, sizeof losses);
+    }
+    note_history(r, splat_run_history_add(&r->history, &point));
+}
+
 void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
     splat_trainer *t = r->trainer;
     splat_memory_profiler_step(r->profiler, t, r->tensorboard.writer);
+    tell_coarse(r, step);
+    if (r->run->report) tell_history(r, step);
     if (!r->tensorboard.writer) return;
     tell_step(r, step);
-    tell_coarse(r, step);
     tell_machine(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);
@@ -151,8 +184,7 @@ static bool show_view(void *user, size_t index_in_set, const splat_view_info *vi
 {
     set_visit *visit = user;
     splat_run_report *r = visit->report;
-    (void)metrics;
-    if (!splat_tensorboard_report_wants_view(&r->tensorboard, index_in_set)) return true;
+    if (index_in_set >= SPLAT_TENSORBOARD_VIEWS) return true;
     splat_report_view shown = {.name = view->name,
                                .index_in_set = index_in_set,
                                .is_test = visit->is_test,
@@ -162,6 +194,7 @@ static bool show_view(void *user, size_t index_in_set, const splat_view_info *vi
                                .photo = photo,
                                .blended = visit->evaluator->blended};
     splat_tensorboard_report_view(&r->tensorboard, r->trainer->iteration, &shown);
+    if (r->run->report) splat_run_pictures_add(&r->pictures, r->trainer->iteration, &shown, metrics);
     return true;
 }
 
@@ -177,13 +210,15 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
         splat_scene_largest_view(t->scene, &width, &height);
         evaluator.blended = calloc((size_t)width * (size_t)height, sizeof *evaluator.blended); /* NULL: no heat maps */
     }
-    splat_status status = splat_evaluator_run(&evaluator, set, r->tensorboard.writer ? show_view : NULL, &visit, mean,
-                                              error);
+    bool shows = r->tensorboard.writer || r->run->report;
+    splat_status status = splat_evaluator_run(&evaluator, set, shows ? show_view : NULL, &visit, mean, error);
     free(evaluator.blended);
-    if (status != SPLAT_OK) return status;
-    if (mean->n_views)
-        splat_tensorboard_report_evaluation(&r->tensorboard, t->iteration, visit.is_test, mean,
-                                            mean->lpips_net ? mean->lpips : (double)NAN);
+    if (status != SPLAT_OK || mean->n_views == 0) return status;
+    double lpips = mean->lpips_net ? mean->lpips : (double)NAN;
+    splat_history_evaluation measured = {t->iteration, visit.is_test, mean->n_views, mean->l1, mean->psnr, mean->ssim,
+                                         lpips};
+    splat_tensorboard_report_evaluation(&r->tensorboard, t->iteration, visit.is_test, mean, lpips);
+    if (r->run->report) note_history(r, splat_run_history_add_evaluation(&r->history, &measured));
     return SPLAT_OK;
 }
 
@@ -194,12 +229,49 @@ void splat_run_report_end_evaluation(splat_run_report *r)
     warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, t->iteration, true,
                                            &error), &error);
     warn(r, splat_tensorboard_report_flush(&r->tensorboard, &error), &error);
+    note_history(r, splat_run_history_flush(&r->history));
 }
 
-void splat_run_report_close(splat_run_report *r)
+/* ---------------------------------------------------------------- the end */
+
+/* A run without a step leaves the report of the one before. */
+static void write_page(splat_run_report *r, splat_status status, const splat_error *ended)
+{
+    splat_error error;
+    splat_scene_info scene;
+    splat_memory_info memory;
+    const splat_trainer *t = r->trainer;
+    if (!r->run->report || t->iteration == r->first_iteration) return;
+    splat_scene_get_info(t->scene, &scene);
+    splat_context_memory(t->context, &memory);
+    splat_run_page page = {.folder = r->run->model_path,
+                           .ended = status == SPLAT_OK ? NULL : ended->message,
+                           .iteration = t->iteration,
+                           .n_gaussians = t->model->gaussians.n,
+                           .n_train = scene.n_train,
+                           .n_test = scene.n_test,
+                           .width = scene.max_width,
+                           .height = scene.max_height,
+                           .seconds = splat_run_history_seconds(&r->history),
+                           .peak_bytes = memory.peak_bytes,
+                           .overhead_bytes = memory.overhead_bytes,
+                           .settings = r->settings ? splat_run_settings_config(r->settings) : NULL,
+                           .history = &r->history,
+                           .pictures = &r->pictures};
+    warn(r, splat_run_page_write(&page, &error), &error);
+}
+
+void splat_run_report_close(splat_run_report *r, splat_status status, const splat_error *ended)
 {
     splat_error error;
     splat_memory_profiler_close(r->profiler);
-    r->profiler = NULL;
     warn(r, splat_tensorboard_report_close(&r->tensorboard, r->trainer->backend, &error), &error);
+    write_page(r, status, ended);
+    if (r->measures_stages) splat_trainer_measure_stages(r->trainer, false);
+    splat_memory_snapshot_free(&r->snapshot);
+    splat_run_pictures_free(&r->pictures);
+    splat_run_history_close(&r->history);
+    splat_run_settings_free(r->settings);
+    r->profiler = NULL;
+    r->settings = NULL;
 }

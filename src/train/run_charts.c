@@ -1,0 +1,236 @@
+#include "train/run_charts.h"
+
+#include "base/compare.h"
+#include "io/svg_areas.h"
+#include "train/memory_colors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MIB 1048576.0
+#define MOST_SERIES 16
+
+/* One chart: its series are copied from a field of each record, divided by a unit. */
+typedef struct chart {
+    const void *records;
+    size_t n, stride;      /* of the records */
+    size_t x_offset;       /* of their iteration, an int */
+    double *x, *values[MOST_SERIES];
+    splat_area_series series[MOST_SERIES];
+    size_t n_series;
+    bool failed;           /* for want of memory */
+} chart;
+
+static const void *record(const chart *c, size_t i)
+{
+    return (const char *)c->records + i * c->stride;
+}
+
+static chart begin(const void *records, size_t n, size_t stride, size_t x_offset)
+{
+    chart c = {.records = records, .n = n, .stride = stride, .x_offset = x_offset};
+    c.x = malloc((n + 1) * sizeof *c.x);
+    c.failed = !c.x;
+    for (size_t i = 0; i < n && c.x; i++)
+        c.x[i] = *(const int *)((const char *)record(&c, i) + x_offset);
+    return c;
+}
+
+static chart of_points(const splat_run_history *h)
+{
+    return begin(h->points, h->n_points, sizeof *h->points, offsetof(splat_history_point, iteration));
+}
+
+/* A series that has no value above `least` anywhere is left out. Returns whether it has one. */
+static bool add(chart *c, const char *name, const char *color, size_t offset, double unit, double least)
+{
+    double most = NAN;
+    double *values = c->n_series < MOST_SERIES ? malloc((c->n + 1) * sizeof *values) : NULL;
+    if (!values) {
+        c->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        values[i] = *(const double *)((const char *)record(c, i) + offset) / unit;
+        most = fmax(most, values[i]);
+    }
+    if (!(most > least)) {
+        free(values);
+        return false;
+    }
+    c->values[c->n_series] = values;
+    c->series[c->n_series++] = (splat_area_series){name, color, values};
+    return true;
+}
+
+/* The first n_areas series are areas, the others lines. */
+static splat_status put(FILE *out, chart *c, const char *const words[3], size_t n_areas, bool shows_means,
+                        bool shows_points, splat_error *error)
+{
+    splat_status status = c->failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart") : SPLAT_OK;
+    if (status == SPLAT_OK && c->n_series) {
+        splat_area_chart made = {.words = {words[0], words[1], words[2]},
+                                 .x = c->x,
+                                 .n_points = c->n,
+                                 .areas = c->series,
+                                 .n_areas = n_areas,
+                                 .lines = c->series + n_areas,
+                                 .n_lines = c->n_series - n_areas,
+                                 .shows_means = shows_means,
+                                 .shows_points = shows_points};
+        fputs("<div class=\"card\">\n", out);
+        status = splat_svg_areas_put(out, &made, error);
+        fputs("</div>\n", out);
+    }
+    for (size_t i = 0; i < c->n_series; i++) free(c->values[i]);
+    free(c->x);
+    return status;
+}
+
+#define POINT(field) offsetof(splat_history_point, field)
+#define EVALUATION(field) offsetof(splat_history_evaluation, field)
+
+/* ---------------------------------------------------------------- learning */
+
+static splat_status put_losses(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    chart c = of_points(h);
+    add(&c, "photo loss", "#332288", POINT(loss), 1, 0);
+    add(&c, "L1", "#44aa99", POINT(l1), 1, 0);
+    return put(out, &c, (const char *const[]){"Training loss", "iteration", "mean of ten steps"}, 0, true, false,
+               error);
+}
+
+static splat_status put_coarse_losses(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    chart c = of_points(h);
+    add(&c, "opacity entropy", "#cc6677", POINT(coarse[0]), 1, -INFINITY);
+    add(&c, "surface estimate", "#332288", POINT(coarse[1]), 1, -INFINITY);
+    add(&c, "surface normals", "#44aa99", POINT(coarse[2]), 1, -INFINITY);
+    add(&c, "depth and normals", "#ddcc77", POINT(coarse[3]), 1, -INFINITY);
+    return put(out, &c, (const char *const[]){"Losses of coarse training", "iteration", "without factors"}, 0, true,
+               false, error);
+}
+
+/* Test and training views have a row each: a chart has both, with gaps. */
+static splat_status put_quality(FILE *out, const splat_run_history *h, size_t offset, const char *name,
+                                splat_error *error)
+{
+    typedef struct pair {
+        int iteration;
+        double test, train;
+    } pair;
+    size_t n = 0;
+    pair *pairs = calloc(h->n_evaluations + 1, sizeof *pairs);
+    if (!pairs) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
+    for (size_t i = 0; i < h->n_evaluations; i++) {
+        const splat_history_evaluation *e = &h->evaluations[i];
+        if (n == 0 || pairs[n - 1].iteration != e->iteration) pairs[n++] = (pair){e->iteration, NAN, NAN};
+        *(e->is_test ? &pairs[n - 1].test : &pairs[n - 1].train) = *(const double *)((const char *)e + offset);
+    }
+    chart c = begin(pairs, n, sizeof *pairs, offsetof(pair, iteration));
+    add(&c, "test views", "#332288", offsetof(pair, test), 1, -INFINITY);
+    add(&c, "training views", "#cc6677", offsetof(pair, train), 1, -INFINITY);
+    splat_status status = put(out, &c, (const char *const[]){name, "iteration", name}, 0, false, true, error);
+    free(pairs);
+    return status;
+}
+
+static splat_status put_learning(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    fputs("<h2>Learning</h2>\n", out);
+    SPLAT_TRY(put_losses(out, h, error));
+    SPLAT_TRY(put_coarse_losses(out, h, error));
+    SPLAT_TRY(put_quality(out, h, EVALUATION(psnr), "PSNR (dB)", error));
+    SPLAT_TRY(put_quality(out, h, EVALUATION(ssim), "SSIM", error));
+    SPLAT_TRY(put_quality(out, h, EVALUATION(lpips), "LPIPS", error));
+    chart c = of_points(h);
+    bool shown = add(&c, "Gaussians", "#88ccee", POINT(n_gaussians), 1e3, 0);
+    return put(out, &c, (const char *const[]){"Gaussians", "iteration", "thousands"}, shown, false, false, error);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static splat_status put_memory(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    size_t n_areas = 0;
+    fputs("<h2>Memory</h2>\n", out);
+    chart c = of_points(h);
+    for (size_t i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
+        n_areas += add(&c, splat_memory_category_name((splat_memory_category)i), splat_memory_colors[i],
+                       POINT(memory) + i * sizeof(double), MIB, 0);
+    add(&c, "driver's figure", "#333333", POINT(driver), MIB, 0);
+    SPLAT_TRY(put(out, &c, (const char *const[]){"Device memory by category", "iteration", "MiB"}, n_areas, false,
+                  false, error));
+    c = of_points(h);
+    bool shown = add(&c, "process", "#ddcc77", POINT(process), MIB, 0);
+    return put(out, &c, (const char *const[]){"Host memory of the process", "iteration", "MiB"}, shown, false, false,
+               error);
+}
+
+/* ---------------------------------------------------------------- times */
+
+double splat_history_median_step_ms(const splat_run_history *h)
+{
+    size_t n = 0;
+    double *sorted = malloc((h->n_points + 1) * sizeof *sorted), median = NAN;
+    for (size_t i = 0; i < h->n_points && sorted; i++)
+        if (isfinite(h->points[i].step_ms)) sorted[n++] = h->points[i].step_ms;
+    if (n) {
+        qsort(sorted, n, sizeof *sorted, splat_compare_doubles);
+        median = sorted[n / 2];
+    }
+    free(sorted);
+    return median;
+}
+
+/* Means over the run, with their shares. */
+static void put_stage_table(FILE *out, const splat_history_point *points, size_t n)
+{
+    double means[SPLAT_N_STAGES] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int s = 0; s < SPLAT_N_STAGES; s++) means[s] += points[i].stages[s] / (double)n;
+    for (int s = 0; s < SPLAT_N_STAGES; s++) sum += means[s];
+    fputs("<div class=\"card\"><table>\n<tr><th>stage</th><th class=\"n\">ms a step</th>"
+          "<th class=\"n\">share</th></tr>\n", out);
+    for (int s = 0; s < SPLAT_N_STAGES; s++)
+        fprintf(out, "<tr><td>%s</td><td class=\"n\">%.3f</td><td class=\"n\">%.1f %%</td></tr>\n",
+                splat_stage_names[s], means[s], sum > 0 ? 100 * means[s] / sum : 0.0);
+    fprintf(out, "<tr><th>all</th><th class=\"n\">%.3f</th><th></th></tr>\n</table></div>\n", sum);
+}
+
+static splat_status put_stages(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    static const char *const colors[SPLAT_N_STAGES] = {"#bbbbbb", "#332288", "#6699cc", "#88ccee",
+                                                       "#ddcc77", "#cc6677", "#aa4499"};
+    size_t n = 0, n_areas = 0;
+    splat_history_point *measured = malloc((h->n_points + 1) * sizeof *measured);
+    if (!measured) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
+    for (size_t i = 0; i < h->n_points; i++)
+        if (isfinite(h->points[i].stages[0])) measured[n++] = h->points[i];
+    splat_status status = SPLAT_OK;
+    if (n) {
+        fputs("<p>Of a few steps in every five hundred.</p>\n", out);
+        chart c = begin(measured, n, sizeof *measured, POINT(iteration));
+        for (size_t i = 0; i < SPLAT_N_STAGES; i++)
+            n_areas += add(&c, splat_stage_names[i], colors[i], POINT(stages) + i * sizeof(double), 1, 0);
+        status = put(out, &c, (const char *const[]){"Stages of a step", "iteration", "ms"}, n_areas, true, false,
+                     error);
+        put_stage_table(out, measured, n);
+    }
+    free(measured);
+    return status;
+}
+
+splat_status splat_run_charts_put(FILE *out, const splat_run_history *h, splat_error *error)
+{
+    if (h->n_points == 0 && h->n_evaluations == 0) return SPLAT_OK;
+    SPLAT_TRY(put_learning(out, h, error));
+    SPLAT_TRY(put_memory(out, h, error));
+    fputs("<h2>Time</h2>\n", out);
+    chart c = of_points(h);
+    add(&c, "a step", "#332288", POINT(step_ms), 1, 0);
+    SPLAT_TRY(put(out, &c, (const char *const[]){"Time of a step", "iteration", "ms, mean of ten"}, 0, true, false,
+                  error));
+    return put_stages(out, h, error);
+}

@@ -1,0 +1,276 @@
+#include "train/run_history.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "io/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLUSH_SECONDS 1.0
+
+const char *const splat_stage_names[SPLAT_N_STAGES] = {"data", "project",         "bin",             "raster",
+                                                       "loss", "raster_backward", "project_backward"};
+static const char *const coarse_names[4] = {"entropy", "estimation", "normal", "depth_normal"};
+
+/* A number of a line: its key, or its keys in an object of the line. */
+typedef struct field {
+    const char *group, *key; /* group NULL: of the line itself */
+    size_t offset;
+} field;
+
+#define MOST_FIELDS 32
+
+/* The one list of what a point has, for reading and for writing. */
+static size_t list_fields(field fields[MOST_FIELDS])
+{
+    static const field plain[] = {{NULL, "seconds", offsetof(splat_history_point, seconds)},
+                                  {NULL, "loss", offsetof(splat_history_point, loss)},
+                                  {NULL, "l1", offsetof(splat_history_point, l1)},
+                                  {NULL, "step_ms", offsetof(splat_history_point, step_ms)},
+                                  {NULL, "gaussians", offsetof(splat_history_point, n_gaussians)},
+                                  {"memory", "driver", offsetof(splat_history_point, driver)},
+                                  {"memory", "process", offsetof(splat_history_point, process)}};
+    size_t n = sizeof plain / sizeof plain[0];
+    memcpy(fields, plain, sizeof plain);
+    for (size_t i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
+        fields[n++] = (field){"memory", splat_memory_category_name((splat_memory_category)i),
+                              offsetof(splat_history_point, memory) + i * sizeof(double)};
+    for (size_t i = 0; i < SPLAT_N_STAGES; i++)
+        fields[n++] = (field){"stages_ms", splat_stage_names[i],
+                              offsetof(splat_history_point, stages) + i * sizeof(double)};
+    for (size_t i = 0; i < 4; i++)
+        fields[n++] = (field){"coarse", coarse_names[i], offsetof(splat_history_point, coarse) + i * sizeof(double)};
+    return n;
+}
+
+static double *value_of(void *record, size_t offset)
+{
+    return (double *)((char *)record + offset);
+}
+
+splat_history_point splat_history_point_make(int iteration)
+{
+    splat_history_point point = {.iteration = iteration};
+    field fields[MOST_FIELDS];
+    size_t n = list_fields(fields);
+    for (size_t i = 0; i < n; i++) *value_of(&point, fields[i].offset) = NAN;
+    return point;
+}
+
+/* ---------------------------------------------------------------- lines */
+
+static void put_number(json_t *object, const char *key, double value)
+{
+    if (isfinite(value)) json_object_set_new(object, key, json_real(value));
+}
+
+static json_t *point_to_json(const splat_history_point *point)
+{
+    field fields[MOST_FIELDS];
+    size_t n = list_fields(fields);
+    json_t *line = json_pack("{s:i}", "iteration", point->iteration);
+    for (size_t i = 0; i < n && line; i++) {
+        double value = *value_of((void *)point, fields[i].offset);
+        if (!isfinite(value)) continue;
+        json_t *object = fields[i].group ? json_object_get(line, fields[i].group) : line;
+        if (!object) {
+            json_object_set_new(line, fields[i].group, json_object());
+            object = json_object_get(line, fields[i].group);
+        }
+        put_number(object, fields[i].key, value);
+    }
+    return line;
+}
+
+static json_t *evaluation_to_json(const splat_history_evaluation *e)
+{
+    json_t *line = json_pack("{s:i, s:s, s:I}", "iteration", e->iteration, "set", e->is_test ? "test" : "train",
+                             "views", (json_int_t)e->n_views);
+    if (!line) return NULL;
+    put_number(line, "l1", e->l1);
+    put_number(line, "psnr", e->psnr);
+    put_number(line, "ssim", e->ssim);
+    put_number(line, "lpips", e->lpips);
+    return line;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static splat_history_point point_of(const json_t *line, int iteration)
+{
+    splat_history_point point = {.iteration = iteration};
+    field fields[MOST_FIELDS];
+    size_t n = list_fields(fields);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *object = fields[i].group ? json_object_get(line, fields[i].group) : line;
+        *value_of(&point, fields[i].offset) = number_of(object, fields[i].key);
+    }
+    return point;
+}
+
+static splat_history_evaluation evaluation_of(const json_t *line, int iteration)
+{
+    const char *set = json_string_value(json_object_get(line, "set"));
+    double views = number_of(line, "views");
+    return (splat_history_evaluation){.iteration = iteration,
+                                      .is_test = set && strcmp(set, "test") == 0,
+                                      .n_views = views >= 0 && views < 1e9 ? (size_t)views : 0,
+                                      .l1 = number_of(line, "l1"),
+                                      .psnr = number_of(line, "psnr"),
+                                      .ssim = number_of(line, "ssim"),
+                                      .lpips = number_of(line, "lpips")};
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* Room for one more; false: there is none. */
+static bool make_room(void **array, size_t n, size_t *capacity, size_t bytes)
+{
+    if (n < *capacity) return true;
+    size_t more = 2 * *capacity + 256;
+    void *moved = realloc(*array, more * bytes);
+    if (!moved) return false;
+    *array = moved;
+    *capacity = more;
+    return true;
+}
+
+static void keep_point(splat_run_history *h, const splat_history_point *point)
+{
+    void *array = h->points;
+    if (!make_room(&array, h->n_points, &h->points_capacity, sizeof *point)) return;
+    h->points = array;
+    h->points[h->n_points++] = *point;
+}
+
+static void keep_evaluation(splat_run_history *h, const splat_history_evaluation *evaluation)
+{
+    void *array = h->evaluations;
+    if (!make_room(&array, h->n_evaluations, &h->evaluations_capacity, sizeof *evaluation)) return;
+    h->evaluations = array;
+    h->evaluations[h->n_evaluations++] = *evaluation;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* Lines must come in the order of their iterations, as they were written. */
+static void keep_line(splat_run_history *h, const char *text, size_t length, int last)
+{
+    json_t *line = json_loadb(text, length, 0, NULL);
+    const json_t *number = json_object_get(line, "iteration");
+    json_int_t iteration = json_is_integer(number) ? json_integer_value(number) : 0;
+    bool is_evaluation = json_object_get(line, "set");
+    int newest = h->n_points ? h->points[h->n_points - 1].iteration : 0;
+    if (iteration >= 1 && iteration <= last && is_evaluation) {
+        splat_history_evaluation evaluation = evaluation_of(line, (int)iteration);
+        keep_evaluation(h, &evaluation);
+    } else if (iteration > newest && iteration <= last) {
+        splat_history_point point = point_of(line, (int)iteration);
+        keep_point(h, &point);
+        if (isfinite(point.seconds)) h->seconds_before = point.seconds;
+    }
+    json_decref(line);
+}
+
+static splat_status read_lines(splat_run_history *h, int last, splat_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    if (last < 1 || !splat_path_exists(h->path)) return SPLAT_OK;
+    SPLAT_TRY(splat_file_read(h->path, &data, &size, error));
+    for (size_t begin = 0; begin < size;) {
+        const uint8_t *end = memchr(data + begin, '\n', size - begin);
+        size_t length = end ? (size_t)(end - data) - begin : size - begin;
+        keep_line(h, (const char *)data + begin, length, last);
+        begin += length + 1;
+    }
+    free(data);
+    return SPLAT_OK;
+}
+
+/* Takes the object over. */
+static void write_line(FILE *file, json_t *line)
+{
+    char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (text) fprintf(file, "%s\n", text);
+    free(text);
+    json_decref(line);
+}
+
+static splat_status rewrite(const splat_run_history *h, splat_error *error)
+{
+    splat_save save;
+    SPLAT_TRY(splat_save_open(&save, h->path, error));
+    size_t e = 0;
+    for (size_t i = 0; i < h->n_points; i++) {
+        for (; e < h->n_evaluations && h->evaluations[e].iteration < h->points[i].iteration; e++)
+            write_line(save.stream, evaluation_to_json(&h->evaluations[e]));
+        write_line(save.stream, point_to_json(&h->points[i]));
+    }
+    for (; e < h->n_evaluations; e++) write_line(save.stream, evaluation_to_json(&h->evaluations[e]));
+    return splat_save_commit(&save, error);
+}
+
+splat_status splat_run_history_open(splat_run_history *h, const char *folder, int iteration, splat_error *error)
+{
+    memset(h, 0, sizeof *h);
+    h->started = h->flushed = splat_clock_seconds();
+    h->path = splat_format("%s/" SPLAT_HISTORY_FILE, folder);
+    if (!h->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    SPLAT_TRY(read_lines(h, iteration, error));
+    SPLAT_TRY(rewrite(h, error));
+    h->file = fopen(h->path, "ae");
+    return h->file ? SPLAT_OK : splat_fail_errno(error, h->path, "open");
+}
+
+void splat_run_history_close(splat_run_history *h)
+{
+    if (h->file) fclose(h->file);
+    free(h->path);
+    free(h->points);
+    free(h->evaluations);
+    memset(h, 0, sizeof *h);
+}
+
+bool splat_run_history_flush(splat_run_history *h)
+{
+    if (!h->file) return true;
+    h->flushed = splat_clock_seconds();
+    if (fflush(h->file) == 0 && !ferror(h->file)) return true;
+    fclose(h->file);
+    h->file = NULL;
+    return false;
+}
+
+/* On to the disk each second, so that a run that is killed has its curves. */
+static bool add_line(splat_run_history *h, json_t *line)
+{
+    if (h->file && line) write_line(h->file, line);
+    else json_decref(line);
+    return splat_clock_seconds() - h->flushed < FLUSH_SECONDS || splat_run_history_flush(h);
+}
+
+double splat_run_history_seconds(const splat_run_history *h)
+{
+    return h->seconds_before + splat_clock_seconds() - h->started;
+}
+
+bool splat_run_history_add(splat_run_history *h, const splat_history_point *point)
+{
+    splat_history_point timed = *point;
+    timed.seconds = splat_run_history_seconds(h);
+    keep_point(h, &timed);
+    return add_line(h, point_to_json(&timed));
+}
+
+bool splat_run_history_add_evaluation(splat_run_history *h, const splat_history_evaluation *evaluation)
+{
+    keep_evaluation(h, evaluation);
+    return add_line(h, evaluation_to_json(evaluation));
+}
