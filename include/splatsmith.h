@@ -283,7 +283,8 @@ splat_status splat_lpips_convert(const char *net, const char *backbone, const ch
                                  splat_error *error);
 /* From now on splat_evaluate and splat_write_results measure LPIPS too; NULL ends it. Borrowed: destroying it ends it
  * as well. With its weights it takes at most 300 MB of device memory for pictures up to 1.6 Mpixel and in
- * proportion beyond; all but the weights is given back after each set of views. */
+ * proportion beyond; all but the weights is given back after each set of views. A set with a picture too small for the
+ * network, or too large for a memory limit, is measured without it, and a notice says so. */
 void splat_context_set_lpips(splat_context *context, splat_lpips *lpips);
 /* Measures two pictures: image float[3][height][width] in [0,1], photo uint8_t[height][width][3]. per_layer (NULL
  * allowed) receives the 5 (vgg, alex) or 7 (squeeze) terms of the sum. Errors: ARGUMENT (too small for the network),

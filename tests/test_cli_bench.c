@@ -124,6 +124,10 @@ static void test_run_lpips(void **state)
     RUN(BENCH " -s scene --eval --lpips_net alex --lpips_weights . -o with.json", 0, "LPIPS 0.");
     assert_non_null(strstr(out, "(alex)"));
     assert_true(number_in("with.json", "quality", "LPIPS") > 0);
+    RUN(BENCH " -s scene -r 2 --eval --lpips_net alex --lpips_weights .", 0,
+        "LPIPS is not measured: a picture of 24x16 is too small"); /* the rest is */
+    assert_non_null(strstr(out, "2 test views: PSNR"));
+    assert_null(strstr(out, "LPIPS 0"));
     RUN(BENCH " -s scene --eval -o without.json", 0, "2 test views: PSNR");
     RUN("bench compare with.json without.json", 0, "the network of LPIPS differs: \"alex\" and -");
 }
