@@ -284,7 +284,8 @@ splat_status splat_lpips_convert(const char *net, const char *backbone, const ch
                                  splat_error *error);
 /* From now on splat_evaluate and splat_write_results measure LPIPS too; NULL ends it. Borrowed: destroying it ends it
  * as well. With its weights it takes at most 300 MB of device memory for pictures up to 1.6 Mpixel and in
- * proportion beyond; all but the weights is given back after each set of views. */
+ * proportion beyond; all but the weights is given back after each set of views. A set with a picture too small for the
+ * network, or too large for a memory limit, is measured without it, and a notice says so. */
 void splat_context_set_lpips(splat_context *context, splat_lpips *lpips);
 /* Measures two pictures: image float[3][height][width] in [0,1], photo uint8_t[height][width][3]. per_layer (NULL
  * allowed) receives the 5 (vgg, alex) or 7 (squeeze) terms of the sum. Errors: ARGUMENT (too small for the network),
@@ -772,15 +773,18 @@ typedef struct splat_bench_times {
 /* Errors: ARGUMENT (no times), MEMORY. */
 splat_status splat_bench_times_compute(const double *times, size_t n, splat_bench_times *result, splat_error *error);
 
+#define SPLAT_BENCH_STAGE_STEPS 300
+
 typedef struct splat_bench_options {
     int warmup, iterations;  /* steps before, and steps measured */
-    bool stages;             /* then as many steps again with every stage timed */
+    bool stages;             /* then as many again, at most these, with every stage timed */
 } splat_bench_options;
 
 /* Device memory in one phase. */
 typedef struct splat_bench_memory {
-    size_t named_bytes;      /* in named blocks at the end of the phase */
-    size_t peak_bytes;       /* the most in named blocks */
+    size_t allocated_bytes;  /* in use in named blocks at the end of the phase */
+    size_t named_bytes;      /* reserved for them, then */
+    size_t peak_bytes;       /* the most that was reserved */
     size_t overhead_bytes;   /* what the driver holds for the process beside them; 0 on the CPU */
     double process_bytes;    /* the most that the driver counted for the process, looked at 4 times a second; NaN: it
                               * does not tell */
@@ -824,7 +828,7 @@ typedef struct splat_bench_result {
     splat_bench_stage stages[SPLAT_BENCH_STAGES];
 } splat_bench_result;
 
-/* Trains warmup + iterations steps, measures the test views, then trains iterations steps more for the stages. Free the
+/* Trains warmup + iterations steps, measures the test views, then trains some steps more for the stages. Free the
  * result in any case. Errors: those of a step and of an evaluation; ARGUMENT. */
 splat_status splat_trainer_bench(splat_trainer *trainer, const splat_bench_options *options, splat_bench_result *result,
                                  splat_error *error);
@@ -843,6 +847,9 @@ typedef struct splat_environment {
 /* context = NULL: the host only. */
 void splat_environment_read(const splat_context *context, splat_environment *environment);
 
+/* Whether a result can be written to `path`, as the functions below take it: to be asked before an hour is measured.
+ * Creates the folder. Errors: IO, MEMORY. */
+splat_status splat_bench_check_output(const char *path, splat_error *error);
 /* Writes a result with environment, scene and options. A path that ends in ".json" is the file; any other is a folder,
  * created when absent, that receives training_benchmark_results.json, iteration_times.svg and iteration_histogram.svg.
  * command: how the program was called, NULL allowed. docs/files.md has the keys. Errors: IO, MEMORY. */
@@ -872,9 +879,9 @@ typedef struct splat_bench_rows {
  * DEVICE. */
 splat_status splat_bench_data(splat_context *context, splat_scene *scene, int n, splat_bench_rows *rows,
                               splat_error *error);
-/* Views of a model from the scene's cameras in turn, at their size or (width, height > 0) another with the same field
- * of view: rendered on the device, and rendered and brought to the host; n each, after `warmup` that are not measured.
- * Errors: ARGUMENT, MEMORY, DEVICE. */
+/* Views of a model from the scene's cameras in turn, then (with two training views or more) random ones between them,
+ * at their size or (width, height > 0) another with the same field of view: rendered on the device, and rendered and
+ * brought to the host; n each, after `warmup` that are not measured. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_bench_render(splat_scene *scene, splat_model *model, int width, int height, int warmup, int n,
                                 splat_bench_rows *rows, splat_error *error);
 /* As splat_bench_write, into <mode>_benchmark_results.json. */
@@ -887,16 +894,20 @@ typedef struct splat_bench_record splat_bench_record;
 
 typedef struct splat_bench_figures {
     const char *name;        /* of its folder, or of its file; the record owns all strings */
+    const char *mode;        /* "training"; "data" and "render" have scene, device and rows only */
     const char *scene, *device;
     splat_bench_times step;  /* ms, computed anew from the single times */
     double iterations_per_second, seconds_to_30k;
     double n_gaussians;      /* at the end */
     double training_peak_bytes, evaluation_peak_bytes, host_peak_bytes; /* NaN: not in the file */
     double psnr, ssim, l1, lpips; /* NaN: not measured */
+    const char *lpips_net;   /* "" without LPIPS */
+    size_t n_rows;           /* 0 for "training" */
+    splat_bench_row rows[SPLAT_BENCH_ROWS];
 } splat_bench_figures;
 
-/* path: the file, or a folder with training_benchmark_results.json. The record is owned by the caller. Errors: IO,
- * FORMAT (damaged, no benchmark, another mode), UNSUPPORTED (of another version of the schema), MEMORY. */
+/* path: the file, or a folder with the result of training, else of photos, else of views. The record is owned by the
+ * caller. Errors: IO, FORMAT (damaged, no benchmark), UNSUPPORTED (of another version of the schema), MEMORY. */
 splat_status splat_bench_read(const char *path, splat_bench_record **record, splat_error *error);
 void splat_bench_record_free(splat_bench_record *record);
 void splat_bench_record_get(const splat_bench_record *record, splat_bench_figures *figures);
@@ -907,10 +918,15 @@ typedef struct splat_bench_comparison {
     double speedup, speedup_low, speedup_high;   /* baseline's time over the candidate's */
     double seconds_saved;                        /* of 30,000 steps */
     bool is_significant;                         /* the interval does not hold "no change" */
-    double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it,
-                                                  * LPIPS; negative: all are better; NaN: one has no quality */
+    double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it
+                                                  * of the same network, LPIPS; negative: all are better; NaN: one has
+                                                  * no quality */
 } splat_bench_comparison;
 
+/* The speed alone, of two rows for example: quality_loss is NaN. */
+void splat_bench_compare_times(const splat_bench_times *baseline, const splat_bench_times *candidate,
+                               splat_bench_comparison *comparison);
+/* Of two results of training. */
 void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
                          splat_bench_comparison *comparison);
 typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
@@ -919,8 +935,9 @@ typedef void (*splat_bench_difference_function)(void *user, const char *sentence
 void splat_bench_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
                              splat_bench_difference_function visit, void *user);
 
-/* The table of phases, a row a record in their order, as malloc'd text the caller frees: Markdown, or a self-contained
- * HTML page. quality_tolerance: relative loss that the verdict forgives (0.005). NULL when memory is exhausted. */
+/* The table of phases, a row a record (of training) in their order, and what each differs in from the one before, as
+ * malloc'd text the caller frees: Markdown, or a self-contained HTML page. quality_tolerance: relative loss that the
+ * verdict forgives (0.005). NULL when memory is exhausted. */
 char *splat_bench_report_markdown(splat_bench_record *const *records, size_t n, double quality_tolerance);
 char *splat_bench_report_html(splat_bench_record *const *records, size_t n, double quality_tolerance);
 /* Both, as benchmark_report.md and benchmark_report.html in a folder, created when absent. Errors: IO, MEMORY. */

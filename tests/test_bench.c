@@ -143,7 +143,8 @@ static void test_measure(void **state)
     assert_int_equal(r.n_gaussians_first, 400);
     assert_true(r.n_gaussians_last != 400); /* density control ran: nothing was left out of the loop */
     assert_true(r.n_visible > 0 && r.n_instances >= r.n_visible);
-    assert_true(r.training.peak_bytes >= r.training.named_bytes && r.training.named_bytes > 0);
+    assert_true(r.training.peak_bytes >= r.training.named_bytes && r.training.allocated_bytes > 0);
+    assert_true(r.training.named_bytes > r.training.allocated_bytes); /* whole pages */
     assert_true(r.evaluation.peak_bytes >= r.evaluation.named_bytes);
     assert_true(r.host_peak_bytes > 1e6 && r.host_bytes > 1e6 && r.host_bytes <= r.host_peak_bytes);
     assert_false(r.gpu.present);
@@ -309,7 +310,9 @@ static void test_bad_files(void **state)
     refuse("[1]", SPLAT_ERROR_FORMAT, "not a result of splatsmith bench");
     refuse("{\"schema\": 2}", SPLAT_ERROR_FORMAT, "not a result of splatsmith bench");
     refuse("{\"schema\": \"splatsmith-bench-1\"}", SPLAT_ERROR_UNSUPPORTED, "splatsmith-bench-1, but this version");
-    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\"}", SPLAT_ERROR_FORMAT, "mode data");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\"}", SPLAT_ERROR_FORMAT, "1 to 8 measurements");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"fast\"}", SPLAT_ERROR_FORMAT, "mode fast");
+    refuse("{\"schema\": \"splatsmith-bench-2\", \"mode\": \"data\", \"rows\": [3]}", SPLAT_ERROR_FORMAT, "row 1");
     refuse("{\"schema\": \"splatsmith-bench-2\"}", SPLAT_ERROR_FORMAT, "mode (none)");
     refuse(HEAD "\"x\": 1}", SPLAT_ERROR_FORMAT, "missing or empty");
     refuse(HEAD "\"iteration_ms\": []}", SPLAT_ERROR_FORMAT, "missing or empty");
@@ -370,6 +373,29 @@ static void test_compare(void **state)
     splat_bench_record_free(same);
 }
 
+/* A distance of one network says nothing about that of another. */
+static void test_other_network(void **state)
+{
+    splat_bench_comparison c;
+    (void)state;
+#define WITH_LPIPS(net, value) "\"quality\": {\"PSNR\": 30, \"SSIM\": 0.9, \"LPIPS\": " value ", " net "}, "
+    fixture_result("vgg.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"vgg\"", "0.2"));
+    fixture_result("alex.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"alex\"", "0.3"));
+    fixture_result("worse.json", 10, 40, 1, 0, WITH_LPIPS("\"lpips_net\": \"vgg\"", "0.22"));
+    splat_bench_record *vgg = read_result("vgg.json"), *alex = read_result("alex.json");
+    splat_bench_record *worse = read_result("worse.json");
+    splat_bench_compare(vgg, alex, &c);
+    assert_near(c.quality_loss, 0, 0);
+    splat_bench_compare(vgg, worse, &c);
+    assert_near(c.quality_loss, 0.1, 1e-9);
+    differences[0] = '\0';
+    splat_bench_differences(vgg, alex, collect, NULL);
+    assert_string_equal(differences, "the network of LPIPS differs: \"vgg\" and \"alex\"\n");
+    splat_bench_record_free(vgg);
+    splat_bench_record_free(alex);
+    splat_bench_record_free(worse);
+}
+
 static void test_differences(void **state)
 {
     (void)state;
@@ -419,7 +445,7 @@ static void test_report(void **state)
     (void)state;
     fixture_folder("phases");
     fixture_result("phases/1 | start.json", 10, 400, 1, 30, "\"scene\": {\"path\": \"a<b>&\"}, ");
-    fixture_result("phases/2.json", 8, 400, 2, 29.99, "");
+    fixture_result("phases/2.json", 8, 400, 2, 29.99, "\"gpu\": {\"throttled_power\": 0.25}, ");
     fixture_result("phases/3.json", 8, 400, 6, 29.99, "");
     fixture_result("phases/4.json", 9, 400, 4, 29.99, "");
     fixture_result("phases/5.json", 4, 400, 5, 28, "");
@@ -432,7 +458,7 @@ static void test_report(void **state)
     static const char *const parts[] = {
         "| phase | ms/iter | it/s |", "| 1 \\| start | ", "| the start |", "| faster, quality kept |",
         "| no difference in speed |", "| slower |", "| quality lost |", "| 2 MiB | 1 MiB | 30.00 | 0.9000 | - |",
-        "1.25x | 1.25x", "~"};
+        "1.25x | 1.25x", "~", "\n- 2: the clocks of the GPU were held down by the power limit for 25 % of the time\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(text, parts[i])) fail_msg("'%s' is not in:\n%s", parts[i], text);
     free(text);
@@ -463,6 +489,27 @@ static void check_rows(const splat_bench_rows *rows, size_t n_rows, size_t n)
     }
 }
 
+/* What was written is what is read. */
+static void check_read_rows(const char *folder, const splat_bench_rows *rows)
+{
+    splat_bench_figures f;
+    splat_bench_record *record = read_result(folder);
+    splat_bench_record_get(record, &f);
+    assert_string_equal(f.mode, rows->mode);
+    assert_string_equal(f.name, folder);
+    assert_int_equal(f.n_rows, rows->n_rows);
+    for (size_t i = 0; i < f.n_rows; i++) {
+        const splat_bench_row *a = &f.rows[i], *b = &rows->rows[i];
+        assert_string_equal(a->name, b->name);
+        assert_true(a->n_together == b->n_together && a->ms.n == b->ms.n && a->ms.n_batches == b->ms.n_batches);
+        assert_near(a->ms.mean, b->ms.mean, 1e-9 * b->ms.mean);
+        assert_near(a->ms.p99, b->ms.p99, 1e-9 * b->ms.p99);
+        assert_near(a->per_second, b->per_second, 1e-9 * b->per_second);
+        assert_near(a->ms.mean_error, b->ms.mean_error, 1e-6 * b->ms.mean);
+    }
+    splat_bench_record_free(record);
+}
+
 static void test_data_and_render(void **state)
 {
     splat_error error;
@@ -470,13 +517,14 @@ static void test_data_and_render(void **state)
     json_t *root;
     (void)state;
     splat_scene *scene = open_scene(context);
-    ASSERT_OK(splat_bench_data(context, scene, 7, &rows, &error));
-    check_rows(&rows, 6, 7);
+    ASSERT_OK(splat_bench_data(context, scene, 9, &rows, &error));
+    check_rows(&rows, 6, 9);
     const double bytes = 3e-6 * WIDTH * HEIGHT; /* MB of a photo */
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * bytes, 1e-9 * rows.rows[1].mb_per_s);
     assert_near(rows.rows[5].mb_per_s, rows.rows[5].per_second * bytes, 1e-9 * rows.rows[5].mb_per_s);
     assert_true(rows.rows[3].per_second > 5 * rows.rows[1].per_second); /* a hit decodes nothing */
     ASSERT_OK(splat_bench_write_rows(context, scene, &rows, "x", "rows", &error));
+    check_read_rows("rows", &rows);
     ASSERT_OK(splat_json_read("rows/data_benchmark_results.json", &root, &error));
     assert_int_equal(json_array_size(json_object_get(root, "rows")), 6);
     json_decref(root);
@@ -485,12 +533,15 @@ static void test_data_and_render(void **state)
     splat_trainer *trainer = make_trainer(scene);
     splat_model *model = splat_trainer_model(trainer);
     ASSERT_OK(splat_bench_render(scene, model, 0, 0, 1, 5, &rows, &error));
-    check_rows(&rows, 2, 5);
+    check_rows(&rows, 4, 5);
+    assert_string_equal(rows.rows[2].name, "random view on the device");
+    assert_near(rows.rows[3].mb_per_s, rows.rows[3].per_second * 4 * bytes, 1e-9 * rows.rows[3].mb_per_s);
     assert_int_equal(rows.width, WIDTH);
     assert_int_equal(rows.n_gaussians, 400);
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * 4 * bytes, 1e-9 * rows.rows[1].mb_per_s);
     ASSERT_OK(splat_bench_render(scene, model, 33, 21, 0, 5, &rows, &error));
     assert_near(rows.rows[1].mb_per_s, rows.rows[1].per_second * 12e-6 * 33 * 21, 1e-9 * rows.rows[1].mb_per_s);
+    assert_near(rows.rows[3].mb_per_s, rows.rows[3].per_second * 12e-6 * 33 * 21, 1e-9 * rows.rows[3].mb_per_s);
     assert_failure(splat_bench_render(scene, model, 33, 0, 0, 5, &rows, &error), SPLAT_ERROR_ARGUMENT, &error,
                    "33 x 0");
     splat_trainer_destroy(trainer);
@@ -518,7 +569,7 @@ int main(void)
         cmocka_unit_test(test_student),         cmocka_unit_test(test_interval_covers),
         cmocka_unit_test(test_measure),         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_measure_gpu),     cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_compare),         cmocka_unit_test(test_other_network),
         cmocka_unit_test(test_differences),     cmocka_unit_test(test_counts_differ),
         cmocka_unit_test(test_report),          cmocka_unit_test(test_data_and_render),
     };

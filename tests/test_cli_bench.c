@@ -2,6 +2,7 @@
 #include "bench_fixture.h"
 
 #include "io/json.h"
+#include "lpips_fixture.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -81,7 +82,7 @@ static size_t size_of(const char *path, const char *key)
 static int make_inputs(void **state)
 {
     (void)state;
-    if (system("rm -rf scene model start b1 b2 random ours r.json s.json") != 0) return -1;
+    if (system("rm -rf scene model start b1 b2 b4 random ours r.json r2.json s.json") != 0) return -1;
     if (run("sample scene --width 48 --height 32 --cameras 9 --points 200 --truth_points 10 --supersample 1") != 0 ||
         run("train -s scene -m model --eval --iterations 6 --save_iterations 3 --checkpoint_iterations 4 "
             "--test_iterations -1 --sh_degree 2" CPU) != 0) {
@@ -96,21 +97,39 @@ static int make_inputs(void **state)
 static void test_run_files(void **state)
 {
     (void)state;
-    RUN("bench -s scene --eval --warmup 2 --num_iterations 9 --stages -o b1" CPU, 0, "it/s: ");
+    RUN("bench -s scene --eval --warmup 2 --num_iterations 9 -o b1" CPU, 0, "it/s: ");
     assert_non_null(strstr(out, "with 95 % confidence"));
     assert_non_null(strstr(out, "2 test views: PSNR"));
     assert_non_null(strstr(out, "raster backward"));
     assert_non_null(strstr(out, "memory, evaluating"));
+    assert_null(strstr(out, "driver")); /* which a CPU does not have */
+    assert_null(strstr(out, "LPIPS"));
     assert_xml_file("b1/iteration_times.svg");
     assert_xml_file("b1/iteration_histogram.svg");
     assert_int_equal(size_of("b1/training_benchmark_results.json", "iteration_ms"), 9);
     assert_int_equal(size_of("b1/training_benchmark_results.json", "stages_ms"), 7);
     assert_true(number_in("b1/training_benchmark_results.json", "measurement", "first_iteration") == 3);
     assert_true(number_in("b1/training_benchmark_results.json", "quality", "views") == 2);
-    RUN(BENCH " -s scene -o r.json", 0, "without --eval there are no test views");
+    RUN(BENCH " -s scene --stages False -o r.json", 0, "without --eval there are no test views");
     assert_int_equal(size_of("r.json", "stages_ms"), 0);
     assert_int_equal(size_of("r.json", "quality"), 0);
     assert_false(splat_path_exists("r.json.tmp"));
+}
+
+static void test_run_lpips(void **state)
+{
+    splat_error error;
+    (void)state;
+    ASSERT_OK(fixture_write("alex", "lpips_alex.safetensors", &error));
+    RUN(BENCH " -s scene --eval --lpips_net alex --lpips_weights . -o with.json", 0, "LPIPS 0.");
+    assert_non_null(strstr(out, "(alex)"));
+    assert_true(number_in("with.json", "quality", "LPIPS") > 0);
+    RUN(BENCH " -s scene -r 2 --eval --lpips_net alex --lpips_weights .", 0,
+        "LPIPS is not measured: a picture of 24x16 is too small"); /* the rest is */
+    assert_non_null(strstr(out, "2 test views: PSNR"));
+    assert_null(strstr(out, "LPIPS 0"));
+    RUN(BENCH " -s scene --eval -o without.json", 0, "2 test views: PSNR");
+    RUN("bench compare with.json without.json", 0, "the network of LPIPS differs: \"alex\" and -");
 }
 
 static void test_run_starts(void **state)
@@ -145,9 +164,49 @@ static void test_run_modes(void **state)
     RUN(BENCH " --mode data -s scene -o b1", 0, "upload, ahead");
     assert_int_equal(size_of("b1/data_benchmark_results.json", "rows"), 6);
     RUN(BENCH " --mode render -m model -o b1", 0, "200 Gaussians, 48 x 32");
+    assert_non_null(strstr(out, "random view on the host"));
+    assert_int_equal(size_of("b1/render_benchmark_results.json", "rows"), 4);
     RUN(BENCH " --mode render -s scene --ply model/point_cloud/iteration_3/point_cloud.ply --width 70 --height 50", 0,
         "Gaussians, 70 x 50");
-    RUN("bench compare b1/data_benchmark_results.json b1", 2, "mode data");
+}
+
+/* The same tool compares photos and views. */
+static void test_compare_rows(void **state)
+{
+    (void)state;
+#define ROW(name, n, ms, low, high) "{\"name\": \"" name "\", \"n\": 9, \"together\": " n ", \"per_second\": 2e3, " \
+    "\"mb_per_s\": 0, \"ms_mean\": " ms ", \"ms_mean_low\": " low ", \"ms_mean_high\": " high ", \"batches\": 4}"
+#define ROWS(rows) "{\"schema\": \"splatsmith-bench-2\", \"mode\": \"render\", \"width\": 64, \"rows\": [" rows "]}"
+    fixture_folder("quick");
+    fixture_folder("late");
+    fixture_text("quick/render_benchmark_results.json",
+                 ROWS(ROW("view", "2", "1.0", "0.99", "1.01") ", " ROW("host", "2", "1.0", "0.5", "1.5") ", "
+                      ROW("all", "2", "1.0", "1.0", "1.0")));
+    fixture_text("late/render_benchmark_results.json",
+                 ROWS(ROW("view", "2", "1.25", "1.24", "1.26") ", " ROW("host", "2", "1.1", "0.6", "1.6") ", "
+                      ROW("all", "4", "2.0", "2.0", "2.0")));
+    RUN("bench compare quick late", 0, "baseline:  quick\ncandidate: late\n");
+    assert_non_null(strstr(out, " -20.00 %   -2")); /* 1 / 1.25 views a second, and its interval */
+    assert_non_null(strstr(out, " -9.09 %   -"));
+    assert_non_null(strstr(strstr(out, "\nall"), " +0.00 %   +0.00 to +0.00 %: no")); /* twice the time and the count */
+    assert_non_null(strstr(strstr(out, "\nhost"), ": no difference is shown"));
+    assert_null(strstr(err, "warning"));
+    RUN("bench compare quick late --max_slowdown 30%", 0, "view");
+    RUN("bench compare quick late --max_slowdown 20%", 4, "late: view takes 25.00 % more time");
+    RUN("bench compare quick late --max_slowdown 5%", 4, "host takes 10.00 %");
+    RUN("bench compare quick late --quality_tolerance 5%", 2, "have no quality");
+    RUN("bench report quick late", 2, "one of --mode training is needed");
+    fixture_text("bad.json", ROWS(ROW("view", "2", "-1", "-1", "-1")));
+    RUN("bench compare quick bad.json", 2, "row 1 has no name, or its times");
+    fixture_text("bad.json", ROWS(ROW("view\\u001b[2J", "2", "1", "1", "1"))); /* it would clear the terminal */
+    RUN("bench compare quick bad.json", 2, "row 1 has no name");
+    fixture_text("bad.json", ROWS(""));
+    RUN("bench compare quick bad.json", 2, "1 to 8 measurements, not 0");
+    fixture_text("one.json", ROWS(ROW("host", "2", "1.0", "0.5", "1.5")));
+    RUN("bench compare quick one.json", 0, "view                                       2000.0            -");
+    RUN(BENCH " --mode data -s scene -o b4", 0, "results in b4");
+    RUN("bench compare b4 b4/data_benchmark_results.json", 0, "upload, ahead");
+    RUN("bench compare b4 quick", 2, "quick is a result of --mode render, and one of --mode data is needed");
 }
 
 static void test_run_usage(void **state)
@@ -164,6 +223,12 @@ static void test_run_usage(void **state)
     RUN("bench run -s scene --ply x.ply --start_checkpoint y", 2, "excludes --ply");
     RUN("bench run -s absent" CPU, 1, "absent");
     RUN(BENCH " -s scene -o out.txt/below", 1, "out.txt");
+    assert_null(strstr(out, "it/s")); /* nothing was measured in vain */
+    RUN(BENCH " -s scene -o absent/r.json", 1, "absent/r.json");
+    assert_null(strstr(out, "it/s"));
+    assert_false(splat_path_exists("r2.json"));
+    RUN(BENCH " -s absent -o r2.json", 1, "absent");
+    assert_false(splat_path_exists("r2.json")); /* the check leaves nothing */
     RUN("bench run --mode render -s scene" CPU, 2, "-m");
 }
 
@@ -182,6 +247,8 @@ static void test_compare_codes(void **state)
     RUN("bench compare base.json slow.json --max_slowdown 5% --quality_tolerance 0.5%", 0, "speed-up");
     RUN("bench compare base.json slow.json --max_slowdown 3%", 4, "more time than the baseline; 3 % is allowed");
     RUN("bench compare base.json slow.json --quality_tolerance 0.3%", 4, "loses 0.33 % of the quality");
+    RUN("bench compare slow.json base.json", 0, "\ntime saved                                             12s\n");
+    RUN("bench compare base.json slow.json", 0, "\ntime saved                                            -12s\n");
     RUN("bench compare base.json fast.json --max_slowdown 5%", 0, "2.0");
     assert_null(strstr(err, "warning"));
     RUN("bench compare base.json fast.json --max_slowdown 5% --quality_tolerance 0.5%", 4, "fast loses 3.33 %");
@@ -199,6 +266,13 @@ static void test_compare_codes(void **state)
     RUN("bench compare base.json slow.json --max_slowdown x%", 2, "a percentage such as 5%");
     RUN("bench compare base.json slow.json --max_slowdown -1%", 2, "");
     RUN("bench compare base.json slow.json -o folder", 2, "bench report does");
+    fixture_result("a_rather_long_name_1.json", 10, 200, 1, 30, "");
+    fixture_result("a_rather_long_name_2.json", 10, 200, 1, 30, "");
+    RUN("bench compare a_rather_long_name_1.json a_rather_long_name_2.json", 0,
+        "baseline:  a_rather_long_name_1\ncandidate: a_rather_long_name_2\n");
+    fixture_folder("folder");
+    fixture_result("folder/base.json", 10, 200, 1, 30, "");
+    RUN("bench compare base.json folder/base.json", 0, "candidate: folder/base.json\n"); /* names alone are the same */
 }
 
 static void test_report_files(void **state)
@@ -210,6 +284,10 @@ static void test_report_files(void **state)
     assert_true(splat_path_exists("ours/benchmark_report.md"));
     assert_xml_file("ours/benchmark_report.html");
     RUN("bench report base.json fast.json --quality_tolerance 5%", 0, "| faster, quality kept |");
+    fixture_result("other.json", 5, 200, 4, 30, "\"scene\": {\"name\": \"x\"}, \"options\": {\"seed\": 1}, ");
+    RUN("bench report base.json other.json -o ours", 0, "| not comparable |");
+    assert_non_null(strstr(out, "- other: the scene differs: - and \"x\"\n- other: the option seed differs: - and 1"));
+    assert_xml_file("ours/benchmark_report.html");
     RUN("bench report", 2, "needs results");
     RUN("bench report base.json --max_slowdown 1%", 2, "is for bench compare");
     RUN("bench report base.json absent", 2, "absent");
@@ -260,6 +338,7 @@ static void test_random_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_lpips),     cmocka_unit_test(test_compare_rows),
         cmocka_unit_test(test_run_files),     cmocka_unit_test(test_run_starts),   cmocka_unit_test(test_run_modes),
         cmocka_unit_test(test_run_usage),     cmocka_unit_test(test_compare_codes), cmocka_unit_test(test_report_files),
         cmocka_unit_test(test_random_views),

@@ -303,6 +303,26 @@ static void memory_stays_below_300_mb(void **state)
     }
 }
 
+/* Each thread of the CPU has patches of its own. */
+static void many_threads_stay_below_300_mb(void **state)
+{
+    (void)state;
+    if (strcmp(device, "cpu") != 0) skip();
+    splat_context *context = open_context(200, NULL);
+    splat_lpips *lpips = open_synthetic(context, "squeeze", false);
+    splat_memory_info memory;
+    splat_error error;
+    double taps[SPLAT_LPIPS_MAX_TAPS];
+    pair p = make_pair(1600, 1000);
+    must(splat_lpips_run(lpips, p.width, p.height, p.image, p.photo, taps, &error), &error);
+    splat_context_memory(context, &memory);
+    print_message("squeeze with 200 threads: %.1f MB\n", 1e-6 * (double)memory.bytes);
+    assert_true(memory.bytes < 300000000);
+    splat_lpips_destroy(lpips);
+    splat_context_destroy(context);
+    free_pair(&p);
+}
+
 static void threads_and_vectors_change_nothing(void **state)
 {
     (void)state;
@@ -431,6 +451,7 @@ static void weights_that_are_absent_or_wrong_are_explained(void **state)
     unsetenv("SPLATSMITH_LPIPS_WEIGHTS");
     refused(context, "alex", NULL, SPLAT_ERROR_IO, "alexnet-owt-7be5be79.pth");
     refused(context, "vgg", "absent", SPLAT_ERROR_IO, "there are no weights at absent");
+    refused(context, "vgg", "vgg16-397923af.pth", SPLAT_ERROR_UNSUPPORTED, "with splatsmith-lpips-convert");
     refused(context, "resnet", NULL, SPLAT_ERROR_ARGUMENT, "vgg, alex or squeeze");
     refused(context, "alex", "lpips_squeeze.safetensors", SPLAT_ERROR_FORMAT, "features.0.weight");
     refused(context, "vgg", "lpips_alex.safetensors", SPLAT_ERROR_FORMAT, "of another network");
@@ -482,6 +503,7 @@ static int run_device(const char *name)
         cmocka_unit_test(a_picture_is_no_distance_from_itself),
         cmocka_unit_test(bands_change_nothing),
         cmocka_unit_test(memory_stays_below_300_mb),
+        cmocka_unit_test(many_threads_stay_below_300_mb),
         cmocka_unit_test(threads_and_vectors_change_nothing),
         cmocka_unit_test(an_evaluation_measures_it_and_the_results_name_the_net),
         cmocka_unit_test(weights_that_are_absent_or_wrong_are_explained),

@@ -100,6 +100,9 @@ static void test_histogram(void **state)
     assert_non_null(strstr(text, "up to 90"));
     assert_non_null(strstr(text, "mean 1.677")); /* (1499.5 - 1.429 - 1.5 + 180) / 1000 */
     assert_non_null(strstr(text, "median 1.50"));
+    assert_int_equal(count(text, "text-anchor=\"end\" stroke=\"white\""), 1); /* words go outwards: the median's, */
+    assert_int_equal(count(text, "text-anchor=\"start\" stroke=\"white\""), 1); /* and the mean's */
+    assert_true(strstr(text, "median 1.50") < strstr(text, "mean 1.677"));
     free(text);
 }
 

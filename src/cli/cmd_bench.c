@@ -24,17 +24,20 @@ typedef struct bench {
 static void print_block(void *user, const char *owner, const char *name, size_t bytes)
 {
     int *n_shown = user;
-    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %9.1f MB  %s", name, 1e-6 * (double)bytes, owner);
+    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %9.1f MB  %s", name, (double)bytes / 1048576, owner);
 }
 
 static void print_memory(const char *phase, const splat_bench_memory *memory)
 {
-    char peak[32], overhead[32], process[32];
+    char allocated[32], reserved[32], peak[32], overhead[32], process[32];
+    bool has_driver = memory->overhead_bytes > 0, is_counted = isfinite(memory->process_bytes);
     if (memory->peak_bytes == 0) return;
-    cli_say("memory, %s: %s at most in named blocks, %s of the driver beside them%s%s", phase,
-            cli_bytes(memory->peak_bytes, peak), cli_bytes(memory->overhead_bytes, overhead),
-            isfinite(memory->process_bytes) ? ", the driver counts " : "",
-            isfinite(memory->process_bytes) ? cli_bytes((size_t)memory->process_bytes, process) : "");
+    cli_say("memory, %s: %s allocated, %s reserved, %s at most%s%s%s%s", phase,
+            cli_bytes(memory->allocated_bytes, allocated), cli_bytes(memory->named_bytes, reserved),
+            cli_bytes(memory->peak_bytes, peak), has_driver ? "; beside them the driver's " : "",
+            has_driver ? cli_bytes(memory->overhead_bytes, overhead) : "",
+            is_counted ? "; the driver counts at most " : "",
+            is_counted ? cli_bytes((size_t)memory->process_bytes, process) : "");
 }
 
 static void print_gpu(const splat_bench_gpu *gpu)
@@ -46,6 +49,17 @@ static void print_gpu(const splat_bench_gpu *gpu)
         cli_warning("the GPU's clocks were held down: by the power limit %.0f %%, by heat %.0f %%, by the hardware "
                     "%.0f %% of the time", 100 * gpu->throttled_power, 100 * gpu->throttled_thermal,
                     100 * gpu->throttled_hw);
+}
+
+static void print_quality(const splat_metrics *m)
+{
+    char lpips[64] = "";
+    if (m->n_views == 0) {
+        cli_notice("no quality was measured: without --eval there are no test views");
+        return;
+    }
+    if (m->lpips_net) snprintf(lpips, sizeof lpips, ", LPIPS %.4f (%s)", m->lpips, m->lpips_net);
+    cli_say("%zu test views: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, m->psnr, m->ssim, m->l1, lpips);
 }
 
 static void print_stages(const splat_bench_result *r)
@@ -83,25 +97,20 @@ static void print_result(const bench *b)
         cli_say("memory of the host: %s at most", cli_bytes((size_t)r->host_peak_bytes, host));
     splat_context_memory_blocks(b->session.context, print_block, &n_shown);
     print_gpu(&r->gpu);
-    if (r->quality.n_views)
-        cli_say("%zu test views: PSNR %.3f, SSIM %.4f, L1 %.5f", r->quality.n_views, r->quality.psnr, r->quality.ssim,
-                r->quality.l1);
-    else
-        cli_notice("no quality was measured: without --eval there are no test views");
+    print_quality(&r->quality);
     cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
     print_stages(r);
 }
 
 static void print_rows(const splat_bench_rows *rows)
 {
-    char many[32];
-    cli_say("%-36s %12s %12s %10s %10s %10s", "", "a second", "MB/s", "ms", "p95", "p99");
+    char mb[32];
+    cli_say("%-36s %12s %10s %10s %10s %10s %8s", "", "a second", "MB/s", "ms", "p95", "p99", "at once");
     for (size_t i = 0; i < rows->n_rows; i++) {
         const splat_bench_row *row = &rows->rows[i];
-        many[0] = '\0';
-        if (row->n_together > 1) snprintf(many, sizeof many, " of %zu", row->n_together);
-        cli_say("%-36s %12.1f %12.1f %10.4f %10.4f %10.4f%s", row->name, row->per_second, row->mb_per_s, row->ms.mean,
-                row->ms.p95, row->ms.p99, many);
+        snprintf(mb, sizeof mb, "%.1f", row->mb_per_s);
+        cli_say("%-36s %12.*f %10s %10.4f %10.4f %10.4f %8zu", row->name, row->per_second < 1000 ? 1 : 0,
+                row->per_second, row->mb_per_s > 0 ? mb : "-", row->ms.mean, row->ms.p95, row->ms.p99, row->n_together);
     }
 }
 
@@ -156,7 +165,7 @@ static int check_words(const cli_values *values)
         cli_error("--width and --height are given together");
     else if (cli_given(values, "width") && !render)
         cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
-    else if (!training && (values->bench.stages || values->n_gaussians))
+    else if (!training && (cli_given(values, "stages") || values->n_gaussians))
         cli_error("--stages and --gaussians are for --mode training");
     else if (values->max_slowdown || values->quality_tolerance)
         cli_error("--max_slowdown and --quality_tolerance are for bench compare and bench report");
@@ -196,7 +205,7 @@ static int run_training(bench *b, const char *command)
     if (!b->values.output) return CLI_OK;
     if (splat_bench_write(b->trainer, &b->result, command, b->values.output, &error) != SPLAT_OK)
         return cli_report(&error);
-    cli_say("%s", b->values.output);
+    cli_say("results in %s", b->values.output);
     return CLI_OK;
 }
 
@@ -208,7 +217,7 @@ static int write_rows(bench *b, const char *command)
     if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, command, b->values.output, &error) !=
         SPLAT_OK)
         return cli_report(&error);
-    cli_say("%s", b->values.output);
+    cli_say("results in %s", b->values.output);
     return CLI_OK;
 }
 
@@ -239,7 +248,9 @@ static int run_render(bench *b, const char *command)
 static int run(const cli_values *values)
 {
     int code = check_words(values);
+    splat_error error;
     if (code != CLI_OK) return code;
+    if (values->output && splat_bench_check_output(values->output, &error) != SPLAT_OK) return cli_report(&error);
     bench *b = calloc(1, sizeof *b);
     char *command = cli_command_text(values->command_line);
     if (!b || !command) {
@@ -247,6 +258,7 @@ static int run(const cli_values *values)
         code = CLI_FAILED;
     } else {
         b->values = *values;
+        if (!cli_given(values, "stages")) b->values.bench.stages = true;
         code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, command)
                : strcmp(values->bench_mode, "render") == 0 ? run_render(b, command)
                                                            : run_training(b, command);

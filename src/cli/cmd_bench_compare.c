@@ -23,15 +23,23 @@ static bool read_percent(const char *option, const char *text, double *part)
     return false;
 }
 
-/* Every result is read, and every bad file is told. CLI_USAGE, not CLI_FAILED: a script must see that nothing was
- * compared. */
-static int read_records(const cli_values *values, splat_bench_record **records)
+/* Every result is read, and every bad file is told. All must be of the same mode: `mode`, or with NULL that of the
+ * first. CLI_USAGE, not CLI_FAILED: a script must see that nothing was compared. */
+static int read_records(const cli_values *values, const char *mode, splat_bench_record **records)
 {
     splat_error error;
+    splat_bench_figures figures;
     int code = CLI_OK;
     for (size_t i = 0; i < values->n_words; i++) {
-        if (splat_bench_read(values->words[i], &records[i], &error) == SPLAT_OK) continue;
-        cli_report(&error);
+        if (splat_bench_read(values->words[i], &records[i], &error) != SPLAT_OK) {
+            cli_report(&error);
+            code = CLI_USAGE;
+            continue;
+        }
+        splat_bench_record_get(records[i], &figures);
+        if (!mode) mode = figures.mode;
+        if (strcmp(mode, figures.mode) == 0) continue;
+        cli_error("%s is a result of --mode %s, and one of --mode %s is needed", values->words[i], figures.mode, mode);
         code = CLI_USAGE;
     }
     return code;
@@ -64,12 +72,46 @@ static void say(const char *what, double before, double after, int decimals)
             isfinite(after / before) ? change : "");
 }
 
-static void print_comparison(const splat_bench_figures *a, const splat_bench_figures *b,
+/* Of one network a line; of two a line each, as their distances have no ratio. */
+static void print_lpips(const splat_bench_figures *a, const splat_bench_figures *b)
+{
+    char first[64], second[64];
+    snprintf(first, sizeof first, "LPIPS (%.32s)", a->lpips_net);
+    snprintf(second, sizeof second, "LPIPS (%.32s)", b->lpips_net);
+    if (strcmp(first, second) == 0) {
+        say(first, a->lpips, b->lpips, 4);
+        return;
+    }
+    say(first, a->lpips, (double)NAN, 4);
+    say(second, (double)NAN, b->lpips, 4);
+}
+
+/* What the columns are called: the names of the results, or their paths when the names are the same. Those that do not
+ * fit stand before the table. */
+typedef struct heads {
+    const char *baseline, *candidate;
+} heads;
+
+static void print_names(const heads *names)
+{
+    cli_say("baseline:  %s", names->baseline);
+    cli_say("candidate: %s", names->candidate);
+}
+
+static void print_heads(const heads *names)
+{
+    bool fit = strlen(names->baseline) <= 14 && strlen(names->candidate) <= 14;
+    if (!fit) print_names(names);
+    cli_say("%-28s %14s %14s %12s", "", fit ? names->baseline : "baseline", fit ? names->candidate : "candidate",
+            "change");
+}
+
+static void print_comparison(const heads *names, const splat_bench_figures *a, const splat_bench_figures *b,
                              const splat_bench_comparison *c)
 {
     const double mib = 1048576;
     char first[32], second[32], saved[32];
-    cli_say("%-28s %14.14s %14.14s %12s", "", a->name, b->name, "change");
+    print_heads(names);
     say("ms/iter", a->step.mean, b->step.mean, 3);
     say("it/s", a->iterations_per_second, b->iterations_per_second, 1);
     say("ms/iter, median", a->step.median, b->step.median, 3);
@@ -78,8 +120,9 @@ static void print_comparison(const splat_bench_figures *a, const splat_bench_fig
     cli_say("%-28s %14s %13.3fx", "speed-up", "", c->speedup);
     cli_say("%-28s %14s %14s", "time to convergence (30k)", cli_duration(a->seconds_to_30k, first),
             cli_duration(b->seconds_to_30k, second));
-    cli_say("%-28s %14s %13s%s", "time saved", "", c->seconds_saved < 0 ? "-" : "",
-            cli_duration(fabs(c->seconds_saved), saved));
+    snprintf(first, sizeof first, "%s%s", c->seconds_saved < 0 ? "-" : "",
+             cli_duration(fabs(c->seconds_saved), saved));
+    cli_say("%-28s %14s %14s", "time saved", "", first);
     say("Gaussians", a->n_gaussians, b->n_gaussians, 0);
     say("train VRAM, MiB", a->training_peak_bytes / mib, b->training_peak_bytes / mib, 1);
     say("eval VRAM, MiB", a->evaluation_peak_bytes / mib, b->evaluation_peak_bytes / mib, 1);
@@ -87,7 +130,7 @@ static void print_comparison(const splat_bench_figures *a, const splat_bench_fig
     say("PSNR", a->psnr, b->psnr, 3);
     say("SSIM", a->ssim, b->ssim, 4);
     say("L1", a->l1, b->l1, 5);
-    say("LPIPS", a->lpips, b->lpips, 4);
+    print_lpips(a, b);
     if (isfinite(c->change_low))
         cli_say("The mean time changes by %+.2f %%, with 95 %% confidence by %+.2f to %+.2f %% (batch means, %d and %d "
                 "batches)%s", 100 * c->change, 100 * c->change_low, 100 * c->change_high, a->step.n_batches,
@@ -95,6 +138,54 @@ static void print_comparison(const splat_bench_figures *a, const splat_bench_fig
     else
         cli_say("Fewer than 8 iterations were measured: nothing is known about chance.");
 }
+
+/* ---------------------------------------------------------------- the table of photos or views */
+
+/* The row of that name; NULL: there is none. */
+static const splat_bench_row *find_row(const splat_bench_figures *figures, const char *name)
+{
+    for (size_t i = 0; i < figures->n_rows; i++)
+        if (strcmp(figures->rows[i].name, name) == 0) return &figures->rows[i];
+    return NULL;
+}
+
+/* A line of the table; false when it takes more time than is allowed. */
+static bool compare_row(const char *name, const splat_bench_row *before, const splat_bench_row *after, double slowdown)
+{
+    char interval[80] = "";
+    splat_bench_comparison c;
+    splat_bench_compare_times(&before->ms, &after->ms, &c);
+    double pictures = (double)after->n_together / (double)before->n_together; /* that one time stands for */
+    double low = pictures * c.speedup_low - 1, high = pictures * c.speedup_high - 1;
+    if (isfinite(low))
+        snprintf(interval, sizeof interval, "%+.2f to %+.2f %%%s", 100 * low, 100 * high,
+                 low > 0 || high < 0 ? "" : ": no difference is shown");
+    cli_say("%-36s %12.1f %12.1f %+8.2f %%   %s", before->name, before->per_second, after->per_second,
+            100 * (pictures * c.speedup - 1), interval);
+    double slower = 1 / (pictures * c.speedup) - 1;
+    if (!(slower > slowdown)) return true;
+    cli_error("%s: %s takes %.2f %% more time than the baseline; %.4g %% is allowed", name, before->name, 100 * slower,
+              100 * slowdown);
+    return false;
+}
+
+/* Returns an exit code. */
+static int compare_rows(const heads *names, const splat_bench_figures *a, const splat_bench_figures *b, double slowdown)
+{
+    int code = CLI_OK;
+    print_names(names);
+    cli_say("%-36s %12s %12s %10s   %s", "pictures a second", "baseline", "candidate", "change", "95 % confidence");
+    for (size_t i = 0; i < a->n_rows; i++) {
+        const splat_bench_row *after = find_row(b, a->rows[i].name);
+        if (!after)
+            cli_say("%-36s %12.1f %12s", a->rows[i].name, a->rows[i].per_second, "-");
+        else if (!compare_row(names->candidate, &a->rows[i], after, slowdown))
+            code = CLI_PASSED;
+    }
+    return code;
+}
+
+/* ---------------------------------------------------------------- both */
 
 static void print_difference(void *user, const char *sentence)
 {
@@ -130,19 +221,39 @@ static int judge(const thresholds *t, const splat_bench_figures *b, const splat_
     return code;
 }
 
-static int compare(splat_bench_record *const *records, size_t n, const thresholds *t)
+static int compare_two(const heads *names, const splat_bench_record *a, const splat_bench_record *b,
+                       const thresholds *t)
+{
+    splat_bench_figures baseline, candidate;
+    splat_bench_comparison comparison;
+    int code = CLI_OK;
+    splat_bench_record_get(a, &baseline);
+    splat_bench_record_get(b, &candidate);
+    if (baseline.n_rows) {
+        code = compare_rows(names, &baseline, &candidate, t->slowdown);
+    } else {
+        splat_bench_compare(a, b, &comparison);
+        print_comparison(names, &baseline, &candidate, &comparison);
+    }
+    splat_bench_differences(a, b, print_difference, NULL);
+    return baseline.n_rows ? code : judge(t, &candidate, &comparison);
+}
+
+static int compare(splat_bench_record *const *records, const char *const *paths, size_t n, const thresholds *t)
 {
     int worst = CLI_OK;
+    splat_bench_figures baseline, candidate;
+    splat_bench_record_get(records[0], &baseline);
+    if (baseline.n_rows && !isnan(t->loss)) {
+        cli_error("--quality_tolerance is for results of training; photos and views have no quality");
+        return CLI_USAGE;
+    }
     for (size_t i = 1; i < n; i++) {
-        splat_bench_figures baseline, candidate;
-        splat_bench_comparison comparison;
-        splat_bench_record_get(records[0], &baseline);
         splat_bench_record_get(records[i], &candidate);
-        splat_bench_compare(records[0], records[i], &comparison);
+        bool same_name = strcmp(baseline.name, candidate.name) == 0; /* then their paths tell them apart */
+        const heads names = {same_name ? paths[0] : baseline.name, same_name ? paths[i] : candidate.name};
         if (i > 1) cli_say("%s", "");
-        print_comparison(&baseline, &candidate, &comparison);
-        splat_bench_differences(records[0], records[i], print_difference, NULL);
-        int code = judge(t, &candidate, &comparison);
+        int code = compare_two(&names, records[0], records[i], t);
         if (worst != CLI_USAGE && code != CLI_OK) worst = code; /* "cannot be judged" outweighs "passed" */
     }
     return worst;
@@ -163,8 +274,8 @@ int cmd_bench_compare(const cli_values *values)
     if (!read_percent("max_slowdown", values->max_slowdown, &t.slowdown) ||
         !read_percent("quality_tolerance", values->quality_tolerance, &t.loss))
         return CLI_USAGE;
-    int code = read_records(values, records);
-    if (code == CLI_OK) code = compare(records, values->n_words, &t);
+    int code = read_records(values, NULL, records);
+    if (code == CLI_OK) code = compare(records, values->words, values->n_words, &t);
     free_records(records, values->n_words);
     return code;
 }
@@ -197,7 +308,7 @@ int cmd_bench_report(const cli_values *values)
         return CLI_USAGE;
     }
     if (!read_percent("quality_tolerance", values->quality_tolerance, &tolerance)) return CLI_USAGE;
-    int code = read_records(values, records);
+    int code = read_records(values, "training", records);
     if (code == CLI_OK) code = report(records, values->n_words, tolerance, values->output);
     free_records(records, values->n_words);
     return code;

@@ -161,7 +161,7 @@ const cli_option cli_options[] = {
      "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
     {"height", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_height, 1, 65500), "see --width", "the scene's"},
     {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
-     "then as many steps again, each stage timed and set beside its limit", NULL},
+     "then up to 300 steps more, each stage timed and set beside its limit", "True"},
     {"eval_only", 0, NULL, ALONE(TRAIN), CLI_GROUP_TRAINING, FLAG(eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 

@@ -10,6 +10,7 @@ enum { WIDTH = 900, HEIGHT = 420, LEFT = 80, RIGHT = 20, TOP = 44, BOTTOM = 54 }
 #define COLUMNS (WIDTH - LEFT - RIGHT) /* one a pixel */
 #define BARS 48
 #define SHOWN_PART 0.995
+#define MARK_WIDTH 110 /* pixels that the words at a line may take */
 #define BLUE "#3366aa"
 
 /* A chart in the making. */
@@ -110,16 +111,31 @@ static size_t count_bars(const splat_svg_plot *p, const double *values, size_t n
     return most;
 }
 
-static void put_mark(const splat_svg_plot *p, double x, double y, const char *colour, const char *name)
+typedef struct mark {
+    double x;
+    const char *name, *colour;
+} mark;
+
+/* Vertical lines with words beside them; `low` is left of `high`. Words go outwards where there is room; they have a
+ * white rim, as they may lie on the other's line. */
+static void put_marks(const splat_svg_plot *p, const mark *low, const mark *high)
 {
-    char text[64];
-    if (x < p->x0 || x > p->x1) return;
-    fprintf(p->out, "<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%d\" stroke=\"%s\" stroke-dasharray=\"5 3\"/>\n",
-            splat_svg_x(p, x), TOP, splat_svg_x(p, x), HEIGHT - BOTTOM, colour);
-    bool left = splat_svg_x(p, x) > WIDTH / 2.0;
-    snprintf(text, sizeof text, "%s %.4g", name, x);
-    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" text-anchor=\"%s\">%s</text>\n",
-            splat_svg_x(p, x) + (left ? -5 : 5), y, colour, left ? "end" : "start", text);
+    const mark *marks[2] = {low, high};
+    char more[160], text[64];
+    for (int i = 0; i < 2; i++)
+        if (marks[i]->x <= p->x1)
+            fprintf(p->out, "<line x1=\"%.2f\" y1=\"%d\" x2=\"%.2f\" y2=\"%d\" stroke=\"%s\" "
+                            "stroke-dasharray=\"5 3\"/>\n",
+                    splat_svg_x(p, marks[i]->x), TOP, splat_svg_x(p, marks[i]->x), HEIGHT - BOTTOM, marks[i]->colour);
+    for (int i = 0; i < 2; i++) {
+        if (marks[i]->x > p->x1) continue;
+        double x = splat_svg_x(p, marks[i]->x);
+        bool left = i == 0 ? x > LEFT + MARK_WIDTH : x > WIDTH - RIGHT - MARK_WIDTH;
+        snprintf(text, sizeof text, "%s %.4g", marks[i]->name, marks[i]->x);
+        snprintf(more, sizeof more, "fill=\"%s\" text-anchor=\"%s\" stroke=\"white\" stroke-width=\"4\" "
+                                    "paint-order=\"stroke\"", marks[i]->colour, left ? "end" : "start");
+        splat_svg_label(p->out, x + (left ? -5 : 5), TOP + 12 + 16 * i, more, text);
+    }
 }
 
 static void draw_histogram(const splat_svg_plot *p, const double *values, size_t n)
@@ -137,8 +153,9 @@ static void draw_histogram(const splat_svg_plot *p, const double *values, size_t
         fprintf(p->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n", LEFT + i * width,
                 y, width - 1, HEIGHT - BOTTOM - y, i == BARS - 1 && beyond ? "#aa7733" : BLUE);
     }
-    put_mark(p, mean, TOP + 12, "#aa3333", "mean");
-    put_mark(p, (values[(n - 1) / 2] + values[n / 2]) / 2, TOP + 28, "#338844", "median");
+    const mark means = {mean, "mean", "#aa3333"};
+    const mark median = {(values[(n - 1) / 2] + values[n / 2]) / 2, "median", "#338844"};
+    put_marks(p, mean < median.x ? &means : &median, mean < median.x ? &median : &means);
     if (!beyond) return;
     char text[96];
     snprintf(text, sizeof text, "%zu beyond, up to %.4g", beyond, values[n - 1]);

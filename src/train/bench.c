@@ -117,7 +117,8 @@ static size_t peak_begin(splat_backend *b)
 static void peak_end(splat_backend *b, size_t before, double process_bytes, splat_bench_memory *memory)
 {
     splat_memory_count *device = &b->memory.device;
-    *memory = (splat_bench_memory){device->reserved, device->peak_reserved, b->functions->overhead(b), process_bytes};
+    *memory = (splat_bench_memory){device->bytes, device->reserved, device->peak_reserved, b->functions->overhead(b),
+                                   process_bytes};
     if (device->peak_reserved < before) device->peak_reserved = before;
 }
 
@@ -280,7 +281,8 @@ splat_status splat_trainer_bench(splat_trainer *t, const splat_bench_options *op
         peak_end(t->backend, before, result->evaluation.process_bytes, &result->evaluation);
         SPLAT_TRY(status);
     }
-    if (options->stages) SPLAT_TRY(measure_stages(t, options->iterations, &sums, error));
+    int n_staged = options->iterations < SPLAT_BENCH_STAGE_STEPS ? options->iterations : SPLAT_BENCH_STAGE_STEPS;
+    if (options->stages) SPLAT_TRY(measure_stages(t, n_staged, &sums, error));
     before = t->backend->memory.device.peak_reserved; /* the copy is not part of the training */
     status = measure_copy(t->backend, &result->copy_gb_per_s, error);
     t->backend->memory.device.peak_reserved = before;

@@ -154,6 +154,17 @@ static splat_status file_of(const char *path, const char *name, char **file, spl
     return *file ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
 }
 
+splat_status splat_bench_check_output(const char *path, splat_error *error)
+{
+    splat_save save;
+    char *file;
+    SPLAT_TRY(file_of(path, "benchmark_results.json", &file, error));
+    splat_status status = splat_save_open(&save, file, error);
+    if (status == SPLAT_OK) splat_save_abort(&save);
+    free(file);
+    return status;
+}
+
 /* ---------------------------------------------------------------- training */
 
 static void put_block(void *user, const char *owner, const char *name, size_t bytes)
@@ -165,6 +176,7 @@ static void put_block(void *user, const char *owner, const char *name, size_t by
 static void put_memory(object o, const char *key, const splat_bench_memory *m)
 {
     object phase = put_object(o, key);
+    put_count(phase, "allocated_bytes", m->allocated_bytes);
     put_count(phase, "named_bytes", m->named_bytes);
     put_count(phase, "peak_bytes", m->peak_bytes);
     put_count(phase, "overhead_bytes", m->overhead_bytes);
@@ -276,7 +288,7 @@ splat_status splat_bench_write(const splat_trainer *trainer, const splat_bench_r
 {
     bool failed = false;
     char *file;
-    SPLAT_TRY(file_of(path, SPLAT_BENCH_FILE, &file, error));
+    SPLAT_TRY(file_of(path, SPLAT_BENCH_TRAINING SPLAT_BENCH_FILE_END, &file, error));
     object root = {json_object(), &failed};
     put_header(root, trainer->context, trainer->scene, SPLAT_BENCH_TRAINING, command);
     put_result(root, trainer, result);
@@ -295,7 +307,7 @@ splat_status splat_bench_write_rows(const splat_context *context, const splat_sc
 {
     bool failed = false;
     char name[64];
-    snprintf(name, sizeof name, "%.32s_benchmark_results.json", rows->mode);
+    snprintf(name, sizeof name, "%.32s" SPLAT_BENCH_FILE_END, rows->mode);
     char *file;
     SPLAT_TRY(file_of(path, name, &file, error));
     object root = {json_object(), &failed};

@@ -3,16 +3,21 @@
 
 #include "base/file.h"
 #include "io/json.h"
+#include "train/bench_times.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), n = strlen(ending);
+    return length > n && strcmp(text + length - n, ending) == 0;
+}
+
 bool splat_bench_is_json(const char *path)
 {
-    static const char ending[] = ".json";
-    size_t length = strlen(path), n = sizeof ending - 1;
-    return length > n && strcmp(path + length - n, ending) == 0;
+    return ends_with(path, ".json");
 }
 
 /* "b" of "a/b/training_benchmark_results.json" and of "a/b/", "c" of "a/c.json"; malloc'd. */
@@ -21,8 +26,8 @@ static char *name_of(const char *path)
     char *copy = splat_format("%s", path);
     if (!copy) return NULL;
     char *end = copy + strlen(copy);
-    if (strcmp(splat_basename(copy), SPLAT_BENCH_FILE) == 0 && strchr(copy, '/'))
-        end -= sizeof SPLAT_BENCH_FILE;
+    if (ends_with(copy, SPLAT_BENCH_FILE_END) && strchr(copy, '/'))
+        end -= strlen(splat_basename(copy));
     else if (splat_bench_is_json(copy))
         end -= strlen(".json");
     while (end > copy + 1 && end[-1] == '/') end--;
@@ -32,10 +37,13 @@ static char *name_of(const char *path)
     return name;
 }
 
-static splat_status check_schema(const json_t *root, const char *path, splat_error *error)
+static const char *const modes[] = {SPLAT_BENCH_TRAINING, "data", "render"};
+enum { N_MODES = sizeof modes / sizeof modes[0] };
+
+static splat_status check_schema(const json_t *root, const char *path, const char **mode, splat_error *error)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
-    const char *mode = json_string_value(json_object_get(root, "mode"));
+    const char *found = json_string_value(json_object_get(root, "mode"));
     if (!schema || strncmp(schema, SPLAT_BENCH_SCHEMA_FAMILY, strlen(SPLAT_BENCH_SCHEMA_FAMILY)) != 0)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                              "this is not a result of splatsmith bench: \"schema\" does not say so");
@@ -43,11 +51,13 @@ static splat_status check_schema(const json_t *root, const char *path, splat_err
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
                              "the result has the schema %.40s, but this version reads " SPLAT_BENCH_SCHEMA
                              ": measure again with the version that compares", schema);
-    if (!mode || strcmp(mode, SPLAT_BENCH_TRAINING) != 0)
-        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
-                             "this is a benchmark of mode %.40s; only results of training are compared",
-                             mode ? mode : "(none)");
-    return SPLAT_OK;
+    for (int i = 0; i < N_MODES; i++) {
+        *mode = modes[i];
+        if (found && strcmp(found, modes[i]) == 0) return SPLAT_OK;
+    }
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                         "this is a benchmark of mode %.40s; there are training, data and render",
+                         found ? found : "(none)");
 }
 
 static splat_status read_times(const json_t *root, const char *path, splat_bench_times *times, splat_error *error)
@@ -90,17 +100,69 @@ static splat_status text(const json_t *root, const char *group, const char *key,
     return object ? splat_json_get_string(object, key, path, value, error) : SPLAT_OK;
 }
 
+/* One to 64 characters that a terminal takes for no command. */
+static bool is_name(const char *text)
+{
+    size_t n = 0;
+    while (text && (unsigned char)text[n] >= 0x20 && text[n] != 0x7F) n++;
+    return text && !text[n] && n >= 1 && n <= 64;
+}
+
+/* A row of photos or views: as it was written, single times are not there. */
+static splat_status read_row(const json_t *json, size_t index, const char *path, splat_bench_row *row,
+                             splat_error *error)
+{
+    const char *name = json_string_value(json_object_get(json, "name"));
+    splat_bench_times *t = &row->ms;
+    double n = 0, together = 0, batches = 0;
+    const struct { const char *key; double *value; } numbers[] = {
+        {"n", &n}, {"together", &together}, {"batches", &batches}, {"per_second", &row->per_second},
+        {"mb_per_s", &row->mb_per_s}, {"ms_mean", &t->mean}, {"ms_median", &t->median}, {"ms_min", &t->min},
+        {"ms_max", &t->max}, {"ms_p95", &t->p95}, {"ms_p99", &t->p99}, {"ms_mean_low", &t->mean_low},
+        {"ms_mean_high", &t->mean_high}, {"ms_standard_deviation", &t->standard_deviation}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (i > 2) *numbers[i].value = (double)NAN;
+        SPLAT_TRY(splat_json_get_number(json, numbers[i].key, path, numbers[i].value, error));
+    }
+    if (!is_name(name) || !(row->per_second > 0 && row->per_second < 1e15) || !(t->mean > 0 && t->mean < 1e12) ||
+        !(n >= 1 && n < 1e12) || !(together >= 1 && together < 1e12) || !(batches >= 0 && batches < 1e6) ||
+        (batches > 0 && !(t->mean_low <= t->mean && t->mean <= t->mean_high)))
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "row %zu has no name, or its times are not those of a measurement", index + 1);
+    row->name = name;
+    row->n_together = (size_t)together;
+    t->n = (size_t)n;
+    t->n_batches = batches >= 2 ? (int)batches : 0;
+    t->mean_error = t->n_batches ? (t->mean_high - t->mean_low) / 2 / splat_student_t(batches - 1) : (double)NAN;
+    return SPLAT_OK;
+}
+
+static splat_status read_rows(const json_t *root, const char *path, splat_bench_figures *f, splat_error *error)
+{
+    const json_t *rows = NULL;
+    SPLAT_TRY(splat_json_get_array(root, "rows", path, &rows, error));
+    size_t n = json_array_size(rows);
+    if (n < 1 || n > SPLAT_BENCH_ROWS)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "\"rows\" must hold 1 to %d measurements, not %zu", SPLAT_BENCH_ROWS, n);
+    for (; f->n_rows < n; f->n_rows++)
+        SPLAT_TRY(read_row(json_array_get(rows, f->n_rows), f->n_rows, path, &f->rows[f->n_rows], error));
+    return SPLAT_OK;
+}
+
 static splat_status read_figures(splat_bench_record *record, const char *path, splat_error *error)
 {
     const json_t *root = record->root;
     splat_bench_figures *f = &record->figures;
-    SPLAT_TRY(check_schema(root, path, error));
-    SPLAT_TRY(read_times(root, path, &f->step, error));
     f->name = record->name;
-    f->iterations_per_second = 1e3 / f->step.mean;
-    f->seconds_to_30k = 30 * f->step.mean;
+    f->lpips_net = "";
+    SPLAT_TRY(check_schema(root, path, &f->mode, error));
     SPLAT_TRY(text(root, "scene", "path", path, &f->scene, error));
     SPLAT_TRY(text(root, "environment", "device", path, &f->device, error));
+    if (strcmp(f->mode, SPLAT_BENCH_TRAINING) != 0) return read_rows(root, path, f, error);
+    SPLAT_TRY(read_times(root, path, &f->step, error));
+    f->iterations_per_second = 1e3 / f->step.mean;
+    f->seconds_to_30k = 30 * f->step.mean;
     SPLAT_TRY(number(root, "measurement", NULL, "gaussians_last", path, &f->n_gaussians, error));
     SPLAT_TRY(number(root, "memory", "training", "peak_bytes", path, &f->training_peak_bytes, error));
     SPLAT_TRY(number(root, "memory", "evaluation", "peak_bytes", path, &f->evaluation_peak_bytes, error));
@@ -108,13 +170,32 @@ static splat_status read_figures(splat_bench_record *record, const char *path, s
     SPLAT_TRY(number(root, "quality", NULL, "PSNR", path, &f->psnr, error));
     SPLAT_TRY(number(root, "quality", NULL, "SSIM", path, &f->ssim, error));
     SPLAT_TRY(number(root, "quality", NULL, "L1", path, &f->l1, error));
-    return number(root, "quality", NULL, "LPIPS", path, &f->lpips, error);
+    SPLAT_TRY(number(root, "quality", NULL, "LPIPS", path, &f->lpips, error));
+    return text(root, "quality", "lpips_net", path, &f->lpips_net, error);
+}
+
+/* The result in a folder: of the first mode that has one. */
+static char *file_in(const char *folder)
+{
+    char *first = NULL;
+    for (int i = 0; i < N_MODES; i++) {
+        char *file = splat_format("%s/%s" SPLAT_BENCH_FILE_END, folder, modes[i]);
+        if (!file || splat_path_exists(file)) {
+            free(first);
+            return file;
+        }
+        if (i == 0)
+            first = file; /* its absence is told */
+        else
+            free(file);
+    }
+    return first;
 }
 
 splat_status splat_bench_read(const char *path, splat_bench_record **result, splat_error *error)
 {
     *result = NULL;
-    char *file = splat_path_is_folder(path) ? splat_format("%s/%s", path, SPLAT_BENCH_FILE) : splat_format("%s", path);
+    char *file = splat_path_is_folder(path) ? file_in(path) : splat_format("%s", path);
     splat_bench_record *record = calloc(1, sizeof *record);
     if (record) record->name = name_of(path);
     splat_status status = file && record && record->name

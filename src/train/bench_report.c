@@ -14,6 +14,7 @@ enum { COLUMNS = 10, CELL = 160 };
 static const char *const titles[COLUMNS] = {"phase",     "ms/iter", "it/s",  "vs first", "vs previous",
                                             "train VRAM", "eval VRAM", "PSNR", "SSIM",  "LPIPS"};
 #define MIB 1048576.0
+#define NOTES "Differences from the row before, and clocks that were held down:"
 
 typedef struct row {
     char cells[COLUMNS][CELL];
@@ -29,13 +30,21 @@ static void number(char cell[CELL], double value, int decimals, const char *unit
 }
 
 /* "1.25x", and "~" before it when the difference may be chance. */
-static void factor(char cell[CELL], const splat_bench_comparison *c)
+static void factor(char cell[CELL], const splat_bench_record *before, const splat_bench_record *after)
 {
-    snprintf(cell, CELL, "%s%.2fx", c->is_significant ? "" : "~", c->speedup);
+    splat_bench_comparison c;
+    splat_bench_compare(before, after, &c);
+    if (splat_bench_is_comparable(before, after))
+        snprintf(cell, CELL, "%s%.2fx", c.is_significant ? "" : "~", c.speedup);
+    else
+        snprintf(cell, CELL, "-");
 }
 
-static const char *verdict(const splat_bench_comparison *c, double tolerance)
+static const char *verdict(const splat_bench_record *before, const splat_bench_record *after, double tolerance)
 {
+    splat_bench_comparison comparison, *c = &comparison;
+    splat_bench_compare(before, after, c);
+    if (!splat_bench_is_comparable(before, after)) return "not comparable";
     if (c->quality_loss > tolerance) return "quality lost";
     if (!c->is_significant) return "no difference in speed";
     if (c->speedup > 1) return isnan(c->quality_loss) ? "faster, quality not measured" : "faster, quality kept";
@@ -45,7 +54,6 @@ static const char *verdict(const splat_bench_comparison *c, double tolerance)
 static void make_row(splat_bench_record *const *records, size_t i, double tolerance, row *r)
 {
     const splat_bench_figures *f = &records[i]->figures;
-    splat_bench_comparison c;
     snprintf(r->cells[0], CELL, "%s", f->name);
     number(r->cells[1], f->step.mean, 3, "");
     if (f->step.n_batches) {
@@ -57,17 +65,19 @@ static void make_row(splat_bench_record *const *records, size_t i, double tolera
     snprintf(r->cells[4], CELL, "-");
     r->verdict = "the start";
     if (i > 0) {
-        splat_bench_compare(records[0], records[i], &c);
-        factor(r->cells[3], &c);
-        splat_bench_compare(records[i - 1], records[i], &c);
-        factor(r->cells[4], &c);
-        r->verdict = verdict(&c, tolerance);
+        factor(r->cells[3], records[0], records[i]);
+        factor(r->cells[4], records[i - 1], records[i]);
+        r->verdict = verdict(records[i - 1], records[i], tolerance);
     }
     number(r->cells[5], f->training_peak_bytes / MIB, 0, " MiB");
     number(r->cells[6], f->evaluation_peak_bytes / MIB, 0, " MiB");
     number(r->cells[7], f->psnr, 2, "");
     number(r->cells[8], f->ssim, 4, "");
     number(r->cells[9], f->lpips, 4, "");
+    if (f->lpips > 0) {
+        size_t length = strlen(r->cells[9]);
+        snprintf(r->cells[9] + length, CELL - length, " %.40s", f->lpips_net);
+    }
 }
 
 /* ---------------------------------------------------------------- text */
@@ -82,7 +92,37 @@ static void put_markdown(FILE *out, const char *text)
 
 static const char legend[] =
     "ms/iter: mean with its 95 % interval (batch means). vs: times as fast; ~ where the difference may be chance. "
-    "VRAM: the most in named blocks. The verdict compares with the row before.";
+    "VRAM: the most reserved in named blocks. The verdict compares with the row before; another machine, scene or size "
+    "cannot be compared.";
+
+/* What is to be known of a row: what it was measured with that the row before was not, and its clocks. */
+typedef struct note_list {
+    FILE *out;
+    void (*put)(FILE *out, const char *text);
+    const char *name, *begin, *end, *opening; /* of the row; around a note; before the first note */
+    int n;
+} note_list;
+
+static void put_note(void *user, const char *sentence)
+{
+    note_list *notes = user;
+    fprintf(notes->out, "%s%s", notes->n++ ? "" : notes->opening, notes->begin);
+    notes->put(notes->out, notes->name);
+    fputs(": ", notes->out);
+    notes->put(notes->out, sentence);
+    fputs(notes->end, notes->out);
+}
+
+/* Returns how many there are. */
+static int put_notes(note_list notes, splat_bench_record *const *records, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        notes.name = records[i]->figures.name;
+        if (i > 0) splat_bench_setting_differences(records[i - 1], records[i], put_note, &notes);
+        splat_bench_throttling(records[i], "the GPU", put_note, &notes);
+    }
+    return notes.n;
+}
 
 typedef void (*write_function)(FILE *out, splat_bench_record *const *records, size_t n, double tolerance);
 
@@ -110,6 +150,8 @@ static void write_markdown(FILE *out, splat_bench_record *const *records, size_t
         fprintf(out, "| %s |\n", r.verdict);
     }
     fprintf(out, "\n%s\n", legend);
+    put_notes((note_list){.out = out, .put = put_markdown, .begin = "- ", .end = "\n", .opening = "\n" NOTES "\n\n"},
+              records, n);
 }
 
 static void write_html(FILE *out, splat_bench_record *const *records, size_t n, double tolerance)
@@ -119,7 +161,7 @@ static void write_html(FILE *out, splat_bench_record *const *records, size_t n, 
           "table { border-collapse: collapse }\n"
           "th, td { border: 1px solid #ccc; padding: 0.3em 0.7em; text-align: right }\n"
           "th { background: #eef2f7 }\n"
-          "td:first-child, td:last-child { text-align: left }\n"
+          "th:first-child, td:first-child, th:last-child, td:last-child { text-align: left }\n"
           "</style>\n</head>\n<body>\n<h1>Benchmarks</h1>\n", out);
     if (n) {
         fputs("<p>", out);
@@ -142,7 +184,11 @@ static void write_html(FILE *out, splat_bench_record *const *records, size_t n, 
         }
         fprintf(out, "<td>%s</td></tr>\n", r.verdict);
     }
-    fprintf(out, "</table>\n<p>%s</p>\n</body>\n</html>\n", legend);
+    fprintf(out, "</table>\n<p>%s</p>\n", legend);
+    note_list notes = {.out = out, .put = splat_xml_text, .begin = "<li>", .end = "</li>\n",
+                       .opening = "<p>" NOTES "</p>\n<ul>\n"};
+    if (put_notes(notes, records, n) > 0) fputs("</ul>\n", out);
+    fputs("</body>\n</html>\n", out);
 }
 
 static char *make_text(write_function write, splat_bench_record *const *records, size_t n, double tolerance)

@@ -1,6 +1,7 @@
 /* How fast photos arrive and views leave: the parts of training and rendering that are not the step. */
 #include "base/clock.h"
 #include "io/image.h"
+#include "math/camera.h"
 #include "model/model.h"
 #include "scene/scene.h"
 
@@ -209,28 +210,15 @@ splat_status splat_bench_data(splat_context *context, splat_scene *scene, int n,
 
 /* ---------------------------------------------------------------- views */
 
+#define RANDOM_VIEWS 1024 /* enough of them that no cache knows the next */
+
 typedef struct views {
-    splat_scene *scene;
     splat_model *model;
-    int width, height;  /* 0: the scene's */
+    splat_camera *cameras;
+    size_t n_cameras;
     float background[3];
     float *rgb;         /* host; NULL: the picture stays on the device */
 } views;
-
-/* The same field of view at another size. */
-static splat_camera camera_at(const views *v, size_t i)
-{
-    splat_camera camera = v->scene->dataset.views[i % v->scene->dataset.n_views].camera;
-    if (!v->width) return camera;
-    float sx = (float)v->width / (float)camera.width, sy = (float)v->height / (float)camera.height;
-    camera.fx *= sx;
-    camera.cx *= sx;
-    camera.fy *= sy;
-    camera.cy *= sy;
-    camera.width = v->width;
-    camera.height = v->height;
-    return camera;
-}
 
 /* m = NULL: not measured. */
 static splat_status render(views *v, int n, meter *m, splat_error *error)
@@ -238,33 +226,54 @@ static splat_status render(views *v, int n, meter *m, splat_error *error)
     splat_backend *b = v->model->backend;
     if (m) meter_start(m);
     for (int i = 0; i < n; i++) {
-        splat_camera camera = camera_at(v, (size_t)i);
+        const splat_camera *camera = &v->cameras[(size_t)i % v->n_cameras];
         if (v->rgb)
-            SPLAT_TRY(splat_model_render(v->model, &camera, v->background, v->rgb, error));
+            SPLAT_TRY(splat_model_render(v->model, camera, v->background, v->rgb, error));
         else
-            SPLAT_TRY(splat_model_rasterize(v->model, &camera, v->background, error));
+            SPLAT_TRY(splat_model_rasterize(v->model, camera, v->background, error));
         SPLAT_TRY(b->functions->synchronize(b, error)); /* a viewer waits for its picture, too */
-        if (m) meter_take(m, v->rgb ? 12.0 * camera.width * camera.height : 0);
+        if (m) meter_take(m, v->rgb ? 12.0 * camera->width * camera->height : 0);
     }
     return SPLAT_OK;
 }
 
-static splat_status measure_views(views *v, int warmup, int n, size_t n_pixels, splat_bench_rows *rows,
-                                  splat_error *error)
+/* The two rows of a set of cameras: on the device, then brought to `rgb`. */
+static splat_status measure_views(views *v, const char *const names[2], float *rgb, int warmup, meter *m,
+                                  splat_bench_rows *rows, splat_error *error)
 {
-    meter m;
-    SPLAT_TRY(meter_open(&m, (size_t)n, error));
-    splat_status status = render(v, warmup, NULL, error);
-    if (status == SPLAT_OK) status = render(v, n, &m, error);
-    if (status == SPLAT_OK) status = meter_row(&m, "view on the device", 1, rows, error);
-    v->rgb = malloc(3 * n_pixels * sizeof *v->rgb);
-    if (status == SPLAT_OK && !v->rgb)
-        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %zu pixels", n_pixels);
-    if (status == SPLAT_OK) status = render(v, n, &m, error);
-    if (status == SPLAT_OK) status = meter_row(&m, "view on the host", 1, rows, error);
-    free(v->rgb);
-    free(m.ms);
-    return status;
+    int n = (int)m->capacity;
+    v->rgb = NULL;
+    SPLAT_TRY(render(v, warmup, NULL, error));
+    SPLAT_TRY(render(v, n, m, error));
+    SPLAT_TRY(meter_row(m, names[0], 1, rows, error));
+    v->rgb = rgb;
+    SPLAT_TRY(render(v, n, m, error));
+    return meter_row(m, names[1], 1, rows, error);
+}
+
+/* The same field of view at another size; width = 0: as they are. */
+static void resize_cameras(views *v, int width, int height)
+{
+    for (size_t i = 0; i < v->n_cameras && width; i++)
+        v->cameras[i] = splat_camera_resized(&v->cameras[i], width, height);
+}
+
+static splat_status measure_sets(const splat_scene *scene, views *v, float *rgb, int width, int height, int warmup,
+                                 meter *m, splat_bench_rows *rows, splat_error *error)
+{
+    static const char *const names[2] = {"view on the device", "view on the host"};
+    static const char *const random_names[2] = {"random view on the device", "random view on the host"};
+    v->n_cameras = scene->dataset.n_views;
+    for (size_t i = 0; i < v->n_cameras; i++) v->cameras[i] = scene->dataset.views[i].camera;
+    resize_cameras(v, width, height);
+    SPLAT_TRY(measure_views(v, names, rgb, warmup, m, rows, error));
+    if (scene->dataset.n_train < 2) return SPLAT_OK;
+    splat_random_views_options options;
+    splat_random_views_options_init(&options);
+    v->n_cameras = options.n = RANDOM_VIEWS;
+    SPLAT_TRY(splat_random_views(scene, &options, v->cameras, error));
+    resize_cameras(v, width, height);
+    return measure_views(v, random_names, rgb, warmup, m, rows, error);
 }
 
 splat_status splat_bench_render(splat_scene *scene, splat_model *model, int width, int height, int warmup, int n,
@@ -278,13 +287,24 @@ splat_status splat_bench_render(splat_scene *scene, splat_model *model, int widt
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "a size needs width and height, up to %d pixels; %d x %d was asked for", SPLAT_IMAGE_MAX_SIDE,
                           width, height);
-    float base = scene->options.white_background ? 1.0f : 0.0f;
-    views v = {scene, model, width, height, {base, base, base}, NULL};
     splat_scene_largest_view(scene, &rows->width, &rows->height);
     if (width) {
         rows->width = width;
         rows->height = height;
     }
     rows->n_gaussians = model->gaussians.n;
-    return measure_views(&v, warmup, n, (size_t)rows->width * (size_t)rows->height, rows, error);
+    float base = scene->options.white_background ? 1.0f : 0.0f, *rgb;
+    size_t n_cameras = scene->dataset.n_views < RANDOM_VIEWS ? RANDOM_VIEWS : scene->dataset.n_views;
+    views v = {.model = model, .background = {base, base, base}};
+    meter m;
+    SPLAT_TRY(meter_open(&m, (size_t)n, error));
+    v.cameras = malloc(n_cameras * sizeof *v.cameras);
+    rgb = malloc(3 * (size_t)rows->width * (size_t)rows->height * sizeof *rgb);
+    splat_status status = v.cameras && rgb ? measure_sets(scene, &v, rgb, width, height, warmup, &m, rows, error)
+                                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for pictures of %d x %d",
+                                                        rows->width, rows->height);
+    free(v.cameras);
+    free(rgb);
+    free(m.ms);
+    return status;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The render is in model->frame.image, clamped; the photo on the device. Under a memory limit that leaves no room for
- * it LPIPS is given up, and told. */
+/* The render is in model->frame.image, clamped; the photo on the device. Where the picture is too small for the
+ * network, or a memory limit leaves no room, LPIPS is given up and told: no reason to end a training. */
 static splat_status measure_lpips(splat_evaluator *e, const splat_camera *camera, const uint8_t *photo,
                                   splat_metrics *metrics, splat_error *error)
 {
@@ -17,7 +17,7 @@ static splat_status measure_lpips(splat_evaluator *e, const splat_camera *camera
     if (!e->lpips) return SPLAT_OK;
     splat_status status = splat_lpips_run(e->lpips, camera->width, camera->height, e->model->frame.image, photo, taps,
                                           &refused);
-    if (status == SPLAT_ERROR_MEMORY && e->context->backend->memory.limit) {
+    if (status == SPLAT_ERROR_ARGUMENT || (status == SPLAT_ERROR_MEMORY && e->context->backend->memory.limit)) {
         splat_log(e->context, SPLAT_LOG_NOTICE, "LPIPS is not measured: %s", refused.message);
         splat_lpips_release(e->lpips);
         e->lpips = NULL;

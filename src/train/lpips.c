@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "ops/lpips/lpips.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,7 +128,9 @@ static splat_status prepare(splat_lpips *lpips, int width, int height, splat_err
     if (lpips->plan.width[0] != width || lpips->plan.height[0] != height) {
         double pixels = (double)width * height;
         double bytes = SPLAT_LPIPS_BYTES * (pixels > SPLAT_LPIPS_PIXELS ? pixels / SPLAT_LPIPS_PIXELS : 1);
-        size_t max_floats = ((size_t)bytes - lpips->weights.bytes) / sizeof(float);
+        double patches = b->device_bytes ? 0 : (double)splat_conv_cpu_scratch_bytes(b->threads);
+        double left = bytes - (double)lpips->weights.bytes - fmax(patches - SPLAT_LPIPS_PATCHES, 0);
+        size_t max_floats = (size_t)fmax(left / sizeof(float), 0);
         splat_lpips_plan plan;
         SPLAT_TRY(splat_lpips_plan_make(lpips->network, lpips->n_layers, width, height, max_floats, &plan, error));
         lpips->plan = plan;

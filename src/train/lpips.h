@@ -6,9 +6,10 @@
 #include "ops/types.h"
 #include "train/lpips_net.h"
 
-/* Named blocks up to 1.6 Mpixel, weights included; larger pictures may take more in proportion. With the patches and
- * sums of the ops it stays below 300 MB. */
+/* Maps and weights up to 1.6 Mpixel; larger pictures may take more in proportion. With the patches and sums of the ops
+ * it stays below 300 MB: patches of more CPU threads than SPLAT_LPIPS_PATCHES has room for (46) go off the maps. */
 #define SPLAT_LPIPS_BYTES 285000000.0
+#define SPLAT_LPIPS_PATCHES 12000000.0
 #define SPLAT_LPIPS_PIXELS 1600000.0
 
 struct splat_lpips {

@@ -15,7 +15,13 @@
 static splat_status find_file(const splat_lpips_network *network, const char *weights, char **path, splat_error *error)
 {
     const char *place = weights && *weights ? weights : getenv(WEIGHTS_VARIABLE);
+    *path = NULL;
     bool is_folder = place && splat_path_is_folder(place);
+    size_t length = place ? strlen(place) : 0;
+    if (length > 4 && strcmp(place + length - 4, ".pth") == 0)
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, place, SPLAT_NO_OFFSET,
+                             "LPIPS reads safetensors, not files of PyTorch; make lpips_%s.safetensors from them with "
+                             "splatsmith-lpips-convert", network->name);
     *path = splat_format(is_folder ? "%s/lpips_%s.safetensors" : "%s", place ? place : "", network->name);
     if (!*path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     if (place && *place && splat_path_exists(*path)) return SPLAT_OK;

@@ -3,7 +3,8 @@
  * The plan cuts the network into segments at pooling layers. Between segments a map is kept whole; within one, the
  * picture goes through in bands of rows, each band with the rows around it that its result needs (they are computed
  * again by the next band). Few segments keep little but repeat much, many bands need little but repeat much: the plan
- * is the cheapest one below a memory limit. It depends on the picture's size only, never on the machine. */
+ * is the cheapest one below a memory limit. The limit depends on the picture's size, and on the machine only where it
+ * has very many CPU threads, whose results no plan changes. */
 #ifndef SPLAT_TRAIN_LPIPS_NET_H
 #define SPLAT_TRAIN_LPIPS_NET_H
 

@@ -16,11 +16,16 @@ static conv_kernel choose_kernel(splat_simd simd)
     return splat_conv_c;
 }
 
+size_t splat_conv_cpu_scratch_bytes(int threads)
+{
+    return (size_t)threads * SPLAT_CONV_SCRATCH * sizeof(float);
+}
+
 splat_status splat_conv_cpu(splat_backend *backend, const struct splat_conv_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_conv_check(args, error));
     SPLAT_TRY(splat_block_ensure(backend, args->scratch, "conv patches", SPLAT_OWNER_EVALUATION,
-                                 (size_t)backend->threads * SPLAT_CONV_SCRATCH * sizeof(float), error));
+                                 splat_conv_cpu_scratch_bytes(backend->threads), error));
     conv_kernel kernel = choose_kernel(backend->simd);
     float *scratch = args->scratch->data;
     size_t n_pixels = (size_t)(args->output.row_end - args->output.row_begin) * (size_t)args->output.width;
