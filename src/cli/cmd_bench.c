@@ -258,7 +258,6 @@ static int run(const cli_values *values)
         code = CLI_FAILED;
     } else {
         b->values = *values;
-        if (!cli_given(values, "stages")) b->values.bench.stages = true;
         code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, command)
                : strcmp(values->bench_mode, "render") == 0 ? run_render(b, command)
                                                            : run_training(b, command);

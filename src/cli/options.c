@@ -28,7 +28,7 @@ void cli_values_init(cli_values *values)
     splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
     values->bench_mode = "training";
-    values->bench = (splat_bench_options){.warmup = 50, .iterations = 200};
+    values->bench = (splat_bench_options){.warmup = 50, .iterations = 200, .stages = true};
     values->render_mode = "auto";
     values->sh_storage = values->optimizer_storage = "float32";
     values->fragmentation = "normal";

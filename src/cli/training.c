@@ -114,7 +114,7 @@ static void print_summary(const cli_training *j)
     const cli_report_state *r = &j->report;
     char time_text[32], psnr_text[64] = "";
     double seconds = cli_seconds() - r->started;
-    double training = seconds - r->other_seconds;
+    double training = r->mark - r->started - r->other_seconds; /* the page of the run comes after the last mark */
     if (r->n_steps == 0) return;
     if (r->psnr_iteration)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
