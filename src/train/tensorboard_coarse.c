@@ -34,9 +34,7 @@ void splat_tensorboard_coarse_guide(splat_tensorboard_report *report)
 void splat_tensorboard_coarse_machine(splat_tensorboard_report *report, int iteration, double allocated_bytes,
                                       double reserved_bytes, const splat_monitor_sample *sample)
 {
-    double ms = report->n_timed ? report->sum_ms / report->n_timed : (double)NAN;
-    report->sum_ms = 0;
-    report->n_timed = 0;
+    double ms = splat_running_mean_take(&report->coarse_ms);
     add(report, iteration, "Time/minutes_per_iter", ms / 60000);
     add(report, iteration, "Performance/iterations_per_sec", 1000 / ms);
     add(report, iteration, "Performance/eta_minutes", (report->coarse_iterations - iteration) * ms / 60000);

@@ -19,12 +19,19 @@ typedef enum splat_tensorboard_tags {
 #define SPLAT_TENSORBOARD_SAMPLES 10000           /* values a histogram */
 #define SPLAT_TENSORBOARD_VIEWS 5                 /* views of a set that are shown */
 
+typedef struct splat_running_mean {
+    double sum;
+    int n;
+} splat_running_mean;
+
+/* The mean, NaN of nothing; and begins anew. */
+double splat_running_mean_take(splat_running_mean *mean);
+
 typedef struct splat_tensorboard_report {
     splat_tensorboard *writer; /* NULL: not open */
     splat_tensorboard_tags tags;
     int coarse_iterations;     /* last one of coarse training, whose tags are written too; 0: this is none */
-    double sum_ms;             /* of n_timed steps: since their mean was last written */
-    int n_timed;
+    splat_running_mean step_ms, coarse_ms; /* times of steps: since their mean was last written */
     int first_step;            /* of this file: where its texts stand */
     int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
@@ -64,7 +71,7 @@ void splat_tensorboard_report_begin(splat_tensorboard_report *report, const spla
 /* A step. The iteration is that which the losses belong to, as on a GPU they come a step late. */
 typedef struct splat_report_step {
     double l1, total; /* losses */
-    double ms;        /* time of the step */
+    double ms;        /* time of the step; default tags show the mean of the steps since the last one shown */
 } splat_report_step;
 void splat_tensorboard_report_step(splat_tensorboard_report *report, int iteration, const splat_report_step *step);
 
