@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -451,6 +452,9 @@ static void test_command(void **state)
                                         "command.svg"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (!strstr(text, parts[i])) fail_msg("'%s' is not in:\n%s", parts[i], text);
+    snprintf(command, sizeof command, "%s profile made.jsonl --svg ./timeline.png >report.txt 2>&1", binary);
+    assert_int_equal(WEXITSTATUS(system(command)), 2); /* an SVG by that name would open nowhere */
+    assert_int_not_equal(access("timeline.png", F_OK), 0);
     snprintf(command, sizeof command, "%s profile broken.jsonl > report.txt 2>&1", binary);
     read_text(HEADER LINE("1") LINE("1"), SPLAT_ERROR_FORMAT, 3, "not in order");
     assert_int_equal(WEXITSTATUS(system(command)), 1);

@@ -3,6 +3,8 @@
 #include "progress.h"
 
 #include <math.h>
+#include <string.h>
+#include <strings.h>
 
 /* "1.25 GB", "312.4 MB": with the decimals that small growth needs. */
 static const char *size_text(size_t bytes, char text[32])
@@ -131,6 +133,13 @@ static void print_savings(const splat_profile *p)
                 p->savings[i].cost);
 }
 
+/* Names without an extension are as good as any; another extension would be a lie. */
+static bool is_other_format(const char *path)
+{
+    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+    return dot && strcasecmp(dot, ".svg") != 0;
+}
+
 int cmd_profile(const cli_values *values)
 {
     char path[CLI_PATH_MAX];
@@ -138,6 +147,10 @@ int cmd_profile(const cli_values *values)
     splat_error error;
     if (!values->operand) {
         cli_error("name a model folder, a tensor_profile_*.jsonl, or latest");
+        return CLI_USAGE;
+    }
+    if (values->profile_svg && is_other_format(values->profile_svg)) {
+        cli_error("--svg writes SVG; name a file like memory.svg, not '%s'", values->profile_svg);
         return CLI_USAGE;
     }
     if (splat_profile_find(values->operand, values->profile_folder ? values->profile_folder : ".", path, sizeof path,
