@@ -10,48 +10,34 @@ extern "C" {
 #define FEATURE_THREADS 128
 
 /* A pixel on its way from the front. */
-struct geometry_blend {
+struct geometry_pixel {
     float2 at;
     float T, depth, x, y, z, median;
     uint32_t last;
     bool done;
 };
 
+__device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, float weight, float T_after)
+{
+    q.depth += channels.x * weight;
+    q.x += channels.y * weight;
+    q.y += channels.z * weight;
+    q.z += channels.w * weight;
+    if (q.T >= 0.5f && T_after < 0.5f) q.median = channels.x;
+}
+
 /* maps: P.image. */
 __global__ void __launch_bounds__(GEOMETRY_THREADS)
     geometry_kernel(const __grid_constant__ raster_parameters P, bool normalize, float *median)
 {
     __shared__ staged warps[TILE_PATCHES];
-    __shared__ float channels[TILE_PATCHES][32]; /* the fourth */
-    staged &s = warps[threadIdx.x / 32];
-    float *channel = channels[threadIdx.x / 32];
-    const uint32_t tile = P.tile_order[blockIdx.x], lane = threadIdx.x & 31;
-    lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
-    uint32_t begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
-    if (P.state->overflow) n = 0;
-    geometry_blend q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
-    fetched next = fetch<true>(P, begin, lane, lane < n);
-    for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
-        fetched now = next;
-        next = fetch<true>(P, begin, base + 32 + lane, base + 32 + lane < n);
-        int n_staged = stage<true>(s, now, reached_patches<1>(P, p, now), channel);
-        for (int i = 0; i < n_staged; i++) {
-            float4 look = s.appearance[i];
-            float dx, dy, e, alpha;
-            if (q.done || !alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha)) continue;
-            float after = q.T * (1.0f - alpha), weight = alpha * q.T;
-            q.done = after < SPLAT_TRANSMITTANCE_MIN;
-            if (q.done) continue;
-            float4 rest = s.rest[i];
-            q.depth += look.z * weight;
-            q.x += look.w * weight;
-            q.y += rest.x * weight;
-            q.z += channel[i] * weight;
-            if (q.T >= 0.5f && after < 0.5f) q.median = look.z;
-            q.T = after;
-            q.last = __float_as_uint(rest.z);
-        }
-    }
+    __shared__ float fourths[TILE_PATCHES][32];
+    const int patch = threadIdx.x / 32;
+    const uint32_t tile = P.tile_order[blockIdx.x];
+    lane_pixels p = pixels_of(P, tile, patch);
+    tile_list list = list_of(P, tile);
+    geometry_pixel q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
+    walk_forward<true>(P, list, p, q, warps[patch], fourths[patch]);
     if (!is_inside(P, p, 0)) return;
     size_t at = index_of(P, p, 0), plane = (size_t)P.width * P.height;
     if (normalize) {

@@ -191,6 +191,45 @@ __device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2
     return power <= 0.0f && *alpha >= SPLAT_ALPHA_MIN;
 }
 
+struct tile_list {
+    uint32_t begin, n; /* instances */
+};
+
+__device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_t tile)
+{
+    tile_list list = {P.tile_begin[tile], P.tile_begin[tile + 1] - P.tile_begin[tile]};
+    if (P.state->overflow) list.n = 0;
+    return list;
+}
+
+/* Blends the tile's list from the front into the lane's pixel q, until no pixel of the warp lets light through. A pixel
+ * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after) says
+ * what it gathers of an entry. fourth: of geometry, room for the fourth channels. */
+template <bool GEOMETRY = false, typename PIXEL>
+__device__ __forceinline__ void walk_forward(const raster_parameters &P, tile_list list, const lane_pixels &p, PIXEL &q,
+                                             staged &s, float *fourth = NULL)
+{
+    const uint32_t lane = threadIdx.x & 31, begin = list.begin, n = list.n;
+    fetched next = fetch<GEOMETRY>(P, begin, lane, lane < n);
+    for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
+        fetched now = next;
+        next = fetch<GEOMETRY>(P, begin, base + 32 + lane, base + 32 + lane < n); /* on its way while this is blended */
+        int n_staged = stage<GEOMETRY>(s, now, reached_patches<1>(P, p, now), fourth);
+        for (int i = 0; i < n_staged; i++) {
+            float4 look = s.appearance[i];
+            float dx, dy, e, alpha;
+            if (q.done || !alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha)) continue;
+            float after = q.T * (1.0f - alpha), weight = alpha * q.T;
+            q.done = after < SPLAT_TRANSMITTANCE_MIN;
+            if (q.done) continue;
+            float4 rest = s.rest[i];
+            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? fourth[i] : 0.0f), weight, after);
+            q.T = after;
+            q.last = __float_as_uint(rest.z);
+        }
+    }
+}
+
 static inline unsigned tiles_of_band(const splat_frame *frame)
 {
     return frame->tiles_x * (frame->row_end - frame->row_begin);
