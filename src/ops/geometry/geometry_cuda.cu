@@ -1,6 +1,6 @@
-/* geometry, geometry_features, geometry_features_backward on CUDA. The walk of geometry is that of raster_cuda.cu;
+/* geometry, geometry_features, geometry_features_backward on CUDA. geometry walks as raster does (walk_cuda.cuh);
  * geometry_backward is a variant of raster_backward_cuda.cu. */
-#include "ops/raster/raster_cuda.cuh"
+#include "ops/raster/walk_cuda.cuh"
 
 extern "C" {
 #include "ops/geometry/geometry_math.h"

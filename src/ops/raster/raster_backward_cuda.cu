@@ -4,7 +4,7 @@
  * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
  * other way, two lanes a Gaussian: sums over pixels need no shuffles, and ten neighbouring floats a Gaussian reach
  * memory at once. docs/performance.md has what it was measured against. */
-#include "ops/raster/raster_cuda.cuh"
+#include "ops/raster/walk_cuda.cuh"
 
 /* A pixel on its way from the back. */
 struct walk {

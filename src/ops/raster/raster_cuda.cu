@@ -1,6 +1,5 @@
-/* raster on CUDA: a warp a patch of 8x4 pixels, which walks the tile's list for itself, so that no warp waits for
- * another; Gaussians that cannot reach the patch are skipped. */
-#include "ops/raster/raster_cuda.cuh"
+/* raster on CUDA: what a pixel gathers on its walk (walk_cuda.cuh) along the tile's list. */
+#include "ops/raster/walk_cuda.cuh"
 
 #define RASTER_THREADS (32 * TILE_PATCHES)
 
