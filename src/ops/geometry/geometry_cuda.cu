@@ -30,14 +30,13 @@ __device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, fl
 __global__ void __launch_bounds__(GEOMETRY_THREADS)
     geometry_kernel(const __grid_constant__ raster_parameters P, bool normalize, float *median)
 {
-    __shared__ staged warps[TILE_PATCHES];
-    __shared__ float fourths[TILE_PATCHES][32];
+    __shared__ staged<true> warps[TILE_PATCHES];
     const int patch = threadIdx.x / 32;
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, patch);
     tile_list list = list_of(P, tile);
     geometry_pixel q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
-    walk_forward<true>(P, list, p, q, warps[patch], fourths[patch]);
+    walk_forward(P, list, p, q, warps[patch]);
     if (!is_inside(P, p, 0)) return;
     size_t at = index_of(P, p, 0), plane = (size_t)P.width * P.height;
     if (normalize) {

@@ -24,8 +24,8 @@ __device__ __forceinline__ void add_entry(raster_pixel<COUNTED> &q, float4 chann
 template <bool COUNTED>
 __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_constant__ raster_parameters P)
 {
-    __shared__ staged warps[TILE_PATCHES];
-    staged &s = warps[threadIdx.x / 32];
+    __shared__ staged<false> warps[TILE_PATCHES];
+    staged<false> &s = warps[threadIdx.x / 32];
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
     tile_list list = list_of(P, tile);

@@ -79,15 +79,17 @@ struct fetched {
 };
 
 /* The survivors of a batch of 32 instances, close together, for every lane of the warp to read. */
+template <bool GEOMETRY>
 struct staged {
     float4 geometry[32];   /* u, v, A, B */
     float4 appearance[32]; /* C, alpha0, r, g */
     float4 rest[32];       /* b; then as bits: visible index, position, patches that it reaches */
+    float fourth[GEOMETRY ? 32 : 0];
 };
 
 /* Instance `index` of the tile's list that begins at `begin`; a lane without one gets alpha0 = 0, which reaches
  * nothing. */
-template <bool GEOMETRY = false>
+template <bool GEOMETRY>
 __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
 {
     fetched f;
@@ -139,10 +141,9 @@ __device__ __forceinline__ unsigned reached_patches(const raster_parameters &P, 
     return bits;
 }
 
-/* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. fourth: of
- * geometry, their fourth channel. */
-template <bool GEOMETRY = false>
-__device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patches, float *fourth = NULL)
+/* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. */
+template <bool GEOMETRY>
+__device__ __forceinline__ int stage(staged<GEOMETRY> &s, const fetched &f, unsigned patches)
 {
     unsigned mask = __ballot_sync(0xffffffffu, patches != 0), below = (1u << (threadIdx.x & 31)) - 1;
     __syncwarp(); /* the last batch has been read */
@@ -151,7 +152,7 @@ __device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patch
         s.geometry[slot] = make_float4(f.mean.x, f.mean.y, f.conic.x, f.conic.y);
         s.appearance[slot] = make_float4(f.conic.z, f.conic.w, f.r, f.g);
         s.rest[slot] = make_float4(f.b, __uint_as_float(f.id), __uint_as_float(f.position), __uint_as_float(patches));
-        if (GEOMETRY) fourth[slot] = f.fourth;
+        if (GEOMETRY) s.fourth[slot] = f.fourth;
     }
     __syncwarp();
     return __popc(mask);
@@ -185,17 +186,17 @@ __device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_
 
 /* Blends the tile's list from the front into the lane's pixel q, until no pixel of the warp lets light through. A pixel
  * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after) says
- * what it gathers of an entry. fourth: of geometry, room for the fourth channels. */
-template <bool GEOMETRY = false, typename PIXEL>
+ * what it gathers of an entry. */
+template <bool GEOMETRY, typename PIXEL>
 __device__ __forceinline__ void walk_forward(const raster_parameters &P, tile_list list, const lane_pixels &p, PIXEL &q,
-                                             staged &s, float *fourth = NULL)
+                                             staged<GEOMETRY> &s)
 {
     const uint32_t lane = threadIdx.x & 31, begin = list.begin, n = list.n;
     fetched next = fetch<GEOMETRY>(P, begin, lane, lane < n);
     for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
         next = fetch<GEOMETRY>(P, begin, base + 32 + lane, base + 32 + lane < n); /* on its way while this is blended */
-        int n_staged = stage<GEOMETRY>(s, now, reached_patches<1>(P, p, now), fourth);
+        int n_staged = stage(s, now, reached_patches<1>(P, p, now));
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
             float dx, dy, e, alpha;
@@ -204,7 +205,7 @@ __device__ __forceinline__ void walk_forward(const raster_parameters &P, tile_li
             q.done = after < SPLAT_TRANSMITTANCE_MIN;
             if (q.done) continue;
             float4 rest = s.rest[i];
-            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? fourth[i] : 0.0f), weight, after);
+            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? s.fourth[i] : 0.0f), weight, after);
             q.T = after;
             q.last = __float_as_uint(rest.z);
         }
