@@ -178,13 +178,10 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
     rows.x[lane] = w.at.x;
     rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
     if (GEOMETRY) rows.fourth[lane] = w.fourth;
-    int n_rows = 0, base = (int)warp_last - 32;
-    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
-    for (; base > -32; base -= 32) {
-        fetched now = next;
-        int before = base - 32 + lane;
-        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage(s, now, reached_patches<1>(P, p, now));
+    int n_rows = 0;
+    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
+    while (has_batch(list)) {
+        int n_staged = stage_before<1>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             float dx, dy, e, alpha;
@@ -268,14 +265,9 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
     }
     uint32_t warp_last = splat_warp_max_u32(last);
 
-    /* The list up to warp_last in batches of 32 that end there; the first of the list may be a short one. */
-    int base = (int)warp_last - 32;
-    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
-    for (; base > -32; base -= 32) {
-        fetched now = next;
-        int before = base - 32 + lane;
-        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage(s, now, reached_patches<TILE_PATCHES>(P, p, now));
+    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
+    while (has_batch(list)) {
+        int n_staged = stage_before<TILE_PATCHES>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             sums total = {};

@@ -158,6 +158,38 @@ __device__ __forceinline__ int stage(staged<GEOMETRY> &s, const fetched &f, unsi
     return __popc(mask);
 }
 
+/* The tile's list from entry `last` (1-based) to its front, in batches of 32 that end there; the first of the list may
+ * be a short one. */
+struct reverse_list {
+    uint32_t begin;
+    int base;     /* index of the first entry of `next`, negative in a short batch */
+    fetched next; /* the lane's entry of the batch to be staged */
+};
+
+template <bool GEOMETRY>
+__device__ __forceinline__ reverse_list list_from(const raster_parameters &P, uint32_t begin, uint32_t last)
+{
+    const int base = (int)last - 32, index = base + (int)(threadIdx.x & 31);
+    return {begin, base, fetch<GEOMETRY>(P, begin, (uint32_t)index, index >= 0 && last > 0)};
+}
+
+__device__ __forceinline__ bool has_batch(const reverse_list &list)
+{
+    return list.base > -32;
+}
+
+/* Stages the batch that has come and asks for the one before it; returns how many entries can reach the patches. */
+template <int PATCHES, bool GEOMETRY>
+__device__ __forceinline__ int stage_before(const raster_parameters &P, const lane_pixels &p, reverse_list &list,
+                                            staged<GEOMETRY> &s)
+{
+    const fetched now = list.next;
+    list.base -= 32;
+    const int index = list.base + (int)(threadIdx.x & 31);
+    list.next = fetch<GEOMETRY>(P, list.begin, (uint32_t)index, index >= 0);
+    return stage(s, now, reached_patches<PATCHES>(P, p, now));
+}
+
 /* ---------------------------------------------------------------- blending */
 
 /* alpha of a sample, and e^power; false: skipped. The same for both passes. The fast forms of exp and 1/x leave out
