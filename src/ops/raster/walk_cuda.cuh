@@ -220,14 +220,14 @@ __device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_
  * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after) says
  * what it gathers of an entry. */
 template <bool GEOMETRY, typename PIXEL>
-__device__ __forceinline__ void walk_forward(const raster_parameters &P, tile_list list, const lane_pixels &p, PIXEL &q,
+__device__ __forceinline__ void walk_forward(const raster_parameters &P, const tile_list &list, const lane_pixels &p, PIXEL &q,
                                              staged<GEOMETRY> &s)
 {
-    const uint32_t lane = threadIdx.x & 31, begin = list.begin, n = list.n;
-    fetched next = fetch<GEOMETRY>(P, begin, lane, lane < n);
-    for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
+    const uint32_t lane = threadIdx.x & 31;
+    fetched next = fetch<GEOMETRY>(P, list.begin, lane, lane < list.n);
+    for (uint32_t base = 0; base < list.n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
-        next = fetch<GEOMETRY>(P, begin, base + 32 + lane, base + 32 + lane < n); /* on its way while this is blended */
+        next = fetch<GEOMETRY>(P, list.begin, base + 32 + lane, base + 32 + lane < list.n); /* on its way while this is blended */
         int n_staged = stage(s, now, reached_patches<1>(P, p, now));
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
