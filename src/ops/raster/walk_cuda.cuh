@@ -1,7 +1,8 @@
 /* The walk of raster, geometry and their backward passes on CUDA: a warp owns patches of 8x4 pixels of a tile, a pixel
  * of each a lane, and goes through the tile's list for itself, so that no warp waits for another. 32 instances at a
  * time, each lane tests one against the patches; those that can reach them are staged in shared memory, where all lanes
- * read them, while the next 32 are on their way from memory.
+ * read them, while the next 32 are on their way from memory. Forward, walk_forward says who blends, and an op what its
+ * pixels gather; backward, reverse_list gives the batches.
  *
  * GEOMETRY: four channels a Gaussian, geometry's features, instead of the three of its colour. */
 #ifndef SPLAT_OPS_WALK_CUDA_CUH
@@ -9,7 +10,7 @@
 
 #include "ops/raster/raster_cuda.cuh"
 
-#define TILE_PATCHES 8  /* 8x4 pixels each, two across and four down */
+#define TILE_PATCHES 8 /* 8x4 pixels each, two across and four down */
 #define PATCH_WIDTH 8
 #define PATCH_HEIGHT 4
 
@@ -17,8 +18,8 @@
 
 /* The pixels of a lane: one of each of the warp's patches, PATCH_WIDTH or PATCH_HEIGHT apart. */
 struct lane_pixels {
-    int x, y;              /* of the first patch */
-    float left, top;       /* of the warp's first patch, widened for ray jitter */
+    int x, y;        /* of the first patch */
+    float left, top; /* of the warp's first patch, widened for ray jitter */
 };
 
 __device__ __forceinline__ int patch_x(int k)
@@ -158,6 +159,18 @@ __device__ __forceinline__ int stage(staged<GEOMETRY> &s, const fetched &f, unsi
     return __popc(mask);
 }
 
+/* The tile's list from the front; empty when the view's instances did not fit. */
+struct tile_list {
+    uint32_t begin, n; /* instances */
+};
+
+__device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_t tile)
+{
+    tile_list list = {P.tile_begin[tile], P.tile_begin[tile + 1] - P.tile_begin[tile]};
+    if (P.state->overflow) list.n = 0;
+    return list;
+}
+
 /* The tile's list from entry `last` (1-based) to its front, in batches of 32 that end there; the first of the list may
  * be a short one. */
 struct reverse_list {
@@ -205,29 +218,19 @@ __device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2
     return power <= 0.0f && *alpha >= SPLAT_ALPHA_MIN;
 }
 
-struct tile_list {
-    uint32_t begin, n; /* instances */
-};
-
-__device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_t tile)
-{
-    tile_list list = {P.tile_begin[tile], P.tile_begin[tile + 1] - P.tile_begin[tile]};
-    if (P.state->overflow) list.n = 0;
-    return list;
-}
-
 /* Blends the tile's list from the front into the lane's pixel q, until no pixel of the warp lets light through. A pixel
  * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after) says
  * what it gathers of an entry. */
 template <bool GEOMETRY, typename PIXEL>
-__device__ __forceinline__ void walk_forward(const raster_parameters &P, const tile_list &list, const lane_pixels &p, PIXEL &q,
-                                             staged<GEOMETRY> &s)
+__device__ __forceinline__ void walk_forward(const raster_parameters &P, const tile_list &list, const lane_pixels &p,
+                                             PIXEL &q, staged<GEOMETRY> &s)
 {
     const uint32_t lane = threadIdx.x & 31;
     fetched next = fetch<GEOMETRY>(P, list.begin, lane, lane < list.n);
     for (uint32_t base = 0; base < list.n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
-        next = fetch<GEOMETRY>(P, list.begin, base + 32 + lane, base + 32 + lane < list.n); /* on its way while this is blended */
+        const uint32_t ahead = base + 32 + lane; /* on its way while this batch is blended */
+        next = fetch<GEOMETRY>(P, list.begin, ahead, ahead < list.n);
         int n_staged = stage(s, now, reached_patches<1>(P, p, now));
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
