@@ -21,13 +21,7 @@ splat_status splat_geometry_features_cpu(splat_backend *backend, const struct sp
 
 splat_status splat_geometry_cpu(splat_backend *backend, const struct splat_geometry_args *args, splat_error *error)
 {
-    SPLAT_GEOMETRY_TILE((*const kernels[])) = {
-        splat_geometry_tile_c,
-#if SPLATSMITH_X86
-        splat_geometry_tile_avx2, splat_geometry_tile_avx512,
-#endif
-    };
-    SPLAT_GEOMETRY_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_GEOMETRY_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_geometry_tile);
     const splat_frame *frame = args->frame;
     uint32_t end = frame->tiles_x * frame->row_end;
     (void)error;
@@ -55,13 +49,7 @@ static void add_gradient(splat_geometry_gradient *sum, const float conic[4], con
 splat_status splat_geometry_backward_cpu(splat_backend *backend, const struct splat_geometry_backward_args *args,
                                          splat_error *error)
 {
-    SPLAT_GEOMETRY_BACKWARD_TILE((*const kernels[])) = {
-        splat_geometry_backward_tile_c,
-#if SPLATSMITH_X86
-        splat_geometry_backward_tile_avx2, splat_geometry_backward_tile_avx512,
-#endif
-    };
-    SPLAT_GEOMETRY_BACKWARD_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_GEOMETRY_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_geometry_backward_tile);
     const splat_frame *frame = args->frame;
     uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
     void *data;

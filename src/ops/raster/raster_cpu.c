@@ -56,15 +56,9 @@ void splat_raster_load(const splat_frame *frame, const float *features, const sp
 
 splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_args *args, splat_error *error)
 {
-    SPLAT_RASTER_TILE((*const kernels[])) = {
-        splat_raster_tile_c,
-#if SPLATSMITH_X86
-        splat_raster_tile_avx2, splat_raster_tile_avx512,
-#endif
-    };
     (void)error;
     const splat_frame *frame = args->frame;
-    SPLAT_RASTER_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_RASTER_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_tile);
     uint32_t end = frame->tiles_x * frame->row_end;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
     for (uint32_t tile = frame->tiles_x * frame->row_begin; tile < end; tile++) kernel(frame, tile);
@@ -102,14 +96,8 @@ static void add_gradient(splat_grad2d *sum, const splat_grad2d *g)
 splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
                                        splat_error *error)
 {
-    SPLAT_RASTER_BACKWARD_TILE((*const kernels[])) = {
-        splat_raster_backward_tile_c,
-#if SPLATSMITH_X86
-        splat_raster_backward_tile_avx2, splat_raster_backward_tile_avx512,
-#endif
-    };
     splat_frame *frame = args->frame;
-    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_backward_tile);
     uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
     void *slots;
     SPLAT_TRY(splat_scratch_take(backend, (size_t)frame->n_instances * sizeof(splat_raster_moments), &slots, error));
