@@ -76,13 +76,7 @@ splat_status splat_geometry_features_backward_cpu(splat_backend *backend,
     for (uint32_t v = 0; v < frame->n_visible; v++) {
         const splat_geometry_gradient *g = &args->gradients[v];
         size_t i = frame->ids[v];
-        splat_grad2d *screen = &frame->grad2d[v];
-        screen->mean_x += g->mean_x;
-        screen->mean_y += g->mean_y;
-        screen->conic_a += g->conic_a;
-        screen->conic_b += g->conic_b;
-        screen->conic_c += g->conic_c;
-        screen->opacity += g->opacity;
+        splat_geometry_screen_add(&frame->grad2d[v], g);
         splat_geometry_feature_backward(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i,
                                         frame->camera.rotation, frame->camera.center, args->world,
                                         (float[]){g->depth, g->normal_x, g->normal_y, g->normal_z}, out->means + 3 * i,

@@ -119,13 +119,7 @@ __global__ void __launch_bounds__(FEATURE_THREADS)
     if (v >= F.n || F.state->overflow || F.state->not_finite || F.depth[v] == 0.0f) return;
     size_t i = F.ids[v];
     const splat_geometry_gradient g = F.gradients[v];
-    splat_grad2d *screen = &F.grad2d[v];
-    screen->mean_x += g.mean_x;
-    screen->mean_y += g.mean_y;
-    screen->conic_a += g.conic_a;
-    screen->conic_b += g.conic_b;
-    screen->conic_c += g.conic_c;
-    screen->opacity += g.opacity;
+    splat_geometry_screen_add(&F.grad2d[v], &g);
     const float feature[4] = {g.depth, g.normal_x, g.normal_y, g.normal_z};
     splat_geometry_feature_backward(F.p.means + 3 * i, F.p.scales + 3 * i, F.p.rotations + 4 * i, F.rotation, F.center,
                                     F.world, feature, F.grad_means + 3 * i, F.grad_rotations + 4 * i);
