@@ -15,9 +15,6 @@ splat_status splat_colmap_fail(const splat_colmap_place *place, splat_status sta
 /* "no memory", naming the file. */
 splat_status splat_colmap_fail_memory(const char *path, splat_error *error);
 
-/* Room for one more item, doubling; NULL when memory is exhausted (the old array stays). */
-void *splat_colmap_grow(void *items, size_t *capacity, size_t n, size_t item_size);
-
 /* OK for SIMPLE_PINHOLE (0) and PINHOLE (1); UNSUPPORTED with the sentence users search for. */
 splat_status splat_colmap_check_model(int model_id, const char *model_name, uint32_t camera_id,
                                       const splat_colmap_place *place, splat_error *error);

@@ -2,6 +2,7 @@
  * empty). Lines are slices of the file; nothing is copied but names. */
 #include "io/colmap_parse.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "io/number.h"
 
@@ -144,7 +145,7 @@ splat_status splat_colmap_parse_cameras_text(const char *path, const uint8_t *da
     size_t capacity = 0;
     splat_status status = SPLAT_OK;
     while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_colmap_grow(model->cameras, &capacity, model->n_cameras, sizeof *model->cameras);
+        void *grown = splat_array_grow(model->cameras, &capacity, model->n_cameras, sizeof *model->cameras);
         if (!grown) {
             status = splat_colmap_fail_memory(path, error);
             break;
@@ -200,7 +201,7 @@ splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *dat
     size_t capacity = 0;
     splat_status status = SPLAT_OK;
     while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_colmap_grow(model->images, &capacity, model->n_images, sizeof *model->images);
+        void *grown = splat_array_grow(model->images, &capacity, model->n_images, sizeof *model->images);
         if (!grown) {
             status = splat_colmap_fail_memory(path, error);
             break;
@@ -237,7 +238,7 @@ splat_status splat_colmap_parse_points_text(const char *path, const uint8_t *dat
     text t = text_open(path, data, size);
     size_t capacity = 0;
     while (next_record(&t)) {
-        void *grown = splat_colmap_grow(model->points, &capacity, model->n_points, sizeof *model->points);
+        void *grown = splat_array_grow(model->points, &capacity, model->n_points, sizeof *model->points);
         if (!grown) return splat_colmap_fail_memory(path, error);
         model->points = grown;
         SPLAT_TRY(read_point(&t, &model->points[model->n_points], error));
