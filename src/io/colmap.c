@@ -140,9 +140,8 @@ static int compare_ids(const void *a, const void *b)
 }
 
 splat_status splat_colmap_ids_finish(splat_colmap_ids *ids, const char *what, const char *path, bool is_text,
-                                     splat_error *error)
+                                     splat_status status, splat_error *error)
 {
-    splat_status status = SPLAT_OK;
     if (ids->n) qsort(ids->items, ids->n, sizeof *ids->items, compare_ids);
     for (size_t i = 1; i < ids->n && status == SPLAT_OK; i++) {
         if (ids->items[i].id != ids->items[i - 1].id) continue;
@@ -225,8 +224,7 @@ static splat_status parse_cameras_binary(const char *path, const uint8_t *data, 
         if (status == SPLAT_OK) model->n_cameras++;
     }
     if (status == SPLAT_OK) status = check_end(&reader, path, "cameras", error);
-    splat_status unique = splat_colmap_ids_finish(&ids, "camera", path, false, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "camera", path, false, status, error);
 }
 
 static splat_status read_image(splat_reader *reader, const splat_colmap_model *model, size_t index,
@@ -266,8 +264,7 @@ static splat_status parse_images_binary(const char *path, const uint8_t *data, s
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, model->images[i].id, &place, error);
     }
     if (status == SPLAT_OK) status = check_end(&reader, path, "images", error);
-    splat_status unique = splat_colmap_ids_finish(&ids, "image", path, false, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "image", path, false, status, error);
 }
 
 static splat_status parse_points_binary(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,

@@ -156,8 +156,7 @@ splat_status splat_colmap_parse_cameras_text(const char *path, const uint8_t *da
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, camera->id, &t.place, error);
         if (status == SPLAT_OK) model->n_cameras++;
     }
-    splat_status unique = splat_colmap_ids_finish(&ids, "camera", path, true, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "camera", path, true, status, error);
 }
 
 /* IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME; the name is the rest of the line, as names may have spaces. */
@@ -213,8 +212,7 @@ splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *dat
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, image->id, &t.place, error);
         if (status == SPLAT_OK) status = skip_points2d(&t, image, error);
     }
-    splat_status unique = splat_colmap_ids_finish(&ids, "image", path, true, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "image", path, true, status, error);
 }
 
 /* POINT3D_ID X Y Z R G B ERROR TRACK[]; what follows the colour is not needed. */
