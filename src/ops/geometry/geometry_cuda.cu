@@ -31,12 +31,12 @@ __global__ void __launch_bounds__(GEOMETRY_THREADS)
     geometry_kernel(const __grid_constant__ raster_parameters P, bool normalize, float *median)
 {
     __shared__ staged<true> warps[TILE_PATCHES];
-    const int patch = threadIdx.x / 32;
+    staged<true> &s = warps[threadIdx.x / 32];
     const uint32_t tile = P.tile_order[blockIdx.x];
-    lane_pixels p = pixels_of(P, tile, patch);
+    lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
     tile_list list = list_of(P, tile);
     geometry_pixel q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
-    walk_forward(P, list, p, q, warps[patch]);
+    walk_forward(P, list, p, q, s);
     if (!is_inside(P, p, 0)) return;
     size_t at = index_of(P, p, 0), plane = (size_t)P.width * P.height;
     if (normalize) {
