@@ -101,15 +101,35 @@ static splat_status put_losses(FILE *out, const splat_run_history *h, splat_erro
                error);
 }
 
+/* The points that know any of the n numbers from `offset` on: lines shall not break at those that do not. The caller
+ * frees them; NULL: no memory. */
+static splat_history_point *points_with(const splat_run_history *h, size_t offset, size_t n, size_t *n_found)
+{
+    splat_history_point *found = malloc((h->n_points + 1) * sizeof *found);
+    *n_found = 0;
+    for (size_t i = 0; i < h->n_points && found; i++) {
+        const double *numbers = (const double *)((const char *)&h->points[i] + offset);
+        bool any = false;
+        for (size_t k = 0; k < n; k++) any = any || isfinite(numbers[k]);
+        if (any) found[(*n_found)++] = h->points[i];
+    }
+    return found;
+}
+
 static splat_status put_coarse_losses(FILE *out, const splat_run_history *h, splat_error *error)
 {
-    chart c = of_points(h);
+    size_t n;
+    splat_history_point *points = points_with(h, POINT(coarse), 4, &n);
+    if (!points) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
+    chart c = begin(points, n, sizeof *points, POINT(iteration));
     add(&c, "opacity entropy", "#cc6677", POINT(coarse[0]), 1, -INFINITY);
     add(&c, "surface estimate", "#332288", POINT(coarse[1]), 1, -INFINITY);
     add(&c, "surface normals", "#44aa99", POINT(coarse[2]), 1, -INFINITY);
     add(&c, "depth and normals", "#ddcc77", POINT(coarse[3]), 1, -INFINITY);
-    return put(out, &c, (const char *const[]){"Losses of coarse training", "iteration", "without factors"}, 0, true,
-               false, error);
+    splat_status status = put(out, &c, (const char *const[]){"Losses of coarse training", "iteration",
+                                                             "without factors"}, 0, true, false, error);
+    free(points);
+    return status;
 }
 
 /* Test and training views have a row each: a chart has both, with gaps. */
@@ -203,11 +223,9 @@ static splat_status put_stages(FILE *out, const splat_run_history *h, splat_erro
 {
     static const char *const colors[SPLAT_N_STAGES] = {"#bbbbbb", "#332288", "#6699cc", "#88ccee",
                                                        "#ddcc77", "#cc6677", "#aa4499"};
-    size_t n = 0, n_areas = 0;
-    splat_history_point *measured = malloc((h->n_points + 1) * sizeof *measured);
+    size_t n, n_areas = 0;
+    splat_history_point *measured = points_with(h, POINT(stages), SPLAT_N_STAGES, &n);
     if (!measured) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
-    for (size_t i = 0; i < h->n_points; i++)
-        if (isfinite(h->points[i].stages[0])) measured[n++] = h->points[i];
     splat_status status = SPLAT_OK;
     if (n) {
         fputs("<p>Of a few steps in every five hundred.</p>\n", out);
