@@ -75,10 +75,10 @@ static void test_completion_in_bash(void **state)
                "compopt() { :; }\n" /* works inside a real completion only */
                "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _splatsmith; echo \"<${COMPREPLY[*]}>\"; }\n"
                "try splatsmith tr\ntry splatsmith train --densify_f\ntry splatsmith train --backend c\n"
-               "try splatsmith help contact\n");
+               "try splatsmith help contact\ntry splatsmith mesh-report try.ba\n");
     assert_int_equal(system("bash try.bash > completed.txt 2>&1"), 0);
     read_text("completed.txt", standard_output, sizeof standard_output);
-    assert_string_equal(standard_output, "<train>\n<--densify_from_iter>\n<cpu cuda>\n<contact-sheet>\n");
+    assert_string_equal(standard_output, "<train>\n<--densify_from_iter>\n<cpu cuda>\n<contact-sheet>\n<try.bash>\n");
 }
 
 /* ---------------------------------------------------------------- parsing */
@@ -104,6 +104,20 @@ static void test_names(void **state)
     RUN_ERR(2, "--resolution takes a whole number", "train", "--data_factor", "x");
     RUN_ERR(2, "train cannot use the word 'scene'", "train", "scene");
     RUN_ERR(2, "there is another word, 'b'", "sample", "a", "b");
+    RUN_ERR(1, "not a folder that can be opened (absent)", "train", "--data_dir", "absent", "-m", "never");
+}
+
+/* What scripts of other programs call, and what is not there. */
+static void test_hints(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "unknown command 'metrics.py': 'splatsmith eval'", "metrics.py", "-m", "out");
+    RUN_ERR(2, "unknown command 'create_fused_ply': 'splatsmith export'", "create_fused_ply");
+    RUN_ERR(2, "unknown command 'train-refined': refinement and texture are not part", "train-refined");
+    RUN_ERR(2, "unknown command 'texture': refinement and texture are not part", "texture");
+    RUN_ERR(2, "unknown option '--square_size' for pipeline: refinement and", "pipeline", "--square_size", "10");
+    RUN_ERR(2, "unknown option '-f' for pipeline: refinement and texture", "pipeline", "-f", "15000");
+    RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
 }
 
 static void test_numbers(void **state)
@@ -293,7 +307,8 @@ static void test_delete_first(void **state)
     (void)state;
     RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again", "-n", "1");
     write_text("again/marker", "");
-    RUN_ERR(0, "notice: again holds an earlier run", "train", "-s", "scene", "-m", "again", "-n", "1");
+    RUN_ERR(0, "its later iterations stay (--delete_first deletes it)", "train", "-s", "scene", "-m", "again", "-n",
+            "1");
     assert_true(exists("again/marker"));
     RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again/", "-n", "1", "--delete_first");
     assert_false(exists("again/marker"));
@@ -395,6 +410,10 @@ static void test_export(void **state)
     assert_false(file_contains("fused.ply", "filter_3D"));
     RUN_OUT(0, "plain.ply", "export", "--ply", "model/point_cloud/iteration_30/point_cloud.ply", "-o", "plain.ply");
     assert_true(file_contains("plain.ply", "filter_3D"));
+    RUN_OUT(0, "fused", "export", "-m", "model", "-o", "exported/here/fused.ply");
+    assert_true(exists("exported/here/fused.ply"));
+    RUN_ERR(2, "export writes PLY", "export", "-m", "model", "-o", "splat.splat");
+    assert_false(exists("splat.splat"));
     write_text("garbage.ply", "ply\nformat ascii 1.0\nelement vertex 99999999999999999999\n");
     RUN_ERR(1, "garbage.ply", "export", "--ply", "garbage.ply", "-o", "never.ply");
     assert_false(exists("never.ply"));
@@ -405,6 +424,8 @@ static void test_contact_sheet(void **state)
     (void)state;
     RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "sheet.png", "--views", "2");
     assert_true(file_contains("sheet.png", "\x89PNG"));
+    RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "exported/sheets/sheet.png", "--views", "1");
+    RUN_ERR(2, "contact-sheet writes PNG", "contact-sheet", "-m", "model", "-o", "sheet.jpg");
 }
 
 static void test_info(void **state)
@@ -426,6 +447,28 @@ static void test_output_that_fails(void **state)
     assert_true(file_contains("stderr.txt", "could not be written"));
 }
 
+/* The program starts itself once more, and stays what ps, top and killall know. */
+static void test_process_name(void **state)
+{
+    (void)state;
+    char path[64], name[64] = "";
+    const char *kept = getenv("OMP_WAIT_POLICY");
+    char *policy = kept ? strdup(kept) : NULL;
+    if (!exists("/proc/self/comm")) skip();
+    unlink("stdout.txt");
+    unsetenv("OMP_WAIT_POLICY");
+    unsetenv("GOMP_SPINCOUNT");
+    pid_t child = begin("monitor", "--interval", "0.1", (char *)NULL);
+    if (policy) setenv("OMP_WAIT_POLICY", policy, 1);
+    free(policy);
+    for (int i = 0; i < LIMIT_S * 20 && !file_contains("stdout.txt", "Machine"); i++) usleep(50000);
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)child);
+    read_text(path, name, sizeof name);
+    kill(child, SIGKILL);
+    finish(child);
+    assert_string_equal(name, "splatsmith\n");
+}
+
 /* ---------------------------------------------------------------- signals */
 
 static void stop_with(int number, const char *folder)
@@ -441,6 +484,7 @@ static void stop_with(int number, const char *folder)
     kill(child, number);
     expect(__LINE__, finish(child), 128 + number, standard_error, "stopped at step ");
     assert_non_null(strstr(standard_output, "Trained "));
+    assert_non_null(strstr(standard_error, ".splatsmith goes on from there"));
     if (!exists_like(later[0]) && !exists_like(later[1])) fail_msg("no splat was saved in %s", folder);
     snprintf(later[0], sizeof later[0], "%s/chkpnt*.splatsmith", folder);
     if (!exists_like(later[0])) fail_msg("no checkpoint was saved in %s", folder);
@@ -466,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_completion_in_bash),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_hints),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_options_of_others),
@@ -484,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_contact_sheet),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_output_that_fails),
+        cmocka_unit_test(test_process_name),
         cmocka_unit_test(test_signals),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

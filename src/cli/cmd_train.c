@@ -74,7 +74,8 @@ static int prepare(cli_training *j, const cli_values *values)
     if (values->delete_first) return cli_delete_folder(j->model_path);
     if (!cli_path_join(old, j->model_path, "point_cloud")) return CLI_USAGE;
     if (cli_path_exists(old) && !values->start_checkpoint)
-        cli_notice("%s holds an earlier run; its files are overwritten one by one", j->model_path);
+        cli_notice("%s holds an earlier run; its files are overwritten one by one, and its later iterations stay "
+                   "(--delete_first deletes it)", j->model_path);
     return CLI_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 bool cli_path_exists(const char *path)
@@ -20,6 +21,12 @@ bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name
     if (snprintf(path, CLI_PATH_MAX, "%s%s%s", folder, separator, name) < CLI_PATH_MAX) return true;
     cli_error("the path %.200s... is too long", folder);
     return false;
+}
+
+bool cli_is_other_format(const char *path, const char *extension)
+{
+    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+    return dot && strcasecmp(dot, extension) != 0;
 }
 
 /* The words as a shell would take them again. malloc'd; NULL when memory is exhausted. */
