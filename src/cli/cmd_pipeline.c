@@ -420,18 +420,25 @@ static void print_table(const pipeline_run *r)
     }
 }
 
+/* Before hours of work and after them. */
+static void tell_what_is_absent(const pipeline_run *r)
+{
+    json_t *next = pipeline_next(r->p.values);
+    if (next)
+        cli_notice("refinement and texture are not part of this version, so the mesh is the last result: what was "
+                   "asked of them is kept in %s", r->overview);
+    json_decref(next);
+}
+
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
+    tell_what_is_absent(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     print_table(r);
-    json_t *next = pipeline_next(r->p.values);
-    if (next)
-        cli_notice("refinement and texture are not part of this version: what was asked of them is kept in %s",
-                   r->overview);
-    json_decref(next);
+    tell_what_is_absent(r);
     return code;
 }
 
