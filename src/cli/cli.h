@@ -98,6 +98,10 @@ bool cli_path_exists(const char *path);
  * be a lie. */
 bool cli_is_other_format(const char *path, const char *extension);
 
+/* The folder to write: `given`, or, when that is NULL, `name` in a folder beside `beside`, called like it with `suffix`
+ * behind. False, with a message, when it is too long. */
+bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *beside, const char *suffix,
+                       const char *name);
 /* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */
 bool cli_lies_in(const char *path, const char *folder);
 /* --delete_first: tells why `folder` must not be deleted (message printed, exit code), or CLI_OK. */
