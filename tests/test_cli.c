@@ -325,6 +325,8 @@ static void test_output_names(void **state)
     RUN_OUT(0, "/scene_output/second\n", "train", "-s", "scene/images/..", "--experiment_name", "second", "-n", "1");
     assert_true(exists("scene_output/second/point_cloud/iteration_1/point_cloud.ply"));
     RUN_OUT(0, "/scene_output/third\n", "train", "-s", "scene/.", "--experiment_name", "third", "-n", "1");
+    RUN_ERR(0, "--gpu has no effect: running on the CPU", "train", "-s", "scene", "-m", "on_cpu", "-n", "1",
+            "--backend", "cpu", "--gpu", "1");
     RUN_OUT(0, "Output folder: scene_output/20", "train", "-s", "scene/", "--iterations", "1");
     assert_true(exists_like("scene_output/20[0-9][0-9][01][0-9][0-3][0-9]_[0-2][0-9][0-5][0-9][0-6][0-9]/cfg_args"));
 }

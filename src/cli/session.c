@@ -58,7 +58,10 @@ int cli_context_create(const cli_values *values, splat_context **context)
     options.fragmentation = strcmp(values->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
                             : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
                                                                              : SPLAT_FRAGMENTATION_NORMAL;
-    return splat_context_create(&options, context, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
+    if (cli_given(values, "gpu") && !splat_context_pci_bus_id(*context)[0])
+        cli_notice("--gpu has no effect: running on the CPU");
+    return CLI_OK;
 }
 
 /* The N of ".../iteration_N/..." or of "chkpntN.splatsmith" in a path, 0 when there is none. */
