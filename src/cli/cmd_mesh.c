@@ -53,13 +53,22 @@ enum { LEVEL = 1, DEPTH = 2, CENTERS = 4, POISSON = 7, TSDF = 8, CUBES = 16 };
 static const struct {
     const char *option;
     unsigned ways; /* those that it shapes */
-} limited[] = {{"points", POISSON},           {"use_centers_to_extract_mesh", POISSON},
-               {"surface_level", LEVEL | CUBES}, {"surface_points", LEVEL | DEPTH},
-               {"poisson_depth", POISSON},    {"density_quantile", POISSON},
-               {"outlier_neighbors", POISSON}, {"outlier_std", POISSON},
-               {"project_mesh_on_surface_points", POISSON}, {"background", POISSON},
-               {"voxel_size", TSDF | CUBES},  {"least_scale", CUBES},
-               {"max_depth", TSDF},           {"min_alpha", DEPTH | TSDF}};
+} limited[] = {
+    {"points", POISSON},
+    {"use_centers_to_extract_mesh", POISSON},
+    {"surface_level", LEVEL | CUBES},
+    {"surface_points", LEVEL | DEPTH},
+    {"poisson_depth", POISSON},
+    {"density_quantile", POISSON},
+    {"outlier_neighbors", POISSON},
+    {"outlier_std", POISSON},
+    {"project_mesh_on_surface_points", POISSON},
+    {"background", POISSON},
+    {"voxel_size", TSDF | CUBES},
+    {"least_scale", CUBES},
+    {"max_depth", TSDF},
+    {"min_alpha", DEPTH | TSDF},
+};
 
 static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)
 {
