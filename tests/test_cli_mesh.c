@@ -54,6 +54,9 @@ static void several_levels_are_named(void **state)
     assert_true(splat_path_exists(FOLDER "sugarmesh_3Dgs7000_marchingcubes_level03_decim1000.ply"));
     assert_non_null(strstr(standard_error, "--poisson_depth has no effect with --method marching_cubes"));
     assert_null(strstr(standard_error, "--voxel_size has no effect"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--center_bbox", "True", NULL), 0);
+    assert_non_null(strstr(standard_error, "--center_bbox has no effect: --bboxmin and --bboxmax name the box"));
+    assert_null(strstr(standard_error, "has no effect with"));
 }
 
 static void other_sources_are_named(void **state)

@@ -58,6 +58,7 @@ static const struct {
     {"use_centers_to_extract_mesh", POISSON},
     {"surface_level", LEVEL | CUBES},
     {"surface_points", LEVEL | DEPTH},
+    {"mesh_extraction_resolution_factor", POISSON | TSDF},
     {"poisson_depth", POISSON},
     {"density_quantile", POISSON},
     {"outlier_neighbors", POISSON},
@@ -80,6 +81,8 @@ static void tell_without_effect(const cli_values *values, const splat_mesh_extra
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
         if (cli_given(values, limited[i].option) && !(limited[i].ways & way))
             cli_notice("--%s has no effect with %s", limited[i].option, name);
+    if (options->has_bbox && cli_given(values, "center_bbox"))
+        cli_notice("--center_bbox has no effect: --bboxmin and --bboxmax name the box");
 }
 
 static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
