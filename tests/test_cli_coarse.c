@@ -127,15 +127,31 @@ static void test_mistakes(void **state)
     RUN_ERR(1, "removed every Gaussian; lower --prune_opacity", COARSE, "-o", "bare", "--prune_opacity", "1");
 }
 
+/* Losses are read every 50 steps and points come every 10: lines go from one to the next all the same. */
+static void test_the_page_has_the_losses(void **state)
+{
+    (void)state;
+    static char page[MAX_OUTPUT];
+    RUN_OUT(0, "paged/report.html", "coarse", "-c", "gs", "--backend", "cpu", "--coarse_iterations", "7160",
+            "--regularize_after", "7010", "--prune_opacity", "0.02", "--n_samples", "500", "-o", "paged");
+    read_text("paged/report.html", page, sizeof page);
+    const char *chart = strstr(page, "Losses of coarse training"), *end = chart ? strstr(chart, "</svg>") : NULL;
+    assert_non_null(end);
+    int n_lines = 0;
+    for (const char *at = chart; (at = strstr(at, "stroke-width=\"2\" d=\"M")) && at < end; at++)
+        n_lines += memchr(at, 'L', (size_t)(strchr(at, '>') - at)) != NULL; /* 'M' alone would be a dot of no size */
+    assert_int_equal(n_lines, 3); /* the entropy's time ends with one value */
+}
+
 int main(void)
 {
     if (system("rm -rf scene pair gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder "
-               "from_file") != 0)
+               "from_file paged") != 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scene),  cmocka_unit_test(test_folders), cmocka_unit_test(test_memory_options),
         cmocka_unit_test(test_resume), cmocka_unit_test(test_clock),   cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_begins_with_a_checkpoint),
+        cmocka_unit_test(test_begins_with_a_checkpoint), cmocka_unit_test(test_the_page_has_the_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Charts as SVG: well-formed for any text and any values, with what they should show. */
 #include "bench_fixture.h"
 
+#include "io/svg_areas.h"
 #include "io/svg_chart.h"
 
 #include <locale.h>
@@ -118,6 +119,64 @@ static void test_errors(void **state)
     assert_false(splat_path_exists("no.svg"));
 }
 
+static double height_of(const char *text, const char *label)
+{
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "text-anchor=\"end\">%s<", label);
+    const char *at = strstr(text, wanted);
+    if (!at) fail_msg("no tick %s", label);
+    while (strncmp(at, "y=\"", 3) != 0) at--;
+    return strtod(at + 3, NULL);
+}
+
+/* Decades are as high as one another, ticks are 1, 2 and 5, zeros and gaps break the line. */
+static void test_logarithmic_lines(void **state)
+{
+    (void)state;
+    const double x[7] = {1, 2, 3, 4, 5, 6, 7}, values[7] = {0.03, 0.4, 0, 5, NAN, 20, 7};
+    const splat_area_series line = {"loss", "#332288", values};
+    splat_area_chart made = {.words = chart, .x = x, .n_points = 7, .lines = &line, .n_lines = 1, .log_y = true};
+    splat_error error;
+    ASSERT_OK(splat_svg_areas("log.svg", &made, &error));
+    char *text = read_chart("log.svg");
+    double decade = height_of(text, "0.1") - height_of(text, "1");
+    assert_true(decade > 50);
+    assert_true(fabs(height_of(text, "1") - height_of(text, "10") - decade) < 0.2);
+    assert_true(fabs(height_of(text, "0.2") - height_of(text, "2") - decade) < 0.2);
+    assert_true(fabs(height_of(text, "0.1") - height_of(text, "0.2") - decade * log10(2)) < 0.2);
+    assert_null(strstr(text, ">0.01<")); /* from 0.02 to 20 */
+    assert_null(strstr(text, ">50<"));
+    height_of(text, "0.02");
+    height_of(text, "20");
+    const char *path = strstr(text, "stroke-width=\"2\" d=\"");
+    int n_moves = 0, n_lines = 0;
+    for (const char *at = path + 20; *at && *at != '"'; at++) {
+        n_moves += *at == 'M';
+        n_lines += *at == 'L';
+    }
+    assert_int_equal(n_moves, 3);
+    assert_int_equal(n_lines, 2);
+    assert_null(strstr(text, "nan"));
+    free(text);
+    for (int i = -9; i < 9; i++) assert_int_equal(splat_svg_log_number(splat_svg_log_tick(i), i % 2), i);
+    assert_true(splat_svg_log_tick(-1) == 0.5 && splat_svg_log_tick(-3) == 0.1 && splat_svg_log_tick(5) == 50);
+    const double nothing[1] = {0}; /* no value that could be shown */
+    const splat_area_series empty = {"loss", "#332288", nothing};
+    const double far[2] = {1e-300, 1e300}; /* few ticks all the same */
+    const splat_area_series wide = {"loss", "#332288", far};
+    for (int i = 0; i < 2; i++) {
+        made.lines = i ? &wide : &empty;
+        made.n_points = i ? 2 : 1;
+        ASSERT_OK(splat_svg_areas("log.svg", &made, &error));
+        text = read_chart("log.svg");
+        assert_null(strstr(text, "nan"));
+        assert_null(strstr(text, "inf"));
+        int n_ticks = count(text, "stroke=\"#ddd\"");
+        if (n_ticks < 2 || n_ticks > 40) fail_msg("%d ticks", n_ticks);
+        free(text);
+    }
+}
+
 /* A program with decimal commas gets the same bytes. */
 static void test_locale(void **state)
 {
@@ -142,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_series),      cmocka_unit_test(test_odd_values),
                                        cmocka_unit_test(test_many_values), cmocka_unit_test(test_histogram),
-                                       cmocka_unit_test(test_errors),      cmocka_unit_test(test_locale)};
+                                       cmocka_unit_test(test_errors),      cmocka_unit_test(test_logarithmic_lines),
+                                       cmocka_unit_test(test_locale)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

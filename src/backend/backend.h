@@ -9,6 +9,14 @@
 
 typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX512 = 2 } splat_simd;
 
+/* Of name_c, name_avx2 and name_avx512 the one of a level (ops/simd.h). */
+#if SPLATSMITH_X86
+#define SPLAT_OF_LEVEL(simd, name)                                                                                     \
+    ((simd) == SPLAT_SIMD_AVX512 ? name##_avx512 : (simd) == SPLAT_SIMD_AVX2 ? name##_avx2 : name##_c)
+#else
+#define SPLAT_OF_LEVEL(simd, name) ((void)(simd), name##_c)
+#endif
+
 /* What a training step tells the host. */
 typedef struct splat_step_result {
     double loss_l1, loss_ssim;   /* means over 3HW */

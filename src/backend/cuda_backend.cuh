@@ -112,14 +112,22 @@ __device__ __forceinline__ float splat_determinant(float a, float b, float c)
 /* Needles with ac / (ac - b^2) beyond this are not culled: rounding of their power could pass any bound. */
 #define SPLAT_CULL_RATIO 3e5f
 
+/* Over LANES neighbours of a warp, in all of them; always in the same order. */
+template <int LANES, typename NUMBER>
+__device__ __forceinline__ NUMBER splat_lanes_sum(NUMBER value)
+{
+#pragma unroll
+    for (int offset = LANES / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+}
+
 /* Over the whole warp; one instruction from sm_80 on. */
 __device__ __forceinline__ unsigned splat_warp_sum_u32(unsigned value)
 {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(0xffffffffu, value);
 #else
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
+    return splat_lanes_sum<32>(value);
 #endif
 }
 

@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/array.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -287,12 +289,9 @@ splat_status splat_folder_list(const char *path, char ***names, size_t *n, splat
     size_t capacity = 0;
     for (struct dirent *entry; (entry = readdir(folder));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (*n == capacity) {
-            capacity = capacity ? 2 * capacity : 64;
-            char **grown = realloc(*names, capacity * sizeof **names);
-            if (!grown) goto no_memory;
-            *names = grown;
-        }
+        char **grown = splat_array_grow(*names, &capacity, *n, sizeof **names);
+        if (!grown) goto no_memory;
+        *names = grown;
         if (!((*names)[*n] = strdup(entry->d_name))) goto no_memory;
         (*n)++;
     }

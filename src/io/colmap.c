@@ -1,7 +1,7 @@
 /* COLMAP's binary encoding, and what both encodings share. Layouts: COLMAP's documentation, "Output Format". */
 #include "io/colmap_parse.h"
 
-#include "base/checked.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/reader.h"
 
@@ -28,16 +28,6 @@ splat_status splat_colmap_fail(const splat_colmap_place *place, splat_status sta
 splat_status splat_colmap_fail_memory(const char *path, splat_error *error)
 {
     return splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory to read the file");
-}
-
-void *splat_colmap_grow(void *items, size_t *capacity, size_t n, size_t item_size)
-{
-    if (n < *capacity) return items;
-    size_t wanted = *capacity ? 2 * *capacity : 64, bytes;
-    if (!splat_size_mul(wanted, item_size, &bytes)) return NULL;
-    void *grown = realloc(items, bytes);
-    if (grown) *capacity = wanted;
-    return grown;
 }
 
 const char *splat_colmap_model_name(int model_id)
@@ -135,7 +125,7 @@ splat_status splat_colmap_set_point(splat_point *point, const double position[3]
 splat_status splat_colmap_ids_add(splat_colmap_ids *ids, uint32_t id, const splat_colmap_place *place,
                                   splat_error *error)
 {
-    void *grown = splat_colmap_grow(ids->items, &ids->capacity, ids->n, sizeof *ids->items);
+    void *grown = splat_array_grow(ids->items, &ids->capacity, ids->n, sizeof *ids->items);
     if (!grown) return splat_colmap_fail_memory(place->path, error);
     ids->items = grown;
     ids->items[ids->n++] = (struct splat_colmap_id){id, place->line ? place->line : place->offset};
@@ -150,9 +140,8 @@ static int compare_ids(const void *a, const void *b)
 }
 
 splat_status splat_colmap_ids_finish(splat_colmap_ids *ids, const char *what, const char *path, bool is_text,
-                                     splat_error *error)
+                                     splat_status status, splat_error *error)
 {
-    splat_status status = SPLAT_OK;
     if (ids->n) qsort(ids->items, ids->n, sizeof *ids->items, compare_ids);
     for (size_t i = 1; i < ids->n && status == SPLAT_OK; i++) {
         if (ids->items[i].id != ids->items[i - 1].id) continue;
@@ -235,8 +224,7 @@ static splat_status parse_cameras_binary(const char *path, const uint8_t *data, 
         if (status == SPLAT_OK) model->n_cameras++;
     }
     if (status == SPLAT_OK) status = check_end(&reader, path, "cameras", error);
-    splat_status unique = splat_colmap_ids_finish(&ids, "camera", path, false, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "camera", path, false, status, error);
 }
 
 static splat_status read_image(splat_reader *reader, const splat_colmap_model *model, size_t index,
@@ -276,8 +264,7 @@ static splat_status parse_images_binary(const char *path, const uint8_t *data, s
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, model->images[i].id, &place, error);
     }
     if (status == SPLAT_OK) status = check_end(&reader, path, "images", error);
-    splat_status unique = splat_colmap_ids_finish(&ids, "image", path, false, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "image", path, false, status, error);
 }
 
 static splat_status parse_points_binary(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,

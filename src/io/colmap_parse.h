@@ -15,9 +15,6 @@ splat_status splat_colmap_fail(const splat_colmap_place *place, splat_status sta
 /* "no memory", naming the file. */
 splat_status splat_colmap_fail_memory(const char *path, splat_error *error);
 
-/* Room for one more item, doubling; NULL when memory is exhausted (the old array stays). */
-void *splat_colmap_grow(void *items, size_t *capacity, size_t n, size_t item_size);
-
 /* OK for SIMPLE_PINHOLE (0) and PINHOLE (1); UNSUPPORTED with the sentence users search for. */
 splat_status splat_colmap_check_model(int model_id, const char *model_name, uint32_t camera_id,
                                       const splat_colmap_place *place, splat_error *error);
@@ -41,9 +38,10 @@ typedef struct splat_colmap_ids {
 /* Remembers the id of the record at `place`. */
 splat_status splat_colmap_ids_add(splat_colmap_ids *ids, uint32_t id, const splat_colmap_place *place,
                                   splat_error *error);
-/* FORMAT when an id was added twice, at its second place. `what` is "camera" or "image". Frees the ids. */
+/* The status of the reading so far; when it is OK, FORMAT when an id was added twice, at its second place. `what` is
+ * "camera" or "image". Frees the ids. */
 splat_status splat_colmap_ids_finish(splat_colmap_ids *ids, const char *what, const char *path, bool is_text,
-                                     splat_error *error);
+                                     splat_status status, splat_error *error);
 
 /* One parser of one file: the bytes have a NUL behind their end. Appends to the model. */
 typedef splat_status splat_colmap_parser(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,

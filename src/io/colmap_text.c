@@ -2,6 +2,7 @@
  * empty). Lines are slices of the file; nothing is copied but names. */
 #include "io/colmap_parse.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "io/number.h"
 
@@ -144,7 +145,7 @@ splat_status splat_colmap_parse_cameras_text(const char *path, const uint8_t *da
     size_t capacity = 0;
     splat_status status = SPLAT_OK;
     while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_colmap_grow(model->cameras, &capacity, model->n_cameras, sizeof *model->cameras);
+        void *grown = splat_array_grow(model->cameras, &capacity, model->n_cameras, sizeof *model->cameras);
         if (!grown) {
             status = splat_colmap_fail_memory(path, error);
             break;
@@ -155,8 +156,7 @@ splat_status splat_colmap_parse_cameras_text(const char *path, const uint8_t *da
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, camera->id, &t.place, error);
         if (status == SPLAT_OK) model->n_cameras++;
     }
-    splat_status unique = splat_colmap_ids_finish(&ids, "camera", path, true, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "camera", path, true, status, error);
 }
 
 /* IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME; the name is the rest of the line, as names may have spaces. */
@@ -200,7 +200,7 @@ splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *dat
     size_t capacity = 0;
     splat_status status = SPLAT_OK;
     while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_colmap_grow(model->images, &capacity, model->n_images, sizeof *model->images);
+        void *grown = splat_array_grow(model->images, &capacity, model->n_images, sizeof *model->images);
         if (!grown) {
             status = splat_colmap_fail_memory(path, error);
             break;
@@ -212,8 +212,7 @@ splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *dat
         if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, image->id, &t.place, error);
         if (status == SPLAT_OK) status = skip_points2d(&t, image, error);
     }
-    splat_status unique = splat_colmap_ids_finish(&ids, "image", path, true, status == SPLAT_OK ? error : NULL);
-    return status == SPLAT_OK ? unique : status;
+    return splat_colmap_ids_finish(&ids, "image", path, true, status, error);
 }
 
 /* POINT3D_ID X Y Z R G B ERROR TRACK[]; what follows the colour is not needed. */
@@ -237,7 +236,7 @@ splat_status splat_colmap_parse_points_text(const char *path, const uint8_t *dat
     text t = text_open(path, data, size);
     size_t capacity = 0;
     while (next_record(&t)) {
-        void *grown = splat_colmap_grow(model->points, &capacity, model->n_points, sizeof *model->points);
+        void *grown = splat_array_grow(model->points, &capacity, model->n_points, sizeof *model->points);
         if (!grown) return splat_colmap_fail_memory(path, error);
         model->points = grown;
         SPLAT_TRY(read_point(&t, &model->points[model->n_points], error));

@@ -28,7 +28,7 @@ static double column_value(const layout *l, const splat_area_series *series, siz
     double most = NAN, sum = 0;
     int n = 0;
     for (size_t i = l->columns[column]; i < l->columns[column + 1]; i++) {
-        if (!isfinite(series->values[i])) continue;
+        if (!isfinite(series->values[i]) || (l->plot.log_y && !(series->values[i] > 0))) continue;
         most = fmax(most, series->values[i]);
         sum += series->values[i];
         n++;
@@ -58,7 +58,13 @@ static void find_range(layout *l)
             high = fmax(high, value);
         }
     }
-    if (isnan(low)) low = high = 0;
+    if (isnan(low)) low = high = l->plot.log_y;
+    if (l->plot.log_y) {
+        int first = splat_svg_log_number(low, false), last = splat_svg_log_number(high, true);
+        l->plot.y0 = splat_svg_log_tick(first);
+        l->plot.y1 = splat_svg_log_tick(last > first ? last : first + 1);
+        return;
+    }
     splat_svg_widen(&low, &high);
     if (c->n_areas) low = 0;
     double step = splat_svg_tick_step(high - low);
@@ -72,7 +78,7 @@ static splat_status lay_out(layout *l, splat_error *error)
     if (c->n_points == 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a chart needs at least one point");
     double x0 = c->x[0], x1 = c->x[c->n_points - 1];
     splat_svg_widen(&x0, &x1);
-    l->plot = (splat_svg_plot){NULL, WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, x0, x1, 0, 1};
+    l->plot = (splat_svg_plot){NULL, WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, x0, x1, 0, 1, c->log_y && !c->n_areas};
     l->columns = calloc(c->n_points + 1, sizeof *l->columns);
     l->base = calloc(c->n_points, sizeof *l->base);
     if (!l->columns || !l->base)

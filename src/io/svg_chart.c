@@ -33,7 +33,7 @@ static void draw_chart(FILE *out, void *user)
 
 static splat_svg_plot make_plot(double x0, double x1, double y0, double y1)
 {
-    return (splat_svg_plot){NULL, WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, x0, x1, y0, y1};
+    return (splat_svg_plot){NULL, WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, x0, x1, y0, y1, false};
 }
 
 static splat_status check(const char *path, const double *values, size_t n, splat_error *error)

@@ -13,7 +13,8 @@ double splat_svg_x(const splat_svg_plot *p, double x)
 
 double splat_svg_y(const splat_svg_plot *p, double y)
 {
-    return p->height - p->bottom - (y - p->y0) / (p->y1 - p->y0) * (p->height - p->top - p->bottom);
+    double part = p->log_y ? (log(y) - log(p->y0)) / (log(p->y1) - log(p->y0)) : (y - p->y0) / (p->y1 - p->y0);
+    return p->height - p->bottom - part * (p->height - p->top - p->bottom);
 }
 
 void splat_svg_widen(double *low, double *high)
@@ -30,6 +31,21 @@ double splat_svg_tick_step(double range)
     return power * (part < 2 ? 1 : part < 5 ? 2 : 5);
 }
 
+double splat_svg_log_tick(int number)
+{
+    static const double steps[] = {1, 2, 5};
+    int decade = number >= 0 ? number / 3 : -((2 - number) / 3);
+    return steps[number - 3 * decade] * pow(10, decade);
+}
+
+int splat_svg_log_number(double value, bool up)
+{
+    int number = 3 * (int)floor(log10(value)) + 4; /* above it, also where the logarithm is rounded */
+    double near = 1e-9 * value;
+    while (splat_svg_log_tick(number) > value + near) number--;
+    return number + (up && splat_svg_log_tick(number) < value - near);
+}
+
 void splat_svg_label(FILE *out, double x, double y, const char *attributes, const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
@@ -37,22 +53,35 @@ void splat_svg_label(FILE *out, double x, double y, const char *attributes, cons
     fputs("</text>\n", out);
 }
 
+/* A line of the grid, and its number. */
+static void put_row(const splat_svg_plot *p, double y)
+{
+    char number[32];
+    fprintf(p->out, "<path d=\"M%.0f %.1fH%.0f\" stroke=\"#ddd\"/>\n", p->left, splat_svg_y(p, y), p->width - p->right);
+    snprintf(number, sizeof number, "%.6g", y);
+    splat_svg_label(p->out, p->left - 8, splat_svg_y(p, y) + 4, "text-anchor=\"end\"", number);
+}
+
 /* The grid, and what its lines stand for. */
 static void put_ticks(const splat_svg_plot *p)
 {
     char number[32];
-    double right = p->width - p->right, bottom = p->height - p->bottom, step = splat_svg_tick_step(p->x1 - p->x0);
+    double bottom = p->height - p->bottom, step = splat_svg_tick_step(p->x1 - p->x0);
     for (double x = ceil(p->x0 / step - 1e-9) * step; x <= p->x1 + 1e-9 * step; x += step) {
         fprintf(p->out, "<path d=\"M%.1f %.1fv5\" stroke=\"#333\"/>\n", splat_svg_x(p, x), bottom);
         snprintf(number, sizeof number, "%.6g", fabs(x) < 1e-9 * step ? 0 : x);
         splat_svg_label(p->out, splat_svg_x(p, x), bottom + 20, "text-anchor=\"middle\"", number);
     }
-    step = splat_svg_tick_step(p->y1 - p->y0);
-    for (double y = ceil(p->y0 / step - 1e-9) * step; y <= p->y1 + 1e-9 * step; y += step) {
-        fprintf(p->out, "<path d=\"M%.0f %.1fH%.0f\" stroke=\"#ddd\"/>\n", p->left, splat_svg_y(p, y), right);
-        snprintf(number, sizeof number, "%.6g", fabs(y) < 1e-9 * step ? 0 : y);
-        splat_svg_label(p->out, p->left - 8, splat_svg_y(p, y) + 4, "text-anchor=\"end\"", number);
+    if (p->log_y) {
+        int first = splat_svg_log_number(p->y0, true), last = splat_svg_log_number(p->y1, false);
+        int stride = last - first > 12 ? 3 * ((last - first) / 36 + 1) : 1; /* then powers of ten, or fewer */
+        if (stride > 1) first = 3 * (int)ceil(first / 3.0);
+        for (int i = first; i <= last; i += stride) put_row(p, splat_svg_log_tick(i));
+        return;
     }
+    step = splat_svg_tick_step(p->y1 - p->y0);
+    for (double y = ceil(p->y0 / step - 1e-9) * step; y <= p->y1 + 1e-9 * step; y += step)
+        put_row(p, fabs(y) < 1e-9 * step ? 0 : y);
 }
 
 void splat_svg_begin(const splat_svg_plot *p, const splat_chart *chart)

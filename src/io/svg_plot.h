@@ -15,6 +15,7 @@ typedef struct splat_svg_plot {
     FILE *out;
     double width, height, left, right, top, bottom; /* the page and its margins, in pixels */
     double x0, x1, y0, y1;
+    bool log_y; /* powers of ten are as far from each other as they can be; 0 < y0 */
 } splat_svg_plot;
 
 double splat_svg_x(const splat_svg_plot *plot, double x);
@@ -23,6 +24,10 @@ double splat_svg_y(const splat_svg_plot *plot, double y);
 void splat_svg_widen(double *low, double *high);
 /* 1, 2 or 5 times a power of ten: five to ten steps over the range. */
 double splat_svg_tick_step(double range);
+/* Ticks of a logarithmic axis: number 0 is 1, 1 is 2, 2 is 5, 3 is 10, -1 is 0.5, ... */
+double splat_svg_log_tick(int number);
+/* The tick at value > 0, or the next one above (up) or below it. */
+int splat_svg_log_number(double value, bool up);
 void splat_svg_label(FILE *out, double x, double y, const char *attributes, const char *text);
 /* The svg element up to the axes; what shows the values follows, then "</svg>". */
 void splat_svg_begin(const splat_svg_plot *plot, const splat_chart *chart);

@@ -1,4 +1,5 @@
 #include "mesh/tsdf.h"
+#include "base/array.h"
 #include "mesh/marching_cubes.h"
 
 #include <math.h>
@@ -45,16 +46,12 @@ static void list_block(block_list *list, const int32_t block[3])
     uint64_t key = splat_block_key(block), *recent = &list->recent[(key ^ key >> 18 ^ key >> 36) % RECENT];
     if (*recent == key) return;
     *recent = key;
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 4096;
-        uint64_t *grown = realloc(list->keys, capacity * sizeof *grown);
-        if (!grown) {
-            list->out_of_memory = true;
-            return;
-        }
-        list->keys = grown;
-        list->capacity = capacity;
+    uint64_t *grown = splat_array_grow(list->keys, &list->capacity, list->n, sizeof *grown);
+    if (!grown) {
+        list->out_of_memory = true;
+        return;
     }
+    list->keys = grown;
     list->keys[list->n++] = key;
 }
 

@@ -1,6 +1,6 @@
 /* Sixteen lanes at a time. Kernels live in <op>_simd.inc and are compiled once a level, by <op>_c.c, <op>_avx2.c and
- * <op>_avx512.c (which define SIMD(name) and include it); <op>_cpu.c picks by backend->simd. The arithmetic is the same
- * at every level (no contraction, no reassociation), so every level gives the same bytes.
+ * <op>_avx512.c (which define SIMD(name) and include it); <op>_cpu.c picks with SPLAT_OF_LEVEL. The arithmetic is the
+ * same at every level (no contraction, no reassociation), so every level gives the same bytes.
  *
  * Two ways to write a kernel: on the native vectors splat_vf, splat_vi (GCC/Clang vector extensions of the width the
  * level has: 16, 8 or 4 lanes; wider ones GCC takes apart lane by lane), or as plain loops over 16 lanes of local

@@ -18,6 +18,7 @@ typedef struct chart {
     double *x, *values[MOST_SERIES];
     splat_area_series series[MOST_SERIES];
     size_t n_series;
+    splat_area_chart made; /* n_areas: the first series that are areas, the others are lines; how they are shown */
     bool failed;           /* for want of memory */
 } chart;
 
@@ -63,23 +64,19 @@ static bool add(chart *c, const char *name, const char *color, size_t offset, do
     return true;
 }
 
-/* The first n_areas series are areas, the others lines. */
-static splat_status put(FILE *out, chart *c, const char *const words[3], size_t n_areas, bool shows_means,
-                        bool shows_points, splat_error *error)
+/* Nothing without a series. */
+static splat_status put(FILE *out, chart *c, const char *title, const char *y_label, splat_error *error)
 {
     splat_status status = c->failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart") : SPLAT_OK;
     if (status == SPLAT_OK && c->n_series) {
-        splat_area_chart made = {.words = {words[0], words[1], words[2]},
-                                 .x = c->x,
-                                 .n_points = c->n,
-                                 .areas = c->series,
-                                 .n_areas = n_areas,
-                                 .lines = c->series + n_areas,
-                                 .n_lines = c->n_series - n_areas,
-                                 .shows_means = shows_means,
-                                 .shows_points = shows_points};
+        c->made.words = (splat_chart){title, "iteration", y_label};
+        c->made.x = c->x;
+        c->made.n_points = c->n;
+        c->made.areas = c->series;
+        c->made.lines = c->series + c->made.n_areas;
+        c->made.n_lines = c->n_series - c->made.n_areas;
         fputs("<div class=\"card\">\n", out);
-        status = splat_svg_areas_put(out, &made, error);
+        status = splat_svg_areas_put(out, &c->made, error);
         fputs("</div>\n", out);
     }
     for (size_t i = 0; i < c->n_series; i++) free(c->values[i]);
@@ -97,19 +94,39 @@ static splat_status put_losses(FILE *out, const splat_run_history *h, splat_erro
     chart c = of_points(h);
     add(&c, "photo loss", "#332288", POINT(loss), 1, 0);
     add(&c, "L1", "#44aa99", POINT(l1), 1, 0);
-    return put(out, &c, (const char *const[]){"Training loss", "iteration", "mean of ten steps"}, 0, true, false,
-               error);
+    c.made.shows_means = c.made.log_y = true;
+    return put(out, &c, "Training loss", "mean of ten steps", error);
+}
+
+/* The points that know any of the n numbers from `offset` on: lines shall not break at those that do not. The caller
+ * frees them; NULL: no memory. */
+static splat_history_point *points_with(const splat_run_history *h, size_t offset, size_t n, size_t *n_found)
+{
+    splat_history_point *found = malloc((h->n_points + 1) * sizeof *found);
+    *n_found = 0;
+    for (size_t i = 0; i < h->n_points && found; i++) {
+        const double *numbers = (const double *)((const char *)&h->points[i] + offset);
+        bool any = false;
+        for (size_t k = 0; k < n; k++) any = any || isfinite(numbers[k]);
+        if (any) found[(*n_found)++] = h->points[i];
+    }
+    return found;
 }
 
 static splat_status put_coarse_losses(FILE *out, const splat_run_history *h, splat_error *error)
 {
-    chart c = of_points(h);
+    size_t n;
+    splat_history_point *points = points_with(h, POINT(coarse), 4, &n);
+    if (!points) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
+    chart c = begin(points, n, sizeof *points, POINT(iteration));
     add(&c, "opacity entropy", "#cc6677", POINT(coarse[0]), 1, -INFINITY);
     add(&c, "surface estimate", "#332288", POINT(coarse[1]), 1, -INFINITY);
     add(&c, "surface normals", "#44aa99", POINT(coarse[2]), 1, -INFINITY);
     add(&c, "depth and normals", "#ddcc77", POINT(coarse[3]), 1, -INFINITY);
-    return put(out, &c, (const char *const[]){"Losses of coarse training", "iteration", "without factors"}, 0, true,
-               false, error);
+    c.made.shows_means = true;
+    splat_status status = put(out, &c, "Losses of coarse training", "without factors", error);
+    free(points);
+    return status;
 }
 
 /* Test and training views have a row each: a chart has both, with gaps. */
@@ -131,7 +148,8 @@ static splat_status put_quality(FILE *out, const splat_run_history *h, size_t of
     chart c = begin(pairs, n, sizeof *pairs, offsetof(pair, iteration));
     add(&c, "test views", "#332288", offsetof(pair, test), 1, -INFINITY);
     add(&c, "training views", "#cc6677", offsetof(pair, train), 1, -INFINITY);
-    splat_status status = put(out, &c, (const char *const[]){name, "iteration", name}, 0, false, true, error);
+    c.made.shows_points = true;
+    splat_status status = put(out, &c, name, name, error);
     free(pairs);
     return status;
 }
@@ -145,27 +163,24 @@ static splat_status put_learning(FILE *out, const splat_run_history *h, splat_er
     SPLAT_TRY(put_quality(out, h, EVALUATION(ssim), "SSIM", error));
     SPLAT_TRY(put_quality(out, h, EVALUATION(lpips), "LPIPS", error));
     chart c = of_points(h);
-    bool shown = add(&c, "Gaussians", "#88ccee", POINT(n_gaussians), 1e3, 0);
-    return put(out, &c, (const char *const[]){"Gaussians", "iteration", "thousands"}, shown, false, false, error);
+    c.made.n_areas = add(&c, "Gaussians", "#88ccee", POINT(n_gaussians), 1e3, 0);
+    return put(out, &c, "Gaussians", "thousands", error);
 }
 
 /* ---------------------------------------------------------------- memory */
 
 static splat_status put_memory(FILE *out, const splat_run_history *h, splat_error *error)
 {
-    size_t n_areas = 0;
     fputs("<h2>Memory</h2>\n", out);
     chart c = of_points(h);
     for (size_t i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
-        n_areas += add(&c, splat_memory_category_name((splat_memory_category)i), splat_memory_colors[i],
+        c.made.n_areas += add(&c, splat_memory_category_name((splat_memory_category)i), splat_memory_colors[i],
                        POINT(memory) + i * sizeof(double), MIB, 0);
     add(&c, "driver's figure", "#333333", POINT(driver), MIB, 0);
-    SPLAT_TRY(put(out, &c, (const char *const[]){"Device memory by category", "iteration", "MiB"}, n_areas, false,
-                  false, error));
+    SPLAT_TRY(put(out, &c, "Device memory by category", "MiB", error));
     c = of_points(h);
-    bool shown = add(&c, "process", "#ddcc77", POINT(process), MIB, 0);
-    return put(out, &c, (const char *const[]){"Host memory of the process", "iteration", "MiB"}, shown, false, false,
-               error);
+    c.made.n_areas = add(&c, "process", "#ddcc77", POINT(process), MIB, 0);
+    return put(out, &c, "Host memory of the process", "MiB", error);
 }
 
 /* ---------------------------------------------------------------- times */
@@ -203,19 +218,17 @@ static splat_status put_stages(FILE *out, const splat_run_history *h, splat_erro
 {
     static const char *const colors[SPLAT_N_STAGES] = {"#bbbbbb", "#332288", "#6699cc", "#88ccee",
                                                        "#ddcc77", "#cc6677", "#aa4499"};
-    size_t n = 0, n_areas = 0;
-    splat_history_point *measured = malloc((h->n_points + 1) * sizeof *measured);
+    size_t n;
+    splat_history_point *measured = points_with(h, POINT(stages), SPLAT_N_STAGES, &n);
     if (!measured) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
-    for (size_t i = 0; i < h->n_points; i++)
-        if (isfinite(h->points[i].stages[0])) measured[n++] = h->points[i];
     splat_status status = SPLAT_OK;
     if (n) {
         fputs("<p>Of a few steps in every five hundred.</p>\n", out);
         chart c = begin(measured, n, sizeof *measured, POINT(iteration));
         for (size_t i = 0; i < SPLAT_N_STAGES; i++)
-            n_areas += add(&c, splat_stage_names[i], colors[i], POINT(stages) + i * sizeof(double), 1, 0);
-        status = put(out, &c, (const char *const[]){"Stages of a step", "iteration", "ms"}, n_areas, true, false,
-                     error);
+            c.made.n_areas += add(&c, splat_stage_names[i], colors[i], POINT(stages) + i * sizeof(double), 1, 0);
+        c.made.shows_means = true;
+        status = put(out, &c, "Stages of a step", "ms", error);
         put_stage_table(out, measured, n);
     }
     free(measured);
@@ -230,7 +243,7 @@ splat_status splat_run_charts_put(FILE *out, const splat_run_history *h, splat_e
     fputs("<h2>Time</h2>\n", out);
     chart c = of_points(h);
     add(&c, "a step", "#332288", POINT(step_ms), 1, 0);
-    SPLAT_TRY(put(out, &c, (const char *const[]){"Time of a step", "iteration", "ms, mean of ten"}, 0, true, false,
-                  error));
+    c.made.shows_means = true;
+    SPLAT_TRY(put(out, &c, "Time of a step", "ms, mean of ten", error));
     return put_stages(out, h, error);
 }

@@ -1,5 +1,6 @@
 #include "train/run_history.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "io/json.h"
@@ -129,31 +130,19 @@ static splat_history_evaluation evaluation_of(const json_t *line, int iteration)
 
 /* ---------------------------------------------------------------- memory */
 
-/* Room for one more; false: there is none. */
-static bool make_room(void **array, size_t n, size_t *capacity, size_t bytes)
-{
-    if (n < *capacity) return true;
-    size_t more = 2 * *capacity + 256;
-    void *moved = realloc(*array, more * bytes);
-    if (!moved) return false;
-    *array = moved;
-    *capacity = more;
-    return true;
-}
-
 static void keep_point(splat_run_history *h, const splat_history_point *point)
 {
-    void *array = h->points;
-    if (!make_room(&array, h->n_points, &h->points_capacity, sizeof *point)) return;
-    h->points = array;
+    void *grown = splat_array_grow(h->points, &h->points_capacity, h->n_points, sizeof *point);
+    if (!grown) return;
+    h->points = grown;
     h->points[h->n_points++] = *point;
 }
 
 static void keep_evaluation(splat_run_history *h, const splat_history_evaluation *evaluation)
 {
-    void *array = h->evaluations;
-    if (!make_room(&array, h->n_evaluations, &h->evaluations_capacity, sizeof *evaluation)) return;
-    h->evaluations = array;
+    void *grown = splat_array_grow(h->evaluations, &h->evaluations_capacity, h->n_evaluations, sizeof *evaluation);
+    if (!grown) return;
+    h->evaluations = grown;
     h->evaluations[h->n_evaluations++] = *evaluation;
 }
 

@@ -4,18 +4,6 @@
 
 #include <omp.h>
 
-typedef SPLAT_CONV_KERNEL((*conv_kernel));
-
-static conv_kernel choose_kernel(splat_simd simd)
-{
-#if SPLATSMITH_X86
-    if (simd == SPLAT_SIMD_AVX512) return splat_conv_avx512;
-    if (simd == SPLAT_SIMD_AVX2) return splat_conv_avx2;
-#endif
-    (void)simd;
-    return splat_conv_c;
-}
-
 size_t splat_conv_cpu_scratch_bytes(int threads)
 {
     return (size_t)threads * SPLAT_CONV_SCRATCH * sizeof(float);
@@ -26,7 +14,7 @@ splat_status splat_conv_cpu(splat_backend *backend, const struct splat_conv_args
     SPLAT_TRY(splat_conv_check(args, error));
     SPLAT_TRY(splat_block_ensure(backend, args->scratch, "conv patches", SPLAT_OWNER_EVALUATION,
                                  splat_conv_cpu_scratch_bytes(backend->threads), error));
-    conv_kernel kernel = choose_kernel(backend->simd);
+    SPLAT_CONV_KERNEL((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_conv);
     float *scratch = args->scratch->data;
     size_t n_pixels = (size_t)(args->output.row_end - args->output.row_begin) * (size_t)args->output.width;
     int64_t n_tasks = (int64_t)((n_pixels + SPLAT_CONV_TASK - 1) / SPLAT_CONV_TASK), n = args->n_images * n_tasks;

@@ -10,18 +10,12 @@ extern "C" {
 #define DEPTH_NORMAL_THREADS (DEPTH_NORMAL_X * DEPTH_NORMAL_Y)
 #define N_WARPS (DEPTH_NORMAL_THREADS / 32)
 
-__device__ __forceinline__ double warp_sum(double value)
-{
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-}
-
 /* The block's sum, in thread 0. */
 __device__ __forceinline__ double2 block_sum(double a, double b, double2 parts[N_WARPS])
 {
     const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
-    a = warp_sum(a);
-    b = warp_sum(b);
+    a = splat_lanes_sum<32>(a);
+    b = splat_lanes_sum<32>(b);
     if (thread % 32 == 0) parts[thread / 32] = make_double2(a, b);
     __syncthreads();
     double2 sum = make_double2(0, 0);

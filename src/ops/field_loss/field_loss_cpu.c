@@ -186,13 +186,7 @@ static splat_status run(splat_backend *backend, const struct splat_field_loss_ar
 
 splat_status splat_field_loss_cpu(splat_backend *backend, const struct splat_field_loss_args *args, splat_error *error)
 {
-    SPLAT_FIELD_RUN((*const kernels[])) = {
-        splat_field_run_c,
-#if SPLATSMITH_X86
-        splat_field_run_avx2, splat_field_run_avx512,
-#endif
-    };
-    field_work work = {.threads = (uint32_t)backend->threads, .run = kernels[backend->simd]};
+    field_work work = {.threads = (uint32_t)backend->threads, .run = SPLAT_OF_LEVEL(backend->simd, splat_field_run)};
     SPLAT_TRY(splat_field_check(args, error));
     memset(args->result, 0, 4 * sizeof *args->result);
     work.groups.job = splat_field_job_of(args, &work.z_max);

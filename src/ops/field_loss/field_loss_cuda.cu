@@ -154,14 +154,6 @@ __global__ void __launch_bounds__(FIELD_THREADS)
     if (at + 1 == n_pairs || keys[at + 1] != i) P.runs[i].y = at + 1;
 }
 
-/* The sum over the lanes of a Gaussian, in all of them. */
-__device__ __forceinline__ float lanes_sum(float value)
-{
-#pragma unroll
-    for (int offset = FIELD_LANES / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-}
-
 __global__ void __launch_bounds__(FIELD_THREADS)
     gather_kernel(const __grid_constant__ field_parameters P, const uint32_t *places)
 {
@@ -184,11 +176,11 @@ __global__ void __launch_bounds__(FIELD_THREADS)
     }
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        sum.mean[k] = lanes_sum(sum.mean[k]);
-        sum.scale[k] = lanes_sum(sum.scale[k]);
-        sum.turn[k] = lanes_sum(sum.turn[k]);
+        sum.mean[k] = splat_lanes_sum<FIELD_LANES>(sum.mean[k]);
+        sum.scale[k] = splat_lanes_sum<FIELD_LANES>(sum.scale[k]);
+        sum.turn[k] = splat_lanes_sum<FIELD_LANES>(sum.turn[k]);
     }
-    sum.logit = lanes_sum(sum.logit);
+    sum.logit = splat_lanes_sum<FIELD_LANES>(sum.logit);
     if (lane != 0 || run.x >= run.y) return;
     splat_density_kernel g = kernel_of(P, i); /* again: cheaper than to keep it */
     splat_field_apply(&g, P.p.rotations + 4 * i, &sum, P.gradients.means + 3 * i, P.gradients.scales + 3 * i,

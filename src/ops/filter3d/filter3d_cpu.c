@@ -8,18 +8,6 @@
 
 #define CHUNK 1024 /* Gaussians a task */
 
-typedef SPLAT_FILTER3D_KERNEL((*filter3d_kernel));
-
-static filter3d_kernel choose_kernel(splat_simd simd)
-{
-#if SPLATSMITH_X86
-    if (simd == SPLAT_SIMD_AVX512) return splat_filter3d_avx512;
-    if (simd == SPLAT_SIMD_AVX2) return splat_filter3d_avx2;
-#endif
-    (void)simd;
-    return splat_filter3d_c;
-}
-
 splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filter3d_args *args, splat_error *error)
 {
     uint32_t n = args->n, n_cameras = args->n_cameras;
@@ -33,7 +21,7 @@ splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filte
     splat_filter3d_camera *cameras = scratch;
     for (uint32_t c = 0; c < n_cameras; c++) cameras[c] = splat_filter3d_camera_of(&args->cameras[c]);
 
-    filter3d_kernel kernel = choose_kernel(backend->simd);
+    SPLAT_FILTER3D_KERNEL((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_filter3d);
     int64_t n_chunks = ((int64_t)n + CHUNK - 1) / CHUNK;
     float largest = 0, *filter_3d = args->filter_3d;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic) reduction(max : largest)

@@ -1,6 +1,6 @@
-/* geometry, geometry_features, geometry_features_backward on CUDA. The walk of geometry is that of raster_cuda.cu;
+/* geometry, geometry_features, geometry_features_backward on CUDA. geometry walks as raster does (walk_cuda.cuh);
  * geometry_backward is a variant of raster_backward_cuda.cu. */
-#include "ops/raster/raster_cuda.cuh"
+#include "ops/raster/walk_cuda.cuh"
 
 extern "C" {
 #include "ops/geometry/geometry_math.h"
@@ -10,48 +10,33 @@ extern "C" {
 #define FEATURE_THREADS 128
 
 /* A pixel on its way from the front. */
-struct geometry_blend {
+struct geometry_pixel {
     float2 at;
     float T, depth, x, y, z, median;
     uint32_t last;
     bool done;
 };
 
+__device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, float weight, float T_after)
+{
+    q.depth += channels.x * weight;
+    q.x += channels.y * weight;
+    q.y += channels.z * weight;
+    q.z += channels.w * weight;
+    if (q.T >= 0.5f && T_after < 0.5f) q.median = channels.x;
+}
+
 /* maps: P.image. */
 __global__ void __launch_bounds__(GEOMETRY_THREADS)
     geometry_kernel(const __grid_constant__ raster_parameters P, bool normalize, float *median)
 {
-    __shared__ staged warps[TILE_PATCHES];
-    __shared__ float channels[TILE_PATCHES][32]; /* the fourth */
-    staged &s = warps[threadIdx.x / 32];
-    float *channel = channels[threadIdx.x / 32];
-    const uint32_t tile = P.tile_order[blockIdx.x], lane = threadIdx.x & 31;
+    __shared__ staged<true> warps[TILE_PATCHES];
+    staged<true> &s = warps[threadIdx.x / 32];
+    const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
-    uint32_t begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
-    if (P.state->overflow) n = 0;
-    geometry_blend q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
-    fetched next = fetch<true>(P, begin, lane, lane < n);
-    for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
-        fetched now = next;
-        next = fetch<true>(P, begin, base + 32 + lane, base + 32 + lane < n);
-        int n_staged = stage<true>(s, now, reached_patches<1>(P, p, now), channel);
-        for (int i = 0; i < n_staged; i++) {
-            float4 look = s.appearance[i];
-            float dx, dy, e, alpha;
-            if (q.done || !alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha)) continue;
-            float after = q.T * (1.0f - alpha), weight = alpha * q.T;
-            q.done = after < SPLAT_TRANSMITTANCE_MIN;
-            if (q.done) continue;
-            float4 rest = s.rest[i];
-            q.depth += look.z * weight;
-            q.x += look.w * weight;
-            q.y += rest.x * weight;
-            q.z += channel[i] * weight;
-            if (q.T >= 0.5f && after < 0.5f) q.median = look.z;
-            q.T = after;
-            q.last = __float_as_uint(rest.z);
-        }
-    }
+    tile_list list = list_of(P, tile);
+    geometry_pixel q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, !is_inside(P, p, 0)};
+    walk_forward(P, list, p, q, s);
     if (!is_inside(P, p, 0)) return;
     size_t at = index_of(P, p, 0), plane = (size_t)P.width * P.height;
     if (normalize) {
@@ -134,13 +119,7 @@ __global__ void __launch_bounds__(FEATURE_THREADS)
     if (v >= F.n || F.state->overflow || F.state->not_finite || F.depth[v] == 0.0f) return;
     size_t i = F.ids[v];
     const splat_geometry_gradient g = F.gradients[v];
-    splat_grad2d *screen = &F.grad2d[v];
-    screen->mean_x += g.mean_x;
-    screen->mean_y += g.mean_y;
-    screen->conic_a += g.conic_a;
-    screen->conic_b += g.conic_b;
-    screen->conic_c += g.conic_c;
-    screen->opacity += g.opacity;
+    splat_geometry_screen_add(&F.grad2d[v], &g);
     const float feature[4] = {g.depth, g.normal_x, g.normal_y, g.normal_z};
     splat_geometry_feature_backward(F.p.means + 3 * i, F.p.scales + 3 * i, F.p.rotations + 4 * i, F.rotation, F.center,
                                     F.world, feature, F.grad_means + 3 * i, F.grad_rotations + 4 * i);

@@ -3,7 +3,7 @@
 #define SPLAT_OPS_GEOMETRY_MATH_H
 
 #include "math/inline.h"
-#include "splatsmith.h"
+#include "ops/geometry/geometry.h"
 
 /* Which axis of the ellipsoid is the shortest: the filtered scales have the order of the logarithms of the scales. */
 SPLAT_MATH_INLINE int splat_geometry_axis(const float *scales)
@@ -73,6 +73,17 @@ SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *sc
     for (int k = 0; k < 3; k++)
         feature[1 + k] =
             world ? n[k] : rotation[3 * k] * n[0] + rotation[3 * k + 1] * n[1] + rotation[3 * k + 2] * n[2];
+}
+
+/* Adds what geometry shares with the colours on the screen. */
+SPLAT_MATH_INLINE void splat_geometry_screen_add(splat_grad2d *screen, const splat_geometry_gradient *g)
+{
+    screen->mean_x += g->mean_x;
+    screen->mean_y += g->mean_y;
+    screen->conic_a += g->conic_a;
+    screen->conic_b += g->conic_b;
+    screen->conic_c += g->conic_c;
+    screen->opacity += g->opacity;
 }
 
 /* Adds to dL/dmean and dL/draw quaternion. g: dL/d(z, n). */

@@ -6,18 +6,6 @@
 #include <math.h>
 #include <omp.h>
 
-typedef void (*band_function)(const splat_loss_job *job, int channel, int first, int end, float *workspace);
-
-static band_function pick_band(const splat_backend *backend)
-{
-#if SPLATSMITH_X86
-    if (backend->simd == SPLAT_SIMD_AVX512) return splat_loss_band_avx512;
-    if (backend->simd == SPLAT_SIMD_AVX2) return splat_loss_band_avx2;
-#endif
-    (void)backend;
-    return splat_loss_band_c;
-}
-
 /* Two bands a thread and channel, for balance; not below 32 rows, as a band repeats a halo of 10 rows on each side. */
 static int rows_of_band(int height, int threads)
 {
@@ -39,7 +27,7 @@ splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_l
     float *workspaces = scratch; /* first: its rows stay aligned to cache lines */
     job->rows = (splat_loss_sums *)((char *)scratch + workspace_bytes);
 
-    band_function run_band = pick_band(backend);
+    SPLAT_LOSS_BAND((*run_band)) = SPLAT_OF_LEVEL(backend->simd, splat_loss_band);
     int height = job->height, band_rows = rows_of_band(height, backend->threads);
     int n_bands = (height - 1) / band_rows + 1;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)

@@ -49,9 +49,12 @@ enum {
 };
 
 /* Rows [first, end) of a channel. workspace: float[SPLAT_LOSS_ROWS][splat_loss_stride(width)], any content. */
-void splat_loss_band_c(const splat_loss_job *job, int channel, int first, int end, float *workspace);
-void splat_loss_band_avx2(const splat_loss_job *job, int channel, int first, int end, float *workspace);
-void splat_loss_band_avx512(const splat_loss_job *job, int channel, int first, int end, float *workspace);
+#define SPLAT_LOSS_BAND(name)                                                                                          \
+    void name(const splat_loss_job *job, int channel, int first, int end, float *workspace)
+
+SPLAT_LOSS_BAND(splat_loss_band_c);
+SPLAT_LOSS_BAND(splat_loss_band_avx2);
+SPLAT_LOSS_BAND(splat_loss_band_avx512);
 
 /* Runs the job over the picture; sums is [3], by channel. */
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error);

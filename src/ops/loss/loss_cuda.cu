@@ -187,22 +187,14 @@ __device__ __forceinline__ ssim_value ssim_of(float mean, float difference, floa
     return r;
 }
 
-template <typename NUMBER>
-__device__ __forceinline__ NUMBER warp_sum(NUMBER value)
-{
-#pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
-    return value;
-}
-
 /* The tile's sums: a tree of floats in a warp (128 pixels; it rounds to 1e-7), then doubles in a fixed order. */
 __device__ __forceinline__ void write_sums(const loss_parameters &P, float l1, float squared, float ssim,
                                            moments_tile &s)
 {
     int warp = threadIdx.x / 32;
-    l1 = warp_sum(l1);
-    squared = warp_sum(squared);
-    ssim = warp_sum(ssim);
+    l1 = splat_lanes_sum<32>(l1);
+    squared = splat_lanes_sum<32>(squared);
+    ssim = splat_lanes_sum<32>(ssim);
     if (threadIdx.x % 32 == 0) {
         s.sums[warp][0] = l1;
         s.sums[warp][1] = squared;
@@ -312,7 +304,7 @@ __global__ void __launch_bounds__(TOTAL_THREADS)
             for (int f = 0; f < N_SUMS; f++) own[N_SUMS * c + f] += sums[(c * n_tiles + i) * N_SUMS + f];
 #pragma unroll
     for (int k = 0; k < 3 * N_SUMS; k++) {
-        own[k] = warp_sum(own[k]);
+        own[k] = splat_lanes_sum<32>(own[k]);
         if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32][k] = own[k];
     }
     __syncthreads();

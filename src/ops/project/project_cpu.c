@@ -10,12 +10,7 @@
 
 const splat_project_kernels *splat_project_kernels_of(const splat_backend *backend)
 {
-#if SPLATSMITH_X86
-    if (backend->simd == SPLAT_SIMD_AVX512) return &splat_project_kernels_avx512;
-    if (backend->simd == SPLAT_SIMD_AVX2) return &splat_project_kernels_avx2;
-#endif
-    (void)backend;
-    return &splat_project_kernels_c;
+    return SPLAT_OF_LEVEL(backend->simd, &splat_project_kernels);
 }
 
 static void move_entry(splat_frame *frame, size_t to, size_t from)

@@ -4,7 +4,7 @@
  * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
  * other way, two lanes a Gaussian: sums over pixels need no shuffles, and ten neighbouring floats a Gaussian reach
  * memory at once. docs/performance.md has what it was measured against. */
-#include "ops/raster/raster_cuda.cuh"
+#include "ops/raster/walk_cuda.cuh"
 
 /* A pixel on its way from the back. */
 struct walk {
@@ -106,18 +106,19 @@ __device__ __forceinline__ void finish_sums(const raster_parameters &P, const su
 #define ROWS 16     /* Gaussians whose samples wait to be summed */
 
 /* A warp's pixels, and rows of samples: written a pixel a lane, read a Gaussian a lane. */
+template <bool GEOMETRY>
 struct row_buffer {
     float2 samples[ROWS][33]; /* dL/dalpha0, alpha T; the odd width keeps the lanes off each other's banks */
     float4 geometry[ROWS];    /* u, v, A, B */
     float4 look[ROWS];        /* C, alpha0, visible index */
     float4 grad[32];          /* dL/dimage, y of the position */
     float x[32];
+    float fourth[GEOMETRY ? 32 : 0]; /* dL/dmap of the fourth channel */
 };
 
-/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. fourth: of geometry, the
- * pixels' gradients of the fourth channel. */
+/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. */
 template <bool GEOMETRY>
-__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer &rows, const float *fourth, int n)
+__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<GEOMETRY> &rows, int n)
 {
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
@@ -134,7 +135,7 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer 
             const float2 sample = rows.samples[row][pixel];
             const float4 grad = rows.grad[pixel];
             add_sample<GEOMETRY>(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w,
-                                 sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? fourth[pixel] : 0.0f);
+                                 sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? rows.fourth[pixel] : 0.0f);
         }
     }
     finish_sums<GEOMETRY>(P, s, look.y, v);
@@ -163,14 +164,11 @@ template <bool GEOMETRY>
 __global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
     rows_backward_kernel(const __grid_constant__ raster_parameters P)
 {
-    __shared__ staged warps[ROW_WARPS];
-    __shared__ row_buffer buffers[ROW_WARPS];
-    __shared__ float channels[GEOMETRY ? ROW_WARPS : 1][GEOMETRY ? 32 : 1]; /* the fourth of what is staged */
-    __shared__ float grads[GEOMETRY ? ROW_WARPS : 1][GEOMETRY ? 32 : 1];    /* and of the pixels' gradients */
+    __shared__ staged<GEOMETRY> warps[ROW_WARPS];
+    __shared__ row_buffer<GEOMETRY> buffers[ROW_WARPS];
     if (P.state->overflow || P.state->not_finite) return;
-    staged &s = warps[threadIdx.x / 32];
-    row_buffer &rows = buffers[threadIdx.x / 32];
-    float *channel = channels[GEOMETRY ? threadIdx.x / 32 : 0], *grad = grads[GEOMETRY ? threadIdx.x / 32 : 0];
+    staged<GEOMETRY> &s = warps[threadIdx.x / 32];
+    row_buffer<GEOMETRY> &rows = buffers[threadIdx.x / 32];
     const int per_tile = TILE_PATCHES / ROW_WARPS, lane = threadIdx.x & 31;
     const uint32_t tile = P.tile_order[blockIdx.x / per_tile], begin = P.tile_begin[tile];
     const int patch = (int)(blockIdx.x % per_tile) * ROW_WARPS + (int)(threadIdx.x / 32);
@@ -179,14 +177,11 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
     uint32_t warp_last = splat_warp_max_u32(w.last);
     rows.x[lane] = w.at.x;
     rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
-    if (GEOMETRY) grad[lane] = w.fourth;
-    int n_rows = 0, base = (int)warp_last - 32;
-    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
-    for (; base > -32; base -= 32) {
-        fetched now = next;
-        int before = base - 32 + lane;
-        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage<GEOMETRY>(s, now, reached_patches<1>(P, p, now), channel);
+    if (GEOMETRY) rows.fourth[lane] = w.fourth;
+    int n_rows = 0;
+    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
+    while (has_batch(list)) {
+        int n_staged = stage_before<1>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             float dx, dy, e, alpha;
@@ -194,18 +189,18 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
                           __float_as_uint(rest.z) <= w.last;
             if (!__any_sync(0xffffffffu, blends)) continue;
             rows.samples[n_rows][lane] =
-                blends ? step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? channel[i] : 0.0f, e, alpha)
+                blends ? step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? s.fourth[i] : 0.0f, e, alpha)
                        : make_float2(0.0f, 0.0f);
             if (lane == 0) {
                 rows.geometry[n_rows] = geometry;
                 rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
             }
             if (++n_rows < ROWS) continue;
-            add_rows<GEOMETRY>(P, rows, grad, ROWS);
+            add_rows(P, rows, ROWS);
             n_rows = 0;
         }
     }
-    if (n_rows) add_rows<GEOMETRY>(P, rows, grad, n_rows);
+    if (n_rows) add_rows(P, rows, n_rows);
 }
 
 /* ---------------------------------------------------------------- deterministic: fixed order, no atomics */
@@ -256,8 +251,7 @@ __device__ __forceinline__ int index_of_lane(int lane)
 template <bool GEOMETRY>
 __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
 {
-    __shared__ staged s;
-    __shared__ float channel[GEOMETRY ? 32 : 1];
+    __shared__ staged<GEOMETRY> s;
     if (P.state->overflow || P.state->not_finite) return;
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, 0);
@@ -271,14 +265,9 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
     }
     uint32_t warp_last = splat_warp_max_u32(last);
 
-    /* The list up to warp_last in batches of 32 that end there; the first of the list may be a short one. */
-    int base = (int)warp_last - 32;
-    fetched next = fetch<GEOMETRY>(P, begin, (uint32_t)(base + lane), base + lane >= 0 && warp_last > 0);
-    for (; base > -32; base -= 32) {
-        fetched now = next;
-        int before = base - 32 + lane;
-        next = fetch<GEOMETRY>(P, begin, (uint32_t)before, before >= 0);
-        int n_staged = stage<GEOMETRY>(s, now, reached_patches<TILE_PATCHES>(P, p, now), channel);
+    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
+    while (has_batch(list)) {
+        int n_staged = stage_before<TILE_PATCHES>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             sums total = {};
@@ -290,7 +279,7 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
                 if (!(__float_as_uint(rest.w) >> k & 1)) continue;
                 if (__float_as_uint(rest.z) > w.last || !alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha))
                     continue;
-                float2 sample = step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? channel[i] : 0.0f, e, alpha);
+                float2 sample = step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? s.fourth[i] : 0.0f, e, alpha);
                 add_sample<GEOMETRY>(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green,
                                      w.blue, w.fourth);
                 any = true;

@@ -56,40 +56,55 @@ void splat_raster_load(const splat_frame *frame, const float *features, const sp
 
 splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_args *args, splat_error *error)
 {
-    SPLAT_RASTER_TILE((*const kernels[])) = {
-        splat_raster_tile_c,
-#if SPLATSMITH_X86
-        splat_raster_tile_avx2, splat_raster_tile_avx512,
-#endif
-    };
     (void)error;
     const splat_frame *frame = args->frame;
-    SPLAT_RASTER_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_RASTER_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_tile);
     uint32_t end = frame->tiles_x * frame->row_end;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
     for (uint32_t tile = frame->tiles_x * frame->row_begin; tile < end; tile++) kernel(frame, tile);
     return SPLAT_OK;
 }
 
-/* docs/method.md 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
-static splat_grad2d gradient_of(const float conic[4], const splat_raster_moments *m)
+static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m)
 {
-    float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
-    return (splat_grad2d){.mean_x = -alpha0 * (a * m->px + b * m->py),
-                          .mean_y = -alpha0 * (c * m->py + b * m->px),
-                          .mean_abs = alpha0 * m->absolute,
-                          .conic_a = -0.5f * alpha0 * m->pxx,
-                          .conic_b = -alpha0 * m->pxy,
-                          .conic_c = -0.5f * alpha0 * m->pyy,
-                          .opacity = m->p,
-                          .r = m->r, .g = m->g, .b = m->b};
+    sum->p += m->p;
+    sum->px += m->px;
+    sum->py += m->py;
+    sum->pxx += m->pxx;
+    sum->pxy += m->pxy;
+    sum->pyy += m->pyy;
+    sum->absolute += m->absolute;
+    sum->r += m->r;
+    sum->g += m->g;
+    sum->b += m->b;
 }
 
-static void add_gradient(splat_grad2d *sum, const splat_grad2d *g)
+/* docs/method.md 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
+                              splat_grad2d *gradient)
+{
+    splat_raster_moments m = {0};
+    if (frame->slot_begin[v] == frame->slot_begin[v + 1]) return false;
+    for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
+        add_moments(&m, &slots[slot]);
+    const float *conic = frame->conic + 4 * (size_t)v;
+    float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
+    *gradient = (splat_grad2d){.mean_x = -alpha0 * (a * m.px + b * m.py),
+                               .mean_y = -alpha0 * (c * m.py + b * m.px),
+                               .mean_abs = m.absolute,
+                               .conic_a = -0.5f * alpha0 * m.pxx,
+                               .conic_b = -alpha0 * m.pxy,
+                               .conic_c = -0.5f * alpha0 * m.pyy,
+                               .opacity = m.p,
+                               .r = m.r, .g = m.g, .b = m.b};
+    return true;
+}
+
+static void add_gradient(splat_grad2d *sum, const splat_grad2d *g, float alpha0)
 {
     sum->mean_x += g->mean_x;
     sum->mean_y += g->mean_y;
-    sum->mean_abs += g->mean_abs;
+    sum->mean_abs += alpha0 * g->mean_abs;
     sum->conic_a += g->conic_a;
     sum->conic_b += g->conic_b;
     sum->conic_c += g->conic_c;
@@ -102,14 +117,8 @@ static void add_gradient(splat_grad2d *sum, const splat_grad2d *g)
 splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
                                        splat_error *error)
 {
-    SPLAT_RASTER_BACKWARD_TILE((*const kernels[])) = {
-        splat_raster_backward_tile_c,
-#if SPLATSMITH_X86
-        splat_raster_backward_tile_avx2, splat_raster_backward_tile_avx512,
-#endif
-    };
     splat_frame *frame = args->frame;
-    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = kernels[backend->simd];
+    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_backward_tile);
     uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
     void *slots;
     SPLAT_TRY(splat_scratch_take(backend, (size_t)frame->n_instances * sizeof(splat_raster_moments), &slots, error));
@@ -119,12 +128,9 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
         for (uint32_t tile = begin; tile < end; tile++) kernel(frame, args->grad_image, tile, slots);
 #pragma omp for schedule(static)
         for (uint32_t v = 0; v < frame->n_visible; v++) {
-            splat_raster_moments sum = {0};
-            if (frame->slot_begin[v] == frame->slot_begin[v + 1]) continue;
-            for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
-                splat_raster_moments_add(&sum, (const splat_raster_moments *)slots + slot);
-            splat_grad2d gradient = gradient_of(frame->conic + 4 * (size_t)v, &sum);
-            add_gradient(&frame->grad2d[v], &gradient);
+            splat_grad2d gradient;
+            if (splat_raster_gradient_of(frame, slots, v, &gradient))
+                add_gradient(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
         }
     }
     return SPLAT_OK;

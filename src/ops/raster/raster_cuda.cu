@@ -1,11 +1,11 @@
-/* raster on CUDA: a warp a patch of 8x4 pixels, which walks the tile's list for itself, so that no warp waits for
- * another; Gaussians that cannot reach the patch are skipped. */
-#include "ops/raster/raster_cuda.cuh"
+/* raster on CUDA: what a pixel gathers on its walk (walk_cuda.cuh) along the tile's list. */
+#include "ops/raster/walk_cuda.cuh"
 
 #define RASTER_THREADS (32 * TILE_PATCHES)
 
 /* A pixel on its way from the front. */
-struct blend {
+template <bool COUNTED>
+struct raster_pixel {
     float2 at;
     float T, r, g, b;
     uint32_t last, n_blended;
@@ -13,36 +13,24 @@ struct blend {
 };
 
 template <bool COUNTED>
+__device__ __forceinline__ void add_entry(raster_pixel<COUNTED> &q, float4 channels, float weight, float)
+{
+    q.r += channels.x * weight;
+    q.g += channels.y * weight;
+    q.b += channels.z * weight;
+    if (COUNTED) q.n_blended++;
+}
+
+template <bool COUNTED>
 __global__ void __launch_bounds__(RASTER_THREADS) raster_kernel(const __grid_constant__ raster_parameters P)
 {
-    __shared__ staged warps[TILE_PATCHES];
-    staged &s = warps[threadIdx.x / 32];
-    const uint32_t tile = P.tile_order[blockIdx.x], lane = threadIdx.x & 31;
+    __shared__ staged<false> warps[TILE_PATCHES];
+    staged<false> &s = warps[threadIdx.x / 32];
+    const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
-    uint32_t begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
-    if (P.state->overflow) n = 0;
-    blend q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0, 0, !is_inside(P, p, 0)};
-    fetched next = fetch(P, begin, lane, lane < n);
-    for (uint32_t base = 0; base < n && !__all_sync(0xffffffffu, q.done); base += 32) {
-        fetched now = next;
-        next = fetch(P, begin, base + 32 + lane, base + 32 + lane < n); /* on its way while this batch is blended */
-        int n_staged = stage(s, now, reached_patches<1>(P, p, now));
-        for (int i = 0; i < n_staged; i++) {
-            float4 look = s.appearance[i];
-            float dx, dy, e, alpha;
-            if (q.done || !alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha)) continue;
-            float after = q.T * (1.0f - alpha), weight = alpha * q.T;
-            q.done = after < SPLAT_TRANSMITTANCE_MIN;
-            if (q.done) continue;
-            float4 rest = s.rest[i];
-            q.r += look.z * weight;
-            q.g += look.w * weight;
-            q.b += rest.x * weight;
-            q.T = after;
-            q.last = __float_as_uint(rest.z);
-            if (COUNTED) q.n_blended++;
-        }
-    }
+    tile_list list = list_of(P, tile);
+    raster_pixel<COUNTED> q = {position_of(P, p, 0), 1.0f, 0.0f, 0.0f, 0.0f, 0, 0, !is_inside(P, p, 0)};
+    walk_forward(P, list, p, q, s);
     if (!is_inside(P, p, 0)) return;
     size_t at = index_of(P, p, 0), plane = (size_t)P.width * P.height;
     P.image[at] = q.r + q.T * P.background[0];

@@ -1,5 +1,4 @@
-/* What raster, geometry and their backward passes share on CUDA: a tile's list on its way to a warp, patches of 8x4
- * pixels, and alpha. */
+/* The parameters of raster, geometry and their backward passes on CUDA. */
 #ifndef SPLAT_OPS_RASTER_CUDA_CUH
 #define SPLAT_OPS_RASTER_CUDA_CUH
 
@@ -10,10 +9,7 @@ extern "C" {
 #include "ops/raster/raster.h"
 }
 
-#define TILE_PATCHES 8  /* 8x4 pixels each, two across and four down */
-#define PATCH_WIDTH 8
-#define PATCH_HEIGHT 4
-#define N_GRADS 10      /* floats of splat_grad2d */
+#define N_GRADS 10 /* floats of splat_grad2d */
 
 static_assert(sizeof(splat_grad2d) == N_GRADS * sizeof(float), "the reduction writes splat_grad2d as ten floats");
 
@@ -37,159 +33,6 @@ struct raster_parameters {
     splat_grad2d *slots;
     const splat_cuda_step_state *state;
 };
-
-/* A Gaussian on its way from memory to the warp. */
-struct fetched {
-    float2 mean;
-    float4 conic;
-    float r, g, b; /* or z and the normal's x and y */
-    float fourth;  /* of geometry: the normal's z */
-    uint32_t id, position; /* position: 1-based place in the tile's list */
-};
-
-/* The survivors of a batch of 32 instances, close together, for every lane of the warp to read. */
-struct staged {
-    float4 geometry[32];   /* u, v, A, B */
-    float4 appearance[32]; /* C, alpha0, r, g */
-    float4 rest[32];       /* b; then as bits: visible index, position, patches that it reaches */
-};
-
-/* Instance `index` of the tile's list that begins at `begin`; a lane without one gets alpha0 = 0, which reaches
- * nothing. */
-template <bool GEOMETRY = false>
-__device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
-{
-    fetched f;
-    f.conic = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (exists) {
-        f.id = P.instances[begin + index];
-        f.position = index + 1;
-        f.mean = P.mean2d[f.id];
-        f.conic = P.conic[f.id];
-        if (GEOMETRY) {
-            const float4 feature = P.features[f.id];
-            f.r = feature.x;
-            f.g = feature.y;
-            f.b = feature.z;
-            f.fourth = feature.w;
-        } else {
-            f.r = P.rgb[3 * (size_t)f.id];
-            f.g = P.rgb[3 * (size_t)f.id + 1];
-            f.b = P.rgb[3 * (size_t)f.id + 2];
-        }
-    }
-    return f;
-}
-
-/* The pixels of a lane: one of each of the warp's patches, PATCH_WIDTH or PATCH_HEIGHT apart. */
-struct lane_pixels {
-    int x, y;              /* of the first patch */
-    float left, top;       /* of the warp's first patch, widened for ray jitter */
-};
-
-__device__ __forceinline__ int patch_x(int k)
-{
-    return (k & 1) * PATCH_WIDTH;
-}
-
-__device__ __forceinline__ int patch_y(int k)
-{
-    return (k >> 1) * PATCH_HEIGHT;
-}
-
-/* The pixels of a warp whose first patch is number `first` of the tile. */
-__device__ __forceinline__ lane_pixels pixels_of(const raster_parameters &P, uint32_t tile, int first)
-{
-    lane_pixels p;
-    int lane = threadIdx.x & 31;
-    int left = (int)(tile % P.tiles_x) * SPLAT_TILE + patch_x(first);
-    int top = (int)(tile / P.tiles_x) * SPLAT_TILE + patch_y(first);
-    p.x = left + (lane & (PATCH_WIDTH - 1));
-    p.y = top + lane / PATCH_WIDTH;
-    p.left = (float)left - P.widen;
-    p.top = (float)top - P.widen;
-    return p;
-}
-
-__device__ __forceinline__ bool is_inside(const raster_parameters &P, const lane_pixels &p, int k)
-{
-    return p.x + patch_x(k) < P.width && p.y + patch_y(k) < P.height;
-}
-
-__device__ __forceinline__ size_t index_of(const raster_parameters &P, const lane_pixels &p, int k)
-{
-    return (size_t)(p.y + patch_y(k)) * P.width + (p.x + patch_x(k));
-}
-
-/* Sampling position of the lane's pixel of patch k. */
-__device__ __forceinline__ float2 position_of(const raster_parameters &P, const lane_pixels &p, int k)
-{
-    float2 position = make_float2((float)(p.x + patch_x(k)), (float)(p.y + patch_y(k)));
-    if (P.jitter && is_inside(P, p, k)) {
-        size_t at = index_of(P, p, k);
-        position.x += P.jitter[at];
-        position.y += P.jitter[(size_t)P.width * P.height + at];
-    }
-    return position;
-}
-
-/* Which of the warp's patches the Gaussian can reach, a bit each. The least of a convex quadratic over a rectangle lies
- * at the centre if it is inside, else on one of the two edges that face it. Widened, as bin does, by what rounding can
- * do to the power of a needle; nothing is claimed of the thinnest. */
-template <int PATCHES>
-__device__ __forceinline__ unsigned reached_patches(const raster_parameters &P, const lane_pixels &p, const fetched &f)
-{
-    float a = f.conic.x, b = f.conic.y, c = f.conic.z;
-    float det = splat_determinant(a, b, c), ratio = __fdividef(a * c, det);
-    float reach = 2.0f * (__logf(255.0f * f.conic.w) + 1e-4f) * (1.001f + 4e-6f * ratio) * 1.0001f + 1e-4f;
-    float along_x = __fdividef(-b, a), along_y = __fdividef(-b, c);
-    bool claimed = det > 0.0f && ratio < SPLAT_CULL_RATIO;
-    unsigned bits = 0;
-    if (!(f.conic.w > 0.0f)) return 0;
-#pragma unroll
-    for (int k = 0; k < PATCHES; k++) {
-        float ax = p.left + patch_x(k) - f.mean.x, bx = ax + (PATCH_WIDTH - 1) + 2.0f * P.widen;
-        float ay = p.top + patch_y(k) - f.mean.y, by = ay + (PATCH_HEIGHT - 1) + 2.0f * P.widen;
-        float ex = fminf(fmaxf(0.0f, ax), bx), fy = fminf(fmaxf(0.0f, ay), by); /* nearest point of the rectangle */
-        float ey = fminf(fmaxf(along_y * ex, ay), by);                           /* along the vertical edge */
-        float fx = fminf(fmaxf(along_x * fy, ax), bx);                           /* along the horizontal edge */
-        float qe = a * ex * ex + 2.0f * b * ex * ey + c * ey * ey;
-        float qf = a * fx * fx + 2.0f * b * fx * fy + c * fy * fy;
-        if (!claimed || !(fminf(qe, qf) > reach)) bits |= 1u << k;
-    }
-    return bits;
-}
-
-/* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. fourth: of
- * geometry, their fourth channel. */
-template <bool GEOMETRY = false>
-__device__ __forceinline__ int stage(staged &s, const fetched &f, unsigned patches, float *fourth = NULL)
-{
-    unsigned mask = __ballot_sync(0xffffffffu, patches != 0), below = (1u << (threadIdx.x & 31)) - 1;
-    __syncwarp(); /* the last batch has been read */
-    if (patches) {
-        int slot = __popc(mask & below);
-        s.geometry[slot] = make_float4(f.mean.x, f.mean.y, f.conic.x, f.conic.y);
-        s.appearance[slot] = make_float4(f.conic.z, f.conic.w, f.r, f.g);
-        s.rest[slot] = make_float4(f.b, __uint_as_float(f.id), __uint_as_float(f.position), __uint_as_float(patches));
-        if (GEOMETRY) fourth[slot] = f.fourth;
-    }
-    __syncwarp();
-    return __popc(mask);
-}
-
-/* alpha of a sample, and e^power; false: skipped. The same for both passes. The fast forms of exp and 1/x leave out
- * only the care for results far below any that blends. */
-__device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2 at, float *dx, float *dy, float *e,
-                                         float *alpha)
-{
-    *dx = g.x - at.x;
-    *dy = g.y - at.y;
-    float power = -0.5f * (g.z * *dx * *dx + c * *dy * *dy) - g.w * *dx * *dy;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(*e) : "f"(power * 1.4426950408889634f));
-    *alpha = fminf(SPLAT_ALPHA_MAX, alpha0 * *e);
-    return power <= 0.0f && *alpha >= SPLAT_ALPHA_MIN;
-}
 
 static inline unsigned tiles_of_band(const splat_frame *frame)
 {

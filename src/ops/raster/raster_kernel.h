@@ -37,19 +37,10 @@ typedef struct splat_raster_moments {
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
 
-static inline void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_moments *m)
-{
-    sum->p += m->p;
-    sum->px += m->px;
-    sum->py += m->py;
-    sum->pxx += m->pxx;
-    sum->pxy += m->pxy;
-    sum->pyy += m->pyy;
-    sum->absolute += m->absolute;
-    sum->r += m->r;
-    sum->g += m->g;
-    sum->b += m->b;
-}
+/* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; mean_abs is
+ * the sum of `absolute` as it is. false: it has no instance. */
+bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
+                              splat_grad2d *gradient);
 
 /* Blends one tile: image, transmittance, last and blended of its pixels. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
