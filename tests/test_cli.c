@@ -8,6 +8,8 @@
 
 #include "cli_fixture.h"
 
+#include <sys/ioctl.h>
+
 static const char *const commands[] = {"train", "eval", "render", "export", "contact-sheet", "sample", "info", "help",
                                        "plan", "bench", "monitor", "mesh-report", "pipeline"};
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -474,6 +476,50 @@ static void test_process_name(void **state)
     assert_string_equal(name, "splatsmith\n");
 }
 
+/* Runs a training whose standard error is a terminal so many columns wide; what the terminal got is in
+ * standard_error. */
+static void run_on_terminal(unsigned short columns)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = columns};
+    size_t length = 0;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(line >= 0 && ioctl(line, TIOCSWINSZ, &size) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("stdout.txt", "w", stdout) || dup2(line, STDERR_FILENO) < 0) _exit(126);
+        alarm(LIMIT_S);
+        execl(getenv("SPLATSMITH_BINARY"), "splatsmith", "train", "-s", "scene", "-m", "narrow", "-n", "60",
+              "--delete_first", NULL);
+        _exit(127);
+    }
+    close(line);
+    for (ssize_t n; (n = read(terminal, standard_error + length, MAX_OUTPUT - 1 - length)) > 0;) length += (size_t)n;
+    standard_error[length] = '\0';
+    close(terminal);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What does not fit goes as a whole: the beginning of a number would be another number. */
+static void test_narrow_terminal(void **state)
+{
+    (void)state;
+    for (int columns = 45; columns <= 65; columns += 5) {
+        size_t n_lines = 0;
+        run_on_terminal((unsigned short)columns);
+        for (const char *at = standard_error, *end; (end = strstr(at, "\x1b[K")); at = end + 3) {
+            if (end == at || !memchr(at, '|', (size_t)(end - at))) continue;
+            n_lines++;
+            if (end - at > columns || !strchr(")s%B?m", end[-1]))
+                fail_msg("cut within a word: %.*s", (int)(end - at), at);
+        }
+        assert_true(n_lines > 0);
+    }
+}
+
 /* ---------------------------------------------------------------- signals */
 
 static void stop_with(int number, const char *folder)
@@ -535,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_output_that_fails),
         cmocka_unit_test(test_process_name),
+        cmocka_unit_test(test_narrow_terminal),
         cmocka_unit_test(test_signals),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
