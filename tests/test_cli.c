@@ -119,6 +119,7 @@ static void test_hints(void **state)
     RUN_ERR(2, "unknown command 'texture': refinement and texture are not part", "texture");
     RUN_ERR(2, "unknown option '--square_size' for pipeline: refinement and", "pipeline", "--square_size", "10");
     RUN_ERR(2, "unknown option '-f' for pipeline: refinement and texture", "pipeline", "-f", "15000");
+    RUN_ERR(2, "unknown option '--depths' for train: depth supervision is not part", "train", "--depths", "d");
     RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
 }
 

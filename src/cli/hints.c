@@ -31,7 +31,7 @@ static const hint commands[] = {
     {"run_viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
 };
 
-/* Of SuGaR's second half. */
+/* Of SuGaR's second half, then of 3DGS, gsplat and others. */
 static const hint options[] = {
     {"g", REFINEMENT},
     {"f", REFINEMENT},
@@ -43,6 +43,13 @@ static const hint options[] = {
     {"postprocess_mesh", REFINEMENT},
     {"postprocess_density_threshold", REFINEMENT},
     {"postprocess_iterations", REFINEMENT},
+    {"depths", "depth supervision is not part of this version"},
+    {"depth_l1_weight_init", "depth supervision is not part of this version"},
+    {"depth_l1_weight_final", "depth supervision is not part of this version"},
+    {"train_test_exp", "exposure compensation is not part of this version"},
+    {"masks", "masks are not part of this version; photos with alpha are laid on the background"},
+    {"optimizer_type", "there is one optimizer, Adam; leave the option away"},
+    {"strategy", "there is one way to densify; --target_gaussian_count caps the number of Gaussians"},
 };
 
 static const char *find(const hint *hints, size_t n, const char *name, size_t length)
