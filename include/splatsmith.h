@@ -222,8 +222,8 @@ splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_erro
 /* How the model is rendered from now on. kernel_size: variance in pixel^2, <= 0 keeps the mode's default. */
 splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
                                          splat_error *error);
-/* Writes a binary PLY, atomically. fused: the 3D filter is baked into scales and opacities, no filter_3D column,
- * and a comment "SplatRenderMode: mip": what other viewers read. */
+/* Writes a binary PLY, atomically; its folder is made when absent. fused: the 3D filter is baked into scales and
+ * opacities, no filter_3D column, and a comment "SplatRenderMode: mip": what other viewers read. */
 splat_status splat_model_save(const splat_model *model, const char *path, bool fused, splat_error *error);
 /* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
@@ -602,7 +602,8 @@ typedef enum splat_map_kind {
 splat_status splat_write_maps(splat_scene *scene, splat_model *model, splat_view_set set, unsigned kinds,
                               const char *folder, int iteration, int resolution,
                               bool (*visit)(void *user, size_t n_done), void *user, splat_error *error);
-/* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. */
+/* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. The folder of
+ * `path` is made when absent. */
 splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scene, splat_model *model, size_t n_views,
                                        const char *path, bool white_background, splat_error *error);
 
@@ -1138,8 +1139,8 @@ typedef struct splat_mesh_report {
 
 void splat_mesh_report_options_init(splat_mesh_report_options *options);
 /* Reads a mesh (PLY or OBJ) and measures it. The same file, options and seed give the same figures for any number of
- * threads. Errors: IO, FORMAT (with byte or line), UNSUPPORTED, ARGUMENT (a threshold that is not above 0; no faces
- * where distances are asked for; a reference without points), MEMORY. */
+ * threads. Errors: IO, FORMAT (with byte or line; no faces), UNSUPPORTED, ARGUMENT (a threshold that is not above 0; a
+ * reference without points), MEMORY. */
 splat_status splat_mesh_report_make(const splat_context *context, const char *path,
                                     const splat_mesh_report_options *options, splat_mesh_report *report,
                                     splat_error *error);

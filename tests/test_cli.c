@@ -8,6 +8,8 @@
 
 #include "cli_fixture.h"
 
+#include <sys/ioctl.h>
+
 static const char *const commands[] = {"train", "eval", "render", "export", "contact-sheet", "sample", "info", "help",
                                        "plan", "bench", "monitor", "mesh-report", "pipeline"};
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -75,10 +77,10 @@ static void test_completion_in_bash(void **state)
                "compopt() { :; }\n" /* works inside a real completion only */
                "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _splatsmith; echo \"<${COMPREPLY[*]}>\"; }\n"
                "try splatsmith tr\ntry splatsmith train --densify_f\ntry splatsmith train --backend c\n"
-               "try splatsmith help contact\n");
+               "try splatsmith help contact\ntry splatsmith mesh-report try.ba\n");
     assert_int_equal(system("bash try.bash > completed.txt 2>&1"), 0);
     read_text("completed.txt", standard_output, sizeof standard_output);
-    assert_string_equal(standard_output, "<train>\n<--densify_from_iter>\n<cpu cuda>\n<contact-sheet>\n");
+    assert_string_equal(standard_output, "<train>\n<--densify_from_iter>\n<cpu cuda>\n<contact-sheet>\n<try.bash>\n");
 }
 
 /* ---------------------------------------------------------------- parsing */
@@ -104,6 +106,21 @@ static void test_names(void **state)
     RUN_ERR(2, "--resolution takes a whole number", "train", "--data_factor", "x");
     RUN_ERR(2, "train cannot use the word 'scene'", "train", "scene");
     RUN_ERR(2, "there is another word, 'b'", "sample", "a", "b");
+    RUN_ERR(1, "not a folder that can be opened (absent)", "train", "--data_dir", "absent", "-m", "never");
+}
+
+/* What scripts of other programs call, and what is not there. */
+static void test_hints(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "unknown command 'metrics.py': 'splatsmith eval'", "metrics.py", "-m", "out");
+    RUN_ERR(2, "unknown command 'create_fused_ply': 'splatsmith export'", "create_fused_ply");
+    RUN_ERR(2, "unknown command 'train-refined': refinement and texture are not part", "train-refined");
+    RUN_ERR(2, "unknown command 'texture': refinement and texture are not part", "texture");
+    RUN_ERR(2, "unknown option '--square_size' for pipeline: refinement and", "pipeline", "--square_size", "10");
+    RUN_ERR(2, "unknown option '-f' for pipeline: refinement and texture", "pipeline", "-f", "15000");
+    RUN_ERR(2, "unknown option '--depths' for train: depth supervision is not part", "train", "--depths", "d");
+    RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
 }
 
 static void test_numbers(void **state)
@@ -293,7 +310,8 @@ static void test_delete_first(void **state)
     (void)state;
     RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again", "-n", "1");
     write_text("again/marker", "");
-    RUN_ERR(0, "notice: again holds an earlier run", "train", "-s", "scene", "-m", "again", "-n", "1");
+    RUN_ERR(0, "its later iterations stay (--delete_first deletes it)", "train", "-s", "scene", "-m", "again", "-n",
+            "1");
     assert_true(exists("again/marker"));
     RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again/", "-n", "1", "--delete_first");
     assert_false(exists("again/marker"));
@@ -307,6 +325,11 @@ static void test_output_names(void **state)
     assert_string_equal(standard_output, "");
     assert_string_equal(standard_error, "");
     assert_true(exists("scene_output/first/point_cloud/iteration_1/point_cloud.ply"));
+    RUN_OUT(0, "/scene_output/second\n", "train", "-s", "scene/images/..", "--experiment_name", "second", "-n", "1");
+    assert_true(exists("scene_output/second/point_cloud/iteration_1/point_cloud.ply"));
+    RUN_OUT(0, "/scene_output/third\n", "train", "-s", "scene/.", "--experiment_name", "third", "-n", "1");
+    RUN_ERR(0, "--gpu has no effect: running on the CPU", "train", "-s", "scene", "-m", "on_cpu", "-n", "1",
+            "--backend", "cpu", "--gpu", "1");
     RUN_OUT(0, "Output folder: scene_output/20", "train", "-s", "scene/", "--iterations", "1");
     assert_true(exists_like("scene_output/20[0-9][0-9][01][0-9][0-3][0-9]_[0-2][0-9][0-5][0-9][0-6][0-9]/cfg_args"));
 }
@@ -395,6 +418,10 @@ static void test_export(void **state)
     assert_false(file_contains("fused.ply", "filter_3D"));
     RUN_OUT(0, "plain.ply", "export", "--ply", "model/point_cloud/iteration_30/point_cloud.ply", "-o", "plain.ply");
     assert_true(file_contains("plain.ply", "filter_3D"));
+    RUN_OUT(0, "fused", "export", "-m", "model", "-o", "exported/here/fused.ply");
+    assert_true(exists("exported/here/fused.ply"));
+    RUN_ERR(2, "export writes PLY", "export", "-m", "model", "-o", "splat.splat");
+    assert_false(exists("splat.splat"));
     write_text("garbage.ply", "ply\nformat ascii 1.0\nelement vertex 99999999999999999999\n");
     RUN_ERR(1, "garbage.ply", "export", "--ply", "garbage.ply", "-o", "never.ply");
     assert_false(exists("never.ply"));
@@ -405,6 +432,8 @@ static void test_contact_sheet(void **state)
     (void)state;
     RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "sheet.png", "--views", "2");
     assert_true(file_contains("sheet.png", "\x89PNG"));
+    RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "exported/sheets/sheet.png", "--views", "1");
+    RUN_ERR(2, "contact-sheet writes PNG", "contact-sheet", "-m", "model", "-o", "sheet.jpg");
 }
 
 static void test_info(void **state)
@@ -426,6 +455,72 @@ static void test_output_that_fails(void **state)
     assert_true(file_contains("stderr.txt", "could not be written"));
 }
 
+/* The program starts itself once more, and stays what ps, top and killall know. */
+static void test_process_name(void **state)
+{
+    (void)state;
+    char path[64], name[64] = "";
+    const char *kept = getenv("OMP_WAIT_POLICY");
+    char *policy = kept ? strdup(kept) : NULL;
+    if (!exists("/proc/self/comm")) skip();
+    unlink("stdout.txt");
+    unsetenv("OMP_WAIT_POLICY");
+    unsetenv("GOMP_SPINCOUNT");
+    pid_t child = begin("monitor", "--interval", "0.1", (char *)NULL);
+    if (policy) setenv("OMP_WAIT_POLICY", policy, 1);
+    free(policy);
+    for (int i = 0; i < LIMIT_S * 20 && !file_contains("stdout.txt", "Machine"); i++) usleep(50000);
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)child);
+    read_text(path, name, sizeof name);
+    kill(child, SIGKILL);
+    finish(child);
+    assert_string_equal(name, "splatsmith\n");
+}
+
+/* Runs a training whose standard error is a terminal so many columns wide; what the terminal got is in
+ * standard_error. */
+static void run_on_terminal(unsigned short columns)
+{
+    struct winsize size = {.ws_row = 24, .ws_col = columns};
+    size_t length = 0;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    int line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(line >= 0 && ioctl(line, TIOCSWINSZ, &size) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("stdout.txt", "w", stdout) || dup2(line, STDERR_FILENO) < 0) _exit(126);
+        alarm(LIMIT_S);
+        execl(getenv("SPLATSMITH_BINARY"), "splatsmith", "train", "-s", "scene", "-m", "narrow", "-n", "60",
+              "--delete_first", NULL);
+        _exit(127);
+    }
+    close(line);
+    for (ssize_t n; (n = read(terminal, standard_error + length, MAX_OUTPUT - 1 - length)) > 0;) length += (size_t)n;
+    standard_error[length] = '\0';
+    close(terminal);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What does not fit goes as a whole: the beginning of a number would be another number. */
+static void test_narrow_terminal(void **state)
+{
+    (void)state;
+    for (int columns = 45; columns <= 65; columns += 5) {
+        size_t n_lines = 0;
+        run_on_terminal((unsigned short)columns);
+        for (const char *at = standard_error, *end; (end = strstr(at, "\x1b[K")); at = end + 3) {
+            if (end == at || !memchr(at, '|', (size_t)(end - at))) continue;
+            n_lines++;
+            if (end - at > columns || !strchr(")s%B?m", end[-1]))
+                fail_msg("cut within a word: %.*s", (int)(end - at), at);
+        }
+        assert_true(n_lines > 0);
+    }
+}
+
 /* ---------------------------------------------------------------- signals */
 
 static void stop_with(int number, const char *folder)
@@ -441,6 +536,7 @@ static void stop_with(int number, const char *folder)
     kill(child, number);
     expect(__LINE__, finish(child), 128 + number, standard_error, "stopped at step ");
     assert_non_null(strstr(standard_output, "Trained "));
+    assert_non_null(strstr(standard_error, ".splatsmith goes on from there"));
     if (!exists_like(later[0]) && !exists_like(later[1])) fail_msg("no splat was saved in %s", folder);
     snprintf(later[0], sizeof later[0], "%s/chkpnt*.splatsmith", folder);
     if (!exists_like(later[0])) fail_msg("no checkpoint was saved in %s", folder);
@@ -466,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_completion_in_bash),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_hints),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_options_of_others),
@@ -484,6 +581,8 @@ int main(void)
         cmocka_unit_test(test_contact_sheet),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_output_that_fails),
+        cmocka_unit_test(test_process_name),
+        cmocka_unit_test(test_narrow_terminal),
         cmocka_unit_test(test_signals),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

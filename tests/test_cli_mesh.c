@@ -52,6 +52,11 @@ static void several_levels_are_named(void **state)
     assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--use_marching_cubes", "--voxel_size", "0.05",
                          "--project_mesh_on_surface_points", "False", NULL), 0);
     assert_true(splat_path_exists(FOLDER "sugarmesh_3Dgs7000_marchingcubes_level03_decim1000.ply"));
+    assert_non_null(strstr(standard_error, "--poisson_depth has no effect with --method marching_cubes"));
+    assert_null(strstr(standard_error, "--voxel_size has no effect"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--center_bbox", "True", NULL), 0);
+    assert_non_null(strstr(standard_error, "--center_bbox has no effect: --bboxmin and --bboxmax name the box"));
+    assert_null(strstr(standard_error, "has no effect with"));
 }
 
 static void other_sources_are_named(void **state)
@@ -90,6 +95,8 @@ static void mistakes_are_told(void **state)
         {"--points", "levels", "level|depth|centers", 2},
         {"--mesh_extraction_resolution_factor", "0", "from 0.05 to 8", 2},
         {"--max_host_memory", "1M", "the limit is 0.00 GB", 1},
+        {"-o", "mesh.stl", "the end of the name tells the format", 2},
+        {"-o", "mesh", "the end of the name tells the format", 2},
         {"-o", ",", "names no file", 2}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         int code = run("mesh", "-m", MODEL, "-s", SCENE, SMALL, wrong[i].option, wrong[i].value, NULL);

@@ -178,7 +178,11 @@ static void test_names(void **state)
                    "two cameras of the scene use this photo");
     remove("scene/images/x.png");
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error,
-                   "/x.png\" is not in the folder scene/images");
+                   "/x.png\" is not in the folder scene/images (2 of 6 photos are absent)");
+    fixture_text("scene/images/x.PNG", "");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error,
+                   "/x.png\" is not in the folder scene/images, but \"x.PNG\" is");
+    remove("scene/images/x.PNG");
     fixture_text("scene/images/x.png", "no picture");
     remove("scene/images/b.png");
     fixture_text("scene/images/b.png", "no picture");

@@ -286,7 +286,8 @@ static void test_command(void **state)
     RUN_ERR(1, "absent/r.json", "mesh-report", "sphere.ply", "--json", "absent/r.json");
     sphere.n_faces = 0;
     ASSERT_OK(splat_mesh_write("points.ply", &sphere, &error));
-    RUN_ERR(2, "has no faces", "mesh-report", "points.ply", "--reference", "truth.ply");
+    RUN_ERR(1, "has no faces", "mesh-report", "points.ply", "--reference", "truth.ply");
+    RUN_ERR(1, "it is a splat or a point cloud", "mesh-report", "points.ply");
     splat_mesh_free(&sphere);
     splat_mesh_free(&truth);
 }

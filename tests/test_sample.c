@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -220,6 +222,23 @@ static void test_refused(void **state)
     }
 }
 
+/* The reason is the one why the folder could not be made, not that it is not there. */
+static void test_no_permission(void **state)
+{
+    (void)state;
+    splat_error error;
+    ASSERT_OK(splat_folder_delete("shut", &error));
+    ASSERT_OK(splat_folder_create("shut", &error));
+    assert_int_equal(chmod("shut", 0555), 0);
+    bool is_root = geteuid() == 0; /* root may write anywhere */
+    if (is_root) assert_int_equal(seteuid(65534), 0);
+    splat_status status = splat_folder_create("shut/inside", &error);
+    if (is_root) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(status, SPLAT_ERROR_IO);
+    assert_non_null(strstr(error.message, "Permission denied"));
+    assert_string_equal(error.file, "shut/inside");
+}
+
 /* The disk is full (here: a limit on file sizes): an error, and nothing stays behind. */
 static void test_clean_up(void **state)
 {
@@ -248,7 +267,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_determinism), cmocka_unit_test(test_surface),  cmocka_unit_test(test_projection),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_clean_up),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_permission),
+        cmocka_unit_test(test_clean_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,12 +227,25 @@ splat_status splat_folder_create(const char *path, splat_error *error)
         if (*p != '/' && *p != '\0') continue;
         char kept = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) != 0 && !splat_path_is_folder(copy))
-            status = splat_fail_errno(error, copy, "create the folder");
+        if (mkdir(copy, 0777) != 0) {
+            int reason = errno; /* looking at the path sets another one */
+            bool is_there = splat_path_is_folder(copy);
+            errno = reason;
+            if (!is_there) status = splat_fail_errno(error, copy, "create the folder");
+        }
         *p = kept;
         if (kept == '\0') break;
     }
     free(copy);
+    return status;
+}
+
+splat_status splat_folder_create_for(const char *path, splat_error *error)
+{
+    char *folder = folder_of(path);
+    if (!folder) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = splat_folder_create(folder, error);
+    free(folder);
     return status;
 }
 

@@ -39,6 +39,8 @@ bool splat_path_exists(const char *path);
 bool splat_path_is_folder(const char *path);
 /* mkdir -p. */
 splat_status splat_folder_create(const char *path, splat_error *error);
+/* The folder that a file is to lie in. */
+splat_status splat_folder_create_for(const char *path, splat_error *error);
 /* rm -r, never following links. Absent is fine. */
 splat_status splat_folder_delete(const char *path, splat_error *error);
 /* The names in a folder (files and folders, not . and ..), sorted by bytes; free with splat_names_free. */

@@ -44,6 +44,10 @@ typedef struct cli_outcome {
 /* Notes the memory of a context that is about to be closed. NULL outcome or context: nothing to note. */
 void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 
+/* What is to be said of a command or option of other programs, spelled with underscores; NULL: nothing is known. */
+const char *cli_command_hint(const char *name);
+const char *cli_option_hint(const cli_command *command, const char *name);
+
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);
 
@@ -90,7 +94,14 @@ void cli_session_close(cli_session *session);
 /* Builds "folder/name" in path; false, with a message, when it is too long. */
 bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name);
 bool cli_path_exists(const char *path);
+/* Whether the name ends as another format does. One without an extension is as good as any; another extension would
+ * be a lie. */
+bool cli_is_other_format(const char *path, const char *extension);
 
+/* The folder to write: `given`, or, when that is NULL, `name` in a folder beside `beside`, called like it with `suffix`
+ * behind. False, with a message, when it is too long. */
+bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *beside, const char *suffix,
+                       const char *name);
 /* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */
 bool cli_lies_in(const char *path, const char *folder);
 /* --delete_first: tells why `folder` must not be deleted (message printed, exit code), or CLI_OK. */

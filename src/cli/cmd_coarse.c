@@ -19,21 +19,14 @@ static bool choose_folder(const cli_values *values, const cli_session *session, 
     char estimation[32], normal[32], name[160];
     const splat_coarse_options *o = &values->train.coarse;
     const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
-    const char *base = values->output ? values->output : values->model_path;
-    if (!base) {
+    if (!values->output && !values->model_path) {
         cli_error("give the folder to write with -o");
         return false;
     }
     snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
              splat_name_number(estimation, o->estimation_factor), splat_name_number(normal, o->normal_factor));
-    size_t length = strlen(base);
-    while (length > 1 && base[length - 1] == '/') length--;
-    int written = values->output ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)
-                                 : snprintf(path, CLI_PATH_MAX, "%.*s_mesh/%s", (int)length, base,
-                                            values->experiment_name ? values->experiment_name : name);
-    if (written < CLI_PATH_MAX) return true;
-    cli_error("the path %.200s... is too long", base);
-    return false;
+    return cli_choose_folder(path, values->output, values->model_path, "_mesh",
+                             values->experiment_name ? values->experiment_name : name);
 }
 
 /* The clock's end: what --coarse_iterations says, or, when it counts from the loaded iteration as scripts of the field

@@ -274,7 +274,9 @@ static int print_bash_completion(void)
           "    elif [[ ${COMP_WORDS[1]} == help ]]; then\n        mapfile -t COMPREPLY < <(compgen -W \"", stdout);
     for (size_t i = 0; i < cli_n_commands; i++)
         if (!cli_commands[i].hidden) printf("%s ", cli_commands[i].name);
-    fputs("\" -- \"$word\")\n    fi\n}\ncomplete -F _splatsmith splatsmith\n", stdout);
+    fputs("\" -- \"$word\")\n"
+          "    else\n        compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+          "    fi\n}\ncomplete -F _splatsmith splatsmith\n", stdout);
     return CLI_OK;
 }
 

@@ -40,6 +40,10 @@ int cmd_export(const cli_values *values)
         cli_error("give the PLY to write with -o");
         return CLI_USAGE;
     }
+    if (values->output && cli_is_other_format(values->output, ".ply")) {
+        cli_error("export writes PLY; name a file like splat.ply, not '%s'", values->output);
+        return CLI_USAGE;
+    }
     memset(&session, 0, sizeof session);
     int code = cli_session_find_ply(&session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session.context);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool tell(void *user, const char *stage, double fraction)
 {
@@ -44,6 +45,44 @@ static bool read_levels(const char *text, splat_mesh_extract_options *options)
         options->levels[options->n_levels++] = (float)value;
         if (!*end) return true;
     }
+}
+
+/* The ways to make a mesh, as bits. */
+enum { LEVEL = 1, DEPTH = 2, CENTERS = 4, POISSON = 7, TSDF = 8, CUBES = 16 };
+
+static const struct {
+    const char *option;
+    unsigned ways; /* those that it shapes */
+} limited[] = {
+    {"points", POISSON},
+    {"use_centers_to_extract_mesh", POISSON},
+    {"surface_level", LEVEL | CUBES},
+    {"surface_points", LEVEL | DEPTH},
+    {"mesh_extraction_resolution_factor", POISSON | TSDF},
+    {"poisson_depth", POISSON},
+    {"density_quantile", POISSON},
+    {"outlier_neighbors", POISSON},
+    {"outlier_std", POISSON},
+    {"project_mesh_on_surface_points", POISSON},
+    {"background", POISSON},
+    {"voxel_size", TSDF | CUBES},
+    {"least_scale", CUBES},
+    {"max_depth", TSDF},
+    {"min_alpha", DEPTH | TSDF},
+};
+
+static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)
+{
+    bool tsdf = options->method == SPLAT_MESH_TSDF, cubes = options->method == SPLAT_MESH_MARCHING_CUBES;
+    bool depth = options->points == SPLAT_MESH_POINTS_DEPTH, centers = options->points == SPLAT_MESH_POINTS_CENTERS;
+    unsigned way = tsdf ? TSDF : cubes ? CUBES : depth ? DEPTH : centers ? CENTERS : LEVEL;
+    const char *name = tsdf ? "--method tsdf" : cubes ? "--method marching_cubes" : depth ? "--points depth"
+                       : centers ? "--points centers" : "--method poisson --points level";
+    for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
+        if (cli_given(values, limited[i].option) && !(limited[i].ways & way))
+            cli_notice("--%s has no effect with %s", limited[i].option, name);
+    if (options->has_bbox && cli_given(values, "center_bbox"))
+        cli_notice("--center_bbox has no effect: --bboxmin and --bboxmax name the box");
 }
 
 static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
@@ -137,6 +176,14 @@ static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const sp
     return false;
 }
 
+/* Told before the work, which takes minutes. */
+static bool has_mesh_ending(const char *path)
+{
+    size_t length = strlen(path);
+    const char *end = path + (length > 4 ? length - 4 : 0);
+    return strcasecmp(end, ".ply") == 0 || strcasecmp(end, ".obj") == 0 || strcasecmp(end, ".glb") == 0;
+}
+
 /* Of one mesh: the words of -o, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
 static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
                     int iteration, size_t mesh)
@@ -155,6 +202,10 @@ static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mes
     for (char *at = strtok(words, ","); at && ok; at = strtok(NULL, ",")) {
         if (++n_words > MAX_PATHS) {
             cli_error("--output takes at most %d files", MAX_PATHS);
+            return false;
+        }
+        if (!has_mesh_ending(at)) {
+            cli_error("the end of the name tells the format of a mesh: .ply, .obj or .glb; '%s' has another", at);
             return false;
         }
         ok = splat_mesh_extract_count(options) > 1 ? add_with_level(paths, at, level) : add_path(paths, at);
@@ -211,6 +262,7 @@ int cmd_mesh(const cli_values *values)
     splat_mesh_extract_options options;
     mesh_paths paths = {.n = 0};
     if (!fill_options(values, &options)) return CLI_USAGE;
+    tell_without_effect(values, &options);
     int code = cli_session_open(&session, values, true);
     if (code == CLI_OK && !choose_paths(values, &options, session.iteration, &paths)) code = CLI_USAGE;
     if (code == CLI_OK) code = extract(&session, &options, &paths);

@@ -67,14 +67,10 @@ static bool options_agree(const cli_values *v)
 
 static bool choose_folder(const cli_values *values, char path[CLI_PATH_MAX])
 {
-    const char *base = values->output ? values->output : values->scene.source_path;
     const char *name = values->experiment_name ? values->experiment_name : "pipeline";
-    size_t length = strlen(base);
-    while (length > 1 && base[length - 1] == '/') length--;
-    int written = snprintf(path, CLI_PATH_MAX, "%.*s%s%s", (int)length, base, values->output ? "" : "_output/",
-                           values->output ? "" : name);
-    if (written >= CLI_PATH_MAX - 64) /* room for the names in it */
-        cli_error("the path %.200s... is too long", base);
+    if (!cli_choose_folder(path, values->output, values->scene.source_path, "_output", name)) return false;
+    if (strlen(path) >= CLI_PATH_MAX - 64) /* room for the names in it */
+        cli_error("the path %.200s... is too long", path);
     else if (strchr(path, ','))
         cli_error("%s has a comma in its name, which separates the files of a mesh; choose another folder with -o",
                   path);
@@ -420,18 +416,25 @@ static void print_table(const pipeline_run *r)
     }
 }
 
+/* Before hours of work and after them. */
+static void tell_what_is_absent(const pipeline_run *r)
+{
+    json_t *next = pipeline_next(r->p.values);
+    if (next)
+        cli_notice("refinement and texture are not part of this version, so the mesh is the last result: what was "
+                   "asked of them is kept in %s", r->overview);
+    json_decref(next);
+}
+
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
+    tell_what_is_absent(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     print_table(r);
-    json_t *next = pipeline_next(r->p.values);
-    if (next)
-        cli_notice("refinement and texture are not part of this version: what was asked of them is kept in %s",
-                   r->overview);
-    json_decref(next);
+    tell_what_is_absent(r);
     return code;
 }
 

@@ -133,13 +133,6 @@ static void print_savings(const splat_profile *p)
                 p->savings[i].cost);
 }
 
-/* Names without an extension are as good as any; another extension would be a lie. */
-static bool is_other_format(const char *path)
-{
-    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
-    return dot && strcasecmp(dot, ".svg") != 0;
-}
-
 int cmd_profile(const cli_values *values)
 {
     char path[CLI_PATH_MAX];
@@ -149,7 +142,7 @@ int cmd_profile(const cli_values *values)
         cli_error("name a model folder, a tensor_profile_*.jsonl, or latest");
         return CLI_USAGE;
     }
-    if (values->profile_svg && is_other_format(values->profile_svg)) {
+    if (values->profile_svg && cli_is_other_format(values->profile_svg, ".svg")) {
         cli_error("--svg writes SVG; name a file like memory.svg, not '%s'", values->profile_svg);
         return CLI_USAGE;
     }

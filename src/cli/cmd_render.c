@@ -229,6 +229,10 @@ int cmd_contact_sheet(const cli_values *values)
         cli_error("give the PNG to write with -o");
         return CLI_USAGE;
     }
+    if (cli_is_other_format(values->output, ".png")) {
+        cli_error("contact-sheet writes PNG; name a file like sheet.png, not '%s'", values->output);
+        return CLI_USAGE;
+    }
     int code = cli_session_open(&session, values, true);
     if (code == CLI_OK) {
         if (splat_write_contact_sheet(session.context, session.scene, session.model, (size_t)values->n_sheet_views,

@@ -36,10 +36,7 @@ static bool options_agree(const cli_values *values)
 static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
 {
     char stamp[32];
-    const char *scene = values->scene.source_path, *name = values->experiment_name;
-    const char *base = values->model_path ? values->model_path : scene;
-    size_t length = strlen(base);
-    while (length > 1 && base[length - 1] == '/') length--;
+    const char *name = values->experiment_name;
     if (!name) {
         time_t now = time(NULL);
         struct tm local;
@@ -47,11 +44,7 @@ static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
         strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", &local);
         name = stamp;
     }
-    int written = snprintf(path, CLI_PATH_MAX, "%.*s%s%s", (int)length, base, values->model_path ? "" : "_output/",
-                           values->model_path ? "" : name);
-    if (written < CLI_PATH_MAX) return true;
-    cli_error("the path %.200s... is too long", base);
-    return false;
+    return cli_choose_folder(path, values->model_path, values->scene.source_path, "_output", name);
 }
 
 /* Opens everything before an old result is deleted: a mistake must not cost it. */
@@ -74,7 +67,8 @@ static int prepare(cli_training *j, const cli_values *values)
     if (values->delete_first) return cli_delete_folder(j->model_path);
     if (!cli_path_join(old, j->model_path, "point_cloud")) return CLI_USAGE;
     if (cli_path_exists(old) && !values->start_checkpoint)
-        cli_notice("%s holds an earlier run; its files are overwritten one by one", j->model_path);
+        cli_notice("%s holds an earlier run; its files are overwritten one by one, and its later iterations stay "
+                   "(--delete_first deletes it)", j->model_path);
     return CLI_OK;
 }
 

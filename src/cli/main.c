@@ -53,11 +53,18 @@ static int run(int argc, char **argv)
 /* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a processor
  * that other programs use too takes the time from the very thread they wait for: ten times fewer steps a second were
  * measured (docs/performance.md). It reads how long to spin before main runs, so the program starts itself once more.
- * Whoever sets one of the variables keeps it. */
+ * Whoever sets one of the variables keeps it. By its real path: started as /proc/self/exe it would be "exe" in ps, top
+ * and killall. */
 static void wait_without_spinning(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
-    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv); /* returns where there is no /proc */
+    if (setenv("GOMP_SPINCOUNT", "2000", 1) != 0) return;
+    char path[CLI_PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0) return; /* no /proc */
+    path[length] = '\0';
+    execv(path, argv);
+    execv("/proc/self/exe", argv); /* the file was moved or deleted meanwhile */
 }
 
 int main(int argc, char **argv)

@@ -38,7 +38,7 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
 /* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
 const cli_option cli_options[] = {
     /* input */
-    {"source_path", 's', NULL, STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', "data_dir", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
      "(NeRF, Nerfstudio)",
      ""},

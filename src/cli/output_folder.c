@@ -1,4 +1,4 @@
-/* --delete_first: what may be deleted, and deleting it. */
+/* The folder that a command writes: its name; --delete_first: what may be deleted, and deleting it. */
 #include "cli.h"
 #include "progress.h"
 
@@ -10,6 +10,33 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Whether the last name of a path is "." or "..": with something behind it, it would be another name, and hidden. */
+static bool ends_in_dots(const char *path, size_t length)
+{
+    size_t begin = length;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    size_t n = length - begin;
+    return (n == 1 && path[begin] == '.') || (n == 2 && path[begin] == '.' && path[begin + 1] == '.');
+}
+
+bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *beside, const char *suffix,
+                       const char *name)
+{
+    const char *base = given ? given : beside;
+    size_t length = strlen(base);
+    while (length > 1 && base[length - 1] == '/') length--;
+    char *real = !given && ends_in_dots(base, length) ? realpath(base, NULL) : NULL;
+    if (real) {
+        base = real;
+        length = strlen(real);
+    }
+    int written = given ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)
+                        : snprintf(path, CLI_PATH_MAX, "%.*s%s/%s", (int)length, base, suffix, name);
+    if (written >= CLI_PATH_MAX) cli_error("the path %.200s... is too long", base);
+    free(real);
+    return written < CLI_PATH_MAX;
+}
 
 static bool has_entry(const char *folder, const char *name)
 {

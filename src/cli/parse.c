@@ -63,7 +63,10 @@ static void unknown_option(const cli_command *command, const char *word, const c
             consider(name, alias, &distance, best);
     }
     int length = (int)strcspn(word, "=");
-    if (best[0])
+    const char *hint = cli_option_hint(command, name);
+    if (hint)
+        cli_error("unknown option '%.*s' for %s: %s", length, word, command->name, hint);
+    else if (best[0])
         cli_error("unknown option '%.*s' for %s; did you mean '--%s'?", length, word, command->name, best);
     else
         cli_error("unknown option '%.*s' for %s; 'splatsmith %s --help' lists what there is", length, word,
@@ -448,7 +451,10 @@ void cli_unknown_command(const char *name)
     normalise(name, strlen(name), wanted);
     for (size_t i = 0; i < cli_n_commands; i++)
         if (!cli_commands[i].hidden) consider(wanted, cli_commands[i].name, &distance, best);
-    if (best[0])
+    const char *hint = cli_command_hint(wanted);
+    if (hint)
+        cli_error("unknown command '%s': %s", name, hint);
+    else if (best[0])
         cli_error("unknown command '%s'; did you mean '%s'?", name, best);
     else
         cli_error("unknown command '%s'; 'splatsmith --help' lists the commands", name);

@@ -146,6 +146,15 @@ static double draw_interval(void)
     return is_terminal() ? 0.1 : 10.0;
 }
 
+/* The length of the part that a terminal can show: cut between two figures, as half a number is another number. */
+static int fitting(const char *line, int width)
+{
+    int length = (int)strlen(line), end = width;
+    if (length <= width) return length;
+    while (end > 0 && strncmp(line + end, " | ", 3) != 0) end--;
+    return end > 0 ? end : width;
+}
+
 /* Draws over the line before; what is wider than the terminal would wrap and stay, so it is cut. */
 static void draw(const char *line)
 {
@@ -155,7 +164,7 @@ static void draw(const char *line)
     }
     struct winsize window;
     int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1 : 79;
-    fprintf(stderr, "\r%.*s\x1b[K", width, line);
+    fprintf(stderr, "\r%.*s\x1b[K", fitting(line, width), line);
     fflush(stderr);
     screen_has_line = true;
 }

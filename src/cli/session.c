@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 bool cli_path_exists(const char *path)
@@ -20,6 +21,12 @@ bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name
     if (snprintf(path, CLI_PATH_MAX, "%s%s%s", folder, separator, name) < CLI_PATH_MAX) return true;
     cli_error("the path %.200s... is too long", folder);
     return false;
+}
+
+bool cli_is_other_format(const char *path, const char *extension)
+{
+    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+    return dot && strcasecmp(dot, extension) != 0;
 }
 
 /* The words as a shell would take them again. malloc'd; NULL when memory is exhausted. */
@@ -51,7 +58,10 @@ int cli_context_create(const cli_values *values, splat_context **context)
     options.fragmentation = strcmp(values->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
                             : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
                                                                              : SPLAT_FRAGMENTATION_NORMAL;
-    return splat_context_create(&options, context, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
+    if (cli_given(values, "gpu") && !splat_context_pci_bus_id(*context)[0])
+        cli_notice("--gpu has no effect: running on the CPU");
+    return CLI_OK;
 }
 
 /* The N of ".../iteration_N/..." or of "chkpntN.splatsmith" in a path, 0 when there is none. */

@@ -89,7 +89,10 @@ static void on_event(void *user, const splat_event *event)
         snprintf(r->saved, sizeof r->saved, "%s", event->path);
         cli_say("[ITER %d] Saving Gaussians: %s", iteration, event->path);
         break;
-    case SPLAT_EVENT_CHECKPOINT: cli_say("[ITER %d] Saving checkpoint: %s", iteration, event->path); break;
+    case SPLAT_EVENT_CHECKPOINT:
+        snprintf(r->checkpoint, sizeof r->checkpoint, "%s", event->path);
+        cli_say("[ITER %d] Saving checkpoint: %s", iteration, event->path);
+        break;
     }
     cli_progress_resume(&r->progress, iteration);
     r->other_seconds += cli_seconds() - r->mark;
@@ -203,7 +206,16 @@ static int start_monitor(cli_training *j, const cli_values *values)
     return splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-static int train(cli_training *j)
+/* How to go on: a pipeline, which asks for the outcome, does so by itself. */
+static void tell_stop(const cli_training *j, const cli_values *values)
+{
+    const char *checkpoint = j->report.checkpoint;
+    cli_notice("stopped at step %d of %d%s%s%s", splat_trainer_iteration(j->trainer), j->train_options.iterations,
+               !checkpoint[0] ? "" : values->outcome ? "; the same command" : "; --start_checkpoint ",
+               values->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
+}
+
+static int train(cli_training *j, const cli_values *values)
 {
     splat_error error = {0};
     cli_report_state *r = &j->report;
@@ -220,7 +232,7 @@ static int train(cli_training *j)
                    splat_trainer_iteration(j->trainer));
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_STOPPED) {
-        cli_notice("stopped at step %d of %d", splat_trainer_iteration(j->trainer), j->train_options.iterations);
+        tell_stop(j, values);
         return 128 + (stop_signal ? stop_signal : SIGINT);
     }
     int code = cli_report(&error);
@@ -234,7 +246,7 @@ int cli_training_run(cli_training *j, const cli_values *values)
     if (code == CLI_OK) code = start_monitor(j, values);
     j->run_options.monitor = j->monitor;
     if (code != CLI_OK) return code;
-    code = train(j);
+    code = train(j, values);
     cli_note_memory(values->outcome, j->context);
     if (values->outcome && j->report.psnr_iteration) {
         values->outcome->psnr = j->report.psnr;

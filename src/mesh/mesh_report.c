@@ -42,6 +42,11 @@ splat_status splat_mesh_report_make(const splat_context *context, const char *pa
     struct stat file;
     memset(report, 0, sizeof *report);
     SPLAT_TRY(splat_mesh_read(path, &mesh, error));
+    if (mesh.n_faces == 0) {
+        splat_mesh_free(&mesh);
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "the file has no faces: it is a splat or a point cloud, and a mesh is needed");
+    }
     keep_name(report->file, path);
     report->seed = options->seed;
     splat_status status = splat_mesh_measure(&mesh, &report->quality, error);

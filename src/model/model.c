@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/checked.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -247,7 +248,8 @@ splat_status splat_model_save(const splat_model *model, const char *path, bool f
     splat_host_memory_add(counter, SPLAT_HOST_FILES, counted);
     splat_status status = splat_model_download(model, &host, error);
     if (status == SPLAT_OK) {
-        status = splat_ply_write_gaussians(path, &host, fused, NULL, error);
+        status = splat_folder_create_for(path, error);
+        if (status == SPLAT_OK) status = splat_ply_write_gaussians(path, &host, fused, NULL, error);
         splat_ply_gaussians_free(&host);
     }
     splat_host_memory_remove(counter, SPLAT_HOST_FILES, counted);

@@ -108,9 +108,9 @@ static splat_status load_random_points(splat_dataset *dataset, const splat_sourc
         camera_mean(dataset->views, dataset->train, dataset->n_train, center);
     }
     SPLAT_TRY(draw_points(dataset, center, half_side, seed, error));
-    splat_dataset_say(log, SPLAT_LOG_NOTICE, "the scene has no points: %d random ones in a cube of side %g around "
-                      "(%g, %g, %g) are used", N_RANDOM_POINTS, 2.0 * (double)half_side, center[0], center[1],
-                      center[2]);
+    splat_dataset_say(log, SPLAT_LOG_NOTICE, "the scene has no points: a training starts from %d random ones in a "
+                      "cube of side %g around (%g, %g, %g)", N_RANDOM_POINTS, 2.0 * (double)half_side, center[0],
+                      center[1], center[2]);
     return SPLAT_OK;
 }
 

@@ -56,21 +56,53 @@ static bool is_file(const char *path)
 }
 
 /* The photo under the name COLMAP has, with its sub-folders if they are there, else its file name alone (3DGS looks
- * for that only). */
-static splat_status find_photo(const char *folder, const char *name, const char *model_folder, splat_source_view *view,
-                               splat_error *error)
+ * for that only). malloc'd; NULL when memory is exhausted. */
+static char *photo_path(const char *folder, const char *name)
 {
-    view->path = splat_format("%s/%s", folder, name);
-    if (view->path && !is_file(view->path)) {
-        free(view->path);
-        view->path = splat_format("%s/%s", folder, splat_basename(name));
+    char *path = splat_format("%s/%s", folder, name);
+    if (!path || is_file(path)) return path;
+    free(path);
+    return splat_format("%s/%s", folder, splat_basename(name));
+}
+
+/* A file of that name but for its ending, such as .JPG or .png for .jpg: the usual reason why photos are not found.
+ * malloc'd; NULL: none. */
+static char *other_ending(const char *folder, const char *name)
+{
+    char **names, *found = NULL;
+    size_t n;
+    const char *base = splat_basename(name), *dot = strrchr(base, '.');
+    size_t stem = dot ? (size_t)(dot - base) : strlen(base);
+    if (splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return NULL;
+    for (size_t i = 0; i < n && !found; i++)
+        if (strncmp(names[i], base, stem) == 0 && names[i][stem] == '.' && !strchr(names[i] + stem + 1, '.'))
+            found = strdup(names[i]);
+    splat_names_free(names, n);
+    return found;
+}
+
+static splat_status fail_absent(const char *folder, const splat_colmap_model *model, size_t first,
+                                const char *model_folder, splat_error *error)
+{
+    const char *name = model->images[first].name;
+    size_t n_absent = 0;
+    for (size_t i = first; i < model->n_images; i++) {
+        char *path = photo_path(folder, model->images[i].name);
+        n_absent += !is_file(path);
+        free(path);
     }
-    if (!view->path) return fail_memory(error);
-    view->relative = view->path + strlen(folder) + 1;
-    if (is_file(view->path)) return SPLAT_OK;
-    return splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
-                         "the model's photo \"%.200s\" is not in the folder %.400s; put it there or name the right "
-                         "folder with --images", name, folder);
+    char *other = other_ending(folder, name);
+    if (other)
+        splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
+                      "the model's photo \"%.200s\" is not in the folder %.400s, but \"%.200s\" is (%zu of %zu photos "
+                      "are absent); give the photos the names that they had for COLMAP", name, folder, other, n_absent,
+                      model->n_images);
+    else
+        splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
+                      "the model's photo \"%.200s\" is not in the folder %.400s (%zu of %zu photos are absent); put it "
+                      "there or name the right folder with --images", name, folder, n_absent, model->n_images);
+    free(other);
+    return SPLAT_ERROR_IO;
 }
 
 static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_image *image, splat_source_view *view)
@@ -100,7 +132,13 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
     if (status == SPLAT_OK) status = allocate_views(source, model.n_images, error);
     for (size_t i = 0; status == SPLAT_OK && i < model.n_images; i++) {
         set_colmap_view(&model, &model.images[i], &source->views[i]);
-        status = find_photo(folder, model.images[i].name, source->model_folder, &source->views[i], error);
+        source->views[i].path = photo_path(folder, model.images[i].name);
+        if (!source->views[i].path)
+            status = fail_memory(error);
+        else if (!is_file(source->views[i].path))
+            status = fail_absent(folder, &model, i, source->model_folder, error);
+        else
+            source->views[i].relative = source->views[i].path + strlen(folder) + 1;
     }
     splat_colmap_free(&model);
     free(folder);

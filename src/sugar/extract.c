@@ -181,27 +181,16 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     return SPLAT_OK;
 }
 
-/* Into a folder that is made when it is absent. */
-static splat_status write_mesh(const char *path, const splat_mesh *mesh, splat_error *error)
-{
-    size_t length = (size_t)(splat_basename(path) - path);
-    if (length > 1) {
-        char *folder = splat_format("%.*s", (int)length - 1, path);
-        splat_status status = folder ? splat_folder_create(folder, error)
-                                     : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-        free(folder);
-        if (status != SPLAT_OK) return status;
-    }
-    return splat_mesh_write(path, mesh, error);
-}
-
 static splat_status finish_and_write(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
                                      const char *const *paths, size_t n_paths, splat_mesh_extract_info *info,
                                      splat_error *error)
 {
     SPLAT_TRY(finish(e, points, mesh, info, error));
     SPLAT_TRY(splat_surface_go_on(e->options, "writing", 0, error));
-    for (size_t i = 0; i < n_paths; i++) SPLAT_TRY(write_mesh(paths[i], mesh, error));
+    for (size_t i = 0; i < n_paths; i++) {
+        SPLAT_TRY(splat_folder_create_for(paths[i], error));
+        SPLAT_TRY(splat_mesh_write(paths[i], mesh, error));
+    }
     return SPLAT_OK;
 }
 

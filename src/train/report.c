@@ -197,6 +197,7 @@ splat_status splat_write_contact_sheet(splat_context *context, splat_scene *scen
     if (status == SPLAT_OK) memset(s.rgb, 255, sheet_bytes);
     for (size_t row = 0; row < n_rows && status == SPLAT_OK; row++)
         status = sheet_row(&evaluator, indices[(2 * row + 1) * n / (2 * n_rows)], render, &s, row, error);
+    if (status == SPLAT_OK) status = splat_folder_create_for(path, error);
     if (status == SPLAT_OK) status = splat_png_write(path, s.width, s.height, 3, 8, s.rgb, error);
     free(s.rgb);
     free(render);

@@ -56,7 +56,8 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
     splat_status status = SPLAT_OK;
     if (n == 0)
         status = splat_fail_at(error, SPLAT_ERROR_IO, c->run->model_path, SPLAT_NO_OFFSET,
-                               "the model folder has no chkpntN.splatsmith to start from");
+                               "the model folder has no chkpntN.splatsmith to start from; Ctrl-C, "
+                               "--checkpoint_interval and --checkpoint_iterations write them");
     for (size_t i = 0; i < n; i++) {
         splat_error reason;
         status = load_iteration(c, iterations[i], &reason);
