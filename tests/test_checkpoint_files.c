@@ -319,6 +319,12 @@ static void an_error_leaves_a_checkpoint(void **state)
     p = open_tiny_at("broken_scene", 1);
     t = tiny_trainer(&p, &o);
     run.start_checkpoint = "latest";
+    const char *model_path = run.model_path;
+    run.model_path = "never_made";
+    assert_int_equal(splat_trainer_run(t, &run, &error), SPLAT_ERROR_IO);
+    assert_non_null(strstr(error.message, "no such model folder"));
+    assert_false(splat_path_exists("never_made"));
+    run.model_path = model_path;
     must(splat_trainer_run(t, &run, &error), &error);
     assert_true(same_files("kept.ply", "failed/point_cloud/iteration_40/point_cloud.ply"));
     splat_trainer_destroy(t);

@@ -204,6 +204,9 @@ static void test_folders(void **state)
     ASSERT_OK(open_scene(&options, &d, &error));
     assert_string_equal(d.views[0].path, "scene/images_2/p00.png");
     splat_dataset_free(&d);
+    assert_int_equal(rename("scene/sparse/0", "scene/sparse/1"), 0);
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "is in sparse/1");
+    assert_int_equal(rename("scene/sparse/1", "scene/sparse/0"), 0);
     fixture_folder("other"); /* sparse/ without 0, as image_undistorter writes it */
     assert_int_equal(rename("scene/sparse/0", "other/sparse"), 0);
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "holds no COLMAP model");

@@ -396,6 +396,27 @@ static void a_splat_that_fails_leaves_a_checkpoint(void **state)
     splat_trainer_destroy(t);
 }
 
+/* Told before the first step, not after the last. */
+static void a_full_disk_is_seen_before_training(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_run_options run;
+    splat_run_options_init(&run);
+    run.model_path = "full";
+    splat_folder_delete("full", NULL);
+    splat_train_options o = tiny_options(30);
+    splat_trainer *t = tiny_trainer(&place, &o);
+    set_fault(FAULT_NONE, 0);
+    plan.free_bytes = 16000000;
+    assert_int_equal(splat_trainer_run(t, &run, &error), SPLAT_ERROR_IO);
+    plan.free_bytes = 0;
+    assert_non_null(strstr(error.message, "make room"));
+    assert_int_equal(splat_trainer_iteration(t), 0);
+    must(splat_trainer_run(t, &run, &error), &error);
+    splat_trainer_destroy(t);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -451,6 +472,7 @@ int main(void)
         cmocka_unit_test(one_failure_is_a_warning),
         cmocka_unit_test(the_second_failure_ends_the_run),
         cmocka_unit_test(a_splat_that_fails_leaves_a_checkpoint),
+        cmocka_unit_test(a_full_disk_is_seen_before_training),
         cmocka_unit_test(what_is_no_file_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

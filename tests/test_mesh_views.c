@@ -223,7 +223,7 @@ static void errors_are_told(void **state)
     write_text("points.obj", "v 0 0 0\nv 1 0 0\n");
     fails("points.obj", SPLAT_MESH_VIEW_SHADED, "views", SPLAT_ERROR_ARGUMENT, "no faces");
     write_text("plain", "x");
-    fails("box.ply", SPLAT_MESH_VIEW_SHADED, "plain", SPLAT_ERROR_IO, "cannot create the folder");
+    fails("box.ply", SPLAT_MESH_VIEW_SHADED, "plain", SPLAT_ERROR_IO, "a file is where");
 }
 
 /* ---------------------------------------------------------------- the command */

@@ -231,7 +231,11 @@ splat_status splat_folder_create(const char *path, splat_error *error)
             int reason = errno; /* looking at the path sets another one */
             bool is_there = splat_path_is_folder(copy);
             errno = reason;
-            if (!is_there) status = splat_fail_errno(error, copy, "create the folder");
+            if (!is_there && reason == EEXIST)
+                status = splat_fail_at(error, SPLAT_ERROR_IO, copy, SPLAT_NO_OFFSET,
+                                       "a file is where the folder should be; name another folder, or move the file");
+            else if (!is_there)
+                status = splat_fail_errno(error, copy, "create the folder");
         }
         *p = kept;
         if (kept == '\0') break;

@@ -34,6 +34,25 @@ static bool has_cameras(const char *folder)
     return found;
 }
 
+/* The name of a folder in sparse/ that has a model; malloc'd; NULL: none. */
+static char *other_model(const char *scene_folder)
+{
+    char *sparse = splat_format("%s/sparse", scene_folder), **names, *found = NULL;
+    size_t n;
+    if (!sparse || splat_folder_list(sparse, &names, &n, NULL) != SPLAT_OK) {
+        free(sparse);
+        return NULL;
+    }
+    for (size_t i = 0; i < n && !found; i++) {
+        char *folder = splat_format("%s/%s", sparse, names[i]);
+        if (folder && has_cameras(folder)) found = strdup(names[i]);
+        free(folder);
+    }
+    splat_names_free(names, n);
+    free(sparse);
+    return found;
+}
+
 /* sparse/0, where COLMAP's mapper writes its first model, or sparse itself, where image_undistorter writes. */
 static splat_status find_model_folder(splat_source *source, splat_error *error)
 {
@@ -44,6 +63,14 @@ static splat_status find_model_folder(splat_source *source, splat_error *error)
         if (has_cameras(source->model_folder)) return SPLAT_OK;
         free(source->model_folder);
         source->model_folder = NULL;
+    }
+    char *other = other_model(source->scene_folder);
+    if (other) {
+        splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
+                      "the COLMAP model is in sparse/%.100s, and it is looked for in sparse/0 and sparse: rename the "
+                      "folder to sparse/0", other);
+        free(other);
+        return SPLAT_ERROR_FORMAT;
     }
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
                          "the folder sparse/ holds no COLMAP model: there is no cameras.bin or cameras.txt in sparse/0 "

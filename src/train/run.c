@@ -113,6 +113,19 @@ static splat_status write_folder(const splat_trainer *t, const char *folder, spl
     return status;
 }
 
+/* A disk without room for the splat as it is now will not have any for what training makes of it: better told now than
+ * after hours. */
+static splat_status check_room(const splat_trainer *t, const splat_run_options *run, splat_error *error)
+{
+    uint64_t words = 4; /* normals, and the filter of the plain file */
+    for (int i = 0; i < SPLAT_N_TENSORS; i++) words += splat_tensor_channels(i, t->options.sh_degree);
+    char *path = splat_format("%s/point_cloud", run->model_path);
+    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = splat_disk_check(path, 2 * words * sizeof(float) * t->model->gaussians.n, error);
+    free(path);
+    return status;
+}
+
 /* ---------------------------------------------------------------- during the run */
 
 static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
@@ -207,6 +220,7 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with -m");
     SPLAT_TRY(splat_run_checkpoints_start(&checkpoints, t, run, error));
     SPLAT_TRY(write_folder(t, run->model_path, error));
+    SPLAT_TRY(check_room(t, run, error));
     splat_run_report report;
     SPLAT_TRY(splat_run_report_open(&report, t, run, error));
     splat_status status = run_loop(t, run, &checkpoints, &report, &step, error);

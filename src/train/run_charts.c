@@ -129,7 +129,8 @@ static splat_status put_coarse_losses(FILE *out, const splat_run_history *h, spl
     return status;
 }
 
-/* Test and training views have a row each: a chart has both, with gaps. */
+/* Test and training views have a row each: a chart has both, with gaps. One evaluation alone stands at the top of the
+ * page. */
 static splat_status put_quality(FILE *out, const splat_run_history *h, size_t offset, const char *name,
                                 splat_error *error)
 {
@@ -145,7 +146,7 @@ static splat_status put_quality(FILE *out, const splat_run_history *h, size_t of
         if (n == 0 || pairs[n - 1].iteration != e->iteration) pairs[n++] = (pair){e->iteration, NAN, NAN};
         *(e->is_test ? &pairs[n - 1].test : &pairs[n - 1].train) = *(const double *)((const char *)e + offset);
     }
-    chart c = begin(pairs, n, sizeof *pairs, offsetof(pair, iteration));
+    chart c = begin(pairs, n > 1 ? n : 0, sizeof *pairs, offsetof(pair, iteration));
     add(&c, "test views", "#332288", offsetof(pair, test), 1, -INFINITY);
     add(&c, "training views", "#cc6677", offsetof(pair, train), 1, -INFINITY);
     c.made.shows_points = true;

@@ -52,6 +52,9 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
 {
     int *iterations;
     size_t n;
+    if (!splat_path_exists(c->run->model_path))
+        return splat_fail_at(error, SPLAT_ERROR_IO, c->run->model_path, SPLAT_NO_OFFSET,
+                             "there is no such model folder, so there is no checkpoint to start from");
     SPLAT_TRY(list_checkpoints(c->run->model_path, &iterations, &n, error));
     splat_status status = SPLAT_OK;
     if (n == 0)
