@@ -46,7 +46,7 @@ static int measure(cli_session *session, const char *model_path)
     return CLI_OK;
 }
 
-int cmd_eval(const cli_values *values)
+static int evaluate(const cli_values *values)
 {
     cli_session session;
     int code = cli_session_open(&session, values, true);
@@ -54,4 +54,23 @@ int cmd_eval(const cli_values *values)
     if (code == CLI_OK) code = measure(&session, values->model_path);
     cli_session_close(&session);
     return code;
+}
+
+/* -m MODEL, or several models as metrics.py takes them: one that fails does not keep the others from being measured. */
+int cmd_eval(const cli_values *values)
+{
+    if (!values->operand) return evaluate(values);
+    if (values->ply) {
+        cli_error("--ply is one splat; measure the model folder '%s' by itself", values->operand);
+        return CLI_USAGE;
+    }
+    int worst = CLI_OK;
+    cli_values one = *values;
+    for (size_t i = 0; i < values->n_words + 2; i++) {
+        one.model_path = i == 0 ? values->model_path : i == 1 ? values->operand : values->words[i - 2];
+        if (!one.model_path) continue;
+        int code = evaluate(&one);
+        if (code != CLI_OK) worst = code;
+    }
+    return worst;
 }

@@ -494,8 +494,8 @@ const cli_command cli_commands[] = {
      "train a splat from photos with known cameras",
      "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
      "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
-    {"eval", EVAL, cmd_eval, "-m MODEL [options]", NULL, "measure a splat against the test photos",
-     "Writes results.json and per_view.json into the model folder. Pictures are rounded to 8 bits before\n"
+    {"eval", EVAL, cmd_eval, "-m MODEL [MODEL...] [options]", "MODEL...", "measure a splat against the test photos",
+     "Writes results.json and per_view.json into the model folders. Pictures are rounded to 8 bits before\n"
      "they are measured. With --ply FILE -s SCENE and no -m the numbers are only printed.", false},
     {"render", RENDER, cmd_render, "-m MODEL [--mesh FILE] | --ply FILE -s SCENE -o FOLDER [options]", NULL,
      "write pictures of the train and test views",
