@@ -12,7 +12,7 @@ typedef struct hint {
 /* Scripts of 3DGS, Mip-Splatting, gsplat and SuGaR. Their endings (.py) are left out. */
 static const hint commands[] = {
     {"metrics", "'splatsmith eval' measures the test views and writes results.json"},
-    {"full_eval", "'splatsmith eval' measures one model folder"},
+    {"full_eval", "'splatsmith eval' measures model folders"},
     {"create_fused_ply", "'splatsmith export' does it"},
     {"convert", "photos alone need COLMAP first: its feature_extractor, matcher, mapper and image_undistorter"},
     {"train_full_pipeline", "'splatsmith pipeline' does it"},
