@@ -291,6 +291,16 @@ static void remember(splat_view_hint *hint, const splat_step_result *result)
     hint->n_visible = result->n_visible > n_visible ? result->n_visible : n_visible;
 }
 
+/* A view that outgrew its room tells of the others: where all Gaussians grow at once, as after a prune, each would be
+ * left out once. Their rooms grow as its count did, at most twofold; those that did not need it fall again. */
+static void expect_growth(splat_trainer *t, const splat_view_hint *hint, const splat_step_result *result)
+{
+    if (!hint->n_instances || result->n_instances <= hint->n_instances) return;
+    double growth = fmin((double)result->n_instances / (double)hint->n_instances, 2);
+    for (size_t i = 0; i < t->scene->dataset.n_views; i++)
+        t->hints[i].n_instances = (uint64_t)((double)t->hints[i].n_instances * growth);
+}
+
 /* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
 static splat_status exchange_results(splat_trainer *t, int iteration, const step_view *view, splat_step_result *result,
                                      splat_error *error)
@@ -304,6 +314,7 @@ static splat_status exchange_results(splat_trainer *t, int iteration, const step
     t->has_posted = true;
     if (!had_posted) return SPLAT_OK;
     SPLAT_TRY(b->functions->take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
+    if (result->overflow) expect_growth(t, &t->hints[earlier], result);
     remember(&t->hints[earlier], result);
     if (result->overflow)
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out",
