@@ -203,6 +203,15 @@ static splat_status put_page(FILE *out, const splat_run_page *page, const char *
     return SPLAT_OK;
 }
 
+/* The last two names of a path: "garden_output/20261120_081500", "garden/coarse". */
+static const char *title_of(const char *path)
+{
+    const char *name = splat_basename(path), *before = name;
+    if (name - path < 2) return name;
+    for (before--; before > path && before[-1] != '/'; before--) {}
+    return before;
+}
+
 splat_status splat_run_page_write(const splat_run_page *page, splat_error *error)
 {
     splat_save save;
@@ -215,7 +224,7 @@ splat_status splat_run_page_write(const splat_run_page *page, splat_error *error
     splat_status status = splat_save_open(&save, path, error);
     if (status == SPLAT_OK) {
         char *resolved = realpath(page->folder, NULL); /* "." has a name, too */
-        status = put_page(save.stream, page, splat_basename(resolved ? resolved : page->folder), error);
+        status = put_page(save.stream, page, title_of(resolved ? resolved : page->folder), error);
         free(resolved);
         if (status == SPLAT_OK) status = splat_save_commit(&save, error);
         else splat_save_abort(&save);
