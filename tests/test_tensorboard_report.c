@@ -329,6 +329,8 @@ static void write_coarse(splat_tensorboard_report *report, splat_tensorboard_tag
         }
         ASSERT_OK(splat_tensorboard_report_model(report, backend, &p.g, i, false, &error));
     }
+    coarse.rendering = (double)NAN; /* a GPU's last step */
+    splat_tensorboard_report_coarse(report, 7150, &coarse);
     splat_metrics metrics = {.l1 = 0.02, .psnr = 30, .ssim = 0.9, .n_views = 7, .render_ms = 2.5};
     splat_tensorboard_report_evaluation(report, 7100, true, &metrics, 0.25);
     splat_tensorboard_report_evaluation(report, 7100, false, &metrics, 0.25);
@@ -370,6 +372,8 @@ static void the_tags_of_coarse_training(void **state)
     };
     write_coarse(&report, SPLAT_TENSORBOARD_TAGS_DEFAULT, "coarse");
     event_file file = event_file_read("coarse_events");
+    assert_null(event_find(&file, "Loss/total", 7150));
+    assert_non_null(event_find(&file, "Loss/component_sdf_estimation", 7150));
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         near(scalar(&file, expected[i].tag, 7100), expected[i].value);
     assert_int_equal(count_below(&file, "Time/"), 2); /* 7050 and 7100 */

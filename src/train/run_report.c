@@ -65,17 +65,25 @@ static void tell_step(splat_run_report *r, const splat_step_info *step)
     splat_tensorboard_report_step(&r->tensorboard, iteration, &told);
 }
 
-/* What the step adds to the loss of the photos: reading it waits for the device. */
+static void tell_coarse_losses(splat_run_report *r, double rendering)
+{
+    splat_report_coarse coarse = {rendering, r->coarse, &r->trainer->options.coarse};
+    splat_tensorboard_report_coarse(&r->tensorboard, r->coarse_at, &coarse);
+    r->coarse_at = 0;
+}
+
+/* What a step adds to the loss of the photos: reading it waits for the device. The two are told together, which is a
+ * step later on a backend that works ahead. */
 static void tell_coarse(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
-    const splat_train_options *o = &r->trainer->options;
-    if (!splat_schedule_is_coarse(o) || step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
-    if (!r->tensorboard.writer && !r->run->report) return;
-    splat_report_coarse coarse = {.rendering = (double)step->loss, .options = &o->coarse};
-    warn(r, splat_trainer_coarse_losses(r->trainer, &coarse.losses, &error), &error);
-    splat_tensorboard_report_coarse(&r->tensorboard, step->iteration, &coarse);
-    r->coarse = coarse.losses;
+    if (!splat_schedule_is_coarse(&r->trainer->options) || (!r->tensorboard.writer && !r->run->report)) return;
+    int late = r->trainer->backend->functions->take_result ? 1 : 0;
+    if (late && r->coarse_at && r->coarse_at == step->iteration - late) tell_coarse_losses(r, (double)step->loss);
+    if (step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
+    warn(r, splat_trainer_coarse_losses(r->trainer, &r->coarse, &error), &error);
+    r->coarse_at = step->iteration;
+    if (!late) tell_coarse_losses(r, (double)step->loss);
 }
 
 static void tell_machine(splat_run_report *r, int iteration)
@@ -277,6 +285,7 @@ void splat_run_report_close(splat_run_report *r, splat_status status, const spla
 {
     splat_error error;
     splat_memory_profiler_close(r->profiler);
+    if (r->coarse_at) tell_coarse_losses(r, (double)NAN); /* the last step's photo loss was never asked for */
     warn(r, splat_tensorboard_report_close(&r->tensorboard, r->trainer->backend, &error), &error);
     write_page(r, status, ended);
     if (r->measures_stages) splat_trainer_measure_stages(r->trainer, false);

@@ -20,7 +20,8 @@ typedef struct splat_run_report {
     splat_memory_snapshot snapshot;
     int first_iteration;                  /* that the run goes on from */
     bool measures_stages;                 /* now, for the history */
-    splat_coarse_losses coarse;           /* when they were last read */
+    splat_coarse_losses coarse;           /* when they were last read, after step coarse_at, */
+    int coarse_at;                        /* 0 once TensorBoard was told */
     struct { double loss, l1, ms; int n_losses, n_steps; } sums; /* since the last point */
 } splat_run_report;
 

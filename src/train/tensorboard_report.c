@@ -137,7 +137,7 @@ void splat_tensorboard_report_coarse(splat_tensorboard_report *report, int itera
                   o->estimation_factor, &total);
     add_component(report, iteration, "sdf_better_normal", c->losses.normal, o->normal_factor, &total);
     add_component(report, iteration, "depth_normal_consistency", c->losses.depth_normal, o->dn_factor, &total);
-    add(report, iteration, "Loss/total", total);
+    if (isfinite(c->rendering)) add(report, iteration, "Loss/total", total);
     if (c->losses.n_sampled_gaussians)
         add(report, iteration, "Stats/n_gaussians_sdf_sampling", (double)c->losses.n_sampled_gaussians);
 }

@@ -78,7 +78,7 @@ void splat_tensorboard_report_step(splat_tensorboard_report *report, int iterati
 /* The losses of coarse training by SuGaR's tags, in either kind: Loss/total, Loss/component_...; with their factors, as
  * they are part of the total. Those that are NaN are left out. */
 typedef struct splat_report_coarse {
-    double rendering;
+    double rendering;           /* NaN: not known, and there is no total */
     splat_coarse_losses losses; /* without factors */
     const splat_coarse_options *options;
 } splat_report_coarse;
