@@ -70,6 +70,14 @@ class Sampler(threading.Thread):
             time.sleep(0.05)
 
 
+def as_told(argument):
+    """Without the folders of the machine that it was measured on."""
+    for folder in (BONSAI, FOX):
+        if argument == folder:
+            return os.path.basename(folder)
+    return argument[len(OUT) + 1:] if argument.startswith(OUT + os.sep) else argument
+
+
 def run(name, arguments):
     """One run of the program on a GPU of its own: exit code, output, seconds, the driver's peak."""
     gpu = GPUS.get()
@@ -87,7 +95,7 @@ def run(name, arguments):
     text = open(log, errors="replace").read()
     print(f"{'ok' if code == 0 else 'code ' + str(code):8} {name:44} {time.time() - begin:7.1f} s "
           f"{sampler.peak:6} MiB", flush=True)
-    return {"name": name, "command": " ".join(["splatsmith"] + arguments), "code": code, "text": text,
+    return {"name": name, "command": " ".join(["splatsmith"] + [as_told(a) for a in arguments]), "code": code, "text": text,
             "seconds": time.time() - begin, "driver_mib": sampler.peak}
 
 
