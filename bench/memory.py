@@ -95,8 +95,9 @@ def run(name, arguments):
     text = open(log, errors="replace").read()
     print(f"{'ok' if code == 0 else 'code ' + str(code):8} {name:44} {time.time() - begin:7.1f} s "
           f"{sampler.peak:6} MiB", flush=True)
-    command = " ".join(["splatsmith"] + [as_told(a) for a in arguments])
-    return {"name": name, "command": command, "code": code, "text": text, "seconds": time.time() - begin, "driver_mib": sampler.peak}
+    told = " ".join(["splatsmith"] + [as_told(a) for a in arguments])
+    return {"name": name, "command": told, "code": code, "text": text, "seconds": time.time() - begin,
+            "driver_mib": sampler.peak}
 
 
 def run_all(jobs):
