@@ -15,4 +15,5 @@ echo
 echo "Splat (open it in any 3DGS viewer): $out/splat.ply"
 echo "Measurements on held-out views:     $out/results.json"
 echo "Photo, render, error x4:            $out/contact_sheet.png"
+echo "The run on one page:                $out/model/report.html"
 echo "Model folder (3DGS layout):         $out/model"
