@@ -348,6 +348,12 @@ const char *splat_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool splat_name_ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), n = strlen(ending);
+    return length > n && strcmp(name + length - n, ending) == 0;
+}
+
 bool splat_name_is_inside(const char *name)
 {
     if (!*name || *name == '/' || strchr(name, '\\')) return false;

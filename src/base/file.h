@@ -50,6 +50,8 @@ void splat_names_free(char **names, size_t n);
 char *splat_format(const char *format, ...) SPLAT_PRINTF(1, 2);
 /* The part after the last slash. */
 const char *splat_basename(const char *path);
+/* True when the name ends so (".json"), in this case of letters, with something before it. */
+bool splat_name_ends_with(const char *name, const char *ending);
 /* True when a relative name stays inside its folder: not empty, not absolute, no ".." part, no NUL or backslash. */
 bool splat_name_is_inside(const char *name);
 

@@ -44,9 +44,11 @@ typedef struct cli_outcome {
 /* Notes the memory of a context that is about to be closed. NULL outcome or context: nothing to note. */
 void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 
-/* What is to be said of a command or option of other programs, spelled with underscores; NULL: nothing is known. */
+/* What is to be said of a command or option of other programs, spelled with underscores, or of a value that an option
+ * takes elsewhere; NULL: nothing is known. */
 const char *cli_command_hint(const char *name);
 const char *cli_option_hint(const cli_command *command, const char *name);
+const char *cli_value_hint(const cli_option *option, const char *value);
 
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);

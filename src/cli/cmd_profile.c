@@ -3,8 +3,6 @@
 #include "progress.h"
 
 #include <math.h>
-#include <string.h>
-#include <strings.h>
 
 /* "1.25 GB", "312.4 MB": with the decimals that small growth needs. */
 static const char *size_text(size_t bytes, char text[32])

@@ -72,3 +72,10 @@ const char *cli_option_hint(const cli_command *command, const char *name)
     if (is_letter && strcmp(command->name, "pipeline") != 0) return NULL;
     return find(options, sizeof options / sizeof options[0], name, strlen(name));
 }
+
+/* -r is a size in 'train', and the regularization in the others, as in SuGaR. */
+const char *cli_value_hint(const cli_option *option, const char *value)
+{
+    bool is_size = *value == '-' || (*value >= '0' && *value <= '9');
+    return option->letter == 'r' && is_size ? "the size of the pictures is --resolution here" : NULL;
+}

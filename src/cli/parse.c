@@ -299,9 +299,9 @@ static bool set_choice(const cli_option *option, const char *text, const char **
         word += n;
         if (!*word) break;
     }
-    bool is_size = option->letter == 'r' && (*text == '-' || (*text >= '0' && *text <= '9')); /* what -r is in train */
-    cli_error("--%s takes one of %s, not '%s'%s", option->name, option->metavar, text,
-              is_size ? "; the size of the pictures is --resolution here" : "");
+    const char *hint = cli_value_hint(option, text);
+    cli_error("--%s takes one of %s, not '%s'%s%s", option->name, option->metavar, text, hint ? "; " : "",
+              hint ? hint : "");
     return false;
 }
 

@@ -9,15 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), n = strlen(ending);
-    return length > n && strcmp(text + length - n, ending) == 0;
-}
-
 bool splat_bench_is_json(const char *path)
 {
-    return ends_with(path, ".json");
+    return splat_name_ends_with(path, ".json");
 }
 
 /* "b" of "a/b/training_benchmark_results.json" and of "a/b/", "c" of "a/c.json"; malloc'd. */
@@ -26,7 +20,7 @@ static char *name_of(const char *path)
     char *copy = splat_format("%s", path);
     if (!copy) return NULL;
     char *end = copy + strlen(copy);
-    if (ends_with(copy, SPLAT_BENCH_FILE_END) && strchr(copy, '/'))
+    if (splat_name_ends_with(copy, SPLAT_BENCH_FILE_END) && strchr(copy, '/'))
         end -= strlen(splat_basename(copy));
     else if (splat_bench_is_json(copy))
         end -= strlen(".json");

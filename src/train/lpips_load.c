@@ -17,8 +17,7 @@ static splat_status find_file(const splat_lpips_network *network, const char *we
     const char *place = weights && *weights ? weights : getenv(WEIGHTS_VARIABLE);
     *path = NULL;
     bool is_folder = place && splat_path_is_folder(place);
-    size_t length = place ? strlen(place) : 0;
-    if (length > 4 && strcmp(place + length - 4, ".pth") == 0)
+    if (place && splat_name_ends_with(place, ".pth"))
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, place, SPLAT_NO_OFFSET,
                              "LPIPS reads safetensors, not files of PyTorch; make lpips_%s.safetensors from them with "
                              "splatsmith-lpips-convert", network->name);

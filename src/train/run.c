@@ -117,11 +117,11 @@ static splat_status write_folder(const splat_trainer *t, const char *folder, spl
  * after hours. */
 static splat_status check_room(const splat_trainer *t, const splat_run_options *run, splat_error *error)
 {
-    uint64_t words = 4; /* normals, and the filter of the plain file */
-    for (int i = 0; i < SPLAT_N_TENSORS; i++) words += splat_tensor_channels(i, t->options.sh_degree);
+    size_t n = t->model->gaussians.n, normals = 3 * n * sizeof(float);
+    size_t plain = splat_model_file_bytes(n, t->options.sh_degree) + normals; /* the fused file has no filter */
     char *path = splat_format("%s/point_cloud", run->model_path);
     if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-    splat_status status = splat_disk_check(path, 2 * words * sizeof(float) * t->model->gaussians.n, error);
+    splat_status status = splat_disk_check(path, 2 * plain, error);
     free(path);
     return status;
 }

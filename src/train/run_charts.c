@@ -176,7 +176,7 @@ static splat_status put_memory(FILE *out, const splat_run_history *h, splat_erro
     chart c = of_points(h);
     for (size_t i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
         c.made.n_areas += add(&c, splat_memory_category_name((splat_memory_category)i), splat_memory_colors[i],
-                       POINT(memory) + i * sizeof(double), MIB, 0);
+                              POINT(memory) + i * sizeof(double), MIB, 0);
     add(&c, "driver's figure", "#333333", POINT(driver), MIB, 0);
     SPLAT_TRY(put(out, &c, "Device memory by category", "MiB", error));
     c = of_points(h);

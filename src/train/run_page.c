@@ -158,11 +158,11 @@ static void put_views(FILE *out, const splat_run_pictures *pictures)
 
 /* ---------------------------------------------------------------- settings */
 
-static void put_table(FILE *out, const char *title, const splat_report_table *table)
+static void put_table(FILE *out, const char *title, bool open, const splat_report_table *table)
 {
     if (table->n == 0) return;
-    fprintf(out, "<div class=\"card\"><details%s><summary>%s</summary>\n<table>\n",
-            strcmp(title, "Machine") == 0 ? " open" : "", title);
+    fprintf(out, "<div class=\"card\"><details%s><summary>%s</summary>\n<table>\n", open ? " open" : "",
+            title);
     for (size_t i = 0; i < table->n; i++) {
         fputs("<tr><td>", out);
         splat_xml_text(out, table->rows[i].name);
@@ -182,9 +182,9 @@ static void put_settings(FILE *out, const splat_report_config *settings)
         splat_xml_text(out, settings->command);
         fputs("</pre></div>\n", out);
     }
-    put_table(out, "Machine", &settings->performance);
-    put_table(out, "Scene", &settings->dataset);
-    put_table(out, "Training", &settings->optimization);
+    put_table(out, "Machine", true, &settings->performance);
+    put_table(out, "Scene", false, &settings->dataset);
+    put_table(out, "Training", false, &settings->optimization);
 }
 
 /* ---------------------------------------------------------------- the page */

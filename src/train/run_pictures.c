@@ -50,7 +50,7 @@ void splat_run_pictures_add(splat_run_pictures *p, int iteration, const splat_re
     p->iteration = iteration;
     p->is_test = views->is_test;
     splat_run_picture *first = p->views + p->n;
-    if (n > SPLAT_MOST_PICTURES - p->n) n = SPLAT_MOST_PICTURES - p->n;
+    if (n > SPLAT_TENSORBOARD_VIEWS - p->n) n = SPLAT_TENSORBOARD_VIEWS - p->n;
     for (size_t i = 0; i < n; i++) {
         first[i] = (splat_run_picture){.width = views[i].width, .height = views[i].height, .metrics = views[i].metrics};
         snprintf(first[i].name, sizeof first[i].name, "%s", views[i].name);

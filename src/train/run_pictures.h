@@ -5,7 +5,6 @@
 #include "train/tensorboard_report.h"
 
 #define SPLAT_PICTURE_MOST_WIDTH 640 /* wider ones are shrunk */
-#define SPLAT_MOST_PICTURES 5
 
 typedef struct splat_jpeg {
     uint8_t *data;
@@ -21,7 +20,7 @@ typedef struct splat_run_picture {
 } splat_run_picture;
 
 typedef struct splat_run_pictures {
-    splat_run_picture views[SPLAT_MOST_PICTURES];
+    splat_run_picture views[SPLAT_TENSORBOARD_VIEWS];
     size_t n;
     int iteration;       /* of the evaluation */
     bool is_test;

@@ -47,7 +47,8 @@ splat_status splat_run_report_open(splat_run_report *r, splat_trainer *trainer, 
     r->trainer = trainer;
     r->run = run;
     r->first_iteration = trainer->iteration;
-    r->settings = splat_run_settings_make(trainer, run->command);
+    if (run->tensorboard != SPLAT_TENSORBOARD_NONE || run->report)
+        r->settings = splat_run_settings_make(trainer, run->command);
     splat_status status = open_profiler(r, error);
     if (status == SPLAT_OK) status = open_tensorboard(r, error);
     if (status == SPLAT_OK && run->report)
@@ -56,10 +57,15 @@ splat_status splat_run_report_open(splat_run_report *r, splat_trainer *trainer, 
     return status;
 }
 
-/* Losses of a backend that works ahead belong to the step before. */
+/* Steps that a loss is late: those of a backend that works ahead belong to the step before. */
+static int steps_late(const splat_run_report *r)
+{
+    return r->trainer->backend->functions->take_result ? 1 : 0;
+}
+
 static void tell_step(splat_run_report *r, const splat_step_info *step)
 {
-    int late = r->trainer->backend->functions->take_result ? 1 : 0, iteration = step->iteration - late;
+    int iteration = step->iteration - steps_late(r);
     if (iteration < 1 || step->loss == 0) return; /* there is none yet */
     splat_report_step told = {step->l1, step->loss, step->step_ms};
     splat_tensorboard_report_step(&r->tensorboard, iteration, &told);
@@ -78,7 +84,7 @@ static void tell_coarse(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
     if (!splat_schedule_is_coarse(&r->trainer->options) || (!r->tensorboard.writer && !r->run->report)) return;
-    int late = r->trainer->backend->functions->take_result ? 1 : 0;
+    int late = steps_late(r);
     if (late && r->coarse_at && r->coarse_at == step->iteration - late) tell_coarse_losses(r, (double)step->loss);
     if (step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
     warn(r, splat_trainer_coarse_losses(r->trainer, &r->coarse, &error), &error);
@@ -142,21 +148,16 @@ static void look_at_memory(splat_run_report *r, splat_history_point *point)
 static void tell_history(splat_run_report *r, const splat_step_info *step)
 {
     if (step->loss > 0) { /* the first step of a backend that works ahead has none yet */
-        r->sums.loss += (double)step->loss;
-        r->sums.l1 += (double)step->l1;
-        r->sums.n_losses++;
+        splat_running_mean_add(&r->loss, (double)step->loss);
+        splat_running_mean_add(&r->l1, (double)step->l1);
     }
-    r->sums.ms += step->step_ms;
-    r->sums.n_steps++;
+    splat_running_mean_add(&r->step_ms, step->step_ms);
     if (step->iteration % SPLAT_HISTORY_INTERVAL != 0 && step->iteration != r->trainer->options.iterations) return;
     splat_history_point point = splat_history_point_make(step->iteration);
-    if (r->sums.n_losses) {
-        point.loss = r->sums.loss / r->sums.n_losses;
-        point.l1 = r->sums.l1 / r->sums.n_losses;
-    }
-    point.step_ms = r->sums.ms / r->sums.n_steps;
+    point.loss = splat_running_mean_take(&r->loss);
+    point.l1 = splat_running_mean_take(&r->l1);
+    point.step_ms = splat_running_mean_take(&r->step_ms);
     point.n_gaussians = (double)step->n_gaussians;
-    memset(&r->sums, 0, sizeof r->sums);
     measure_stages(r, step->iteration, &point);
     look_at_memory(r, &point);
     if (splat_schedule_is_coarse(&r->trainer->options) && step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL == 0) {
@@ -185,7 +186,6 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
 /* ---------------------------------------------------------------- evaluations */
 
 typedef struct set_visit {
-    splat_run_report *report;
     const splat_evaluator *evaluator;
     bool is_test;
     splat_view_batch batch;
@@ -222,7 +222,7 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
     splat_trainer *t = r->trainer;
     splat_evaluator evaluator = splat_evaluator_make(t->context, t->scene, t->model, false,
                                                      t->options.white_background);
-    set_visit visit = {r, &evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
+    set_visit visit = {&evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
     evaluator.n_shown = SPLAT_TENSORBOARD_VIEWS;
     if (r->tensorboard.writer && r->tensorboard.tags == SPLAT_TENSORBOARD_TAGS_DEFAULT) {
         int width, height;

@@ -13,7 +13,7 @@ typedef struct splat_run_report {
     const splat_run_options *run;
     splat_tensorboard_report tensorboard; /* not open: does nothing */
     splat_memory_profiler *profiler;      /* NULL: none */
-    splat_run_settings *settings;         /* NULL: there was no memory for them */
+    splat_run_settings *settings;         /* NULL: nothing shows them, or there was no memory */
 
     splat_run_history history;            /* of options->report */
     splat_run_pictures pictures;
@@ -22,7 +22,7 @@ typedef struct splat_run_report {
     bool measures_stages;                 /* now, for the history */
     splat_coarse_losses coarse;           /* when they were last read, after step coarse_at, */
     int coarse_at;                        /* 0 once TensorBoard was told */
-    struct { double loss, l1, ms; int n_losses, n_steps; } sums; /* since the last point */
+    splat_running_mean loss, l1, step_ms; /* since the last point of the history */
 } splat_run_report;
 
 /* Opens what the options ask for. Errors: IO, MEMORY, ARGUMENT: before the first step they are errors. */

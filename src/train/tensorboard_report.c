@@ -93,21 +93,11 @@ void splat_tensorboard_report_begin(splat_tensorboard_report *report, const spla
 
 /* ---------------------------------------------------------------- steps */
 
-double splat_running_mean_take(splat_running_mean *mean)
-{
-    double value = mean->n ? mean->sum / mean->n : (double)NAN;
-    *mean = (splat_running_mean){0};
-    return value;
-}
-
 void splat_tensorboard_report_step(splat_tensorboard_report *report, int iteration, const splat_report_step *step)
 {
     bool with_group = is_default(report);
-    splat_running_mean *const means[] = {&report->step_ms, &report->coarse_ms};
-    for (int i = 0; i < 2; i++) {
-        means[i]->sum += step->ms;
-        means[i]->n++;
-    }
+    splat_running_mean_add(&report->step_ms, step->ms);
+    splat_running_mean_add(&report->coarse_ms, step->ms);
     if (with_group && iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
     add(report, iteration, with_group ? "1_train/l1_loss" : "train_loss_patches/l1_loss", step->l1);
     add(report, iteration, with_group ? "1_train/total_loss" : "train_loss_patches/total_loss", step->total);

@@ -5,6 +5,7 @@
 #define SPLAT_TRAIN_TENSORBOARD_REPORT_H
 
 #include "backend/backend.h"
+#include "base/running_mean.h"
 #include "io/tensorboard.h"
 #include "ops/summary/summary.h"
 
@@ -18,14 +19,6 @@ typedef enum splat_tensorboard_tags {
 #define SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL 1000 /* default tags; histograms are also made at every evaluation */
 #define SPLAT_TENSORBOARD_SAMPLES 10000           /* values a histogram */
 #define SPLAT_TENSORBOARD_VIEWS 5                 /* views of a set that are shown */
-
-typedef struct splat_running_mean {
-    double sum;
-    int n;
-} splat_running_mean;
-
-/* The mean, NaN of nothing; and begins anew. */
-double splat_running_mean_take(splat_running_mean *mean);
 
 typedef struct splat_tensorboard_report {
     splat_tensorboard *writer; /* NULL: not open */
