@@ -1,10 +1,15 @@
 # Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
-.PHONY: all demo check check-long install clean
+#   make [CUDA=1 or CUDA=0]                     with or without the CUDA backend; unset: as CMake decides (AUTO)
+#   make install [PREFIX=/usr/local] [DESTDIR=] the program, the library and their documents; no test is compiled
+.PHONY: all demo check check-long fuzz install clean
+
+PREFIX ?= $(CMAKE_INSTALL_PREFIX)
+cuda := $(if $(CUDA),-DSPLATSMITH_CUDA=$(if $(filter 0 off OFF no,$(CUDA)),OFF,ON))
 
 all: build/splatsmith
 
 build/splatsmith: deps
-	cmake --preset release
+	cmake --preset release $(cuda)
 	cmake --build --preset release --target splatsmith
 
 .PHONY: deps build/splatsmith
@@ -19,13 +24,19 @@ check: deps
 
 # Minutes more: from photos to meshes whose distance from the truth is known.
 check-long: deps
-	cmake --preset release
+	cmake --preset release $(cuda)
 	cmake --build --preset release --target splatsmith test_surface_long
 	SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -R test_surface_long
 
+# For longer: make fuzz FUZZ_SECONDS=3600; only some: make fuzz FUZZ="ply mesh".
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	@scripts/install_deps.sh --fuzz
+	@tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
+
 install: build/splatsmith
-	cmake --build --preset release
-	cmake --install build
+	cmake --build --preset release --target installed
+	DESTDIR="$(DESTDIR)" cmake --install build $(if $(PREFIX),--prefix "$(PREFIX)")
 
 clean:
-	rm -rf build build-debug build-asan demo_out
+	rm -rf build build-debug build-asan build-fuzz demo_out

@@ -123,8 +123,8 @@ def results_of(r):
 
 def context_of(r):
     """MiB that the driver holds for the process beside the named blocks, as train prints them; 0 on the CPU."""
-    found = re.search(r"and the driver's ([\d.]+) (MB|GB)", r["text"])
-    return round(float(found.group(1)) * (1024 if found.group(2) == "GB" else 1)) if found else 0
+    found = re.search(r"and the driver's ([\d.]+) (MiB|GiB)", r["text"])
+    return round(float(found.group(1)) * (1024 if found.group(2) == "GiB" else 1)) if found else 0
 
 
 def mean(values):

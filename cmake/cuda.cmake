@@ -1,6 +1,20 @@
-# Finds nvcc and says in one line what became of it. Sets SPLATSMITH_HAS_CUDA.
+# Decides whether the CUDA backend is compiled and says so in one line. Sets SPLATSMITH_HAS_CUDA.
+
+# A GPU or its driver: the driver's devices (Linux, WSL) or its tool.
+set(splatsmith_sees_gpu OFF)
+find_program(SPLATSMITH_NVIDIA_SMI nvidia-smi)
+mark_as_advanced(SPLATSMITH_NVIDIA_SMI)
+if(EXISTS /dev/nvidiactl OR EXISTS /proc/driver/nvidia/version OR EXISTS /usr/lib/wsl/lib/libcuda.so.1
+   OR SPLATSMITH_NVIDIA_SMI)
+  set(splatsmith_sees_gpu ON)
+endif()
+
 set(SPLATSMITH_HAS_CUDA OFF)
-if(SPLATSMITH_CUDA)
+if(NOT SPLATSMITH_CUDA)
+  set(splatsmith_no_cuda "SPLATSMITH_CUDA is OFF")
+elseif(SPLATSMITH_CUDA STREQUAL "AUTO" AND NOT splatsmith_sees_gpu AND SPLATSMITH_CUDA_ARCHITECTURES STREQUAL "default")
+  set(splatsmith_no_cuda "no NVIDIA GPU or driver is here; -DSPLATSMITH_CUDA=ON compiles it all the same")
+else()
   include(CheckLanguage)
   if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
     set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
@@ -25,10 +39,12 @@ if(SPLATSMITH_CUDA)
     enable_language(CUDA)
     set(SPLATSMITH_HAS_CUDA ON)
     message(STATUS "CUDA backend: yes (nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES})")
+  else()
+    set(splatsmith_no_cuda "nvcc is neither in the PATH nor in /usr/local/cuda/bin")
   endif()
 endif()
 if(NOT SPLATSMITH_HAS_CUDA)
-  message(STATUS "CUDA backend: no (nvcc was not found or SPLATSMITH_CUDA is off); the CPU backend is complete")
+  message(STATUS "CUDA backend: no (${splatsmith_no_cuda}); the CPU backend is complete")
 endif()
 
 function(splatsmith_use_cuda target)

@@ -20,10 +20,13 @@ endif()
 file(RELATIVE_PATH splatsmith_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
 
+# Everything that is installed and nothing else: tests and samples are not compiled for it.
+add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmith_lib splatsmith_documents)
+
 install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${CMAKE_SOURCE_DIR}/include/splatsmith.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${splatsmith_completion}

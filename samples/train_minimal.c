@@ -38,6 +38,7 @@ static splat_status train(splat_context *context, const char *folder, const char
     splat_scene_options scene_options;
     splat_train_options train_options;
     splat_run_options run_options;
+    splat_save_options save_options;
 
     splat_scene_options_init(&scene_options);
     scene_options.source_path = folder;
@@ -52,7 +53,9 @@ static splat_status train(splat_context *context, const char *folder, const char
     run_options.event = on_event;
     run_options.event_user = &train_options.iterations;
     if (status == SPLAT_OK) status = splat_trainer_run(trainer, &run_options, error);
-    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_model(trainer), output, true, error);
+    splat_save_options_init(&save_options);
+    save_options.fused = true; /* for other viewers */
+    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_model(trainer), output, &save_options, error);
 
     splat_trainer_destroy(trainer);
     splat_scene_close(scene);

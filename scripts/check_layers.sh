@@ -1,5 +1,6 @@
 #!/bin/sh
-# The dependency law: which folder of src/ may include which. See docs/architecture.md.
+# The dependency law: which folder of src/ may include which, and no circle of files. See docs/architecture.md. Circles
+# by symbols are found in the objects of build/ (of another folder: BUILD=build-debug scripts/check_layers.sh).
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -10,6 +11,7 @@ law() {
     shift
     for include in $(grep -rhoE '#include "[a-z0-9_]+/' "src/$folder" | sed -E 's/.*"([a-z0-9_]+)\//\1/' | sort -u); do
         [ "$include" = "$folder" ] && continue
+        [ "$include" = splatsmith ] && continue # the public headers
         case " $* " in
         *" $include "*) ;;
         *)
@@ -21,6 +23,14 @@ law() {
     done
 }
 
+# Of the public headers, the lowest rooms see core.h alone.
+for room in base math io; do
+    if grep -rnE '#include "splatsmith(\.h|/)' "src/$room" | grep -v '"splatsmith/core.h"'; then
+        echo "dependency law broken: src/$room includes more of the public headers than splatsmith/core.h"
+        failed=1
+    fi
+done
+
 law base
 law math base
 law io base math
@@ -30,6 +40,65 @@ law scene base math io
 law model base math io backend ops
 law mesh base math io
 law train base math io scene model backend ops
-law sugar base math io scene model backend ops mesh
+law observe base math io scene model backend ops train
+law measure base math io scene model backend ops train observe
+law run base math io scene model backend ops train observe measure
+law bench base math io scene model backend ops train observe measure run
+law sugar base math io scene model backend ops mesh train
 law cli
+
+# ---------------------------------------------------------------- circles of files
+# x.c, x.h, x.cu and so on are one unit, src/folder/x; a table, x.def, is one by itself. Arrows are lines "unit unit why".
+
+# refuse_circles KIND: fails when the arrows form a circle, and prints those between its units.
+refuse_circles() {
+    cut -d ' ' -f 1,2 "$arrows" | LC_ALL=C tsort 2>&1 >/dev/null | LC_ALL=C awk -v kind="$1" -v arrows="$arrows" '
+        / input contains a loop:$/ { n_circles++; next }
+        { is_in[n_circles, $2] = 1 }
+        END {
+            if (n_circles) print "circles of files, by " kind ":"
+            for (i = 1; i <= n_circles; i++) { # tsort repeats itself: an arrow is shown once
+                while ((getline < arrows) > 0)
+                    if ((i, $1) in is_in && (i, $2) in is_in && !shown[$0]++) print "    " $1 " -> " $2 ": " $3
+                close(arrows)
+            }
+            exit n_circles > 0
+        }' || failed=1
+}
+
+arrows=$(mktemp)
+trap 'rm -f "$arrows"' EXIT
+
+# by includes: "folder/x.h" from src/ or include/, "x.h" from the folder of the file
+grep -rE '^ *#include "' src include | LC_ALL=C awk -F '"' '
+    { file = $1; sub(/:.*/, "", file); folder = file; sub(/[^\/]*$/, "", folder); if (file !~ /\.def$/) sub(/\.[a-z]+$/, "", file)
+      print file, $2, folder }' | sort -u | while read -r unit name folder; do
+    for other in "src/$name" "include/$name" "$folder$name"; do
+        [ -f "$other" ] || continue
+        case $other in *.def) ;; *) other=${other%.*} ;; esac
+        [ "$other" = "$unit" ] || echo "$unit $other $name"
+        break
+    done
+done >"$arrows"
+refuse_circles includes
+
+# by symbols: a unit of the library uses a function that another defines. (The table of commands names functions that
+# read the table; it is no part of the library.) Objects older than their source are left out.
+build=${BUILD:-build}
+find "$build"/CMakeFiles/*.dir/src -name '*.o' 2>/dev/null | while read -r object; do
+    source=src/${object##*.dir/src/}
+    case $source in src/cli/*) continue ;; esac
+    [ -f "${source%.o}" ] && [ "$object" -nt "${source%.o}" ] && echo "$object"
+done | xargs -r nm -A -g | LC_ALL=C awk '
+    { unit = $1; sub(/:.*/, "", unit); sub(/.*\.dir\/src\//, "src/", unit); sub(/\.[a-z]+\.o$/, "", unit)
+      if ($(NF - 1) == "U") used[unit " " $NF] = 1
+      else if ($(NF - 1) == "T") home[$NF] = unit }
+    END {
+        for (pair in used) {
+            split(pair, part, " ")
+            if (part[2] in home && home[part[2]] != part[1]) print part[1], home[part[2]], part[2]
+        }
+    }' | sort >"$arrows"
+[ -s "$arrows" ] || echo "SKIPPED: circles of files by symbols: $build has no objects that are up to date"
+refuse_circles symbols
 exit $failed

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the compiler does not see: long lines, trailing white space, unfinished work, and files too long to read.
+# What the compiler does not see: files that do not begin with what they are for, long lines, trailing white space,
+# unfinished work, and files too long to read.
 # tests/golden is generated.
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,9 +9,9 @@ find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_
     \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' \) -print |
     LC_ALL=C sort | xargs awk '
     function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; failed = 1 }
+    FNR == 1 && !/^\/\*/                                         { complain("no opening comment") }
     length($0) > 120                                            { complain("longer than 120 columns") }
     /[ \t\r]$/                                                  { complain("white space at the end") }
     /(^|[^A-Za-z0-9_])(TODO|FIXME|XXX)([^A-Za-z0-9_]|$)/        { complain("unfinished work") }
-    # the public header is the manual, in one piece
-    FNR == (FILENAME == "include/splatsmith.h" ? 1501 : 901)    { complain("too many lines in this file") }
+    FNR == 901                                                  { complain("too many lines in this file") }
     END { exit failed }'

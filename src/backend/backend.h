@@ -5,6 +5,7 @@
 
 #include "backend/memory.h"
 #include "base/host_memory.h"
+#include "ops/frame.h"
 #include "ops/ops.h"
 
 typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX512 = 2 } splat_simd;
@@ -30,9 +31,11 @@ typedef struct splat_step_result {
 
 typedef struct splat_backend_functions {
     const char *name; /* "cpu", "cuda" */
-    /* An asynchronous backend returns from ops before they are done. A step's result is posted into a slot and taken
-     * one step later; both functions are NULL on the others, where results are there at once. */
-    splat_status (*post_result)(splat_backend *backend, int slot, size_t n_values, splat_error *error);
+    /* Steps after which a step's result can be taken: 0 where ops return when they are done, and with them their
+     * results; 1 on an asynchronous backend, where a view's is posted into a slot and taken one step later. */
+    int result_latency;
+    /* NULL without latency. */
+    splat_status (*post_result)(splat_backend *backend, const splat_frame *frame, int slot, splat_error *error);
     splat_status (*take_result)(splat_backend *backend, int slot, splat_step_result *result, splat_error *error);
     void (*destroy)(splat_backend *backend);
     /* Raw memory below splat_block_resize: `bytes` in use, `reserved` (a multiple of the granularity, >= bytes) mapped;
@@ -63,6 +66,7 @@ struct splat_backend {
     splat_host_memory *host_memory; /* the context's */
     splat_region scratch;  /* working memory of the op in work */
     size_t granularity;    /* bytes that memory is mapped by */
+    size_t view_state_bytes; /* of frame->state; 0: the backend needs none */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
     bool deterministic;  /* sums in a fixed order, no float atomics; the host is always so */
@@ -72,11 +76,108 @@ struct splat_backend {
     char pci_bus_id[32]; /* "0000:3b:00.0"; "" without a GPU */
 };
 
+/* ---------------------------------------------------------------- calls
+ *
+ * What the rest of the program calls: the table's functions (see there), and splat_op_<name>(backend, args, error) for
+ * every op of ops.def. */
+
+static inline const char *splat_backend_name(const splat_backend *backend)
+{
+    return backend->functions->name;
+}
+
+static inline int splat_backend_result_latency(const splat_backend *backend)
+{
+    return backend->functions->result_latency;
+}
+
+static inline splat_status splat_backend_post_result(splat_backend *backend, const splat_frame *frame, int slot,
+                                                     splat_error *error)
+{
+    return backend->functions->post_result(backend, frame, slot, error);
+}
+
+static inline splat_status splat_backend_take_result(splat_backend *backend, int slot, splat_step_result *result,
+                                                     splat_error *error)
+{
+    return backend->functions->take_result(backend, slot, result, error);
+}
+
+/* NULL is allowed. */
+static inline void splat_backend_destroy(splat_backend *backend)
+{
+    if (backend) backend->functions->destroy(backend);
+}
+
+static inline size_t splat_backend_overhead(splat_backend *backend)
+{
+    return backend->functions->overhead(backend);
+}
+
+static inline splat_status splat_backend_upload(splat_backend *backend, void *device, const void *host, size_t bytes,
+                                                splat_error *error)
+{
+    return backend->functions->upload(backend, device, host, bytes, error);
+}
+
+static inline splat_status splat_backend_upload_ahead(splat_backend *backend, int slot, void *device, const void *host,
+                                                      size_t bytes, splat_error *error)
+{
+    return backend->functions->upload_ahead(backend, slot, device, host, bytes, error);
+}
+
+static inline splat_status splat_backend_download(splat_backend *backend, void *host, const void *device, size_t bytes,
+                                                  splat_error *error)
+{
+    return backend->functions->download(backend, host, device, bytes, error);
+}
+
+static inline splat_status splat_backend_zero(splat_backend *backend, void *device, size_t bytes, splat_error *error)
+{
+    return backend->functions->zero(backend, device, bytes, error);
+}
+
+static inline splat_status splat_backend_copy(splat_backend *backend, void *to, const void *from, size_t bytes,
+                                              splat_error *error)
+{
+    return backend->functions->copy(backend, to, from, bytes, error);
+}
+
+static inline splat_status splat_backend_synchronize(splat_backend *backend, splat_error *error)
+{
+    return backend->functions->synchronize(backend, error);
+}
+
+static inline splat_status splat_backend_stamp(splat_backend *backend, int mark, splat_error *error)
+{
+    return backend->functions->stamp(backend, mark, error);
+}
+
+static inline splat_status splat_backend_stamp_ms(splat_backend *backend, int from, int to, double *ms,
+                                                  splat_error *error)
+{
+    return backend->functions->stamp_ms(backend, from, to, ms, error);
+}
+
+#define SPLAT_OP(name)                                                                                                 \
+    static inline splat_status splat_op_##name(splat_backend *backend, const struct splat_##name##_args *args,         \
+                                               splat_error *error)                                                     \
+    {                                                                                                                  \
+        return backend->functions->ops.name(backend, args, error);                                                     \
+    }
+#include "ops/ops.def"
+#undef SPLAT_OP
+
+/* ---------------------------------------------------------------- making one */
+
 /* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */
 splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, splat_backend **backend,
                                        splat_error *error);
+#define SPLAT_MAX_THREADS 1024
 /* CPUs that this process may run on. */
 int splat_usable_cpus(void);
+/* `wanted` threads, or as many, at least one, as the system lets the process start beside those for photos. */
+int splat_startable_threads(int wanted);
 
 splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backend **backend, splat_error *error);
 

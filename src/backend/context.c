@@ -1,11 +1,12 @@
 /* splat_context: the choice of a backend, and its memory report. */
 #include "base/context.h"
 #include "backend/backend.h"
+#include "base/options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_CUDA "this build has no CUDA backend; use --backend cpu or auto, or build it where nvcc is found"
+#define NO_CUDA "this build has no CUDA backend; use `backend cpu` or auto, or build it where nvcc is found"
 
 static void silent_log(void *user, splat_log_level level, const char *message)
 {
@@ -14,9 +15,10 @@ static void silent_log(void *user, splat_log_level level, const char *message)
     (void)message;
 }
 
-void splat_context_options_init(splat_context_options *options)
+void splat_context_options_init_sized(splat_context_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
+    const splat_context_options defaults = {0};
+    splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
 /* The GPU, or a refusal that says why there is none. */
@@ -58,20 +60,37 @@ static splat_status open_backend(splat_context *context, const splat_context_opt
     return splat_backend_cpu_create(options->threads, options->simd, &context->backend, error);
 }
 
-splat_status splat_context_create(const splat_context_options *options, splat_context **result, splat_error *error)
+/* Fewer threads than asked for, where a limit of the system says so. What is out of range is left for the backend to
+ * refuse. */
+static int choose_threads(splat_context *context, int asked)
+{
+    if (asked < 0 || asked > SPLAT_MAX_THREADS) return asked;
+    int wanted = asked ? asked : splat_usable_cpus(), n = splat_startable_threads(wanted);
+    if (n < wanted)
+        splat_log(context, SPLAT_LOG_NOTICE,
+                  "%d of %d threads are used: the system lets the process start no more (ulimit -u, or a limit of its "
+                  "container)", n, wanted);
+    return n;
+}
+
+splat_status splat_context_create(const splat_context_options *asked, splat_context **result, splat_error *error)
 {
     *result = NULL;
+    splat_context_options options;
+    splat_context_options_init(&options);
+    SPLAT_TRY(splat_options_take(&options, asked, "splat_context_options", error));
     splat_context *context = calloc(1, sizeof *context);
     if (!context) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a context");
-    context->log = options->log ? options->log : silent_log;
-    context->log_user = options->log_user;
-    splat_status status = open_backend(context, options, error);
+    context->log = options.log ? options.log : silent_log;
+    context->log_user = options.log_user;
+    options.threads = choose_threads(context, options.threads);
+    splat_status status = open_backend(context, &options, error);
     if (status != SPLAT_OK) {
         free(context);
         return status;
     }
     context->threads = context->backend->threads;
-    context->backend->memory.policy = options->fragmentation;
+    context->backend->memory.policy = options.fragmentation;
     context->backend->host_memory = &context->host_memory;
     *result = context;
     return SPLAT_OK;
@@ -80,7 +99,7 @@ splat_status splat_context_create(const splat_context_options *options, splat_co
 void splat_context_destroy(splat_context *context)
 {
     if (!context) return;
-    context->backend->functions->destroy(context->backend);
+    splat_backend_destroy(context->backend);
     free(context);
 }
 
@@ -100,8 +119,9 @@ splat_status splat_context_set_memory_limit(splat_context *context, size_t limit
     size_t least = memory->device.reserved + limit_bytes - (memory->limit > 1 ? memory->limit : 0);
     memory->process_limit = old;
     splat_memory_update_limit(backend);
-    return splat_fail(error, SPLAT_ERROR_MEMORY, "a memory limit of %.0f MiB is less than the %.0f MiB that are held",
-                      (double)limit_bytes / 1048576, (double)least / 1048576);
+    char a[32], b[32];
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "a memory limit of %s is less than the %s that are held",
+                      splat_bytes_format(limit_bytes, a, sizeof a), splat_bytes_format(least, b, sizeof b));
 }
 
 const char *splat_context_pci_bus_id(const splat_context *context)
@@ -117,7 +137,7 @@ void splat_context_memory(const splat_context *context, splat_memory_info *info)
                                 .n_blocks = memory->n_blocks,
                                 .used_bytes = memory->device.bytes,
                                 .host_bytes = memory->host.reserved,
-                                .overhead_bytes = context->backend->functions->overhead(context->backend),
+                                .overhead_bytes = splat_backend_overhead(context->backend),
                                 .limit_bytes = memory->limit,
                                 .n_refused = memory->n_refused};
 }

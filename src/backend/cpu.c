@@ -130,6 +130,7 @@ static splat_status cpu_synchronize(splat_backend *backend, splat_error *error)
 
 static const splat_backend_functions cpu_functions = {
     .name = "cpu",
+    .result_latency = 0,
     .destroy = cpu_destroy,
     .map = cpu_map,
     .overhead = cpu_overhead,
@@ -172,8 +173,9 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
 {
     static const char *const names[] = {"c", "avx2", "avx512"};
     *result = NULL;
-    if (threads < 0 || threads > 1024)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "threads must be between 0 (all) and 1024, not %d", threads);
+    if (threads < 0 || threads > SPLAT_MAX_THREADS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`threads` must be between 0 (all) and %d, not %d",
+                          SPLAT_MAX_THREADS, threads);
     splat_simd level = widest_simd();
     if (simd && strcmp(simd, "auto") != 0) {
         int wanted = -1;
@@ -182,7 +184,7 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
         if (wanted < 0)
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "simd must be auto, avx512, avx2 or c, not '%s'", simd);
         if (wanted > (int)level)
-            return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this CPU has no %s; use --simd auto", simd);
+            return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this CPU has no %s; use `simd auto`", simd);
         level = (splat_simd)wanted;
     }
     splat_backend *backend = calloc(1, sizeof *backend);

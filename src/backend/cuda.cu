@@ -5,14 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error)
-{
-    if (result == cudaSuccess) return SPLAT_OK;
-    cudaGetLastError();
-    return splat_fail(error, result == cudaErrorMemoryAllocation ? SPLAT_ERROR_MEMORY : SPLAT_ERROR_DEVICE,
-                      "the GPU could not %s: %s", doing, cudaGetErrorString(result));
-}
-
 static splat_status reserve_staging(splat_cuda_staging *staging, splat_host_memory *host_memory, size_t bytes,
                                     splat_error *error)
 {
@@ -75,12 +67,12 @@ static splat_status cuda_synchronize(splat_backend *backend, splat_error *error)
 
 /* ---------------------------------------------------------------- results of a step, one step late */
 
-/* Copies the step's state into pinned memory behind the step's kernels; n_values is 3HW of its picture. */
-static splat_status cuda_post_result(splat_backend *backend, int slot, size_t n_values, splat_error *error)
+/* Copies the view's state into pinned memory after the step's kernels. */
+static splat_status cuda_post_result(splat_backend *backend, const splat_frame *frame, int slot, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    cuda->result_values[slot] = n_values;
-    CUDA_TRY("copy a result", cudaMemcpyAsync(&cuda->results[slot], cuda->state, sizeof *cuda->state,
+    cuda->result_values[slot] = 3 * (size_t)frame->camera.width * (size_t)frame->camera.height;
+    CUDA_TRY("copy a result", cudaMemcpyAsync(&cuda->results[slot], frame->state, sizeof *cuda->results,
                                               cudaMemcpyDeviceToHost, cuda->stream));
     CUDA_TRY("mark a result", cudaEventRecord(cuda->result_events[slot], cuda->stream));
     return SPLAT_OK;
@@ -90,7 +82,7 @@ static splat_status cuda_take_result(splat_backend *backend, int slot, splat_ste
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     CUDA_TRY("finish a step", cudaEventSynchronize(cuda->result_events[slot]));
-    const splat_cuda_step_state *state = &cuda->results[slot];
+    const splat_cuda_view_state *state = &cuda->results[slot];
     double n = (double)cuda->result_values[slot];
     *result = (splat_step_result){state->l1 / n, state->ssim / n, state->n_visible, state->n_degenerate,
                                   state->n_instances, state->overflow != 0};
@@ -104,7 +96,6 @@ static void cuda_destroy(splat_backend *backend)
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     if (cuda->stream) {
         cudaStreamSynchronize(cuda->stream);
-        splat_block_free(backend, &cuda->block_state);
         splat_region_free(backend, &backend->scratch);
         cudaStreamDestroy(cuda->stream);
     }
@@ -131,6 +122,7 @@ static const splat_backend_functions *cuda_functions(void)
 {
     static const splat_backend_functions functions = {
         "cuda",
+        1, /* result_latency */
         cuda_post_result,
         cuda_take_result,
         cuda_destroy,
@@ -167,17 +159,17 @@ static splat_status count_devices(int *n_devices, splat_error *error)
     cudaGetLastError();
     if (driver == 0)
         return splat_fail(error, SPLAT_ERROR_DEVICE,
-                          "no NVIDIA driver was found; install one to use a GPU, or choose --backend cpu");
+                          "no NVIDIA driver was found; install one to use a GPU, or choose `backend cpu`");
     if (result == cudaErrorInsufficientDriver)
         return splat_fail(error, SPLAT_ERROR_DEVICE,
                           "the NVIDIA driver knows CUDA up to %d.%d and this build has CUDA %d.%d; install a newer "
-                          "driver to use a GPU, or choose --backend cpu",
+                          "driver to use a GPU, or choose `backend cpu`",
                           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (result == cudaSuccess || result == cudaErrorNoDevice)
         return splat_fail(error, SPLAT_ERROR_DEVICE,
                           "the NVIDIA driver shows no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or choose "
-                          "--backend cpu");
-    return splat_fail(error, SPLAT_ERROR_DEVICE, "the NVIDIA driver does not start: %s; choose --backend cpu",
+                          "`backend cpu`");
+    return splat_fail(error, SPLAT_ERROR_DEVICE, "the NVIDIA driver does not start: %s; choose `backend cpu`",
                       cudaGetErrorString(result));
 }
 
@@ -229,7 +221,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     cuda->n_multiprocessors = properties.multiProcessorCount;
     cuda->total_bytes = cuda->base.device_bytes = properties.totalGlobalMem;
     snprintf(cuda->base.description, sizeof cuda->base.description, "cuda (%.100s, %.1f GiB, sm_%d%d%s)",
-             properties.name, (double)properties.totalGlobalMem / 1073741824.0, properties.major, properties.minor,
+             properties.name, (double)properties.totalGlobalMem / SPLAT_GIB, properties.major, properties.minor,
              cuda->base.deterministic ? ", deterministic" : "");
     CUDA_TRY("tell its bus id",
              cudaDeviceGetPCIBusId(cuda->base.pci_bus_id, (int)sizeof cuda->base.pci_bus_id, gpu));
@@ -240,9 +232,6 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
              cudaMallocHost((void **)&cuda->results, SPLAT_RESULT_SLOTS * sizeof *cuda->results));
     for (int i = 0; i < SPLAT_RESULT_SLOTS; i++)
         CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->result_events[i], cudaEventDisableTiming));
-    SPLAT_TRY(splat_block_resize(&cuda->base, &cuda->block_state, "step state", SPLAT_OWNER_OTHER, sizeof *cuda->state,
-                                 error));
-    cuda->state = (splat_cuda_step_state *)cuda->block_state.data;
     return SPLAT_OK;
 }
 
@@ -255,6 +244,7 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     cuda->base.functions = cuda_functions();
     cuda->base.threads = threads ? threads : splat_usable_cpus(); /* decoders of photos */
     cuda->base.deterministic = deterministic;
+    cuda->base.view_state_bytes = sizeof(splat_cuda_view_state);
     splat_status status = cuda_open(cuda, gpu, error);
     if (status != SPLAT_OK) {
         cuda_destroy(&cuda->base);

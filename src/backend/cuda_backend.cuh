@@ -5,22 +5,27 @@
 extern "C" {
 #include "backend/backend.h"
 #include "backend/nvml.h"
-#include "ops/types.h"
+#include "ops/frame.h"
 }
 
 #include <cuda_runtime.h>
 
-/* Device-side state of the step in flight. A kernel that finds `bad` set changes nothing: the host learns of it one
- * step later, and the model is as it was. */
-struct splat_cuda_step_state {
-    unsigned long long n_instances; /* the view's */
+/* frame->state: what the device knows of a view before the host does. Kernels that change the model or its gradients
+ * look at `overflow` and `not_finite` first and change nothing then: the host learns of it one step later, and the
+ * model is as it was. */
+struct splat_cuda_view_state {
+    unsigned long long n_instances; /* of all bands */
     unsigned int n_visible, n_degenerate;
-    unsigned int n_listed;          /* visible with a tile */
-    unsigned int overflow;          /* the instance arrays were too small: the step did nothing */
-    unsigned int not_finite;        /* the loss was not finite: the step did nothing */
+    unsigned int n_listed;          /* visible with a tile of the band */
+    unsigned int overflow;          /* the instance arrays were too small: nothing is done */
+    unsigned int not_finite;        /* the loss was not finite: nothing is done */
     double l1, ssim;                /* sums over 3HW */
-    unsigned int largest_filter_3d; /* filter3d's: bits of the largest filter of the Gaussians that are seen */
 };
+
+static inline splat_cuda_view_state *splat_cuda_state_of(const splat_frame *frame)
+{
+    return (splat_cuda_view_state *)frame->state;
+}
 
 /* One of the two staging buffers of upload_ahead. */
 struct splat_cuda_staging {
@@ -37,14 +42,7 @@ struct splat_cuda_backend {
     cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
     splat_cuda_staging staging[2];
     int last_ahead;     /* the slot of the last upload_ahead */
-    splat_cuda_step_state *state; /* device */
-    splat_block block_state;
-    /* of the last bin, for the deterministic backward pass: visible indices by depth, the first slot of each */
-    const uint32_t *order;
-    const uint64_t *offsets;
-    uint32_t n_order, n_slots;
-    const uint32_t *tile_order;     /* of the last bin: tiles, those with the longest lists first */
-    splat_cuda_step_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
+    splat_cuda_view_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
     size_t result_values[SPLAT_RESULT_SLOTS];
     cudaEvent_t result_events[SPLAT_RESULT_SLOTS], marks[SPLAT_MARKS];
     struct splat_cuda_driver *driver;

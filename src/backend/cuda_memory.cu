@@ -45,7 +45,7 @@ static CUmemAllocationProp allocation_of(int device)
 /* ---------------------------------------------------------------- ranges */
 
 /* On the host a range begins at a multiple of the granule: where one registration ends and the next begins can then be
- * told from an address. */
+ * seen from an address. */
 static bool reserve_host_addresses(block_range *range, size_t granule)
 {
     for (size_t bytes = HOST_RANGE_BYTES; bytes >= HOST_RANGE_LEAST; bytes /= 2) {
@@ -192,7 +192,7 @@ splat_status splat_cuda_map(splat_backend *backend, splat_block *block, size_t b
     bool on_host = block->placement == SPLAT_ON_HOST;
     if (on_host && !cuda->maps_host)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this GPU cannot use host memory in place; leave out the "
-                                                          "option that keeps tensors there (--sh_offload)");
+                                                          "option that keeps tensors there (`sh_offload`)");
     if (n_granules < (range ? range->n_granules : 0)) /* nothing in flight may still use what goes away */
         CUDA_TRY("finish its work", cudaStreamSynchronize(cuda->stream));
     if (!range && n_granules) range = range_create(cuda, on_host);

@@ -13,7 +13,8 @@ typedef enum splat_owner {
     SPLAT_OWNER_PARAMETERS = 0,
     SPLAT_OWNER_OPTIMIZER,
     SPLAT_OWNER_STATISTICS,
-    SPLAT_OWNER_TRANSIENTS,
+    SPLAT_OWNER_TRANSIENTS, /* the regions: what a view leaves for its backward pass */
+    SPLAT_OWNER_LISTS,      /* other working memory; named like the regions */
     SPLAT_OWNER_IMAGES,
     SPLAT_OWNER_EVALUATION,
     SPLAT_OWNER_OTHER,
@@ -21,6 +22,24 @@ typedef enum splat_owner {
 } splat_owner;
 
 const char *splat_owner_name(splat_owner owner);
+
+/* What a block holds. */
+typedef enum splat_element_type {
+    SPLAT_TYPE_USUAL = 0,   /* what its owner's blocks usually hold */
+    SPLAT_TYPE_FLOAT32,
+    SPLAT_TYPE_FLOAT16,
+    SPLAT_TYPE_QUANTIZED16, /* Adam's moments, 16 bits each */
+    SPLAT_TYPE_QUANTIZED8,  /* those of the harmonics: 8 bits each and a scale a row */
+    SPLAT_TYPE_UINT8,
+    SPLAT_TYPE_UINT32,      /* indices */
+    SPLAT_TYPE_MIXED,       /* regions that are cut into buffers, and records */
+    SPLAT_N_ELEMENT_TYPES
+} splat_element_type;
+
+#define SPLAT_BLOCK_FRAME "frame"   /* names by which a profile's reader knows blocks */
+#define SPLAT_BLOCK_PHOTOS "photos"
+
+const char *splat_element_type_name(splat_element_type type); /* "float32" ... */
 
 typedef struct splat_backend splat_backend;
 
@@ -36,6 +55,7 @@ typedef struct splat_block {
     size_t reserved;  /* mapped, >= bytes: what counts */
     const char *name; /* a string literal */
     splat_owner owner;
+    splat_element_type type;   /* set it before the first resize; default: the owner's */
     splat_placement placement; /* set it before the first resize; default: on the device */
     void *mapping;    /* the backend's own record of the address range, NULL when it needs none */
     struct splat_block *previous, *next; /* the backend's list of live blocks */
@@ -44,6 +64,7 @@ typedef struct splat_block {
 /* Counters of one kind of memory. */
 typedef struct splat_memory_count {
     size_t reserved, peak_reserved; /* mapped */
+    size_t phase_peak;              /* the most that was reserved since splat_memory_begin_phase */
     size_t bytes;                   /* in use; reserved - bytes is fragmentation */
 } splat_memory_count;
 
@@ -60,6 +81,15 @@ typedef struct splat_memory {
     splat_fragmentation policy; /* when unused memory goes back */
 } splat_memory;
 
+/* Training and evaluation have peaks of their own: the counter of the peak begins anew. Returns the peak of the phase
+ * that ends. */
+static inline size_t splat_memory_begin_phase(splat_memory *memory)
+{
+    size_t ended = memory->device.phase_peak;
+    memory->device.phase_peak = memory->device.reserved;
+    return ended;
+}
+
 /* Names a zeroed block for the first time, or resizes it. bytes = 0 frees. On failure (MEMORY, naming the block and the
  * sizes) the block is unchanged: memory is exhausted, or the limit would be passed. */
 splat_status splat_block_resize(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
@@ -70,14 +100,17 @@ splat_status splat_block_ensure(splat_backend *backend, splat_block *block, cons
 /* Gives the block back; harmless on a zeroed one. */
 void splat_block_free(splat_backend *backend, splat_block *block);
 
+/* A driver loads kernels when they are first launched: so much may still come after a measurement. */
+#define SPLAT_LATE_BYTES ((size_t)32 << 20)
+
 /* Takes the overhead off the process's limit, with room for what the driver still loads. It is called when the limit is
  * set and when the model is about to grow. */
 void splat_memory_update_limit(splat_backend *backend);
 
 /* ---------------------------------------------------------------- regions
  *
- * A region is one block from which buffers of the same lifetime are cut, one behind the other; a reset gives all of
- * them up at once. Buffers do not move while the region grows behind them. There are two: the frame's (from the
+ * A region is one block from which buffers of the same lifetime are cut, one after the other; a reset gives all of
+ * them up at once. Buffers do not move while the region grows after them. There are two: the frame's (from the
  * beginning of a step to its end) and the backend's scratch (of the op in work, until the next op resets it).
  */
 typedef struct splat_region {
@@ -89,7 +122,7 @@ typedef struct splat_region {
     struct { size_t begin; } zones[48]; /* red zones of this round, in builds that have them */
 } splat_region;
 
-/* Builds with SPLATSMITH_RED_ZONES put guard bytes behind every buffer and look at them at the reset: a kernel that
+/* Builds with SPLATSMITH_RED_ZONES put guard bytes after every buffer and check them at the reset: a kernel that
  * wrote past its buffer is found at the next one (INTERNAL, naming the region and the buffer's number). */
 splat_status splat_region_reset(splat_backend *backend, splat_region *region, splat_error *error);
 /* *data: `bytes` bytes at a multiple of 256, of undefined content. Errors: MEMORY. */

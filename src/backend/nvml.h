@@ -4,6 +4,7 @@
 #define SPLAT_BACKEND_NVML_H
 
 #include "base/error.h"
+#include "splatsmith/observe.h"
 
 typedef struct splat_nvml splat_nvml;
 

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Room for one more item behind n of them, doubling: `items`, or where they are now. NULL: memory is exhausted, and
+/* Room for one more item after n of them, doubling: `items`, or where they are now. NULL: memory is exhausted, and
  * `items` stays as it is. The caller frees. */
 static inline void *splat_array_grow(void *items, size_t *capacity, size_t n, size_t item_size)
 {

@@ -1,3 +1,4 @@
+/* A clock for durations. */
 #ifndef SPLAT_BASE_CLOCK_H
 #define SPLAT_BASE_CLOCK_H
 

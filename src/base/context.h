@@ -6,7 +6,6 @@
 #include "base/host_memory.h"
 
 struct splat_backend;
-struct splat_lpips;
 
 struct splat_context {
     struct splat_backend *backend;
@@ -14,7 +13,6 @@ struct splat_context {
     splat_log_function log; /* never NULL */
     void *log_user;
     int threads;
-    struct splat_lpips *lpips; /* borrowed; NULL: evaluations do not measure it */
 };
 
 /* One formatted line to the context's log. */

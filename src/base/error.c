@@ -1,3 +1,4 @@
+/* Making and formatting errors. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -53,7 +54,8 @@ splat_status splat_fail_line(splat_error *error, splat_status status, const char
 
 splat_status splat_fail_errno(splat_error *error, const char *file, const char *doing)
 {
-    return splat_fail_at(error, SPLAT_ERROR_IO, file, SPLAT_NO_OFFSET, "cannot %s: %s", doing, strerror(errno));
+    splat_status status = errno == ENOMEM ? SPLAT_ERROR_MEMORY : SPLAT_ERROR_IO;
+    return splat_fail_at(error, status, file, SPLAT_NO_OFFSET, "cannot %s: %s", doing, strerror(errno));
 }
 
 const char *splat_error_format(const splat_error *error, char *text, size_t size)
@@ -80,4 +82,16 @@ const char *splat_status_name(splat_status status)
 const char *splat_version(void)
 {
     return SPLATSMITH_VERSION;
+}
+
+const char *splat_bytes_format(uint64_t bytes, char *text, size_t size)
+{
+    double mib = (double)bytes / SPLAT_MIB;
+    if (mib < 1)
+        snprintf(text, size, "%.0f KiB", (double)bytes / 1024);
+    else if (mib < 1024)
+        snprintf(text, size, "%.*f MiB", mib < 10, mib);
+    else
+        snprintf(text, size, "%.2f GiB", mib / 1024);
+    return text;
 }

@@ -2,7 +2,7 @@
 #ifndef SPLAT_BASE_ERROR_H
 #define SPLAT_BASE_ERROR_H
 
-#include "splatsmith.h"
+#include "splatsmith/core.h"
 
 #include <stdarg.h>
 
@@ -20,7 +20,7 @@ splat_status splat_fail_at(splat_error *error, splat_status status, const char *
 /* The same, naming a file and a 1-based line. */
 splat_status splat_fail_line(splat_error *error, splat_status status, const char *file, uint64_t line,
                              const char *format, ...) SPLAT_PRINTF(5, 6);
-/* SPLAT_ERROR_IO with the text of errno: "cannot <doing> <file>: No such file or directory". */
+/* SPLAT_ERROR_IO with the text of errno: "cannot <doing>: No such file or directory"; MEMORY when that is ENOMEM. */
 splat_status splat_fail_errno(splat_error *error, const char *file, const char *doing);
 
 /* Leaves the function when an expression of type splat_status is not SPLAT_OK. */

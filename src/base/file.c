@@ -1,3 +1,4 @@
+/* Files on Linux: what is read must be a regular file; saves go to a temporary file that is renamed. */
 #include "base/file.h"
 
 #include "base/array.h"
@@ -6,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,18 +24,41 @@ char *splat_format(const char *format, ...)
     return text;
 }
 
+/* Without O_NONBLOCK, opening a FIFO would wait for its writer; regular files do not mind the flag. */
+splat_status splat_file_open(const char *path, int *descriptor, uint64_t *size, splat_error *error)
+{
+    struct stat status;
+    *size = 0;
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*descriptor < 0) return splat_fail_errno(error, path, "open the file");
+    if (fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+        *size = (uint64_t)status.st_size;
+        return SPLAT_OK;
+    }
+    close(*descriptor);
+    *descriptor = -1;
+    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "this is not a regular file");
+}
+
+splat_status splat_file_open_stream(const char *path, FILE **stream, uint64_t *size, splat_error *error)
+{
+    int descriptor;
+    *stream = NULL;
+    SPLAT_TRY(splat_file_open(path, &descriptor, size, error));
+    *stream = fdopen(descriptor, "rb");
+    if (*stream) return SPLAT_OK;
+    close(descriptor);
+    return splat_fail_errno(error, path, "open the file");
+}
+
 splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, splat_error *error)
 {
+    FILE *stream;
+    uint64_t file_bytes;
     *data = NULL;
     *size = 0;
-    FILE *stream = fopen(path, "rb");
-    if (!stream) return splat_fail_errno(error, path, "open the file");
-    struct stat status;
-    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode)) {
-        fclose(stream);
-        return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "this is not a regular file");
-    }
-    size_t length = (size_t)status.st_size;
+    SPLAT_TRY(splat_file_open_stream(path, &stream, &file_bytes, error));
+    size_t length = (size_t)file_bytes;
     uint8_t *bytes = malloc(length + 1);
     if (!bytes) {
         fclose(stream);
@@ -73,11 +98,51 @@ static ssize_t write_save(void *cookie, const char *data, size_t size)
 
 static splat_status fail_save(splat_save *save, const char *doing, splat_error *error)
 {
-    splat_status status = splat_fail_at(error, SPLAT_ERROR_IO, save->path, SPLAT_NO_OFFSET,
-                                        "cannot %s the file: %s%s", doing, strerror(errno),
+    splat_status status = splat_fail_at(error, errno == ENOMEM ? SPLAT_ERROR_MEMORY : SPLAT_ERROR_IO, save->path,
+                                        SPLAT_NO_OFFSET, "cannot %s the file: %s%s", doing, strerror(errno),
                                         save->in_place ? "" : "; what was there before is unchanged");
     splat_save_abort(save);
     return status;
+}
+
+/* The folder that a path lies in, malloc'd; NULL when memory is exhausted. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+#define MAX_LINKS 40 /* as many as Linux follows */
+
+/* The file that a save to `path` replaces: where symbolic links lead, which need not exist yet. malloc'd; NULL: errno
+ * says why. */
+static char *follow_links(const char *path)
+{
+    char *at = strdup(path), link[PATH_MAX];
+    for (int i = 0; at && i < MAX_LINKS; i++) {
+        ssize_t length = readlink(at, link, sizeof link - 1);
+        if (length < 0) return at; /* no link; whatever else is wrong, opening says it */
+        link[length] = '\0';
+        char *folder = link[0] == '/' ? NULL : folder_of(at);
+        char *next = link[0] == '/' ? strdup(link) : folder ? splat_format("%s/%s", folder, link) : NULL;
+        free(folder);
+        free(at);
+        at = next;
+    }
+    errno = at ? ELOOP : ENOMEM;
+    free(at);
+    return NULL;
+}
+
+/* The mode of the file that is replaced, else the one that a plain open would give. */
+static mode_t mode_of_save(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) return status.st_mode & 0777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
 }
 
 /* A device, a pipe, a socket: a rename would put a file in its place. */
@@ -99,15 +164,15 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
 {
     memset(save, 0, sizeof *save);
     save->descriptor = -1;
-    save->path = strdup(path);
+    save->path = follow_links(path);
+    if (!save->path) return splat_fail_errno(error, path, "save the file");
     save->in_place = is_special(path);
-    if (save->path && save->in_place) {
+    if (save->in_place) {
         save->descriptor = open(path, O_WRONLY | O_CLOEXEC);
         return save->descriptor >= 0 ? open_stream(save, error) : fail_save(save, "open", error);
     }
-    char *temporary = splat_format("%s.tmp-XXXXXX", path);
-    if (!save->path || !temporary) {
-        free(temporary);
+    char *temporary = splat_format("%s.tmp-XXXXXX", save->path);
+    if (!temporary) {
         splat_save_abort(save);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to save a file");
     }
@@ -119,19 +184,9 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
         return fail_save(save, "create", error);
     }
     save->temporary = temporary; /* from now on abort deletes it */
-    mode_t mask = umask(0); /* mkstemp makes 0600; give the file the mode a plain open would have given */
-    umask(mask);
-    if (fchmod(save->descriptor, 0666 & ~mask) != 0) { /* a file system without modes: nothing to do */
+    if (fchmod(save->descriptor, mode_of_save(save->path)) != 0) { /* a file system without modes: nothing to do */
     }
     return open_stream(save, error);
-}
-
-/* The folder that a path lies in, malloc'd; NULL when memory is exhausted. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash) return strdup(".");
-    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
 static void flush_folder_of(const char *path)
@@ -181,6 +236,15 @@ void splat_save_abort(splat_save *save)
     errno = kept;
 }
 
+splat_status splat_save_check(const char *path, splat_error *error)
+{
+    splat_save save;
+    if (is_special(path)) return SPLAT_OK; /* opening a pipe would already be a message to its reader */
+    SPLAT_TRY(splat_save_open(&save, path, error));
+    splat_save_abort(&save);
+    return SPLAT_OK;
+}
+
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error)
 {
     splat_save save;
@@ -193,8 +257,9 @@ splat_status splat_disk_check(const char *path, uint64_t bytes, splat_error *err
 {
     const uint64_t margin = 16 << 20;
     struct statvfs disk;
-    char *folder = folder_of(path);
-    if (!folder) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    char *file = follow_links(path), *folder = file ? folder_of(file) : NULL;
+    free(file);
+    if (!folder) return splat_fail_errno(error, path, "save the file");
     int failed = statvfs(folder, &disk);
     free(folder);
     if (failed || disk.f_blocks == 0) return SPLAT_OK; /* it does not tell; the writes will */

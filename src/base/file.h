@@ -6,16 +6,21 @@
 
 #include <stdio.h>
 
+/* Opens a file for reading, and gives its size. What is not a regular file (a folder, a device, a FIFO, whose reader
+ * would wait for ever) is an IO error; every input is opened by one of these. The caller closes. */
+splat_status splat_file_open(const char *path, int *descriptor, uint64_t *size, splat_error *error);
+splat_status splat_file_open_stream(const char *path, FILE **stream, uint64_t *size, splat_error *error);
 /* Reads a whole file into malloc'd memory; one NUL byte is appended beyond *size. The caller frees *data. */
 splat_status splat_file_read(const char *path, uint8_t **data, size_t *size, splat_error *error);
 
 /* An atomic save: everything is written to a temporary file in the same folder (NAME.tmp-XXXXXX); commit flushes it to
  * the disk, renames it over `path` and flushes the folder. Until commit, and when anything fails, the old file stays as
- * it was. What is no file (a device like /dev/null, a pipe) is written to in place and never replaced. Not to be moved
- * while it is open: the stream knows its address. */
+ * it was. What is no file (a device like /dev/null, a pipe) is written to in place and never replaced. A symbolic link
+ * is followed: the file that it names is the one replaced, in that file's folder. A file that existed keeps its mode.
+ * Not to be moved while it is open: the stream knows its address. */
 typedef struct splat_save {
     FILE *stream;   /* write here; errors may be left to commit, which knows the reason of the first */
-    char *path, *temporary;
+    char *path, *temporary; /* path: of the file, links followed */
     bool in_place;  /* there is no temporary */
     int descriptor; /* of what is written; -1: closed */
     int failure;    /* errno of the first write that failed; 0: none did */
@@ -26,10 +31,12 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
 splat_status splat_save_commit(splat_save *save, splat_error *error);
 /* Gives the save up and removes the temporary. Harmless after commit. */
 void splat_save_abort(splat_save *save);
+/* Whether an output can be written, before the work that makes it: its folder must exist. What is there stays. */
+splat_status splat_save_check(const char *path, splat_error *error);
 /* The three steps for a buffer in memory. */
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error);
 
-/* IO, naming both figures, when the disk of the file `path` has not room for `bytes` and a margin of 16 MiB. */
+/* IO, naming both figures, when the disk of the file `path` lacks room for `bytes` and a margin of 16 MiB. */
 splat_status splat_disk_check(const char *path, uint64_t bytes, splat_error *error);
 /* Deletes the temporaries that killed saves left in a folder; what cannot be deleted stays. No run may be saving there.
  * Returns how many went. */

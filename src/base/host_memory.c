@@ -1,3 +1,4 @@
+/* Atomic counters, one a use. */
 #include "base/host_memory.h"
 
 void splat_host_memory_add(splat_host_memory *memory, splat_host_use use, size_t bytes)

@@ -1,3 +1,4 @@
+/* Formatting of messages for the caller's log function. */
 #include "base/context.h"
 
 #include <stdio.h>

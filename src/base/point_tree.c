@@ -1,3 +1,4 @@
+/* Building by selection of medians, level by level, and the search from the root with the nearest found so far. */
 #include "base/point_tree.h"
 
 #include <math.h>
@@ -206,7 +207,7 @@ static void scan_leaf(const search *s, uint32_t j)
 void splat_point_tree_nearest(const splat_point_tree *tree, const float place[3], uint32_t k, uint32_t skip,
                               float *distances2, uint32_t *indices)
 {
-    struct { /* a sibling that is still to be looked at: one a level at most */
+    struct { /* a sibling that is still to be visited: one a level at most */
         size_t node;
         float distance2;
     } stack[MAX_LEVELS];

@@ -34,6 +34,12 @@ int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);
 
+/* Whether a command would take these values: all that can be said before anything is opened. `loaded`: the iteration of
+ * the splat that coarse training begins with, -1 when it is not known. Print the reason; return an exit code. */
+int cli_check_train(const cli_values *values);
+int cli_check_coarse(const cli_values *values, int loaded);
+int cli_check_mesh(const cli_values *values);
+
 /* What a command that works on a splat leaves to whoever called it: cli_values.outcome. */
 typedef struct cli_outcome {
     size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
@@ -49,11 +55,14 @@ void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 const char *cli_command_hint(const char *name);
 const char *cli_option_hint(const cli_command *command, const char *name);
 const char *cli_value_hint(const cli_option *option, const char *value);
+/* The option that a word without one was probably meant for: "-s" before the folder of a scene; NULL: unknown. */
+const char *cli_word_hint(const cli_command *command, const char *word);
 
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);
 
-/* The context that --backend, --gpu, --threads and --simd ask for. Prints on failure; returns an exit code. */
+/* The context that --backend, --gpu, --threads and --simd ask for, under --vram_limit. Prints on failure; returns an
+ * exit code. */
 int cli_context_create(const cli_values *values, splat_context **context);
 
 /* The words of a command line as a shell takes them; the caller frees. NULL when memory is exhausted. */
@@ -61,8 +70,6 @@ char *cli_command_text(char **words);
 /* LPIPS for the evaluations of a context, when it is asked for or, unless --enable_lpips says otherwise, `on`. Missing
  * weights are a notice, and *lpips stays NULL. Destroy it before the context. Returns an exit code. */
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips);
-/* --vram_limit: sets the context's limit. Prints on failure; returns an exit code. */
-int cli_limit_memory(const cli_values *values, splat_context *context);
 /* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
 typedef struct cli_session {
     splat_context *context;
@@ -101,7 +108,7 @@ bool cli_path_exists(const char *path);
 bool cli_is_other_format(const char *path, const char *extension);
 
 /* The folder to write: `given`, or, when that is NULL, `name` in a folder beside `beside`, called like it with `suffix`
- * behind. False, with a message, when it is too long. */
+ * at its end. False, with a message, when it is too long. */
 bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *beside, const char *suffix,
                        const char *name);
 /* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */

@@ -1,7 +1,7 @@
 /* splatsmith bench run: the training loop, photos or views, measured. */
 #include "cli.h"
-#include "memory.h"
 #include "progress.h"
+#include "vram.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ typedef struct bench {
 static void print_block(void *user, const char *owner, const char *name, size_t bytes)
 {
     int *n_shown = user;
-    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %9.1f MB  %s", name, (double)bytes / 1048576, owner);
+    char size[32];
+    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %10s  %s", name, cli_bytes(bytes, size), owner);
 }
 
 static void print_memory(const char *phase, const splat_bench_memory *memory)
@@ -51,7 +52,7 @@ static void print_gpu(const splat_bench_gpu *gpu)
                     100 * gpu->throttled_hw);
 }
 
-static void print_quality(const splat_metrics *m)
+static void print_quality(const splat_metrics *m, int iteration)
 {
     char lpips[64] = "";
     if (m->n_views == 0) {
@@ -59,7 +60,8 @@ static void print_quality(const splat_metrics *m)
         return;
     }
     if (m->lpips_net) snprintf(lpips, sizeof lpips, ", LPIPS %.4f (%s)", m->lpips, m->lpips_net);
-    cli_say("%zu test views: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, m->psnr, m->ssim, m->l1, lpips);
+    cli_say("%zu test views after iteration %d: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, iteration, m->psnr,
+            m->ssim, m->l1, lpips);
 }
 
 static void print_stages(const splat_bench_result *r)
@@ -89,15 +91,18 @@ static void print_result(const bench *b)
     if (r->step.n_batches)
         cli_say("the mean lies between %.3f and %.3f ms with 95 %% confidence (%d batches)", r->step.mean_low,
                 r->step.mean_high, r->step.n_batches);
-    cli_say("iterations %d to %d: %zu Gaussians, %.0f visible, %.0f instances", r->first_iteration,
-            r->first_iteration + (int)r->step.n - 1, r->n_gaussians_last, r->n_visible, r->n_instances);
+    cli_say("iterations %d to %d: training loss %.5f; %zu Gaussians of mean opacity %.3f, %.0f visible, %.0f instances",
+            r->first_iteration, r->first_iteration + (int)r->step.n - 1, r->loss, r->n_gaussians_last, r->mean_opacity,
+            r->n_visible, r->n_instances);
     print_memory("training", &r->training);
     print_memory("evaluating", &r->evaluation);
     if (isfinite(r->host_peak_bytes))
         cli_say("memory of the host: %s at most", cli_bytes((size_t)r->host_peak_bytes, host));
     splat_context_memory_blocks(b->session.context, print_block, &n_shown);
     print_gpu(&r->gpu);
-    print_quality(&r->quality);
+    for (size_t i = 0; i < r->n_evaluations; i++)
+        print_quality(&r->evaluations[i].quality, r->evaluations[i].iteration);
+    print_quality(&r->quality, r->first_iteration + (int)r->step.n - 1);
     cli_say("copy bandwidth %.0f GB/s (read + written)", r->copy_gb_per_s);
     print_stages(r);
 }
@@ -133,7 +138,10 @@ static int load_state(bench *b)
         else if (splat_model_find_iteration(values->model_path, given ? values->from_iteration : -1, ply, sizeof ply,
                                             &found, &error) != SPLAT_OK)
             return cli_report(&error);
-        return splat_trainer_load_model(b->trainer, ply, found, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+        if (splat_scene_check_splat(b->session.scene, ply, &error) != SPLAT_OK ||
+            splat_trainer_load_model(b->trainer, ply, found, &error) != SPLAT_OK)
+            return cli_report(&error);
+        return CLI_OK;
     }
     if (given && splat_trainer_iteration(b->trainer) > values->from_iteration) {
         cli_error("%s is at iteration %d, beyond --from_iteration %d", values->start_checkpoint,
@@ -148,10 +156,17 @@ static int load_state(bench *b)
 /* What the model was trained with, unless the command line says something else. */
 static void apply_model(bench *b)
 {
-    b->values.scene.white_background = b->session.scene_options.white_background;
     if (!b->session.config.source_path) return;
     if (!cli_given(&b->values, "sh_degree")) b->values.train.sh_degree = b->session.config.sh_degree;
     if (!cli_given(&b->values, "kernel_size")) b->values.train.kernel_size = b->session.config.kernel_size;
+}
+
+/* A name that fits into tables, and that a terminal takes for no command. */
+static bool is_label(const char *text)
+{
+    size_t n = 0;
+    while ((unsigned char)text[n] >= 0x20 && text[n] != 0x7F) n++;
+    return !text[n] && n >= 1 && n <= 64;
 }
 
 static int check_words(const cli_values *values)
@@ -167,8 +182,12 @@ static int check_words(const cli_values *values)
         cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
     else if (!training && (cli_given(values, "stages") || values->n_gaussians))
         cli_error("--stages and --gaussians are for --mode training");
+    else if (!training && cli_given(values, "test_iterations"))
+        cli_error("--test_iterations is for --mode training");
     else if (values->max_slowdown || values->quality_tolerance)
         cli_error("--max_slowdown and --quality_tolerance are for bench compare and bench report");
+    else if (values->bench_label && !is_label(values->bench_label))
+        cli_error("--label takes a name of at most 64 printable characters");
     else
         return CLI_OK;
     return CLI_USAGE;
@@ -183,7 +202,7 @@ static int open_scene(bench *b)
     return code == CLI_OK ? cli_session_open_scene(&b->session, &b->values, false) : code;
 }
 
-static int run_training(bench *b, const char *command)
+static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
@@ -198,30 +217,35 @@ static int run_training(bench *b, const char *command)
     code = load_state(b);
     if (code == CLI_OK) code = cli_lpips_open(&b->values, b->session.context, false, &b->session.lpips);
     if (code != CLI_OK) return code;
+    b->values.bench.lpips = b->session.lpips;
+    if (cli_given(&b->values, "test_iterations")) {
+        b->values.bench.test_iterations = b->values.test_iterations.values;
+        b->values.bench.n_test_iterations = b->values.test_iterations.n;
+    }
     if ((b->values.n_gaussians && splat_trainer_grow_to(b->trainer, b->values.n_gaussians, &error) != SPLAT_OK) ||
         splat_trainer_bench(b->trainer, &b->values.bench, &b->result, &error) != SPLAT_OK)
         return cli_report(&error);
     print_result(b);
     if (!b->values.output) return CLI_OK;
-    if (splat_bench_write(b->trainer, &b->result, command, b->values.output, &error) != SPLAT_OK)
+    if (splat_bench_write(b->trainer, &b->result, note, b->values.output, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("results in %s", b->values.output);
     return CLI_OK;
 }
 
-static int write_rows(bench *b, const char *command)
+static int write_rows(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     print_rows(&b->rows);
     if (!b->values.output) return CLI_OK;
-    if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, command, b->values.output, &error) !=
+    if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, note, b->values.output, &error) !=
         SPLAT_OK)
         return cli_report(&error);
     cli_say("results in %s", b->values.output);
     return CLI_OK;
 }
 
-static int run_data(bench *b, const char *command)
+static int run_data(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     int code = open_scene(b);
@@ -229,10 +253,10 @@ static int run_data(bench *b, const char *command)
     int n = b->values.bench.iterations;
     if (splat_bench_data(b->session.context, b->session.scene, n, &b->rows, &error) != SPLAT_OK)
         return cli_report(&error);
-    return write_rows(b, command);
+    return write_rows(b, note);
 }
 
-static int run_render(bench *b, const char *command)
+static int run_render(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     if (cli_given(&b->values, "from_iteration")) b->values.iteration = b->values.from_iteration;
@@ -242,7 +266,7 @@ static int run_render(bench *b, const char *command)
                            b->values.bench.warmup, b->values.bench.iterations, &b->rows, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("%zu Gaussians, %d x %d", b->rows.n_gaussians, b->rows.width, b->rows.height);
-    return write_rows(b, command);
+    return write_rows(b, note);
 }
 
 static int run(const cli_values *values)
@@ -258,9 +282,10 @@ static int run(const cli_values *values)
         code = CLI_FAILED;
     } else {
         b->values = *values;
-        code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, command)
-               : strcmp(values->bench_mode, "render") == 0 ? run_render(b, command)
-                                                           : run_training(b, command);
+        const splat_bench_note note = {command, values->bench_label, values->bench_notes};
+        code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, &note)
+               : strcmp(values->bench_mode, "render") == 0 ? run_render(b, &note)
+                                                           : run_training(b, &note);
         splat_bench_result_free(&b->result);
         splat_trainer_destroy(b->trainer);
         cli_session_close(&b->session);

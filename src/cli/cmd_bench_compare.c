@@ -23,7 +23,7 @@ static bool read_percent(const char *option, const char *text, double *part)
     return false;
 }
 
-/* Every result is read, and every bad file is told. All must be of the same mode: `mode`, or with NULL that of the
+/* Every result is read, and every bad file is reported. All must be of the same mode: `mode`, or with NULL that of the
  * first. CLI_USAGE, not CLI_FAILED: a script must see that nothing was compared. */
 static int read_records(const cli_values *values, const char *mode, splat_bench_record **records)
 {
@@ -109,7 +109,6 @@ static void print_heads(const heads *names)
 static void print_comparison(const heads *names, const splat_bench_figures *a, const splat_bench_figures *b,
                              const splat_bench_comparison *c)
 {
-    const double mib = 1048576;
     char first[32], second[32], saved[32];
     print_heads(names);
     say("ms/iter", a->step.mean, b->step.mean, 3);
@@ -117,16 +116,18 @@ static void print_comparison(const heads *names, const splat_bench_figures *a, c
     say("ms/iter, median", a->step.median, b->step.median, 3);
     say("ms/iter, p95", a->step.p95, b->step.p95, 3);
     say("ms/iter, p99", a->step.p99, b->step.p99, 3);
-    cli_say("%-28s %14s %13.3fx", "speed-up", "", c->speedup);
+    cli_say("%-28s %14s %13.3fx   (%+.1f %%)", "speed-up", "", c->speedup, 100 * (c->speedup - 1));
     cli_say("%-28s %14s %14s", "time to convergence (30k)", cli_duration(a->seconds_to_30k, first),
             cli_duration(b->seconds_to_30k, second));
     snprintf(first, sizeof first, "%s%s", c->seconds_saved < 0 ? "-" : "",
              cli_duration(fabs(c->seconds_saved), saved));
     cli_say("%-28s %14s %14s", "time saved", "", first);
+    say("training loss", a->loss, b->loss, 5);
     say("Gaussians", a->n_gaussians, b->n_gaussians, 0);
-    say("train VRAM, MiB", a->training_peak_bytes / mib, b->training_peak_bytes / mib, 1);
-    say("eval VRAM, MiB", a->evaluation_peak_bytes / mib, b->evaluation_peak_bytes / mib, 1);
-    say("host memory, MiB", a->host_peak_bytes / mib, b->host_peak_bytes / mib, 1);
+    say("mean opacity", a->mean_opacity, b->mean_opacity, 4);
+    say("train VRAM, MiB", a->training_peak_bytes / SPLAT_MIB, b->training_peak_bytes / SPLAT_MIB, 1);
+    say("eval VRAM, MiB", a->evaluation_peak_bytes / SPLAT_MIB, b->evaluation_peak_bytes / SPLAT_MIB, 1);
+    say("host memory, MiB", a->host_peak_bytes / SPLAT_MIB, b->host_peak_bytes / SPLAT_MIB, 1);
     say("PSNR", a->psnr, b->psnr, 3);
     say("SSIM", a->ssim, b->ssim, 4);
     say("L1", a->l1, b->l1, 5);

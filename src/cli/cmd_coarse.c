@@ -1,6 +1,6 @@
 /* splatsmith coarse */
-#include "memory.h"
 #include "training.h"
+#include "vram.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,21 @@ static bool choose_folder(const cli_values *values, const cli_session *session, 
         return false;
     }
     snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
-             splat_name_number(estimation, o->estimation_factor), splat_name_number(normal, o->normal_factor));
+             splat_number_name(estimation, o->estimation_factor), splat_number_name(normal, o->normal_factor));
     return cli_choose_folder(path, values->output, values->model_path, "_mesh",
                              values->experiment_name ? values->experiment_name : name);
+}
+
+/* The result is a model of its own: in the splat's folder the two would be one run to every later command. */
+static int check_folder(const cli_values *values, const cli_session *session, const char *folder)
+{
+    char splats[CLI_PATH_MAX];
+    if (!cli_path_join(splats, folder, "point_cloud")) return CLI_USAGE;
+    if (!(cli_lies_in(values->model_path, folder) && cli_lies_in(folder, values->model_path)) &&
+        !cli_lies_in(session->ply, splats))
+        return CLI_OK;
+    cli_error("the splat to begin with lies in %s; name another folder for the result with -o", folder);
+    return CLI_USAGE;
 }
 
 /* The clock's end: what --coarse_iterations says, or, when it counts from the loaded iteration as scripts of the field
@@ -34,23 +46,39 @@ static bool choose_folder(const cli_values *values, const cli_session *session, 
 static int last_iteration(const cli_values *values, int loaded)
 {
     int last = values->coarse_iterations;
-    if (!cli_given(values, "coarse_iterations") || loaded <= FIRST_ITERATION || last <= loaded) return last;
-    cli_notice("--coarse_iterations %d is %d steps from iteration %d: the clock of this stage runs from %d to %d", last,
-               last - loaded, loaded, FIRST_ITERATION, FIRST_ITERATION + last - loaded);
-    return FIRST_ITERATION + last - loaded;
+    bool from_loaded = cli_given(values, "coarse_iterations") && loaded > FIRST_ITERATION && last > loaded;
+    return from_loaded ? FIRST_ITERATION + last - loaded : last;
+}
+
+/* What the command line alone says. */
+static void begin_train_options(const cli_values *values, int loaded, splat_train_options *options)
+{
+    splat_train_options coarse;
+    splat_train_options_init_coarse(&coarse, regularization_of(values->regularization));
+    cli_asked_options(values, options);
+    options->iterations = last_iteration(values, loaded);
+    options->densify_until_iter = coarse.densify_until_iter;
+    options->coarse.regularization = coarse.coarse.regularization;
+    options->regularizer = coarse.regularizer;
+    options->coarse.first_iteration = FIRST_ITERATION;
+}
+
+int cli_check_coarse(const cli_values *values, int loaded)
+{
+    splat_train_options options;
+    splat_error error;
+    begin_train_options(values, loaded, &options);
+    return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 static void fill_train_options(const cli_values *values, const cli_session *session, const splat_model_info *splat,
                                splat_train_options *options)
 {
-    splat_train_options coarse;
-    splat_train_options_init_coarse(&coarse, regularization_of(values->regularization));
-    cli_asked_options(values, options);
-    options->white_background = session->scene_options.white_background;
-    options->iterations = last_iteration(values, session->iteration);
-    options->densify_until_iter = coarse.densify_until_iter;
-    options->coarse.regularization = coarse.coarse.regularization;
-    options->coarse.first_iteration = FIRST_ITERATION;
+    int last = values->coarse_iterations;
+    begin_train_options(values, session->iteration, options);
+    if (options->iterations != last)
+        cli_notice("--coarse_iterations %d is %d steps from iteration %d: the clock of this stage runs from %d to %d",
+                   last, last - session->iteration, session->iteration, FIRST_ITERATION, options->iterations);
     options->sh_degree = splat->sh_degree;
     if (values->reduce_sh_degree >= 0 && values->reduce_sh_degree < splat->sh_degree)
         options->sh_degree = values->reduce_sh_degree;
@@ -66,11 +94,14 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
     splat_model_info splat;
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK && !choose_folder(values, session, t->model_path)) code = CLI_USAGE;
+    if (code == CLI_OK) code = check_folder(values, session, t->model_path);
+    if (code == CLI_OK) code = cli_check_coarse(values, session->iteration);
     if (code != CLI_OK) return code;
     if (splat_model_describe(session->ply, &splat, &error) != SPLAT_OK) return cli_report(&error);
     code = cli_context_create(values, &session->context);
     if (code == CLI_OK) code = cli_session_open_scene(session, values, true);
     if (code != CLI_OK) return code;
+    if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
     fill_train_options(values, session, &splat, &t->train_options);
     t->scene_options = session->scene_options;
     code = cli_plan_training(values, session->context, session->scene, splat.n_gaussians, &t->train_options);

@@ -233,7 +233,7 @@ static void print_value_case(const cli_option *option)
 {
     if (!option->metavar) return;
     print_case_pattern(option);
-    if (option->kind == CLI_CHOICE) {
+    if (option->kind == CLI_CHOICE || option->kind == CLI_WORD) {
         fputs("mapfile -t COMPREPLY < <(compgen -W \"", stdout);
         for (const char *c = option->metavar; *c; c++) putchar(*c == '|' ? ' ' : *c);
         fputs("\" -- \"$word\"); return ;;\n", stdout);
@@ -283,6 +283,6 @@ static int print_bash_completion(void)
 int cmd_completion(const cli_values *values)
 {
     if (values->operand && strcmp(values->operand, "bash") == 0) return print_bash_completion();
-    cli_error("completion is there for bash: 'splatsmith completion bash'");
+    cli_error("completion exists for bash: 'splatsmith completion bash'");
     return CLI_USAGE;
 }

@@ -14,13 +14,25 @@ static void print_row(const char *set, const splat_metrics *m)
 /* The test views; with a model folder the numbers go into its files. */
 static splat_status measure_test(cli_session *session, const char *model_path, splat_metrics *test, splat_error *error)
 {
-    bool white = session->scene_options.white_background;
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
-    if (model_path)
-        return splat_write_results(session->context, session->scene, session->model, model_path, session->iteration,
-                                   white, cli_count_view, &c, test, error);
-    return splat_evaluate(session->context, session->scene, session->model, SPLAT_VIEWS_TEST, true, white,
-                          cli_count_view, &c, test, error);
+    splat_view_job job;
+    splat_view_job_init(&job);
+    job.quantize = true;
+    job.lpips = session->lpips;
+    job.visit = cli_count_view;
+    job.user = &c;
+    if (!model_path) return splat_model_evaluate(session->model, session->scene, &job, test, error);
+    return splat_results_write(session->model, session->scene, &job, model_path, session->iteration, test, error);
+}
+
+static splat_status measure_train_sample(cli_session *session, splat_metrics *train, splat_error *error)
+{
+    splat_view_job job;
+    splat_view_job_init(&job);
+    job.set = SPLAT_VIEWS_TRAIN_REPORT;
+    job.quantize = true;
+    job.lpips = session->lpips;
+    return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
 static int measure(cli_session *session, const char *model_path)
@@ -32,9 +44,7 @@ static int measure(cli_session *session, const char *model_path)
         status = measure_test(session, model_path, &test, &error);
     else
         cli_notice("there are no test views (the model was trained without --eval), so no results.json is written");
-    if (status == SPLAT_OK)
-        status = splat_evaluate(session->context, session->scene, session->model, SPLAT_VIEWS_TRAIN_REPORT, true,
-                                session->scene_options.white_background, NULL, NULL, &train, &error);
+    if (status == SPLAT_OK) status = measure_train_sample(session, &train, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", session->ply);

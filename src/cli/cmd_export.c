@@ -23,11 +23,16 @@ static int save(const cli_session *session, const cli_values *values, bool fused
     char path[CLI_PATH_MAX];
     splat_error error;
     splat_model_info info;
+    splat_save_options options;
     if (!choose_output(session, values, path)) return CLI_USAGE;
     splat_model_get_info(session->model, &info);
     if (fused && !info.has_filter_3d) cli_notice("%s has no 3D filter: there is nothing to fuse", session->ply);
-    if (splat_model_save(session->model, path, fused, &error) != SPLAT_OK) return cli_report(&error);
-    cli_say("%s: %zu Gaussians of degree %d%s", path, info.n_gaussians, info.sh_degree, fused ? ", fused" : "");
+    splat_save_options_init(&options);
+    options.fused = fused;
+    if (values->reduce_sh_degree >= 0) options.sh_degree = values->reduce_sh_degree;
+    if (splat_model_save(session->model, path, &options, &error) != SPLAT_OK) return cli_report(&error);
+    int degree = info.sh_degree < options.sh_degree ? info.sh_degree : options.sh_degree;
+    cli_say("%s: %zu Gaussians of degree %d%s", path, info.n_gaussians, degree, fused ? ", fused" : "");
     return CLI_OK;
 }
 
@@ -37,19 +42,14 @@ int cmd_export(const cli_values *values)
     splat_error error;
     bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
     if (!values->output && (values->ply || !fused)) {
-        cli_error("give the PLY to write with -o");
+        cli_error("give the file to write with -o");
         return CLI_USAGE;
     }
-    if (values->output && cli_is_other_format(values->output, ".ply")) {
-        cli_error("export writes PLY; name a file like splat.ply, not '%s'", values->output);
-        return CLI_USAGE;
-    }
+    if (values->output && splat_model_check_path(values->output, &error) != SPLAT_OK) return cli_report(&error);
     memset(&session, 0, sizeof session);
     int code = cli_session_find_ply(&session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session.context);
-    if (code == CLI_OK && (splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK ||
-                            (values->reduce_sh_degree >= 0 &&
-                             splat_model_reduce_sh(session.model, values->reduce_sh_degree, &error) != SPLAT_OK)))
+    if (code == CLI_OK && splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK)
         code = cli_report(&error);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);

@@ -7,11 +7,12 @@ static void print_backend(const cli_values *values, const char *backend)
     splat_context_options options = values->context;
     splat_context *context = NULL;
     splat_error error;
+    char text[sizeof error.message + 64];
     options.backend = backend;
     if (splat_context_create(&options, &context, &error) == SPLAT_OK)
         cli_say("backend %-6s%s", backend, splat_context_description(context));
     else
-        cli_say("backend %-6snot available: %s", backend, error.message);
+        cli_say("backend %-6snot available: %s", backend, cli_library_text(error.message, text, sizeof text));
     splat_context_destroy(context);
 }
 
@@ -21,14 +22,13 @@ static void print_backend(const cli_values *values, const char *backend)
 static void print_devices(void)
 {
     static splat_device_info devices[MAX_DEVICES];
-    const double gib = 1073741824.0;
     size_t n;
     if (splat_device_list(devices, MAX_DEVICES, &n, NULL) != SPLAT_OK) return;
     for (size_t i = 0; i < n && i < MAX_DEVICES; i++) {
         const splat_device_info *d = &devices[i];
         cli_say("GPU %-10d%s, %.1f of %.1f GiB free, sm_%d%d, driver for CUDA %d.%d, CUDA runtime %d.%d", d->index,
-                d->name, (double)d->free_bytes / gib, (double)d->total_bytes / gib, d->compute_major, d->compute_minor,
-                d->driver_version / 1000, d->driver_version % 1000 / 10, d->runtime_version / 1000,
+                d->name, (double)d->free_bytes / SPLAT_GIB, (double)d->total_bytes / SPLAT_GIB, d->compute_major,
+                d->compute_minor, d->driver_version / 1000, d->driver_version % 1000 / 10, d->runtime_version / 1000,
                 d->runtime_version % 1000 / 10);
     }
 }

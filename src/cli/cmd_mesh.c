@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static bool tell(void *user, const char *stage, double fraction)
 {
@@ -95,7 +94,7 @@ static bool fill_options(const cli_values *values, splat_mesh_extract_options *o
     options->points = strcmp(values->mesh_points, "depth") == 0     ? SPLAT_MESH_POINTS_DEPTH
                       : strcmp(values->mesh_points, "centers") == 0 ? SPLAT_MESH_POINTS_CENTERS
                                                                     : SPLAT_MESH_POINTS_LEVEL;
-    options->max_host_bytes = (uint64_t)(values->max_host_memory * 1073741824.0);
+    options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
     if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
     if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
     if (!values->bbox_min != !values->bbox_max) {
@@ -141,14 +140,35 @@ static bool add_with_level(mesh_paths *paths, const char *path, const char *leve
     return false;
 }
 
+/* A folder that exists, or a name that has no ending and so cannot be a mesh's. */
+static bool is_folder(const char *path)
+{
+    char inside[CLI_PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    bool exists = snprintf(inside, sizeof inside, "%s/.", path) < (int)sizeof inside && cli_path_exists(inside);
+    return exists || (!strchr(path, ',') && !strchr(slash ? slash + 1 : path, '.'));
+}
+
+/* Where mesh.ply goes, and the mesh under SuGaR's name. */
+static void default_folder(const cli_values *values, int iteration, char folder[CLI_PATH_MAX])
+{
+    size_t length = values->output ? strlen(values->output) : 0;
+    while (length > 1 && values->output[length - 1] == '/') length--;
+    if (values->output)
+        snprintf(folder, CLI_PATH_MAX, "%.*s", (int)length, values->output);
+    else
+        snprintf(folder, CLI_PATH_MAX, "%s/mesh/iteration_%d", values->model_path, iteration);
+}
+
 /* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
 static void name_splat(const cli_values *values, int iteration, char text[160])
 {
     static const char coarse[] = "sugarcoarse_";
-    size_t length = strlen(values->model_path), begin;
-    while (length > 1 && values->model_path[length - 1] == '/') length--;
-    for (begin = length; begin > 0 && values->model_path[begin - 1] != '/';) begin--;
-    const char *name = values->model_path + begin;
+    const char *model_path = values->model_path ? values->model_path : "";
+    size_t length = strlen(model_path), begin;
+    while (length > 1 && model_path[length - 1] == '/') length--;
+    for (begin = length; begin > 0 && model_path[begin - 1] != '/';) begin--;
+    const char *name = model_path + begin;
     size_t n_coarse = sizeof coarse - 1, n = length - begin;
     if (values->use_vanilla_3dgs)
         snprintf(text, 160, "vanilla3dgs");
@@ -162,50 +182,44 @@ static void name_splat(const cli_values *values, int iteration, char text[160])
 static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
                            int iteration, const char *level)
 {
-    char text[CLI_PATH_MAX], splat[160];
+    char text[CLI_PATH_MAX], folder[CLI_PATH_MAX], splat[160];
     bool marching = options->method == SPLAT_MESH_MARCHING_CUBES, poisson = options->method == SPLAT_MESH_POISSON;
     bool centers = poisson && options->points == SPLAT_MESH_POINTS_CENTERS;
-    if (values->output || (!marching && !(poisson && options->points != SPLAT_MESH_POINTS_DEPTH))) return true;
+    bool is_named = marching || (poisson && options->points != SPLAT_MESH_POINTS_DEPTH);
+    if (!is_named || (values->output && !is_folder(values->output))) return true;
     name_splat(values, iteration, splat);
-    if (snprintf(text, sizeof text, "%s/mesh/iteration_%d/sugarmesh_%s_%s%s_decim%zu.ply", values->model_path,
-                 iteration, splat, centers ? "poissoncenters" : marching ? "marchingcubes_level" : "level",
-                 centers ? "" : level,
+    default_folder(values, iteration, folder);
+    const char *how = centers ? "poissoncenters" : marching ? "marchingcubes_level" : "level";
+    if (snprintf(text, sizeof text, "%s/sugarmesh_%s_%s%s_decim%zu.ply", folder, splat, how, centers ? "" : level,
                  options->target_vertices) < (int)sizeof text)
         return add_path(paths, text);
-    cli_error("the path %.200s... is too long", values->model_path);
+    cli_error("the path %.200s... is too long", folder);
     return false;
-}
-
-/* Told before the work, which takes minutes. */
-static bool has_mesh_ending(const char *path)
-{
-    size_t length = strlen(path);
-    const char *end = path + (length > 4 ? length - 4 : 0);
-    return strcasecmp(end, ".ply") == 0 || strcasecmp(end, ".obj") == 0 || strcasecmp(end, ".glb") == 0;
 }
 
 /* Of one mesh: the words of -o, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
 static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
                     int iteration, size_t mesh)
 {
-    char words[CLI_PATH_MAX], level[32];
+    char words[CLI_PATH_MAX], folder[CLI_PATH_MAX], level[32];
+    splat_error error;
     size_t n_words = 0;
     bool ok = true;
-    int length = values->output ? snprintf(words, sizeof words, "%s", values->output)
-                                : snprintf(words, sizeof words, "%s/mesh/iteration_%d/mesh.ply", values->model_path,
-                                           iteration);
+    bool is_file = values->output && !is_folder(values->output);
+    default_folder(values, iteration, folder);
+    int length = snprintf(words, sizeof words, is_file ? "%s" : "%s/mesh.ply", is_file ? values->output : folder);
     if (length >= (int)sizeof words) {
         cli_error("the path %.200s... is too long", words);
         return false;
     }
-    splat_name_number(level, options->levels[mesh]);
+    splat_number_name(level, options->levels[mesh]);
     for (char *at = strtok(words, ","); at && ok; at = strtok(NULL, ",")) {
         if (++n_words > MAX_PATHS) {
             cli_error("--output takes at most %d files", MAX_PATHS);
             return false;
         }
-        if (!has_mesh_ending(at)) {
-            cli_error("the end of the name tells the format of a mesh: .ply, .obj or .glb; '%s' has another", at);
+        if (splat_mesh_check_path(at, &error) != SPLAT_OK) { /* before the work, which takes minutes */
+            cli_report(&error);
             return false;
         }
         ok = splat_mesh_extract_count(options) > 1 ? add_with_level(paths, at, level) : add_path(paths, at);
@@ -219,7 +233,7 @@ static bool choose_paths(const cli_values *values, const splat_mesh_extract_opti
 {
     size_t n_meshes = splat_mesh_extract_count(options);
     if (!values->output && !values->model_path) {
-        cli_error("give the file to write with -o (mesh.ply, mesh.obj or mesh.glb; several with commas between)");
+        cli_error("give the file to write with -o (such as mesh.ply; several with commas between)");
         return false;
     }
     for (size_t i = 0; i < n_meshes; i++)
@@ -256,14 +270,48 @@ static int extract(cli_session *session, const splat_mesh_extract_options *chose
     return CLI_OK;
 }
 
-int cmd_mesh(const cli_values *values)
+/* The options, checked before anything is opened. */
+static int read_options(const cli_values *values, splat_mesh_extract_options *options)
 {
+    splat_error error;
+    if (!fill_options(values, options)) return CLI_USAGE;
+    return splat_mesh_extract_options_check(options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
+int cli_check_mesh(const cli_values *values)
+{
+    splat_mesh_extract_options options;
+    return read_options(values, &options);
+}
+
+/* As SuGaR's scripts say it: -m may be the file of a coarse training, -c the folder of the splat before it. */
+static const cli_values *in_our_words(const cli_values *given)
+{
+    static cli_values values; /* large for a stack */
+    char inside[CLI_PATH_MAX];
+    values = *given;
+    if (values.model_path && values.gs_output_dir)
+        cli_notice("--gs_output_dir has no effect: the splat is that of -m");
+    else if (values.gs_output_dir && !values.ply)
+        values.model_path = values.gs_output_dir;
+    if (values.model_path && !values.ply && cli_path_exists(values.model_path) &&
+        snprintf(inside, sizeof inside, "%s/.", values.model_path) < (int)sizeof inside && !cli_path_exists(inside)) {
+        values.ply = values.model_path;
+        values.model_path = NULL;
+    }
+    return &values;
+}
+
+int cmd_mesh(const cli_values *given)
+{
+    const cli_values *values = in_our_words(given);
     cli_session session;
     splat_mesh_extract_options options;
     mesh_paths paths = {.n = 0};
-    if (!fill_options(values, &options)) return CLI_USAGE;
+    int code = read_options(values, &options);
+    if (code != CLI_OK) return code;
     tell_without_effect(values, &options);
-    int code = cli_session_open(&session, values, true);
+    code = cli_session_open(&session, values, true);
     if (code == CLI_OK && !choose_paths(values, &options, session.iteration, &paths)) code = CLI_USAGE;
     if (code == CLI_OK) code = extract(&session, &options, &paths);
     cli_session_close(&session);

@@ -74,6 +74,9 @@ static void print_distances(const splat_mesh_report *report)
     cli_say("\nAgainst %s", report->reference);
     cli_say("  %zu points on the mesh (%.4g a squared unit, seed %" PRIu64 "), %zu of the reference", d->n_mesh_samples,
             d->mesh_samples_per_area, report->seed, d->n_reference_samples);
+    if (d->mesh_part < 0.9995)
+        cli_say("  %.1f %% of the mesh is compared: the rest lies more than %.4g outside of the reference's box "
+                "(--reference_margin)", 100 * d->mesh_part, d->reference_margin);
     cli_say("                          mean         rms         95 %%         max");
     cli_say("  mesh to reference  %9.6g   %9.6g   %9.6g   %9.6g", d->to_reference_mean, d->to_reference_rms,
             d->to_reference_p95, d->to_reference_max);
@@ -106,7 +109,7 @@ int cmd_mesh_report(const cli_values *values)
     static splat_mesh_report report;
     splat_error error;
     if (!values->operand) {
-        cli_error("name the mesh: a PLY or an OBJ file");
+        cli_error("name the mesh to measure");
         return CLI_USAGE;
     }
     if (values->mesh_thresholds && !read_thresholds(values->mesh_thresholds, &options)) return CLI_USAGE;

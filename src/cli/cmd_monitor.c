@@ -8,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GIB 1073741824.0
-#define MIB 1048576.0
 
 static volatile sig_atomic_t stop_asked;
 
@@ -55,31 +53,32 @@ static void print_gpu(const splat_gpu_sample *gpu, const char *end)
     printf("         busy %s %%  memory bus %s %%  clocks %s graphics, %s SM, %s memory MHz%s",
            number(gpu->compute_percent, 0), number(gpu->memory_percent, 0), number(gpu->clock_graphics_mhz, 0),
            number(gpu->clock_sm_mhz, 0), number(gpu->clock_memory_mhz, 0), end);
-    printf("VRAM     %s / %s GB (%s %%)  by the process %s GB%s", number(gpu->memory_used_bytes / GIB, 1),
-           number(gpu->memory_total_bytes / GIB, 1),
-           number(100.0 * gpu->memory_used_bytes / gpu->memory_total_bytes, 0), number(gpu->process_bytes / GIB, 2),
-           end);
+    printf("VRAM     %s / %s GiB (%s %%)  by the process %s GiB%s", number(gpu->memory_used_bytes / SPLAT_GIB, 1),
+           number(gpu->memory_total_bytes / SPLAT_GIB, 1),
+           number(100.0 * gpu->memory_used_bytes / gpu->memory_total_bytes, 0),
+           number(gpu->process_bytes / SPLAT_GIB, 2), end);
 }
 
 static void print_process(int pid, const splat_monitor_sample *s, const char *end)
 {
-    printf("Process  %d  CPU %s %%  memory %s GB  growth %s MB  swap %s GB  virtual %s GB%s", pid,
-           number(s->process_cpu_percent, 0), number(s->process_rss_bytes / GIB, 3),
-           number(s->process_growth_bytes / MIB, 1), number(s->process_swap_bytes / GIB, 3),
-           number(s->process_virtual_bytes / GIB, 1), end);
-    printf("         read %s MB/s  write %s MB/s", number(s->process_read_bytes_per_s / MIB, 1),
-           number(s->process_write_bytes_per_s / MIB, 1));
-    if (s->gpu.present) printf("  spilled from VRAM %s MB", number(s->spill_bytes / MIB, 1));
+    printf("Process  %d  CPU %s %%  memory %s GiB  growth %s MiB  swap %s GiB  virtual %s GiB%s", pid,
+           number(s->process_cpu_percent, 0), number(s->process_rss_bytes / SPLAT_GIB, 3),
+           number(s->process_growth_bytes / SPLAT_MIB, 1), number(s->process_swap_bytes / SPLAT_GIB, 3),
+           number(s->process_virtual_bytes / SPLAT_GIB, 1), end);
+    printf("         read %s MiB/s  write %s MiB/s", number(s->process_read_bytes_per_s / SPLAT_MIB, 1),
+           number(s->process_write_bytes_per_s / SPLAT_MIB, 1));
+    if (s->gpu.present) printf("  spilled from VRAM %s MiB", number(s->spill_bytes / SPLAT_MIB, 1));
     printf("%s", end);
 }
 
 static void print_machine(const splat_monitor_sample *s, const char *end)
 {
-    printf("Machine  CPU %s %%  RAM %s / %s GB (%s %%)%s", number(s->cpu_percent, 0),
-           number(s->ram_used_bytes / GIB, 1), number(s->ram_total_bytes / GIB, 1), number(s->ram_percent, 0), end);
-    printf("         disk read %s, write %s MB/s  network in %s, out %s MB/s%s",
-           number(s->disk_read_bytes_per_s / MIB, 1), number(s->disk_write_bytes_per_s / MIB, 1),
-           number(s->net_received_bytes_per_s / MIB, 1), number(s->net_sent_bytes_per_s / MIB, 1), end);
+    printf("Machine  CPU %s %%  RAM %s / %s GiB (%s %%)%s", number(s->cpu_percent, 0),
+           number(s->ram_used_bytes / SPLAT_GIB, 1), number(s->ram_total_bytes / SPLAT_GIB, 1),
+           number(s->ram_percent, 0), end);
+    printf("         disk read %s, write %s MiB/s  network in %s, out %s MiB/s%s",
+           number(s->disk_read_bytes_per_s / SPLAT_MIB, 1), number(s->disk_write_bytes_per_s / SPLAT_MIB, 1),
+           number(s->net_received_bytes_per_s / SPLAT_MIB, 1), number(s->net_sent_bytes_per_s / SPLAT_MIB, 1), end);
 }
 
 /* On a terminal each sample is drawn over the one before, elsewhere they follow each other. Long lines are cut by the

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ typedef struct pipeline_run {
     pipeline p;
     char overview[CLI_PATH_MAX]; /* pipeline.json */
     char *command;
-    int lock;                    /* descriptor of the folder, -1: none */
+    int lock;                    /* of the folder; -1: none */
     stage_run stages[STAGES_MAX];
 } pipeline_run;
 
@@ -119,10 +118,8 @@ static int check_folder(const char *folder)
 /* Two runs in one folder would take each other's files away. */
 static int lock_folder(pipeline_run *r)
 {
-    r->lock = open(r->p.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return CLI_OK;
-    cli_error("another pipeline is at work in %s", r->p.folder);
-    return CLI_FAILED;
+    splat_error error;
+    return splat_folder_lock(r->p.folder, &r->lock, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 static bool stage_paths(pipeline_run *r, size_t i)
@@ -142,25 +139,36 @@ static int find_given_splat(pipeline *p)
     return v->gs_output_dir ? pipeline_find_splat(v->gs_output_dir, v->iteration, &p->splat) : CLI_OK;
 }
 
+/* All stages before the first: a mistake in the options of the last must not wait for hours. */
+static int check_stages(const pipeline_run *r)
+{
+    char name[64];
+    stage_values *v = calloc(1, sizeof *v);
+    int code = v ? CLI_OK : CLI_FAILED;
+    if (!v) cli_error("memory is exhausted");
+    for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) {
+        const pipeline_stage *stage = &pipeline_stages[i];
+        if (pipeline_is_skipped(stage, r->p.values, name)) continue;
+        pipeline_stage_values(&r->p, stage, r->stages[i].folder, v);
+        code = stage->check(&r->p, &v->values);
+    }
+    free(v);
+    return code;
+}
+
 static int prepare(pipeline_run *r)
 {
     pipeline *p = &r->p;
     if (!choose_folder(p->values, p->folder) || !cli_path_join(r->overview, p->folder, "pipeline.json"))
         return CLI_USAGE;
-    char *scene = realpath(p->values->scene.source_path, NULL);
-    if (!scene) {
+    if (!realpath(p->values->scene.source_path, p->scene)) {
         cli_error("cannot open the scene %s: %s", p->values->scene.source_path, strerror(errno));
         return CLI_FAILED;
-    }
-    bool fits = snprintf(p->scene, sizeof p->scene, "%s", scene) < (int)sizeof p->scene;
-    free(scene);
-    if (!fits) {
-        cli_error("the path of the scene is too long");
-        return CLI_USAGE;
     }
     for (size_t i = 0; i < pipeline_n_stages; i++)
         if (!stage_paths(r, i)) return CLI_USAGE;
     int code = find_given_splat(p);
+    if (code == CLI_OK) code = check_stages(r);
     if (code == CLI_OK) code = create_folders(p->folder);
     if (code == CLI_OK) code = check_folder(p->folder);
     return code == CLI_OK ? lock_folder(r) : code;
@@ -453,7 +461,7 @@ int cmd_pipeline(const cli_values *values)
         code = prepare(r);
         if (code == CLI_OK) code = run_stages(r);
         for (size_t i = 0; i < pipeline_n_stages; i++) stage_file_free(&r->stages[i].file);
-        if (r->lock >= 0) close(r->lock);
+        splat_folder_unlock(r->lock);
         free(r->command);
     } else {
         cli_error("memory is exhausted");

@@ -1,7 +1,7 @@
 /* splatsmith plan: the memory of a training run, before it begins. */
 #include "cli.h"
-#include "memory.h"
 #include "progress.h"
+#include "vram.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,24 +10,22 @@ static void print_rows(const splat_plan *plan)
 {
     char bytes[32];
     for (size_t i = 0; i < plan->n_rows; i++)
-        cli_say("  %-12s %-38s %10s", plan->rows[i].owner, plan->rows[i].name, cli_bytes(plan->rows[i].bytes, bytes));
-    cli_say("  %-12s %-38s %10s", "", "sum, while training", cli_bytes(plan->total_bytes, bytes));
-    cli_say("  %-12s %-38s %10s", "", "while evaluating (in the same memory)",
+        cli_say("  %-12s %-40s %10s", plan->rows[i].owner, plan->rows[i].name, cli_bytes(plan->rows[i].bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "sum, while training", cli_bytes(plan->total_bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "while evaluating (in the same memory)",
             cli_bytes(plan->evaluation_bytes, bytes));
-    cli_say("  %-12s %-38s %10s", "", "afterwards: coarse (SuGaR)", cli_bytes(plan->coarse_bytes, bytes));
-    cli_say("  %-12s %-38s %10s", "", "afterwards: eval and render", cli_bytes(plan->render_bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "afterwards: coarse (SuGaR), its own plan",
+            cli_bytes(plan->afterwards_bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "afterwards: eval and render", cli_bytes(plan->render_bytes, bytes));
     if (plan->host_bytes)
-        cli_say("  %-12s %-38s %10s", "host", "pinned, beside the limit", cli_bytes(plan->host_bytes, bytes));
+        cli_say("  %-12s %-40s %10s", "host", "pinned, beside the limit", cli_bytes(plan->host_bytes, bytes));
 }
 
 static void print_choices(const splat_plan *plan)
 {
-    char bytes[32];
     if (plan->n_choices == 0) cli_say("Everything fits as it is; nothing is given up.");
     else cli_say("To stay below the limit:");
-    for (size_t i = 0; i < plan->n_choices; i++)
-        cli_say("  %-30s saves %10s; cost: %s", plan->choices[i].option, cli_bytes(plan->choices[i].saved_bytes, bytes),
-                plan->choices[i].cost);
+    cli_print_choices(plan);
 }
 
 /* The command that trains like this. */
@@ -41,7 +39,7 @@ static void print_command(const cli_values *values, const splat_plan *plan)
     if (values->scene.eval) ADD(" --eval");
     if (values->train.iterations != 30000) ADD(" --iterations %d", values->train.iterations);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
-    ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / 1048576);
+    ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (o->photos_on_host) ADD(" --data_device cpu");
     if (o->sh_storage == SPLAT_SH_FLOAT16) ADD(" --sh_storage float16");
     if (o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) ADD(" --optimizer_storage quantized");
@@ -52,40 +50,37 @@ static void print_command(const cli_values *values, const splat_plan *plan)
     cli_say("\nRecommended:\n  %s", line);
 }
 
+#define USUAL_SHARE 0.95 /* a screen and the driver keep a little of a card */
+
 /* The limit: --vram_limit, else the card named or found. */
 static bool find_limit(const cli_values *values, const splat_context *context, splat_plan_options *options)
 {
-    size_t card = 0;
-    options->for_gpu = values->device_memory != NULL;
-    if (values->device_memory && !cli_read_bytes("device_memory", values->device_memory, &card)) return false;
-    size_t length = values->vram_limit ? strlen(values->vram_limit) : 0;
-    bool of_card = !length || values->vram_limit[length - 1] == '%' || strcmp(values->vram_limit, "max") == 0;
-    if (card && of_card) { /* a screen and the driver keep a little of a card */
-        double share = length && values->vram_limit[length - 1] == '%' ? atof(values->vram_limit) / 100 : 0.95;
-        if (!(share > 0 && share <= 1)) {
-            cli_error("--vram_limit takes a percentage from 0 to 100, not '%s'", values->vram_limit);
-            return false;
-        }
+    const cli_limit *limit = &values->vram_limit;
+    size_t card = (size_t)values->device_memory.value;
+    options->for_gpu = card > 0;
+    if (card && limit->kind != CLI_LIMIT_BYTES) {
+        double share = limit->kind == CLI_LIMIT_SHARE ? limit->value : USUAL_SHARE;
         options->limit_bytes = (size_t)((double)card * share);
         return true;
     }
-    cli_values asked = *values;
-    if (!length) asked.vram_limit = "max";
-    if (!cli_memory_limit(&asked, context, &options->limit_bytes)) return false;
+    const cli_limit free_memory = {.kind = CLI_LIMIT_FREE};
+    options->limit_bytes = cli_limit_bytes(limit->kind ? limit : &free_memory, context, values);
     if (!card || options->limit_bytes <= card) return true;
-    cli_error("--vram_limit %s is more than --device_memory %s", values->vram_limit, values->device_memory);
+    cli_error("--vram_limit %s is more than --device_memory %s", limit->text, values->device_memory.text);
     return false;
 }
 
 static int plan_scene(const cli_values *values, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
-    splat_train_options wanted;
+    splat_train_options wanted, afterwards;
     splat_plan plan;
     splat_error error;
     char bytes[32];
     cli_asked_options(values, &wanted);
     cli_plan_options(values, &options);
+    splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_DN_CONSISTENCY);
+    options.afterwards = &afterwards;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(values, context, &options)) return CLI_USAGE;
     if (cli_given(values, "vram_limit") && !(values->context.backend && strcmp(values->context.backend, "cpu") == 0))
@@ -93,7 +88,8 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     if (splat_plan_make(context, scene, &wanted, &options, &plan, &error) != SPLAT_OK) return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,
             plan.estimated ? " (estimated from the scene's points; --gaussians N names them)" : "",
-            cli_bytes(plan.limit_bytes, bytes), values->device_memory || options.for_gpu ? "a GPU" : "this machine");
+            cli_bytes(plan.limit_bytes, bytes),
+            values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     print_choices(&plan);
     cli_say("At most %zu Gaussians fit like this.", plan.options.target_gaussian_count > plan.n_gaussians
@@ -114,7 +110,9 @@ int cmd_plan(const cli_values *values)
         return CLI_USAGE;
     }
     scene_options.seed = values->train.seed;
-    int code = cli_context_create(values, &context);
+    cli_values unlimited = *values; /* the limit is that of the planned run */
+    unlimited.vram_limit = (cli_limit){.kind = CLI_LIMIT_NONE};
+    int code = cli_context_create(&unlimited, &context);
     if (code == CLI_OK && splat_scene_open(context, &scene_options, &scene, &error) != SPLAT_OK)
         code = cli_report(&error);
     if (code == CLI_OK) code = plan_scene(values, context, scene);

@@ -4,17 +4,6 @@
 
 #include <math.h>
 
-/* "1.25 GB", "312.4 MB": with the decimals that small growth needs. */
-static const char *size_text(size_t bytes, char text[32])
-{
-    double megabytes = (double)bytes / 1048576.0;
-    if (megabytes < 1024)
-        snprintf(text, 32, "%.1f MB", megabytes);
-    else
-        snprintf(text, 32, "%.2f GB", megabytes / 1024);
-    return text;
-}
-
 static double percent(size_t part, size_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -30,14 +19,14 @@ static void print_totals(const splat_profile *p)
             last->iteration, first->n_gaussians, last->n_gaussians);
     cli_say("\nTotals");
     cli_say("  at the end   %s allocated, %s reserved in %zu blocks (with the host's); on the host %s",
-            size_text(last->allocated_bytes, a), size_text(last->reserved_bytes, b), last->n_blocks,
-            size_text(last->host_bytes, c));
+            cli_bytes(last->allocated_bytes, a), cli_bytes(last->reserved_bytes, b), last->n_blocks,
+            cli_bytes(last->host_bytes, c));
     cli_say("  highest      %s reserved in a sample, at iteration %d with %zu Gaussians; %s between samples",
-            size_text(peak->reserved_bytes, a), peak->iteration, peak->n_gaussians, size_text(last->peak_bytes, b));
+            cli_bytes(peak->reserved_bytes, a), peak->iteration, peak->n_gaussians, cli_bytes(last->peak_bytes, b));
     if (!last->driver_bytes) return;
     double driver = (double)last->driver_bytes, counted = (double)last->reserved_bytes + (double)p->overhead_bytes;
     cli_say("  the driver   counts %s at the end; the blocks and its own %s of the start make %.2f %% %s",
-            size_text(last->driver_bytes, a), size_text(p->overhead_bytes, b), 100 * fabs(driver - counted) / driver,
+            cli_bytes(last->driver_bytes, a), cli_bytes(p->overhead_bytes, b), 100 * fabs(driver - counted) / driver,
             driver >= counted ? "less" : "more");
 }
 
@@ -51,7 +40,7 @@ static void print_categories(const splat_profile *p)
         if (!sample->category_bytes[i]) continue;
         snprintf(c, sizeof c, "%.1f %%", percent(peak->category_bytes[i], peak->reserved_bytes));
         cli_say("  %-16s %14s %16d %20s %16s", splat_memory_category_name((splat_memory_category)i),
-                size_text(sample->category_bytes[i], a), sample->iteration, c, size_text(last->category_bytes[i], b));
+                cli_bytes(sample->category_bytes[i], a), sample->iteration, c, cli_bytes(last->category_bytes[i], b));
     }
 }
 
@@ -61,7 +50,7 @@ static void print_largest(const splat_profile *p)
     cli_say("\nLargest blocks, at the highest sample");
     for (size_t i = 0; i < p->n_largest; i++) {
         const splat_profile_large_block *block = &p->largest[i];
-        cli_say("  %-24s %12s %6.1f %%   %s, %s", block->name, size_text(block->bytes, bytes),
+        cli_say("  %-24s %12s %6.1f %%   %s, %s", block->name, cli_bytes(block->bytes, bytes),
                 percent(block->bytes, p->samples[p->peak].reserved_bytes), block->category, block->type);
     }
 }
@@ -79,9 +68,9 @@ static void print_growth(const splat_profile *p)
         before = at;
         snprintf(d, sizeof d, "%.1f %%", percent(s->reserved_bytes - s->allocated_bytes, s->reserved_bytes));
         cli_say("  %20d %11zu %12s %12s %8s %16.0f %11s", s->iteration, s->n_gaussians,
-                size_text(s->allocated_bytes, a), size_text(s->reserved_bytes, b), d,
+                cli_bytes(s->allocated_bytes, a), cli_bytes(s->reserved_bytes, b), d,
                 s->n_gaussians ? (double)s->reserved_bytes / (double)s->n_gaussians : 0,
-                size_text(s->process_bytes, c));
+                cli_bytes(s->process_bytes, c));
     }
 }
 
@@ -92,13 +81,15 @@ static void print_trends(const splat_profile *p)
     cli_say("\nLeaks (from iteration %d on, where the number of Gaussians stays)", p->settled_iteration);
     for (size_t i = 0; i < p->n_trends; i++) {
         const splat_profile_trend *trend = &p->trends[i];
+        char reason[sizeof trend->reason + 64];
+        cli_library_text(trend->reason, reason, sizeof reason);
         grows = grows || trend->verdict == SPLAT_PROFILE_GROWS;
         judged = judged || trend->verdict != SPLAT_PROFILE_UNKNOWN;
         if (trend->verdict == SPLAT_PROFILE_GROWS)
-            cli_say("  %-31s GROWS %.1f KB per 1000 steps: %s", trend->what, trend->bytes_per_1000_steps / 1024,
-                    trend->reason);
+            cli_say("  %-31s GROWS %.1f KiB per 1000 steps: %s", trend->what, trend->bytes_per_1000_steps / 1024,
+                    reason);
         else
-            cli_say("  %-31s %s: %s", trend->what, words[trend->verdict], trend->reason);
+            cli_say("  %-31s %s: %s", trend->what, words[trend->verdict], reason);
     }
     cli_say("  Verdict: %s", grows ? "memory grows while the model does not; a longer run would need more and more"
                              : judged ? "no leak"
@@ -124,11 +115,11 @@ static void print_fragmentation(const splat_profile *p)
 
 static void print_savings(const splat_profile *p)
 {
-    char bytes[32];
+    char bytes[32], option[96];
     cli_say("\nWhat would free most, at the highest sample");
     for (size_t i = 0; i < p->n_savings; i++)
-        cli_say("  %-42s %10s; cost: %s", p->savings[i].option, size_text(p->savings[i].bytes, bytes),
-                p->savings[i].cost);
+        cli_say("  %-42s %10s; cost: %s", cli_library_text(p->savings[i].option, option, sizeof option),
+                cli_bytes(p->savings[i].bytes, bytes), p->savings[i].cost);
 }
 
 int cmd_profile(const cli_values *values)

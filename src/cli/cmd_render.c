@@ -48,13 +48,18 @@ static bool read_what(const char *list, bool of_mesh, unsigned *what)
     return true;
 }
 
-/* What splat_render_views tells by a view, told by a number. */
-static bool count_view(void *user, size_t n_done)
-{
-    return cli_count_view(user, n_done - 1, NULL, NULL, NULL, NULL);
-}
-
 /* ---------------------------------------------------------------- views of the scene */
+
+/* All views of a set, counted on the progress line. */
+static splat_view_job counted_job(splat_view_set set, cli_counter *counter)
+{
+    splat_view_job job;
+    splat_view_job_init(&job);
+    job.set = set;
+    job.visit = cli_count_view;
+    job.user = counter;
+    return job;
+}
 
 static int render_maps(cli_session *session, const char *folder, splat_view_set set, unsigned what)
 {
@@ -63,9 +68,9 @@ static int render_maps(cli_session *session, const char *folder, splat_view_set 
                                       is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
-    splat_status status = splat_write_maps(session->scene, session->model, set, what & ~WHAT_RGB, folder,
-                                           session->iteration, session->scene_options.resolution, count_view, &c,
-                                           &error);
+    const splat_view_job job = counted_job(set, &c);
+    splat_status status = splat_maps_write(session->model, session->scene, &job, what & ~WHAT_RGB, folder,
+                                           session->iteration, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("maps of %zu views in %s/%s/ours_%d", c.total, folder, is_test ? "test" : "train", session->iteration);
@@ -79,9 +84,9 @@ static int render_colours(cli_session *session, const char *folder, splat_view_s
                                       is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
-    splat_status status = splat_render_views(session->context, session->scene, session->model, set, folder,
-                                             session->iteration, session->scene_options.resolution,
-                                             session->scene_options.white_background, cli_count_view, &c, &error);
+    const splat_view_job job = counted_job(set, &c);
+    splat_status status = splat_renders_write(session->model, session->scene, &job, folder, session->iteration,
+                                              &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%zu pictures in %s/%s/ours_%d", c.total, folder, is_test ? "test" : "train", session->iteration);
@@ -104,8 +109,8 @@ static int render_mesh_set(cli_session *session, const char *mesh_file, const ch
                                       is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
-    splat_status status = splat_write_mesh_views(session->scene, mesh_file, set, what, folder,
-                                                 session->scene_options.white_background, count_view, &c, &error);
+    const splat_view_job job = counted_job(set, &c);
+    splat_status status = splat_mesh_views_write(session->scene, mesh_file, &job, what, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("the mesh in %zu views in %s/%s", c.total, folder, is_test ? "test" : "train");
@@ -157,9 +162,9 @@ static int render_random_views(cli_session *session, const cli_values *values)
     else if (!cli_path_join(folder, values->model_path, name))
         return CLI_USAGE;
     cli_counter c = cli_counter_start("rendering random views", options.n);
-    splat_status status = splat_write_random_views(session->scene, session->model, &options,
-                                                   session->scene_options.white_background, folder, count_view,
-                                                   &c, &error);
+    options.visit = cli_count_view;
+    options.user = &c;
+    splat_status status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%zu pictures in %s/images, their poses in transforms.json and sparse/0", options.n, folder);
@@ -235,8 +240,8 @@ int cmd_contact_sheet(const cli_values *values)
     }
     int code = cli_session_open(&session, values, true);
     if (code == CLI_OK) {
-        if (splat_write_contact_sheet(session.context, session.scene, session.model, (size_t)values->n_sheet_views,
-                                      values->output, session.scene_options.white_background, &error) == SPLAT_OK)
+        if (splat_contact_sheet_write(session.model, session.scene, (size_t)values->n_sheet_views, values->output,
+                                      &error) == SPLAT_OK)
             cli_say("%s", values->output);
         else
             code = cli_report(&error);

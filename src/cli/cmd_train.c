@@ -1,6 +1,6 @@
 /* splatsmith train */
-#include "memory.h"
 #include "training.h"
+#include "vram.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,27 @@ static bool options_agree(const cli_values *values)
     } else if (values->eval_only && values->delete_first) {
         cli_error("--eval_only and --delete_first exclude each other: the model to measure would be deleted");
     } else {
-        if ((cli_given(values, "llffhold") || cli_given(values, "test_camera_count")) && !values->scene.eval &&
-            !values->eval_only)
-            cli_notice("without --eval no test views are held out");
-        if (name && values->model_path) cli_notice("--experiment_name has no effect: -m names the model folder");
         return true;
     }
     return false;
+}
+
+static void tell_without_effect(const cli_values *values)
+{
+    if ((cli_given(values, "llffhold") || cli_given(values, "test_camera_count")) && !values->scene.eval &&
+        !values->eval_only)
+        cli_notice("without --eval no test views are held out");
+    if (values->experiment_name && values->model_path)
+        cli_notice("--experiment_name has no effect: -m names the model folder");
+}
+
+int cli_check_train(const cli_values *values)
+{
+    splat_train_options options;
+    splat_error error;
+    if (!options_agree(values)) return CLI_USAGE;
+    cli_asked_options(values, &options);
+    return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 /* -m, or <scene>_output/<experiment name or date_time>. */
@@ -47,11 +61,11 @@ static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
     return cli_choose_folder(path, values->model_path, values->scene.source_path, "_output", name);
 }
 
-/* Opens everything before an old result is deleted: a mistake must not cost it. */
+/* Opens everything that the run needs. With --delete_first the run itself deletes, after its first step: a mistake must
+ * not cost the old result. */
 static int prepare(cli_training *j, const cli_values *values)
 {
     splat_error error;
-    char old[CLI_PATH_MAX];
     int code = CLI_OK;
     if (values->delete_first)
         code = cli_check_deletable(j->model_path, values->scene.source_path, values->start_checkpoint);
@@ -64,11 +78,7 @@ static int prepare(cli_training *j, const cli_values *values)
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_training_describe(j);
-    if (values->delete_first) return cli_delete_folder(j->model_path);
-    if (!cli_path_join(old, j->model_path, "point_cloud")) return CLI_USAGE;
-    if (cli_path_exists(old) && !values->start_checkpoint)
-        cli_notice("%s holds an earlier run; its files are overwritten one by one, and its later iterations stay "
-                   "(--delete_first deletes it)", j->model_path);
+    j->run_options.delete_first = values->delete_first;
     return CLI_OK;
 }
 
@@ -92,13 +102,15 @@ static int run_job(cli_training *j, const cli_values *values)
 
 int cmd_train(const cli_values *values)
 {
-    if (!options_agree(values)) return CLI_USAGE;
+    int code = cli_check_train(values);
+    if (code != CLI_OK) return code;
+    tell_without_effect(values);
     cli_training *j = calloc(1, sizeof *j);
     if (!j) {
         cli_error("memory is exhausted");
         return CLI_FAILED;
     }
-    int code = run_job(j, values);
+    code = run_job(j, values);
     cli_training_close(j);
     free(j);
     return code;

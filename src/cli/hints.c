@@ -21,6 +21,13 @@ static const hint commands[] = {
     {"train_coarse_dn_consistency", "'splatsmith coarse -r dn_consistency' does it"},
     {"extract_mesh", "'splatsmith mesh' does it"},
     {"simple_trainer", "'splatsmith train' does it"},
+    {"benchmark_training", "'splatsmith bench run' does it"},
+    {"compare_benchmarks", "'splatsmith bench compare' does it"},
+    {"analyze_tensor_profile", "'splatsmith profile' does it"},
+    {"monitor_vram", "'splatsmith monitor' does it"},
+    {"monitor_vram_v2", "'splatsmith monitor' does it"},
+    {"convert_blender_data", "'splatsmith train' reads the Blender scenes of NeRF as they are; --load_allres reads the "
+                             "multi-scale ones"},
     {"train_refined", REFINEMENT},
     {"refine", REFINEMENT},
     {"refined_mesh", REFINEMENT},
@@ -33,8 +40,6 @@ static const hint commands[] = {
 
 /* Of SuGaR's second half, then of 3DGS, gsplat and others. */
 static const hint options[] = {
-    {"g", REFINEMENT},
-    {"f", REFINEMENT},
     {"gaussians_per_triangle", REFINEMENT},
     {"n_gaussians_per_surface_triangle", REFINEMENT},
     {"refinement_iterations", REFINEMENT},
@@ -48,7 +53,7 @@ static const hint options[] = {
     {"depth_l1_weight_final", "depth supervision is not part of this version"},
     {"train_test_exp", "exposure compensation is not part of this version"},
     {"masks", "masks are not part of this version; photos with alpha are laid on the background"},
-    {"optimizer_type", "there is one optimizer, Adam; leave the option away"},
+    {"compare", "'splatsmith bench compare BASELINE CANDIDATE' does it"},
     {"strategy", "there is one way to densify; --target_gaussian_count caps the number of Gaussians"},
 };
 
@@ -66,9 +71,17 @@ const char *cli_command_hint(const char *name)
     return find(commands, sizeof commands / sizeof commands[0], name, length);
 }
 
+/* What SuGaR's scripts call -c and -r belongs to other commands here. */
+static const hint letters_of_train[] = {
+    {"c", "train starts from photos; 'splatsmith coarse -c MODEL' goes on from a splat, and 'splatsmith pipeline' runs "
+          "all stages"},
+};
+
 const char *cli_option_hint(const cli_command *command, const char *name)
 {
     bool is_letter = name[0] && !name[1]; /* means something else elsewhere */
+    if (is_letter && strcmp(command->name, "train") == 0)
+        return find(letters_of_train, sizeof letters_of_train / sizeof letters_of_train[0], name, 1);
     if (is_letter && strcmp(command->name, "pipeline") != 0) return NULL;
     return find(options, sizeof options / sizeof options[0], name, strlen(name));
 }
@@ -76,6 +89,28 @@ const char *cli_option_hint(const cli_command *command, const char *name)
 /* -r is a size in 'train', and the regularization in the others, as in SuGaR. */
 const char *cli_value_hint(const cli_option *option, const char *value)
 {
+    static const char *const modes[] = {"density", "sdf", "dn_consistency"};
     bool is_size = *value == '-' || (*value >= '0' && *value <= '9');
-    return option->letter == 'r' && is_size ? "the size of the pictures is --resolution here" : NULL;
+    if (option->letter != 'r') return NULL;
+    if (option->kind == CLI_CHOICE) return is_size ? "the size of the pictures is --resolution here" : NULL;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(value, modes[i]) == 0)
+            return "-r names the regularization in 'splatsmith coarse' and 'splatsmith pipeline'";
+    return NULL;
+}
+
+const char *cli_word_hint(const cli_command *command, const char *word)
+{
+    char config[CLI_PATH_MAX];
+    if (!cli_path_exists(word)) return NULL;
+    bool is_model =
+        snprintf(config, sizeof config, "%s/cfg_args", word) < (int)sizeof config && cli_path_exists(config);
+    bool takes_scene = false, takes_model = false;
+    for (size_t i = 0; i < cli_n_options; i++) {
+        if (!(cli_options[i].commands & command->bit)) continue;
+        takes_scene = takes_scene || cli_options[i].letter == 's';
+        takes_model = takes_model || (cli_options[i].letter == 'm' && cli_options[i].group == CLI_GROUP_INPUT);
+    }
+    if (is_model && takes_model) return "-m";
+    return takes_scene ? "-s" : NULL;
 }

@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +13,32 @@ static void print_notices(const cli_values *values)
     for (size_t i = 0; i < cli_n_options; i++)
         if (values->given[i] && cli_options[i].group == CLI_GROUP_IGNORED)
             cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
+}
+
+/* Commands whose result is what they print: when its reader leaves, there is nothing more to do. */
+static bool only_prints(const cli_command *command)
+{
+    static int (*const printing[])(const cli_values *) = {cmd_help, cmd_man, cmd_completion, cmd_info, cmd_plan,
+                                                           cmd_monitor};
+    for (size_t i = 0; i < sizeof printing / sizeof printing[0]; i++)
+        if (command->run == printing[i]) return true;
+    return false;
+}
+
+/* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
+ * has an iteration of is taken as they mean it. */
+static void take_images_as_iteration(cli_values *values)
+{
+    const char *text = values->scene.images;
+    const char *folder = values->model_path ? values->model_path : values->gs_output_dir;
+    char path[CLI_PATH_MAX];
+    int found;
+    if (!folder || !cli_given(values, "images") || cli_given(values, "iteration")) return;
+    if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 9) return;
+    if (splat_model_find_iteration(folder, atoi(text), path, sizeof path, &found, NULL) != SPLAT_OK) return;
+    cli_notice("-i %s is taken as --iteration %s; the folder of the photos is --images", text, text);
+    values->iteration = found;
+    cli_forget(values, "images");
 }
 
 static int run_command(const cli_command *command, int argc, char **argv)
@@ -23,8 +51,13 @@ static int run_command(const cli_command *command, int argc, char **argv)
         cli_print_help(stdout, command);
         return CLI_OK;
     }
+    /* A write that a limit on the size of files forbids fails, and so does one to a pipe that nobody reads any more:
+     * both are reported, and hours of work are saved. */
+    signal(SIGXFSZ, SIG_IGN);
+    if (!only_prints(command)) signal(SIGPIPE, SIG_IGN);
     cli_set_quiet(values.quiet);
     print_notices(&values);
+    take_images_as_iteration(&values);
     return command->run(&values);
 }
 
@@ -67,13 +100,18 @@ static void wait_without_spinning(char **argv)
     execv("/proc/self/exe", argv); /* the file was moved or deleted meanwhile */
 }
 
+/* What was said and could not be written is no success, though the work itself is done. */
+static int check_output(int code)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    bool left = poll(&output, 1, 0) > 0 && (output.revents & POLLERR);
+    cli_error("the standard output could not be written%s", left ? ": its reader ended before this command" : "");
+    return code == CLI_OK ? CLI_FAILED : code;
+}
+
 int main(int argc, char **argv)
 {
     wait_without_spinning(argv);
-    int code = run(argc, argv);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_OK) {
-        cli_error("the standard output could not be written");
-        code = CLI_FAILED;
-    }
-    return code;
+    return check_output(run(argc, argv));
 }

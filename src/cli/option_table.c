@@ -12,6 +12,8 @@ enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8,
 enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) };
 enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE, ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
 
+enum { MESH_ALONE = ALONE(MESH) };
+
 #define ANY 1e300 /* no limit but that of the type */
 
 /* The offset of a field; refuses to compile when its type is not the one the kind stores. */
@@ -26,32 +28,50 @@ enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE, ALL = WORK | INFO | DOCS
 #define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
 #define REAL(field, low, high) CLI_REAL, AT(field, float), "X", low, high
 #define DOUBLE(field, low, high) CLI_DOUBLE, AT(field, double), "X", low, high
+#define WORD(field, type, words) CLI_WORD, AT(field, type), words, 0, 0
 #define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
+#define LIMIT(field, metavar) CLI_LIMIT, AT(field, cli_limit), metavar, 0, 0
+/* Of stages that scripts of SuGaR name. */
+#define LATER ", which is not part of this version: kept in pipeline.json"
 #define IGNORED_TEXT(metavar) CLI_GROUP_IGNORED, TEXT(ignored_text, metavar)
 #define IGNORED_FLAG CLI_GROUP_IGNORED, FLAG(ignored_flag)
+
+/* Lines of train_options.def by their kinds. */
+#define LINE_INT(field, low, high) INT(field, low, high)
+#define LINE_FLAG(field, low, high) FLAG(field)
+#define LINE_REAL(field, low, high) REAL(field, low, high)
+#define LINE_COUNT(field, low, high) COUNT(field, low, high)
+#define LINE_U64(field, low, high) SEED(field)
+#define LINE_SH_STORAGE(field, low, high) WORD(field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
+#define LINE_OPTIMIZER_STORAGE(field, low, high) WORD(field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
     "Surface", "Memory",
     "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
 
-/* Within a command names and letters are unique. Ranges are those of the option's meaning; the library checks again. */
+/* Within a command names and letters are unique, and the help lists the options of a group in this order. The options
+ * of training stand in train_options.def. Ranges are those of the option's meaning; the library checks again. */
 const cli_option cli_options[] = {
     /* input */
-    {"source_path", 's', "data_dir", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', "data_dir,scene_path", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
      "(NeRF, Nerfstudio)",
      ""},
-    {"source_path", 's', NULL, MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
+    {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
-    {"model_path", 'm', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~MESH_ALONE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
-    {"iteration", 0, NULL, MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
+    {"model_path", 'm', "coarse_model_path", MESH_ALONE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+     "the model folder that train or coarse wrote", ""},
+    {"gs_output_dir", 'c', "checkpoint_path", MESH_ALONE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER"),
+     "the model folder where -m names none, as SuGaR's scripts say it", ""},
+    {"iteration", 0, "iteration_to_load", MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
     {"ply", 0, "input_ply", MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(ply, "FILE"),
-     "a PLY file of the 3DGS family, or a checkpoint, instead of the model folder's", ""},
+     "a splat instead of the model folder's: a PLY of the 3DGS family, or a checkpoint ({splats read})", ""},
     {"mesh", 0, NULL, RENDER, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
-     "draw this mesh (PLY or OBJ) instead of a splat", ""},
+     "draw this mesh ({meshes read}) instead of a splat", ""},
     {"images", 'i', NULL, ALONE(STEPS), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
     {"images", 'i', NULL, MODEL, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
@@ -88,10 +108,11 @@ const cli_option cli_options[] = {
     {"experiment_name", 0, NULL, ALONE(COARSE), CLI_GROUP_OUTPUT, TEXT(experiment_name, "NAME"),
      "the last part of the default model folder", "sugarcoarse_3Dgs..."},
     {"delete_first", 0, NULL, ALONE(TRAIN), CLI_GROUP_OUTPUT, FLAG(delete_first),
-     "delete the model folder of an earlier run before training; refused for a folder that is none", NULL},
+     "delete what lies in the model folder, after the first step; refused for a folder that is none", NULL},
     {"output", 'o', "output_path", RENDER, CLI_GROUP_OUTPUT, TEXT(output, "FOLDER"), "where the pictures go",
      "the model folder"},
-    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PLY to write",
+    {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"),
+     "the file to write; the end of its name chooses the format: {splats written}",
      "with -m: point_cloud_fused.ply beside the input"},
     {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG to write", ""},
     {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
@@ -140,19 +161,27 @@ const cli_option cli_options[] = {
     {"low_dram", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, FLAG(scene.low_dram),
      "a small cache of decoded photos", NULL},
 
-    /* training */
-    {"iterations", 'n', "max_steps,iter,total_train_iters", ALONE(STEPS), CLI_GROUP_TRAINING,
-     INT(train.iterations, 1, 1e8), "training steps", NULL},
-    {"sh_degree", 0, NULL, STEPS, CLI_GROUP_TRAINING, INT(train.sh_degree, 0, 3),
-     "degree of the spherical harmonics; one more every 1000 steps until it is reached; lower than a checkpoint's: cut "
-     "off, for good",
+    /* the options of training: before and after these, as the help lists them, what the command line adds */
+    {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, LIMIT(vram_limit, "SIZE|PERCENT|max"),
+     "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
+     "the CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and reported",
+     "none"},
+    {"regularization_type", 'r', "regularization", COARSE, CLI_GROUP_SURFACE,
+     CHOICE(regularization, "dn_consistency|density|sdf"),
+     "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
+     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth)",
      NULL},
-    {"lambda_dssim", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, REAL(train.lambda_dssim, 0, 1),
-     "weight of D-SSIM against L1 in the loss", NULL},
-    {"random_background", 0, NULL, STEPS, CLI_GROUP_TRAINING, FLAG(train.random_background),
-     "a random background colour in each step", NULL},
-    {"seed", 0, NULL, STEPS | COARSE, CLI_GROUP_TRAINING, SEED(train.seed),
-     "of the view order, the splits and random points: the same seed gives the same splat", NULL},
+    {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
+     "where the clock of this stage ends; it begins at 7000 whatever was loaded. With -i above 7000, N above that "
+     "iteration asks for the steps between",
+     NULL},
+#define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, group, help, fallback)               \
+    {#name, letter, aliases, commands, CLI_GROUP_##group, LINE_##kind(train.field, low, high), help, fallback},
+#define SPLAT_TRAIN_SHORTHAND(name, commands, group, help)                                                             \
+    {#name, 0, NULL, commands, CLI_GROUP_##group, FLAG(name), help, NULL},
+#include "splatsmith/train_options.def"
+
+    /* training */
     {"num_iterations", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.iterations, 1, 1e8),
      "steps to measure; photos with --mode data, views with --mode render", NULL},
     {"warmup", 0, NULL, BENCH, CLI_GROUP_TRAINING, INT(bench.warmup, 0, 1e8),
@@ -160,58 +189,20 @@ const cli_option cli_options[] = {
     {"width", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_width, 1, 65500),
      "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
     {"height", 0, NULL, BENCH, CLI_GROUP_SCENE, INT(render_height, 1, 65500), "see --width", "the scene's"},
+    {"label", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(bench_label, "NAME"),
+     "run: what compare and report call the result, instead of its folder", "the name of its folder"},
+    {"notes", 0, NULL, BENCH, CLI_GROUP_OUTPUT, TEXT(bench_notes, "TEXT"),
+     "run: a sentence that is kept with the result and printed by report", "none"},
     {"stages", 0, NULL, BENCH, CLI_GROUP_TRAINING, FLAG(bench.stages),
      "then up to 300 steps more, each stage timed and set beside its limit", "True"},
     {"eval_only", 0, NULL, ALONE(TRAIN), CLI_GROUP_TRAINING, FLAG(eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
-    {"kernel_size", 'k', NULL, STEPS, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
-     "variance of the 2D Mip filter, in square pixels", NULL},
     {"kernel_size", 'k', NULL, MODEL | ALONE(COARSE), CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
     {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
-    {"ray_jitter", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.ray_jitter),
-     "sample at a random position inside each pixel", NULL},
-    {"resample_gt_image", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.resample_gt_image),
-     "with --ray_jitter: sample the photo at the same position", NULL},
-    {"sample_more_highres", 0, NULL, STEPS, CLI_GROUP_FILTER, FLAG(train.sample_more_highres),
-     "with probability 0.3 take a view at least 800 wide", NULL},
-
-    /* learning rates */
-    {"position_lr_init", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_init, 0, 1e3),
-     "of the means at the start, times the scene's extent", NULL},
-    {"position_lr_final", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_final, 0, 1e3),
-     "of the means at the end", NULL},
-    {"position_lr_delay_mult", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.position_lr_delay_mult, 0, 1e3),
-     "factor of a delayed start", NULL},
-    {"position_lr_max_steps", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, INT(train.position_lr_max_steps, 1, 1e9),
-     "steps from the first to the last rate", NULL},
-    {"feature_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.feature_lr, 0, 1e3),
-     "of the colours (a twentieth of it for the higher degrees)", NULL},
-    {"opacity_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.opacity_lr, 0, 1e3), "of the opacities", NULL},
-    {"scaling_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.scaling_lr, 0, 1e3), "of the scales", NULL},
-    {"rotation_lr", 0, NULL, STEPS | COARSE, CLI_GROUP_RATES, REAL(train.rotation_lr, 0, 1e3),
-     "of the rotations", NULL},
-
-    /* density control */
-    {"target_gaussian_count", 0, "cap_max", STEPS, CLI_GROUP_DENSITY, COUNT(train.target_gaussian_count, 0, 4e9),
-     "keep at most N Gaussians, the most opaque ones; 5M is five million; 0: no limit", NULL},
-    {"min_opacity_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.min_opacity_threshold, 0, 1),
-     "remove Gaussians less opaque than this", NULL},
-    {"percent_dense", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.percent_dense, 0, 1e3),
-     "Gaussians larger than this part of the extent are split, smaller ones cloned", NULL},
-    {"densify_grad_threshold", 0, NULL, STEPS, CLI_GROUP_DENSITY, REAL(train.densify_grad_threshold, 0, 1e6),
-     "positional gradient that asks for more Gaussians", NULL},
-    {"densify_from_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_from_iter, 0, 1e9),
-     "first step that may densify", NULL},
-    {"densify_until_iter", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densify_until_iter, 0, 1e9),
-     "end of densification", NULL},
-    {"densification_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.densification_interval, 1, 1e8),
-     "steps between two densifications", NULL},
-    {"opacity_reset_interval", 0, NULL, STEPS, CLI_GROUP_DENSITY, INT(train.opacity_reset_interval, 1, 1e9),
-     "steps between two resets of the opacities", NULL},
 
     /* coarse training; -i, -r, -n and -e are SuGaR's letters */
     {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
@@ -228,39 +219,14 @@ const cli_option cli_options[] = {
      "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
     {"resolution", 0, "data_factor", ALONE(COARSE), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
-    {"resolution_scale", 0, NULL, COARSE, CLI_GROUP_SCENE, DOUBLE(scene.resolution_scale, 1e-3, 1),
+    {"resolution_scale", 0, NULL, STEPS | MODEL | COARSE, CLI_GROUP_SCENE, DOUBLE(scene.resolution_scale, 1e-3, 1),
      "both sides of the photos are multiplied by this, to save memory", NULL},
-    {"regularization_type", 'r', "regularization", COARSE, CLI_GROUP_SURFACE,
-     CHOICE(regularization, "dn_consistency|density|sdf"),
-     "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
-     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth)",
-     NULL},
-    {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
-     "where the clock of this stage ends; it begins at 7000 whatever was loaded. With -i above 7000, N above that "
-     "iteration asks for the steps between",
-     NULL},
-    {"regularize_after", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(train.coarse.regularize_after, 0, 1e8),
-     "until here opacities are pushed to 0 or 1; then the transparent go, and the losses of the surface begin", NULL},
-    {"estimation_factor", 'e', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.estimation_factor, 0, 1e3),
-     "weight of the density or SDF loss", NULL},
-    {"normal_factor", 'n', NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.normal_factor, 0, 1e3),
-     "weight of the loss on the normals of neighbours", NULL},
-    {"dn_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.dn_factor, 0, 1e3),
-     "weight of depth-normal consistency", NULL},
-    {"entropy_factor", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.entropy_factor, 0, 1e3),
-     "weight of the entropy of the opacities", NULL},
-    {"prune_opacity", 0, NULL, COARSE, CLI_GROUP_SURFACE, REAL(train.coarse.prune_opacity, 0, 1),
-     "Gaussians less opaque than this go after --regularize_after", NULL},
-    {"n_samples", 0, "n_samples_for_sdf_regularization", COARSE, CLI_GROUP_SURFACE,
-     COUNT(train.coarse.n_samples, 1, 1 << 24), "points a step at which the density is looked at", NULL},
-    {"full_res_normals", 0, NULL, COARSE, CLI_GROUP_SURFACE, FLAG(train.coarse.full_res_normals),
-     "depth-normal consistency at the size of the photos instead of half of it: finer, slower, more memory", NULL},
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
      "no graph of operations is kept, so there is nothing to compute twice", NULL},
 
     /* the pipeline; -i, -r and -n are SuGaR's letters */
     {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER|FILE"),
-     "a splat that is there already, instead of training one: its model folder, a PLY or a checkpoint", ""},
+     "an existing splat, instead of training one: its model folder, a PLY or a checkpoint", ""},
     {"iteration", 'i', "iteration_to_load", PIPELINE, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
     {"coarse_checkpoint", 0, NULL, PIPELINE, CLI_GROUP_INPUT, TEXT(coarse_checkpoint, "FOLDER|FILE"),
@@ -285,43 +251,40 @@ const cli_option cli_options[] = {
     {"high_poly", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(high_poly), "1,000,000 vertices, for 1 Gaussian a triangle",
      NULL},
     {"refinement_time", 0, NULL, PIPELINE, CLI_GROUP_MESH, CHOICE(refinement_time, "short|medium|long"),
-     "2000, 7000 or 15000 iterations of refinement, which is not part of this version: kept in pipeline.json", ""},
+     "2000, 7000 or 15000 iterations of refinement" LATER, ""},
+    {"refinement_iterations", 'f', NULL, PIPELINE, CLI_GROUP_MESH, INT(refinement_iterations, 1, 1e8),
+     "iterations of refinement" LATER, ""},
+    {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", PIPELINE, CLI_GROUP_MESH,
+     CHOICE(gaussians_per_triangle, "1|3|4|6"), "Gaussians bound to a triangle" LATER, ""},
+    {"normal_consistency_factor", 0, NULL, PIPELINE, CLI_GROUP_MESH, REAL(normal_consistency_factor, 0, 1e6),
+     "weight of the normals of neighbouring triangles in the refinement" LATER, ""},
     {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, CLI_GROUP_MESH, FLAG(export_obj),
-     "a textured OBJ of the refined mesh, which is not part of this version: kept in pipeline.json", NULL},
+     "a textured OBJ of the refined mesh" LATER, NULL},
+    {"square_size", 0, NULL, PIPELINE, CLI_GROUP_MESH, INT(square_size, 3, 1000),
+     "texels of the square that two triangles share" LATER, ""},
+    {"postprocess_mesh", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(postprocess_mesh),
+     "remove the thin rim of the refined mesh" LATER, NULL},
+    {"postprocess_density_threshold", 0, NULL, PIPELINE, CLI_GROUP_MESH, REAL(postprocess_density_threshold, 0, 1e6),
+     "density below which the rim goes" LATER, ""},
+    {"postprocess_iterations", 0, NULL, PIPELINE, CLI_GROUP_MESH, INT(postprocess_iterations, 0, 1000),
+     "rings of triangles that may go" LATER, ""},
 
     /* memory */
-    {"vram_limit", 0, "memory_limit,max_vram", WORK, CLI_GROUP_MEMORY, TEXT(vram_limit, "SIZE|PERCENT|max"),
-     "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
-     "the "
-     "CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and told",
-     "none"},
-    {"sh_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(sh_storage, "float32|float16"),
-     "how spherical harmonics above degree 0 are stored", "float32, or what --vram_limit needs"},
-    {"optimizer_storage", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, CHOICE(optimizer_storage, "float32|quantized"),
-     "how Adam's moments are stored: quantized is 16 bits, and 8 for the spherical harmonics",
-     "float32, or what --vram_limit needs"},
-    {"optimize_memory", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(optimize_memory),
-     "the same as --sh_storage float16", NULL},
-    {"sh_offload", 0, NULL, STEPS | COARSE, CLI_GROUP_MEMORY, FLAG(train.sh_offload),
-     "on a GPU: keep spherical harmonics above degree 0 and their moments in pinned host memory; a step reads and "
-     "steps "
-     "those of the Gaussians it sees",
-     NULL},
     {"fragmentation", 0, NULL, WORK, CLI_GROUP_MEMORY, CHOICE(fragmentation, "aggressive|normal|minimal"),
      "how eagerly unused memory goes back to the driver", NULL},
     {"gaussians", 0, NULL, PLAN, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
      "the number to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
     {"gaussians", 0, NULL, BENCH, CLI_GROUP_MEMORY, COUNT(n_gaussians, 0, 4e9),
      "split Gaussians until there are N before measuring; 0: as they are", NULL},
-    {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, TEXT(device_memory, "SIZE"),
+    {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, LIMIT(device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
     {"sh_degree", 0, NULL, MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
     /* mesh */
-    {"output", 'o', "mesh_output", ALONE(MESH), CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
-     "what to write: .ply, .obj or .glb, several with commas between; with several levels the names get _level03 and "
-     "so on", "mesh/iteration_N/mesh.ply in the model folder"},
+    {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, CLI_GROUP_OUTPUT, TEXT(output, "FILE,...|FOLDER"),
+     "what to write: {meshes written}, several with commas between; with several levels the names get _level03 and "
+     "so on; in a FOLDER mesh.ply and SuGaR's name", "mesh/iteration_N in the model folder"},
     {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf|marching_cubes"),
      "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps; marching_cubes: levels "
      "of the splat's density on a sparse grid", NULL},
@@ -379,6 +342,8 @@ const cli_option cli_options[] = {
     {"test_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(test_iterations),
      "measure the test views and five train views after these steps, and after the last; -1: only after the last",
      "7000 30000"},
+    {"test_iterations", 0, NULL, BENCH, CLI_GROUP_SAVING, INTS(test_iterations),
+     "with --mode training: measure the test views after these steps, too; the time does not count", "none"},
     {"save_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(save_iterations),
      "save the splat after these steps; the last one is always saved", "7000 30000"},
     {"checkpoint_iterations", 0, NULL, TRAIN | COARSE, CLI_GROUP_SAVING, INTS(checkpoint_iterations),
@@ -454,7 +419,10 @@ const cli_option cli_options[] = {
     /* general */
     {"quiet", 'q', NULL, WORK | MESH_REPORT, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference, "FILE"),
-     "the true surface, a mesh or points (PLY or OBJ): measure distances to it and from it", ""},
+     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it", ""},
+    {"reference_margin", 0, NULL, MESH_REPORT, CLI_GROUP_INPUT, DOUBLE(mesh_report.reference_margin, -1, 1e6),
+     "compare the mesh inside the reference's box, grown on every side by this part of its diagonal, so that a sky "
+     "that the reference lacks does not count; -1: all of the mesh", NULL},
     {"samples", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, COUNT(mesh_report.n_samples, 1, 1e9),
      "points drawn on the surfaces that distances are measured from", NULL},
     {"seed", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, SEED(mesh_report.seed), "of those points", NULL},
@@ -469,16 +437,32 @@ const cli_option cli_options[] = {
 
     /* options of other trainers that scripts pass along */
     {"antialiasing", 0, NULL, TRAIN, IGNORED_FLAG, "the Mip filters are always on", NULL},
+    {"antialiasing", 0, NULL, MODEL | EXPORT, IGNORED_FLAG,
+     "the model says how it is filtered; see --render_mode", NULL},
+    {"ray_jitter", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
+    {"resample_gt_image", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
+    {"sample_more_highres", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training chooses views", NULL},
+    {"optimizer_type", 0, NULL, TRAIN, CLI_GROUP_IGNORED, CHOICE(ignored_text, "default"), "there is one, Adam", NULL},
+    {"source_path", 's', "scene_path", EXPORT, IGNORED_TEXT("FOLDER"), "a splat is exported without its scene", NULL},
+    {"images", 'i', NULL, EXPORT, IGNORED_TEXT("FOLDER"), "a splat is exported without its scene", NULL},
+    {"resolution", 'r', NULL, EXPORT, IGNORED_TEXT("N"), "a splat is exported without its scene", NULL},
+    {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the file of the splat holds its 3D filter", NULL},
+    {"eval", 0, NULL, EXPORT, IGNORED_FLAG, "a splat is exported without its scene", NULL},
+    {"white_background", 'w', NULL, EXPORT, IGNORED_FLAG, "a splat is exported without its scene", NULL},
+    {"high_dram", 0, NULL, STEPS | MODEL | COARSE, IGNORED_FLAG,
+     "--image_cache_gb says how much photos may take", NULL},
     {"binary_search_iterations", 0, NULL, TRAIN, IGNORED_TEXT("N"),
      "--target_gaussian_count is met exactly, without a search", NULL},
     {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
      NULL},
     {"binary_search_min", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
      NULL},
-    {"compute_cov3D_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of covariances", NULL},
-    {"convert_SHs_python", 0, NULL, TRAIN | MODEL, IGNORED_FLAG, "there is one implementation of colours", NULL},
-    {"data_device", 0, NULL, MODEL, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
-    {"debug", 0, NULL, TRAIN | MODEL | COARSE, IGNORED_FLAG, "errors are always checked and reported", NULL},
+    {"compute_cov3D_python", 0, NULL, TRAIN | MODEL | EXPORT, IGNORED_FLAG,
+     "there is one implementation of covariances", NULL},
+    {"convert_SHs_python", 0, NULL, TRAIN | MODEL | EXPORT, IGNORED_FLAG,
+     "there is one implementation of colours", NULL},
+    {"data_device", 0, NULL, MODEL | EXPORT, IGNORED_TEXT("DEVICE"), "one photo at a time is on the device", NULL},
+    {"debug", 0, NULL, TRAIN | MODEL | EXPORT | COARSE, IGNORED_FLAG, "errors are always checked and reported", NULL},
     {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
     {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
      "NaN and infinity always stop the training with an error", NULL},
@@ -530,7 +514,7 @@ const cli_command cli_commands[] = {
      "from photos to a mesh: train, coarse and mesh, as far as they are missing",
      "Each stage has its own folder with a file, stage.json, that says with which settings it was made.\n"
      "The same command goes on where it stopped; a stage whose settings changed runs again, with those\n"
-     "behind it. An option that several stages know goes to each of them.\n\n"
+     "after it. An option that several stages know goes to each of them.\n\n"
      "  splatsmith pipeline -s data/garden -o out/garden --eval -r dn_consistency --vram_limit 8G\n"
      "  splatsmith pipeline -s data/garden -o out/garden2 -c out/garden_splat --skip_training --high_poly", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
@@ -548,7 +532,7 @@ const cli_command cli_commands[] = {
      "latest is the newest one below --folder.\n\n  splatsmith profile latest --folder output --svg memory.svg", false},
     {"mesh-report", MESH_REPORT, cmd_mesh_report, "FILE [--reference FILE] [options]", "FILE",
      "measure a mesh: topology, triangles, normals, distances to a reference",
-     "FILE is a PLY or an OBJ.\n\n"
+     "FILE is a mesh of any format that --reference takes.\n\n"
      "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json", false},
     {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
     {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},

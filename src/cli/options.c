@@ -1,5 +1,5 @@
 /* Defaults of the options, and their words for help, the man page and the completion. */
-#include "cli.h"
+#include "options.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -28,9 +28,8 @@ void cli_values_init(cli_values *values)
     splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
     values->bench_mode = "training";
-    values->bench = (splat_bench_options){.warmup = 50, .iterations = 200, .stages = true};
+    splat_bench_options_init(&values->bench);
     values->render_mode = "auto";
-    values->sh_storage = values->optimizer_storage = "float32";
     values->fragmentation = "normal";
     values->profile_interval = 50;
     values->tensorboard = values->report = values->enable_lpips = true;
@@ -82,6 +81,12 @@ static void list_text(const cli_list *list, char *text, size_t size)
         length += (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : "", list->values[i]);
 }
 
+static void copy_word(const char *words, int number, char *text, size_t size)
+{
+    for (; number > 0 && *words; number--) words += strcspn(words, "|") + 1;
+    snprintf(text, size, "%.*s", (int)strcspn(words, "|"), words);
+}
+
 void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size)
 {
     const void *field = (const char *)values + option->offset;
@@ -100,6 +105,12 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
         snprintf(text, size, "%s", value ? value : "");
         break;
     }
+    case CLI_WORD: copy_word(option->metavar, *(const int *)field, text, size); break;
+    case CLI_LIMIT: {
+        const cli_limit *limit = field;
+        snprintf(text, size, "%s", limit->text ? limit->text : "");
+        break;
+    }
     case CLI_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "True" : "False"); break;
     case CLI_INTS: list_text(field, text, size); break;
     }
@@ -115,10 +126,51 @@ static void default_text(const cli_option *option, const cli_values *defaults, c
         cli_value_text(option, defaults, text, size);
 }
 
+/* What stands in braces in the words of an option: endings, from the tables of the library. */
+static const struct format_list {
+    const char *mark;
+    bool (*format)(size_t index, splat_file_format *format);
+    bool writing;
+} format_lists[] = {
+    {"{splats read}", splat_model_format, false},
+    {"{splats written}", splat_model_format, true},
+    {"{meshes read}", splat_mesh_format, false},
+    {"{meshes written}", splat_mesh_format, true},
+};
+
+/* ".ply, .obj or .glb" */
+static void endings_text(const struct format_list *list, char *text, size_t size)
+{
+    splat_file_format format;
+    const char *endings[16];
+    size_t n = 0, length = 0;
+    for (size_t i = 0; n < 16 && list->format(i, &format); i++)
+        if (list->writing ? format.writes : format.reads) endings[n++] = format.ending;
+    text[0] = '\0';
+    for (size_t i = 0; i < n && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ",
+                                   endings[i]);
+}
+
+/* The words of an option, lists filled in. Returns the length. */
+static size_t help_text(const char *help, char text[CLI_TEXT_MAX])
+{
+    size_t length = (size_t)snprintf(text, CLI_TEXT_MAX, "%s", help);
+    for (size_t i = 0; i < sizeof format_lists / sizeof format_lists[0]; i++) {
+        char endings[256];
+        const char *mark = strstr(help, format_lists[i].mark);
+        if (!mark) continue;
+        endings_text(&format_lists[i], endings, sizeof endings);
+        length = (size_t)snprintf(text, CLI_TEXT_MAX, "%.*s%s%s", (int)(mark - help), help, endings,
+                                  mark + strlen(format_lists[i].mark));
+    }
+    return length;
+}
+
 const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX])
 {
     char value[256] = "", name[64];
-    size_t length = (size_t)snprintf(text, CLI_TEXT_MAX, "%s", option->help);
+    size_t length = help_text(option->help, text);
     if (option->group == CLI_GROUP_IGNORED) return text;
     default_text(option, defaults, value, sizeof value);
     if (value[0] && length < CLI_TEXT_MAX)

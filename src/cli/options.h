@@ -2,6 +2,7 @@
 #ifndef SPLAT_CLI_OPTIONS_H
 #define SPLAT_CLI_OPTIONS_H
 
+#include "sizes.h"
 #include "splatsmith.h"
 
 #include <stdio.h>
@@ -25,16 +26,22 @@ typedef struct cli_values {
     splat_sample_options sample;
     splat_bench_options bench;
     splat_random_views_options random_views; /* n = 0: none */
+    const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
     const char *mesh_file;      /* of render: drawn instead of a splat; NULL: none */
     int render_width, render_height; /* 0: the scene's */
     cli_list test_iterations, save_iterations, checkpoint_iterations;
-    const char *vram_limit, *device_memory, *sh_storage, *optimizer_storage, *fragmentation;
+    cli_limit vram_limit, device_memory;
+    const char *fragmentation;
     size_t n_gaussians;
     const char *regularization; /* of coarse */
     int coarse_iterations;
     bool export_ply;
     const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline */
+    const char *gaussians_per_triangle;
+    int refinement_iterations, square_size, postprocess_iterations;
+    float normal_consistency_factor, postprocess_density_threshold;
+    bool postprocess_mesh;
     bool skip_training, skip_coarse, low_poly, high_poly, export_obj;
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
@@ -62,7 +69,7 @@ typedef struct cli_values {
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;
     const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
-    const char *words[CLI_WORDS_MAX]; /* those behind it, of commands that take many */
+    const char *words[CLI_WORDS_MAX]; /* those after it, of commands that take many */
     size_t n_words;
     char **command_line;        /* as the program was called, NULL at the end */
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
@@ -72,6 +79,7 @@ typedef enum cli_kind {
     CLI_FLAG,   /* bool; the value may be left out */
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of the words of `metavar`, which stand between bars */
+    CLI_WORD,   /* an enum: the number of one of the words of `metavar` */
     CLI_INT,    /* int */
     CLI_SIZE,   /* int, like CLI_INT but never 0 */
     CLI_INTS,   /* cli_list */
@@ -79,7 +87,8 @@ typedef enum cli_kind {
     CLI_SEED,   /* uint64_t */
     CLI_REAL,   /* float */
     CLI_DOUBLE, /* double */
-    CLI_GIB     /* double; plain numbers are GiB, K, M, G and T may follow */
+    CLI_GIB,    /* double, in GiB; K, M, G and T may follow */
+    CLI_LIMIT   /* cli_limit; the metavar says whether percentages and max are meant too */
 } cli_kind;
 
 typedef enum cli_group {
@@ -142,6 +151,8 @@ void cli_unknown_command(const char *name);
 bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
 /* Whether the command line set the option. */
 bool cli_given(const cli_values *values, const char *name);
+/* Takes a text option back: not set, and its default. */
+void cli_forget(cli_values *values, const char *name);
 
 /* The value of an option as the command line would say it, "" when it has none; a list that is too long is cut. */
 void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size);

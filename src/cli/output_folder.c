@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether the last name of a path is "." or "..": with something behind it, it would be another name, and hidden. */
+/* Whether the last name of a path is "." or "..": with something after it, it would be another name, and hidden. */
 static bool ends_in_dots(const char *path, size_t length)
 {
     size_t begin = length;
@@ -26,15 +26,14 @@ bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *b
     const char *base = given ? given : beside;
     size_t length = strlen(base);
     while (length > 1 && base[length - 1] == '/') length--;
-    char *real = !given && ends_in_dots(base, length) ? realpath(base, NULL) : NULL;
-    if (real) {
+    char real[CLI_PATH_MAX]; /* as long as realpath's longest; that of its own would need memory */
+    if (!given && ends_in_dots(base, length) && realpath(base, real)) {
         base = real;
         length = strlen(real);
     }
     int written = given ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)
                         : snprintf(path, CLI_PATH_MAX, "%.*s%s/%s", (int)length, base, suffix, name);
     if (written >= CLI_PATH_MAX) cli_error("the path %.200s... is too long", base);
-    free(real);
     return written < CLI_PATH_MAX;
 }
 
@@ -58,13 +57,10 @@ static int is_empty(const char *folder)
 
 bool cli_lies_in(const char *path, const char *folder)
 {
-    char *real = path ? realpath(path, NULL) : NULL, *real_folder = realpath(folder, NULL);
-    size_t length = real_folder ? strlen(real_folder) : 0;
-    bool inside = real && real_folder && strncmp(real, real_folder, length) == 0 &&
-                  (real[length] == '/' || real[length] == '\0');
-    free(real);
-    free(real_folder);
-    return inside;
+    char real[CLI_PATH_MAX], real_folder[CLI_PATH_MAX];
+    if (!path || !realpath(path, real) || !realpath(folder, real_folder)) return false;
+    size_t length = strlen(real_folder);
+    return strncmp(real, real_folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
 }
 
 /* The reason as the end of a sentence, NULL when the folder may go. */
@@ -73,7 +69,7 @@ static const char *reason_to_keep(const char *folder, const char *source_path, c
     const char *reason = NULL;
     int empty = is_empty(folder);
     if (empty < 0)
-        reason = "it cannot be read";
+        reason = errno == ENOMEM ? "memory is exhausted" : "it cannot be read";
     else if (!empty && !has_entry(folder, "cfg_args") && !has_entry(folder, "point_cloud"))
         reason = "it is no model folder: it has neither cfg_args nor point_cloud";
     else if (cli_lies_in(".", folder))

@@ -170,29 +170,6 @@ static bool read_whole(const char *text, long long *value, const char **rest)
     return errno == 0;
 }
 
-/* A decimal number: no "nan", "inf" or hexadecimal, which strtod would take. The range excludes an overflow. */
-static bool read_real(const char *text, double *value, const char **rest)
-{
-    char *end;
-    size_t sign = text[0] == '-' || text[0] == '+';
-    size_t first = sign + (text[sign] == '.');
-    if (!isdigit((unsigned char)text[first]) || (text[sign] == '0' && tolower((unsigned char)text[sign + 1]) == 'x'))
-        return false;
-    *value = strtod(text, &end);
-    *rest = end;
-    return true;
-}
-
-/* The power in a suffix like K, M, GB or GiB: 1, 2, 3, 4; 0 for none; -1 for anything else. */
-static int read_suffix(const char *text)
-{
-    static const char letters[] = "kmgt";
-    if (text[0] == '\0') return 0;
-    const char *letter = strchr(letters, tolower((unsigned char)text[0]));
-    if (!letter || (text[1] && strcasecmp(text + 1, "b") != 0 && strcasecmp(text + 1, "ib") != 0)) return -1;
-    return (int)(letter - letters) + 1;
-}
-
 /* "-1", "0.5", and 1000000 rather than 1e+06. */
 static const char *limit_text(double limit, char text[32])
 {
@@ -200,18 +177,26 @@ static const char *limit_text(double limit, char text[32])
     return text;
 }
 
+/* A large upper limit is named only where it was passed: few would come near it. */
 static bool out_of_range(const cli_option *option, const char *text)
 {
     char low[32], high[32];
+    double value;
+    const char *rest, *hint = cli_value_hint(option, text);
     const char *what = option->kind == CLI_REAL || option->kind == CLI_DOUBLE || option->kind == CLI_GIB
                            ? "a number"
                            : "a whole number";
+    bool is_above = cli_parse_number(text, &value, &rest) && value > option->high;
     limit_text(option->low, low);
-    if (option->high >= 1e8)
-        cli_error("--%s takes %s of at least %s, not '%s'", option->name, what, low, text);
+    limit_text(option->high, high);
+    if (hint)
+        cli_error("--%s takes %s, not '%s'; %s", option->name, what, text, hint);
+    else if (option->high < 1e8)
+        cli_error("--%s takes %s from %s to %s, not '%s'", option->name, what, low, high, text);
+    else if (is_above)
+        cli_error("--%s takes %s of at most %s, not '%s'", option->name, what, high, text);
     else
-        cli_error("--%s takes %s from %s to %s, not '%s'", option->name, what, low, limit_text(option->high, high),
-                  text);
+        cli_error("--%s takes %s of at least %s, not '%s'", option->name, what, low, text);
     return false;
 }
 
@@ -243,7 +228,8 @@ static bool set_count(const cli_option *option, const char *text, size_t *value)
     double number;
     const char *rest;
     int power = 0;
-    if (!read_real(text, &number, &rest) || (power = read_suffix(rest)) < 0) return out_of_range(option, text);
+    if (!cli_parse_number(text, &number, &rest) || (power = cli_parse_suffix(rest)) < 0)
+        return out_of_range(option, text);
     number *= pow(1000.0, power); /* 1.5M is a whole number, 1.5 is none */
     if (number != floor(number) || !in_range(option, number)) return out_of_range(option, text);
     *value = (size_t)number;
@@ -264,7 +250,8 @@ static bool set_real(const cli_option *option, const char *text, float *value)
 {
     double number;
     const char *rest;
-    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number)) return out_of_range(option, text);
+    if (!cli_parse_number(text, &number, &rest) || *rest || !in_range(option, number))
+        return out_of_range(option, text);
     *value = (float)number;
     return true;
 }
@@ -273,29 +260,37 @@ static bool set_double(const cli_option *option, const char *text, double *value
 {
     double number;
     const char *rest;
-    if (!read_real(text, &number, &rest) || *rest || !in_range(option, number)) return out_of_range(option, text);
+    if (!cli_parse_number(text, &number, &rest) || *rest || !in_range(option, number))
+        return out_of_range(option, text);
     *value = number;
     return true;
 }
 
 static bool set_gib(const cli_option *option, const char *text, double *value)
 {
-    double number;
-    const char *rest;
-    int power = 0;
-    if (!read_real(text, &number, &rest) || (power = read_suffix(rest)) < 0) return out_of_range(option, text);
-    if (power > 0) number *= pow(1024.0, power - 3);
-    if (!in_range(option, number)) return out_of_range(option, text);
-    *value = number;
+    double bytes;
+    if (!cli_parse_bytes(text, &bytes) || !in_range(option, bytes / SPLAT_GIB)) return out_of_range(option, text);
+    *value = bytes / SPLAT_GIB;
     return true;
 }
 
-static bool set_choice(const cli_option *option, const char *text, const char **value)
+static bool set_limit(const cli_option *option, const char *text, cli_limit *value)
+{
+    bool share = strchr(option->metavar, '|') != NULL;
+    if (cli_parse_limit(text, share, value)) return true;
+    cli_error("--%s takes a size such as 8G or 500M%s, not '%s'", option->name,
+              share ? ", a percentage above 0 and at most 100, or max" : "", text);
+    return false;
+}
+
+/* *number: which of the words between bars the text is. */
+static bool find_word(const cli_option *option, const char *text, int *number)
 {
     size_t length = strlen(text);
-    for (const char *word = option->metavar; length; word++) {
+    *number = 0;
+    for (const char *word = option->metavar; length; word++, ++*number) {
         size_t n = strcspn(word, "|");
-        if (n == length && strncmp(word, text, n) == 0) return *value = text, true;
+        if (n == length && strncmp(word, text, n) == 0) return true;
         word += n;
         if (!*word) break;
     }
@@ -303,6 +298,22 @@ static bool set_choice(const cli_option *option, const char *text, const char **
     cli_error("--%s takes one of %s, not '%s'%s%s", option->name, option->metavar, text, hint ? "; " : "",
               hint ? hint : "");
     return false;
+}
+
+static bool set_choice(const cli_option *option, const char *text, const char **value)
+{
+    int number;
+    if (!find_word(option, text, &number)) return false;
+    *value = text;
+    return true;
+}
+
+static bool set_word(const cli_option *option, const char *text, int *value)
+{
+    int number;
+    if (!find_word(option, text, &number)) return false;
+    *value = number;
+    return true;
 }
 
 static bool set_value(cli_values *values, const cli_option *option, const char *text)
@@ -318,6 +329,7 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
         cli_error("--%s must not be empty", option->name);
         return false;
     case CLI_CHOICE: return set_choice(option, text, field);
+    case CLI_WORD: return set_word(option, text, field);
     case CLI_INT: return set_int(option, text, field);
     case CLI_SIZE: return set_size(option, text, field);
     case CLI_COUNT: return set_count(option, text, field);
@@ -325,6 +337,7 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
     case CLI_REAL: return set_real(option, text, field);
     case CLI_DOUBLE: return set_double(option, text, field);
     case CLI_GIB: return set_gib(option, text, field);
+    case CLI_LIMIT: return set_limit(option, text, field);
     case CLI_INTS: {
         cli_list *list = field;
         if (list->n < CLI_LIST_MAX) return set_int(option, text, &list->values[list->n++]);
@@ -348,7 +361,7 @@ static const char *peek_value(const cli_words *words)
     return words->next < words->n && !is_option(words->word[words->next]) ? words->word[words->next] : NULL;
 }
 
-/* `attached` is what stood after '=' or behind a letter, or NULL. */
+/* `attached` is what stood after '=' or after a letter, or NULL. */
 static bool take_values(cli_values *values, const cli_option *option, const char *attached, cli_words *words)
 {
     const char *text = attached ? attached : peek_value(words);
@@ -387,8 +400,11 @@ static bool take_operand(cli_values *values, const cli_command *command, const c
         cli_error("%s takes at most %d words", command->name, CLI_WORDS_MAX + 1);
         return false;
     }
+    const char *hint = command->operand ? NULL : cli_word_hint(command, word);
     if (command->operand)
         cli_error("%s takes one %s, but there is another word, '%s'", command->name, command->operand, word);
+    else if (hint)
+        cli_error("%s cannot use the word '%s'; did you mean '%s %s'?", command->name, word, hint, word);
     else
         cli_error("%s cannot use the word '%s'; options begin with '-'", command->name, word);
     return false;
@@ -427,6 +443,18 @@ bool cli_given(const cli_values *values, const char *name)
     for (size_t i = 0; i < cli_n_options; i++)
         if (values->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
     return false;
+}
+
+void cli_forget(cli_values *values, const char *name)
+{
+    static cli_values defaults; /* large for a stack */
+    cli_values_init(&defaults);
+    for (size_t i = 0; i < cli_n_options; i++) {
+        if (!values->given[i] || strcmp(cli_options[i].name, name) != 0 || cli_options[i].kind != CLI_TEXT) continue;
+        values->given[i] = false;
+        *(const char **)(void *)((char *)values + cli_options[i].offset) =
+            *(const char **)(void *)((char *)&defaults + cli_options[i].offset);
+    }
 }
 
 /* ---------------------------------------------------------------- commands */

@@ -32,6 +32,8 @@ typedef struct pipeline_stage {
     bool makes_splat;       /* a model folder with checkpoints to go on from, which the next stage takes; else meshes */
     /* What the stage gets beside the options that the user gave for it. */
     void (*fill)(const pipeline *p, const char *folder, stage_values *stage);
+    /* Whether its command would take these values. */
+    int (*check)(const pipeline *p, const cli_values *values);
 } pipeline_stage;
 
 extern const pipeline_stage pipeline_stages[];

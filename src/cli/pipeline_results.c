@@ -136,7 +136,7 @@ json_t *pipeline_results(const pipeline *p, const pipeline_stage *stage, const c
     return stage->makes_splat ? splat_results(p, folder, outcome) : mesh_results(stage, folder);
 }
 
-/* The path of a result in the pipeline's folder, and whether it is there. */
+/* The path of a result in the pipeline's folder, and whether it exists. */
 static bool result_exists(const pipeline *p, const char *inside, char path[CLI_PATH_MAX])
 {
     return snprintf(path, CLI_PATH_MAX, "%s/%s", p->folder, inside) < CLI_PATH_MAX && inside[0] &&

@@ -39,10 +39,29 @@ static void fill_mesh(const pipeline *p, const char *folder, stage_values *stage
     if (n) stage->values.mesh.target_vertices = n;
 }
 
+static int check_train(const pipeline *p, const cli_values *values)
+{
+    (void)p;
+    return cli_check_train(values);
+}
+
+/* Before the first stage has run, its last iteration is what it will be asked for. */
+static int check_coarse(const pipeline *p, const cli_values *values)
+{
+    bool trains = !p->splat.file[0] && cli_given(p->values, "iterations");
+    return cli_check_coarse(values, trains ? p->values->train.iterations : p->splat.iteration);
+}
+
+static int check_mesh(const pipeline *p, const cli_values *values)
+{
+    (void)p;
+    return cli_check_mesh(values);
+}
+
 const pipeline_stage pipeline_stages[] = {
-    {"train", "gs_output_dir,coarse_checkpoint", true, fill_train},
-    {"coarse", "skip_coarse,coarse_checkpoint", true, fill_coarse},
-    {"mesh", NULL, false, fill_mesh},
+    {"train", "gs_output_dir,coarse_checkpoint", true, fill_train, check_train},
+    {"coarse", "skip_coarse,coarse_checkpoint", true, fill_coarse, check_coarse},
+    {"mesh", NULL, false, fill_mesh, check_mesh},
 };
 const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages[0];
 
@@ -58,17 +77,30 @@ static int refinement_iterations(const char *time)
     return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
 }
 
+/* What SuGaR's later stages would take, one rule for all: kept, and told once that nobody reads it. */
 json_t *pipeline_next(const cli_values *values)
 {
-    bool poly = values->low_poly || values->high_poly;
-    if (!poly && !values->refinement_time && !values->export_obj) return NULL;
+    static const char *const names[] = {"refinement_iterations", "gaussians_per_triangle", "normal_consistency_factor",
+                                        "export_obj", "square_size", "postprocess_mesh",
+                                        "postprocess_density_threshold", "postprocess_iterations"};
     json_t *next = json_object();
-    if (poly) json_object_set_new(next, "gaussians_per_triangle", json_integer(values->low_poly ? 6 : 1));
+    char text[64];
+    if (values->low_poly || values->high_poly)
+        json_object_set_new(next, "gaussians_per_triangle", json_integer(values->low_poly ? 6 : 1));
     if (values->refinement_time)
         json_object_set_new(next, "refinement_iterations",
                             json_integer(refinement_iterations(values->refinement_time)));
-    if (values->export_obj) json_object_set_new(next, "export_obj", json_true());
-    return next;
+    for (size_t i = 0; i < cli_n_options; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            if (values->given[i] && strcmp(cli_options[i].name, names[k]) == 0) {
+                cli_value_text(&cli_options[i], values, text, sizeof text);
+                bool is_flag = cli_options[i].kind == CLI_FLAG;
+                json_object_set_new(next, names[k], is_flag ? json_boolean(strcmp(text, "True") == 0)
+                                                            : json_loads(text, JSON_DECODE_ANY, NULL));
+            }
+    if (json_object_size(next)) return next;
+    json_decref(next);
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- options of the stages */
@@ -103,8 +135,8 @@ bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, 
 /* The pipeline sets these itself. */
 static bool is_own(const char *name)
 {
-    static const char *const own[] = {"output", "model_path", "ply", "iteration", "experiment_name", "start_checkpoint",
-                                      "delete_first", "help", "quiet"};
+    static const char *const own[] = {"output", "model_path", "gs_output_dir", "ply", "iteration", "experiment_name",
+                                      "start_checkpoint", "delete_first", "help", "quiet"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(own[i], name) == 0) return true;
     return false;
@@ -116,6 +148,7 @@ static size_t kind_size(cli_kind kind)
     case CLI_FLAG: return sizeof(bool);
     case CLI_TEXT:
     case CLI_CHOICE: return sizeof(const char *);
+    case CLI_WORD:
     case CLI_INT:
     case CLI_SIZE: return sizeof(int);
     case CLI_INTS: return sizeof(cli_list);
@@ -124,6 +157,7 @@ static size_t kind_size(cli_kind kind)
     case CLI_REAL: return sizeof(float);
     case CLI_DOUBLE:
     case CLI_GIB: return sizeof(double);
+    case CLI_LIMIT: return sizeof(cli_limit);
     }
     return 0;
 }
@@ -208,9 +242,8 @@ static void set_path(const pipeline *p, json_t *object, const char *key, const c
         stage_json_set_text(object, key, path + length + 1);
         return;
     }
-    char *real = realpath(path, NULL);
-    stage_json_set_text(object, key, real ? real : path);
-    free(real);
+    char real[CLI_PATH_MAX];
+    stage_json_set_text(object, key, realpath(path, real) ? real : path);
 }
 
 /* A file that the stage begins with: path and content. "" is none. */

@@ -1,3 +1,4 @@
+/* Messages on stderr, and the line that is redrawn on a terminal or printed now and then elsewhere. */
 #include "progress.h"
 #include "cli.h"
 
@@ -92,19 +93,45 @@ void cli_say(const char *format, ...)
     va_end(arguments);
 }
 
+static bool is_option(const char *name, size_t length)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if (strlen(cli_options[i].name) == length && memcmp(cli_options[i].name, name, length) == 0) return true;
+    return false;
+}
+
+const char *cli_library_text(const char *sentence, char *text, size_t size)
+{
+    size_t n = 0;
+    while (*sentence && n + 1 < size) {
+        const char *option = sentence + 1, *end = *sentence == '`' ? strchr(option, '`') : NULL;
+        if (end && is_option(option, strcspn(option, " `"))) { /* a value may follow: "`resolution 1`" */
+            n += (size_t)snprintf(text + n, size - n, "--%.*s", (int)(end - option), option);
+            if (n >= size) n = size - 1;
+            sentence = end + 1;
+        } else {
+            text[n++] = *sentence++;
+        }
+    }
+    text[n] = '\0';
+    return text;
+}
+
 int cli_report(const splat_error *error)
 {
-    char text[sizeof error->file + sizeof error->message + 64];
-    cli_error("%s", splat_error_format(error, text, sizeof text));
+    char text[sizeof error->file + sizeof error->message + 64], shown[sizeof text + 64];
+    cli_error("%s", cli_library_text(splat_error_format(error, text, sizeof text), shown, sizeof shown));
     if (error->status == SPLAT_ERROR_CHECKPOINT) return CLI_CHECKPOINT;
     return error->status == SPLAT_ERROR_ARGUMENT ? CLI_USAGE : CLI_FAILED;
 }
 
 void cli_log(void *user, splat_log_level level, const char *message)
 {
+    char text[2048];
     (void)user;
-    if (level == SPLAT_LOG_WARNING) cli_warning("%s", message);
-    if (level == SPLAT_LOG_NOTICE) cli_notice("%s", message);
+    cli_library_text(message, text, sizeof text);
+    if (level == SPLAT_LOG_WARNING) cli_warning("%s", text);
+    if (level == SPLAT_LOG_NOTICE) cli_notice("%s", text);
 }
 
 /* ---------------------------------------------------------------- numbers for people */
@@ -131,12 +158,7 @@ const char *cli_duration(double seconds, char text[32])
 
 const char *cli_bytes(size_t bytes, char text[32])
 {
-    double megabytes = (double)bytes / (1024.0 * 1024.0);
-    if (megabytes >= 1024.0)
-        snprintf(text, 32, "%.2f GB", megabytes / 1024.0);
-    else
-        snprintf(text, 32, "%.0f MB", megabytes);
-    return text;
+    return splat_bytes_format(bytes, text, 32);
 }
 
 /* ---------------------------------------------------------------- the line */
@@ -223,25 +245,24 @@ static void add(status_line *l, const char *format, ...)
  * comes first: it tells how near the end is; without it our own blocks do. */
 static void add_machine(status_line *l, const cli_progress *progress)
 {
-    const double gib = 1073741824.0;
     char bytes[32];
     splat_monitor_sample sample;
     splat_memory_info memory = {0};
     bool watched = progress->monitor != NULL;
     if (watched) splat_monitor_latest(progress->monitor, &sample);
     if (watched && sample.gpu.memory_total_bytes > 0) {
-        add(l, " | VRAM:%.0f%% (%.1fGB)", 100.0 * sample.gpu.memory_used_bytes / sample.gpu.memory_total_bytes,
-            sample.gpu.memory_used_bytes / gib);
+        add(l, " | VRAM:%.0f%% (%.1fGiB)", 100.0 * sample.gpu.memory_used_bytes / sample.gpu.memory_total_bytes,
+            sample.gpu.memory_used_bytes / SPLAT_GIB);
     } else {
         splat_context_memory(progress->context, &memory);
         add(l, " | %s:%s", splat_context_pci_bus_id(progress->context)[0] ? "VRAM" : "Tensors",
             cli_bytes(memory.bytes, bytes));
     }
     if (watched && sample.ram_total_bytes > 0)
-        add(l, " | RAM:%.0f%% (%.1fGB)", sample.ram_percent, sample.ram_used_bytes / gib);
+        add(l, " | RAM:%.0f%% (%.1fGiB)", sample.ram_percent, sample.ram_used_bytes / SPLAT_GIB);
     if (watched && !isnan(sample.cpu_percent)) add(l, " | CPU:%.0f%%", sample.cpu_percent);
-    if (watched && sample.spill_bytes >= 64 * 1048576.0)
-        add(l, " | VRAM is full: %.1fGB spilled to RAM", sample.spill_bytes / gib);
+    if (watched && sample.spill_bytes >= 64 * SPLAT_MIB)
+        add(l, " | VRAM is full: %.1fGiB spilled to RAM", sample.spill_bytes / SPLAT_GIB);
 }
 
 void cli_progress_step(cli_progress *progress, const splat_step_info *step)

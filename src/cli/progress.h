@@ -20,6 +20,9 @@ void cli_warning(const char *format, ...) CLI_PRINTF(1, 2);
 void cli_notice(const char *format, ...) CLI_PRINTF(1, 2);
 /* A result, on the standard output. */
 void cli_say(const char *format, ...) CLI_PRINTF(1, 2);
+/* A sentence of the library as a command line has it: options, which stand between backquotes there, get their dashes,
+ * "name another with `images`" becomes "name another with --images". Returns text. */
+const char *cli_library_text(const char *sentence, char *text, size_t size);
 /* Prints the library's error; returns the exit code that fits it. */
 int cli_report(const splat_error *error);
 /* The splat_log_function of every context. */
@@ -28,7 +31,7 @@ void cli_log(void *user, splat_log_level level, const char *message);
 double cli_seconds(void);
 /* "1h02m", "3m07s", "42s" */
 const char *cli_duration(double seconds, char text[32]);
-/* "1.25 GB", "312 MB" (binary units, as GPUs are sold) */
+/* "1.25 GiB", "312 MiB": splat_bytes_format */
 const char *cli_bytes(size_t bytes, char text[32]);
 
 /* On a terminal one line that is redrawn, elsewhere a plain line every ten seconds. */

@@ -1,54 +1,12 @@
 /* Opening what a command works on: the context, and a model folder or PLY with its scene. */
 #include "cli.h"
 #include "progress.h"
+#include "vram.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
-
-bool cli_path_exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
-bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name)
-{
-    size_t length = strlen(folder);
-    const char *separator = length && folder[length - 1] == '/' ? "" : "/";
-    if (snprintf(path, CLI_PATH_MAX, "%s%s%s", folder, separator, name) < CLI_PATH_MAX) return true;
-    cli_error("the path %.200s... is too long", folder);
-    return false;
-}
-
-bool cli_is_other_format(const char *path, const char *extension)
-{
-    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
-    return dot && strcasecmp(dot, extension) != 0;
-}
-
-/* The words as a shell would take them again. malloc'd; NULL when memory is exhausted. */
-char *cli_command_text(char **words)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    for (char **word = words; out && *word; word++) {
-        bool plain = **word && !(*word)[strcspn(*word, " \t\n\"'\\$&|;<>()*?[]#~`!{}")];
-        fputs(word == words ? "" : " ", out);
-        if (plain) {
-            fputs(*word, out);
-            continue;
-        }
-        fputc('\'', out);
-        for (const char *c = *word; *c; c++) fputs(*c == '\'' ? "'\\''" : (const char[2]){*c, 0}, out);
-        fputc('\'', out);
-    }
-    if (!out || fclose(out) != 0) return NULL;
-    return text;
-}
 
 int cli_context_create(const cli_values *values, splat_context **context)
 {
@@ -61,7 +19,7 @@ int cli_context_create(const cli_values *values, splat_context **context)
     if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
     if (cli_given(values, "gpu") && !splat_context_pci_bus_id(*context)[0])
         cli_notice("--gpu has no effect: running on the CPU");
-    return CLI_OK;
+    return cli_limit_memory(values, *context);
 }
 
 /* The N of ".../iteration_N/..." or of "chkpntN.splatsmith" in a path, 0 when there is none. */
@@ -97,7 +55,7 @@ int cli_newest_checkpoint(const char *folder)
     return newest;
 }
 
-/* A folder without a splat may have a checkpoint, of a run that was told to write no PLY or was killed. */
+/* A folder without a splat may have a checkpoint, of a run that was asked to write no PLY or was killed. */
 static bool find_checkpoint(cli_session *session, const cli_values *values)
 {
     int newest = values->iteration < 0 ? cli_newest_checkpoint(values->model_path) : -1;
@@ -156,7 +114,7 @@ static int read_config(cli_session *session, const cli_values *values)
     if (splat_model_config_read(values->model_path, &session->config, &error) != SPLAT_OK) return cli_report(&error);
     apply_config(session, values);
     if (!values->scene.source_path && session->config.source_path && !cli_path_exists(session->config.source_path)) {
-        cli_error("the scene %s, which %s names, is not there; give its folder with -s", session->config.source_path,
+        cli_error("the scene %s, which %s names, does not exist; give its folder with -s", session->config.source_path,
                   path);
         return CLI_FAILED;
     }
@@ -213,8 +171,7 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
     if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
     if (code != CLI_OK) return code;
-    code = cli_limit_memory(values, session->context);
-    if (code != CLI_OK) return code;
+    if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
     if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK ||
         (values->reduce_sh_degree >= 0 &&
          splat_model_reduce_sh(session->model, values->reduce_sh_degree, &error) != SPLAT_OK))
@@ -225,16 +182,16 @@ int cli_session_open(cli_session *session, const cli_values *values, bool hold_o
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)
 {
     splat_error error;
+    char text[sizeof error.message + 64];
     *lpips = NULL;
     if (cli_given(values, "enable_lpips")
             ? !values->enable_lpips
             : !on && !cli_given(values, "lpips_net") && !cli_given(values, "lpips_weights"))
         return CLI_OK;
     splat_status status = splat_lpips_create(context, &values->lpips, lpips, &error);
-    if (status == SPLAT_OK)
-        splat_context_set_lpips(context, *lpips);
-    else if (status == SPLAT_ERROR_IO && !cli_given(values, "lpips_weights")) /* none: all but LPIPS is measured */
-        cli_notice("%s", error.message);
+    if (status == SPLAT_OK) return CLI_OK;
+    if (status == SPLAT_ERROR_IO && !cli_given(values, "lpips_weights")) /* none: all but LPIPS is measured */
+        cli_notice("%s", cli_library_text(error.message, text, sizeof text));
     else
         return cli_report(&error);
     return CLI_OK;

@@ -1,3 +1,4 @@
+/* stage.json read, compared and replaced atomically. */
 #include "stage_file.h"
 #include "progress.h"
 
@@ -96,6 +97,11 @@ int stage_json_write(const char *path, json_t *root)
 int stage_json_set_content(json_t *object, const char *path)
 {
     enum { CHUNK = 1 << 20 };
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        cli_error("this is not a regular file (%s)", path);
+        return CLI_FAILED;
+    }
     unsigned char *chunk = malloc(CHUNK);
     FILE *in = chunk ? fopen(path, "rb") : NULL;
     uLong crc = crc32(0, NULL, 0);

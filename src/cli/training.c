@@ -1,3 +1,4 @@
+/* The callbacks, signals and summary of a run of train or coarse. */
 #include "training.h"
 
 #include <errno.h>
@@ -7,21 +8,28 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---------------------------------------------------------------- Ctrl-C */
+/* ---------------------------------------------------------------- Ctrl-C, SIGTERM, a lost terminal */
 
 static splat_trainer *_Atomic stop_target; /* what a signal stops */
 static volatile sig_atomic_t stop_signal;  /* the signal that came, 0: none */
 
-/* The first signal ends the run after its step; after it the signals have their usual effect again. */
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_STOP_SIGNALS (sizeof stop_signals / sizeof stop_signals[0])
+
+/* The first signal ends the run after its step; after it Ctrl-C and SIGTERM have their usual effect again. SIGHUP has
+ * not: a lost connection sends it from the kernel and from the shell, and nobody waits who could be impatient. */
 static void on_signal(int number)
 {
     static const char text[] =
         "\nsplatsmith: notice: stopping after this step and saving; Ctrl-C again quits at once\n";
     splat_trainer *trainer = atomic_load(&stop_target);
     int kept = errno;
+    signal(SIGHUP, SIG_IGN);
+    if (number != SIGHUP) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+    }
     stop_signal = number;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
     if (trainer) splat_trainer_request_stop(trainer);
     ssize_t ignored = cli_is_quiet() ? 0 : write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
@@ -30,22 +38,23 @@ static void on_signal(int number)
 
 static void install_signals(splat_trainer *trainer)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
     struct sigaction action, old;
     atomic_store(&stop_target, trainer);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+    for (size_t i = 0; i < N_STOP_SIGNALS; i++)
+        if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(stop_signals[i], &action, NULL);
 }
 
 static void remove_signals(void)
 {
     struct sigaction old;
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGINT, SIG_DFL);
-    if (sigaction(SIGTERM, NULL, &old) == 0 && old.sa_handler == on_signal) signal(SIGTERM, SIG_DFL);
+    for (size_t i = 0; i < N_STOP_SIGNALS; i++)
+        if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+            signal(stop_signals[i], SIG_DFL);
     atomic_store(&stop_target, NULL);
 }
 
@@ -69,6 +78,8 @@ static void on_evaluation(cli_report_state *r, const splat_event *event, int ite
 {
     const splat_metrics *m = event->metrics;
     if (m->n_views == 0) return;
+    r->training_peak_bytes = event->training_peak_bytes;
+    r->evaluation_peak_bytes = event->evaluation_peak_bytes;
     char lpips[64] = "";
     if (m->lpips_net) snprintf(lpips, sizeof lpips, " LPIPS %.4f (%s)", m->lpips, m->lpips_net);
     cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f%s", iteration,
@@ -99,13 +110,16 @@ static void on_event(void *user, const splat_event *event)
     r->mark = cli_seconds();
 }
 
-/* The blocks' peak, and what the driver holds beside them. */
-static void print_memory(const splat_context *context)
+/* The blocks' peak, in evaluations too, and what the driver holds beside them. */
+static void print_memory(const cli_report_state *r)
 {
     splat_memory_info memory;
-    char peak[32], overhead[32], host[32];
-    splat_context_memory(context, &memory);
-    cli_say("  memory       %s at most%s%s%s%s", cli_bytes(memory.peak_bytes, peak),
+    char peak[32], evaluating[48] = "", bytes[32], overhead[32], host[32];
+    splat_context_memory(r->progress.context, &memory);
+    if (r->evaluation_peak_bytes)
+        snprintf(evaluating, sizeof evaluating, ", %s while evaluating", cli_bytes(r->evaluation_peak_bytes, bytes));
+    cli_say("  memory       %s at most%s%s%s%s%s",
+            cli_bytes(r->training_peak_bytes ? r->training_peak_bytes : memory.peak_bytes, peak), evaluating,
             memory.overhead_bytes ? ", and the driver's " : "",
             memory.overhead_bytes ? cli_bytes(memory.overhead_bytes, overhead) : "",
             memory.host_bytes ? "; pinned on the host " : "",
@@ -115,16 +129,19 @@ static void print_memory(const splat_context *context)
 static void print_summary(const cli_training *j)
 {
     const cli_report_state *r = &j->report;
-    char time_text[32], psnr_text[64] = "";
+    char time_text[32], psnr_text[64] = "", opacity_text[48] = "";
     double seconds = cli_seconds() - r->started;
     double training = r->mark - r->started - r->other_seconds; /* the page of the run comes after the last mark */
     if (r->n_steps == 0) return;
     if (r->psnr_iteration)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
-    cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s", r->n_steps, cli_duration(seconds, time_text),
-            training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, psnr_text);
+    double opacity;
+    if (splat_model_mean_opacity(splat_trainer_model(j->trainer), &opacity, NULL) == SPLAT_OK)
+        snprintf(opacity_text, sizeof opacity_text, " of mean opacity %.2f", opacity);
+    cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_duration(seconds, time_text),
+            training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);
     if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
-    print_memory(r->progress.context);
+    print_memory(r);
     if (j->run_options.report) cli_say("  report       %s/report.html", j->model_path);
     if (!r->saved[0]) return;
     cli_say("  splat        %s", r->saved);
@@ -203,7 +220,10 @@ static int start_monitor(cli_training *j, const cli_values *values)
     options.gpu = splat_context_pci_bus_id(j->context);
     options.csv_path = values->monitor_csv;
     options.log = cli_log;
-    return splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    if (splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK) return CLI_OK;
+    if (values->monitor_csv) return cli_report(&error);
+    cli_notice("training goes on without figures of the machine: %s", error.message);
+    return CLI_OK;
 }
 
 /* How to go on: a pipeline, which asks for the outcome, does so by itself. */
@@ -245,6 +265,7 @@ int cli_training_run(cli_training *j, const cli_values *values)
     int code = cli_lpips_open(values, j->context, false, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, values);
     j->run_options.monitor = j->monitor;
+    j->run_options.lpips = j->lpips;
     if (code != CLI_OK) return code;
     code = train(j, values);
     cli_note_memory(values->outcome, j->context);

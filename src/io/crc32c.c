@@ -1,3 +1,4 @@
+/* CRC-32C from a table, a byte at a time. */
 #include "io/crc32c.h"
 
 /* The remainder of every byte for the reflected polynomial 0x82f63b78. */

@@ -1,10 +1,68 @@
+/* jansson's errors and types as errors of this library. */
 #include "io/json.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* jansson's malloc, whosever it is, with a note of its failures. jansson 2.14 does not look at all of them: its parser
+ * loses letters and then fails an assertion, its printer leaves out keys. A parse is therefore left at once, by a jump
+ * over frames that hold nothing but memory; what it had made is lost. */
+static json_malloc_t next_malloc;
+static _Thread_local bool memory_failed;
+static _Thread_local jmp_buf *way_out; /* of the parse at work */
+
+static void *noting_malloc(size_t size)
+{
+    void *memory = next_malloc(size);
+    if (memory) return memory;
+    memory_failed = true;
+    if (way_out) longjmp(*way_out, 1);
+    return NULL;
+}
+
+static void note_failures(void)
+{
+    json_free_t next_free;
+    json_get_alloc_funcs(&next_malloc, &next_free);
+    json_set_alloc_funcs(noting_malloc, next_free);
+}
+
+static void watch_memory(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, note_failures);
+    memory_failed = false;
+}
+
+splat_status splat_json_parse(const char *text, size_t size, size_t flags, json_t **root, json_error_t *problem)
+{
+    jmp_buf here;
+    watch_memory();
+    *root = NULL;
+    if (setjmp(here)) {
+        way_out = NULL;
+        return SPLAT_ERROR_MEMORY;
+    }
+    way_out = &here;
+    *root = json_loadb(text, size, flags, problem);
+    way_out = NULL;
+    return *root ? SPLAT_OK : SPLAT_ERROR_FORMAT;
+}
+
+char *splat_json_print(const json_t *root, size_t flags)
+{
+    watch_memory();
+    char *text = root ? json_dumps(root, flags) : NULL;
+    if (!memory_failed) return text;
+    free(text);
+    return NULL;
+}
 
 splat_status splat_json_read(const char *path, json_t **root, splat_error *error)
 {
@@ -14,13 +72,36 @@ splat_status splat_json_read(const char *path, json_t **root, splat_error *error
     SPLAT_TRY(splat_file_read(path, &data, &size, error));
     size_t skipped = size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     json_error_t problem;
-    *root = json_loadb((const char *)data + skipped, size - skipped, JSON_REJECT_DUPLICATES, &problem);
+    splat_status status = splat_json_parse((const char *)data + skipped, size - skipped, JSON_REJECT_DUPLICATES, root,
+                                           &problem);
     free(data);
-    if (*root) return SPLAT_OK;
-    if (json_error_code(&problem) == json_error_out_of_memory)
+    if (status == SPLAT_OK) return SPLAT_OK;
+    if (status == SPLAT_ERROR_MEMORY)
         return splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory to parse the file");
     return splat_fail_line(error, SPLAT_ERROR_FORMAT, path, problem.line > 0 ? (uint64_t)problem.line : 1,
                            "the file is not valid JSON: %s", problem.text);
+}
+
+void splat_json_set(json_t **object, const char *key, json_t *value)
+{
+    if (json_object_set_new(*object, key, value) == 0) return;
+    json_decref(*object);
+    *object = NULL;
+}
+
+void splat_json_append(json_t **array, json_t *value)
+{
+    if (json_array_append_new(*array, value) == 0) return;
+    json_decref(*array);
+    *array = NULL;
+}
+
+json_t *splat_json_text(const char *text)
+{
+    char *utf8 = splat_utf8_text(text);
+    json_t *value = utf8 ? json_string(utf8) : NULL;
+    free(utf8);
+    return value;
 }
 
 static splat_status fail_type(const char *path, const char *key, const char *wanted, splat_error *error)

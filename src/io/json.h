@@ -10,6 +10,20 @@
  * (json_decref). FORMAT errors carry the line. */
 splat_status splat_json_read(const char *path, json_t **root, splat_error *error);
 
+/* json_loadb that knows why it failed: MEMORY, or FORMAT with *problem filled in; *root is NULL then. No splat_error:
+ * callers know what the text is. */
+splat_status splat_json_parse(const char *text, size_t size, size_t flags, json_t **root, json_error_t *problem);
+/* json_dumps that returns NULL when memory is exhausted, and for NULL. The caller frees. */
+char *splat_json_print(const json_t *root, size_t flags);
+
+/* Set a key, append an item; the value is taken over. Without memory (or with a NULL for a value) the container is
+ * given up and becomes NULL, which every later call passes on: it is enough to check it at the end. */
+void splat_json_set(json_t **object, const char *key, json_t *value);
+void splat_json_append(json_t **array, json_t *value);
+
+/* A name or path: as it is when it is UTF-8, else read as Latin-1. NULL when memory is exhausted. */
+json_t *splat_json_text(const char *text);
+
 /* Getters: a key that is absent or null leaves *value as it was (set the default before); a value of another type is
  * FORMAT. `path` is the file, for messages. Strings and arrays are borrowed from the object. */
 splat_status splat_json_get_number(const json_t *object, const char *key, const char *path, double *value,

@@ -1,9 +1,11 @@
+/* cameras.json and split.json, and the search for the newest saved iteration. */
 #include "io/model_folder.h"
 
 #include "base/file.h"
 #include "io/json.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@
 static splat_status write_json(const char *model_path, const char *name, json_t *root, size_t flags, splat_error *error)
 {
     char *path = splat_format("%s/%s", model_path, name);
-    char *text = root ? json_dumps(root, flags) : NULL;
+    char *text = splat_json_print(root, flags);
     splat_status status = path && text ? splat_file_write(path, text, strlen(text), error)
                                        : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %s", name);
     free(text);
@@ -26,25 +28,35 @@ static json_t *camera_json(const splat_camera_entry *entry, size_t id)
 {
     const float *r = entry->rotation;
     /* camera to world: the transpose */
-    return json_pack("{s:I, s:s, s:i, s:i, s:[f,f,f], s:[[f,f,f],[f,f,f],[f,f,f]], s:f, s:f}", "id", (json_int_t)id,
-                     "img_name", entry->name, "width", entry->width, "height", entry->height, "position",
-                     (double)entry->center[0], (double)entry->center[1], (double)entry->center[2], "rotation",
+    return json_pack("{s:I, s:o, s:i, s:i, s:[f,f,f], s:[[f,f,f],[f,f,f],[f,f,f]], s:f, s:f}", "id", (json_int_t)id,
+                     "img_name", splat_json_text(entry->name), "width", entry->width, "height", entry->height,
+                     "position", (double)entry->center[0], (double)entry->center[1], (double)entry->center[2],
+                     "rotation",
                      (double)r[0], (double)r[3], (double)r[6], (double)r[1], (double)r[4], (double)r[7], (double)r[2],
                      (double)r[5], (double)r[8], "fy", entry->fy, "fx", entry->fx);
+}
+
+/* JSON has no NaN and no infinity. */
+static bool is_writable(const splat_camera_entry *entry)
+{
+    bool finite = isfinite(entry->fx) && isfinite(entry->fy);
+    for (int i = 0; i < 9; i++) finite = finite && isfinite(entry->rotation[i]);
+    for (int i = 0; i < 3; i++) finite = finite && isfinite(entry->center[i]);
+    return finite;
 }
 
 splat_status splat_cameras_json_write(const char *model_path, const splat_camera_entry *entries, size_t n,
                                       splat_error *error)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list && i < n; i++) {
-        json_t *camera = camera_json(&entries[i], i);
-        if (!camera || json_array_append_new(list, camera) != 0) {
+    for (size_t i = 0; i < n; i++) {
+        if (!is_writable(&entries[i])) {
             json_decref(list);
             return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                              "camera %zu (%s) cannot be written to cameras.json: its name is not UTF-8, or a number "
-                              "is not finite", i, entries[i].name);
+                              "camera %zu (%s) cannot be written to cameras.json: one of its numbers is not finite",
+                              i, entries[i].name);
         }
+        splat_json_append(&list, camera_json(&entries[i], i));
     }
     return write_json(model_path, "cameras.json", list, 0, error);
 }
@@ -54,15 +66,8 @@ splat_status splat_cameras_json_write(const char *model_path, const splat_camera
 static splat_status names_json(char *const *names, size_t n, json_t **list, splat_error *error)
 {
     *list = json_array();
-    if (!*list) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for split.json");
-    for (size_t i = 0; i < n; i++) {
-        json_t *name = json_string(names[i]);
-        if (name && json_array_append_new(*list, name) == 0) continue;
-        json_decref(*list);
-        *list = NULL;
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the photo name %s is not UTF-8: rename the photo", names[i]);
-    }
-    return SPLAT_OK;
+    for (size_t i = 0; i < n; i++) splat_json_append(list, splat_json_text(names[i]));
+    return *list ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for split.json");
 }
 
 splat_status splat_split_write(const char *model_path, const splat_split *split, splat_error *error)

@@ -1,6 +1,5 @@
+/* strtod and printf in the C locale, and the number in a file's name. */
 #include "io/number.h"
-
-#include "splatsmith.h"
 
 #include <locale.h>
 #include <math.h>
@@ -31,14 +30,5 @@ const char *splat_number_format(char text[32], float value)
         memmove(found + 1, found + length, strlen(found + length) + 1);
         *found = '.';
     }
-    return text;
-}
-
-const char *splat_name_number(char text[32], float value)
-{
-    splat_number_format(text, value);
-    if (!strpbrk(text, ".en")) strcat(text, ".0"); /* as Python writes it; at most ten digits and a sign before */
-    char *point = strchr(text, '.');
-    if (point) memmove(point, point + 1, strlen(point + 1) + 1);
     return text;
 }

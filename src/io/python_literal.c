@@ -1,3 +1,4 @@
+/* A reader of Python's strings, numbers, None and booleans; what else a value may be is skipped. */
 #include "base/utf8.h"
 #include "io/number.h"
 #include "io/python_literal.h"

@@ -1,10 +1,11 @@
+/* Records, protocol buffer fields and the summaries of TensorBoard, written by hand. */
 #include "io/tensorboard.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "io/crc32c.h"
-#include "io/image.h"
+#include "io/picture/image.h"
 #include "math/buckets.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ struct splat_tensorboard {
     double flush_seconds, last_flush;
     record record;
     splat_error fault;   /* the first one */
-    bool told;
+    bool reported;
     double edges[SPLAT_TENSORBOARD_EDGES];
 };
 
@@ -289,7 +290,7 @@ void splat_tensorboard_add_buckets(splat_tensorboard *w, const char *tag, int64_
     put_double(r, HISTOGRAM_NUM, num);
     put_double(r, HISTOGRAM_SUM, h->sum);
     put_double(r, HISTOGRAM_SUM_SQUARES, h->sum_squares);
-    /* A bucket is told by its upper limit alone: an empty one in front gives the first its lower limit. */
+    /* A bucket is known by its upper limit alone: an empty one in front gives the first its lower limit. */
     put_bytes(r, HISTOGRAM_LIMIT, h->edges + first, (end - first + 1) * sizeof(double));
     size_t buckets = message_begin(r);
     for (size_t i = first; i <= end; i++) {
@@ -477,8 +478,8 @@ const char *splat_tensorboard_path(const splat_tensorboard *writer)
 
 static splat_status tell_fault(splat_tensorboard *w, splat_error *error)
 {
-    if (w->fault.status == SPLAT_OK || w->told) return SPLAT_OK;
-    w->told = true;
+    if (w->fault.status == SPLAT_OK || w->reported) return SPLAT_OK;
+    w->reported = true;
     if (error) *error = w->fault;
     return w->fault.status;
 }

@@ -2,11 +2,11 @@
  *
  * The file is append-only and holds whole records: TFRecord framing (length, masked CRC-32C, data, masked CRC-32C)
  * around Event messages of tensorflow/core/util/event.proto. A reader of the file of a run that was killed sees every
- * record up to the last flush, and at worst a torn one behind it, which readers ignore.
+ * record up to the last flush, and at worst a torn one after it, which readers ignore.
  *
  * Adding never fails and never waits for more than a write: a run must not end because of its curves. What cannot be
  * written (a full disk) is left out, the file is cut back to its last whole record, and writing goes on when there is
- * room again. The first such fault is told once, by the next splat_tensorboard_flush or splat_tensorboard_close.
+ * room again. The first such fault is reported once, by the next splat_tensorboard_flush or splat_tensorboard_close.
  *
  * NULL as the writer is allowed everywhere and does nothing. One thread at a time.
  */
@@ -55,7 +55,7 @@ void splat_tensorboard_add_buckets(splat_tensorboard *writer, const char *tag, i
 void splat_tensorboard_add_histogram(splat_tensorboard *writer, const char *tag, int64_t step, const float *values,
                                      size_t n);
 
-/* A picture, stored as a PNG. It is there, or it is painted when its turn has come, so that few are in memory. */
+/* A picture, stored as a PNG. It is given, or painted when its turn has come, so that few are in memory. */
 typedef struct splat_tensorboard_image {
     const char *tag;
     int width, height;
@@ -72,7 +72,7 @@ void splat_tensorboard_add_text(splat_tensorboard *writer, const char *tag, int6
 /* Writes what waits once it has waited for flush_seconds: to be called now and then while nothing is added. */
 void splat_tensorboard_poll(splat_tensorboard *writer);
 /* Hands what waits to the operating system. Fails (IO or MEMORY, naming the file) for the first fault since the file
- * was opened that was not told yet, be it of this call or of an earlier add; the writer stays usable. */
+ * was opened that was not reported yet, be it of this call or of an earlier add; the writer stays usable. */
 splat_status splat_tensorboard_flush(splat_tensorboard *writer, splat_error *error);
 /* The same, then gives the writer back, also on failure. */
 splat_status splat_tensorboard_close(splat_tensorboard *writer, splat_error *error);

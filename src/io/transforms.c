@@ -205,7 +205,7 @@ static const char *without_dot(const char *name)
     return name;
 }
 
-/* The name with the extension that is on the disk: as it is, or with .png, .jpg, .jpeg behind it. */
+/* The name with the extension that is on the disk: as it is, or with .png, .jpg, .jpeg after it. */
 static splat_status find_photo(const char *scene, const char *file_path, const char *path, char **found,
                                splat_error *error)
 {

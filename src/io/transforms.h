@@ -25,7 +25,7 @@ typedef struct splat_transforms {
 } splat_transforms;
 
 /* Detects by files present. FORMAT errors name the file and the line or the frame; distortion other than zero is
- * UNSUPPORTED. Every photo is there when this returns, but nothing of it has been read. */
+ * UNSUPPORTED. Every photo exists when this returns, but nothing of it has been read. */
 splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);
 void splat_transforms_free(splat_transforms *transforms);
 /* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame. */

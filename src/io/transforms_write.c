@@ -1,8 +1,8 @@
 /* transforms.json as Nerfstudio and instant-ngp read it: poses from camera to world, x right, y up, z backward. */
 #include "base/file.h"
+#include "io/json.h"
 #include "io/transforms.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +33,10 @@ splat_status splat_transforms_write(const char *path, const splat_transforms_fra
                                                      pose_json(f->world_to_camera))) == 0;
     }
     good = json_object_set_new(root, "frames", list) == 0 && good;
-    char *text = good ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = good ? splat_json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
     splat_status status = text ? splat_file_write(path, text, strlen(text), error)
                                : splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET,
-                                               "no memory for %zu poses, or a name that is not UTF-8", n);
+                                               "no memory for %zu poses", n);
     free(text);
     json_decref(root);
     return status;

@@ -2,9 +2,16 @@
 #ifndef SPLAT_MATH_CAMERA_H
 #define SPLAT_MATH_CAMERA_H
 
-#include "splatsmith.h"
+#include "splatsmith/core.h"
 
 #include <math.h>
+#include <stddef.h>
+
+/* Pixels of the camera's picture. */
+static inline size_t splat_camera_pixels(const splat_camera *camera)
+{
+    return (size_t)camera->width * (size_t)camera->height;
+}
 
 /* Row-major rotation of a quaternion (w, x, y, z) of any length but zero. */
 static inline void splat_quaternion_to_rotation(const double q[4], double rotation[9])

@@ -4,9 +4,7 @@
 #ifndef SPLAT_MATH_DENSITY_H
 #define SPLAT_MATH_DENSITY_H
 
-#include "math/inline.h"
-
-#include <math.h>
+#include "math/gaussian.h"
 
 /* Nearest other centres that stand for the splat around a Gaussian: with itself SuGaR's K = 16. */
 #define SPLAT_NEIGHBORS 15
@@ -33,21 +31,15 @@ SPLAT_MATH_INLINE splat_density_kernel splat_density_kernel_make(const float *me
     x *= inverse;
     y *= inverse;
     z *= inverse;
-    g.axes[0] = 1.0f - 2.0f * (y * y + z * z);
-    g.axes[1] = 2.0f * (x * y + w * z);
-    g.axes[2] = 2.0f * (x * z - w * y);
-    g.axes[3] = 2.0f * (x * y - w * z);
-    g.axes[4] = 1.0f - 2.0f * (x * x + z * z);
-    g.axes[5] = 2.0f * (y * z + w * x);
-    g.axes[6] = 2.0f * (x * z + w * y);
-    g.axes[7] = 2.0f * (y * z - w * x);
-    g.axes[8] = 1.0f - 2.0f * (x * x + y * y);
+    splat_rotation r = splat_rotation_make(w, x, y, z);
+    const float axes[9] = {r.r00, r.r10, r.r20, r.r01, r.r11, r.r21, r.r02, r.r12, r.r22};
+    for (int k = 0; k < 9; k++) g.axes[k] = axes[k];
     for (int k = 0; k < 3; k++) {
         g.mean[k] = mean[k];
         g.scale[k] = expf(log_scale[k]);
         g.inverse[k] = 1.0f / (g.scale[k] > SPLAT_DENSITY_LEAST_SCALE ? g.scale[k] : SPLAT_DENSITY_LEAST_SCALE);
     }
-    g.opacity = 1.0f / (1.0f + expf(-logit));
+    g.opacity = splat_sigmoid(logit);
     return g;
 }
 

@@ -36,7 +36,7 @@ SPLAT_MATH_INLINE uint32_t splat_rounding_bits(uint32_t key, uint64_t index)
     return splat_mix32((uint32_t)index ^ splat_mix32((uint32_t)(index >> 32) + key));
 }
 
-/* a b rounded once. CUDA compilers merge a product with the sum behind it, which rounds otherwise. */
+/* a b rounded once. CUDA compilers merge a product with the sum that follows, which rounds otherwise. */
 SPLAT_MATH_INLINE float splat_rounded_product(float a, float b)
 {
 #ifdef __CUDA_ARCH__

@@ -1,3 +1,4 @@
+/* Growing, copying and checking meshes, and their areas, volumes and normals. */
 #include "mesh/mesh.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
  * scene units. */
 typedef struct splat_mesh {
     size_t n_vertices, n_faces;
-    size_t vertex_capacity, face_capacity; /* rows that fit into the arrays that are there */
+    size_t vertex_capacity, face_capacity; /* rows that fit into the arrays */
     float *vertices;  /* [n_vertices][3] */
     float *normals;   /* [n_vertices][3], unit or zero; NULL: none */
     uint8_t *colors;  /* [n_vertices][4], RGBA, sRGB-encoded as photos are; NULL: none */
@@ -22,11 +22,11 @@ void splat_mesh_free(splat_mesh *mesh);
  * there. Errors: MEMORY (also when a count passes 2^32 - 1); then nothing is lost. */
 splat_status splat_mesh_reserve(splat_mesh *mesh, size_t n_vertices, size_t n_faces, splat_error *error);
 /* One more vertex or face, growing by doubling; the colour may be NULL (opaque white where the mesh has colours); a
- * normal that is there is zero. */
+ * normal that exists is zero. */
 splat_status splat_mesh_add_vertex(splat_mesh *mesh, const float position[3], const uint8_t color[4],
                                    splat_error *error);
 splat_status splat_mesh_add_face(splat_mesh *mesh, uint32_t a, uint32_t b, uint32_t c, splat_error *error);
-/* Allocates normals (zeros) or colours (opaque white) when they are not there. Errors: MEMORY. */
+/* Allocates normals (zeros) or colours (opaque white) when they are absent. Errors: MEMORY. */
 splat_status splat_mesh_require_normals(splat_mesh *mesh, splat_error *error);
 splat_status splat_mesh_require_colors(splat_mesh *mesh, splat_error *error);
 /* Appends `other` without stitching. Normals and colours that only one has are filled in. Errors: MEMORY. */
@@ -34,7 +34,7 @@ splat_status splat_mesh_append(splat_mesh *mesh, const splat_mesh *other, splat_
 /* A deep copy into *copy, which is overwritten. Errors: MEMORY. */
 splat_status splat_mesh_copy(const splat_mesh *mesh, splat_mesh *copy, splat_error *error);
 
-/* ARGUMENT when a face names a vertex that is not there; NUMERIC when a coordinate is not finite. */
+/* ARGUMENT when a face names a vertex that does not exist; NUMERIC when a coordinate is not finite. */
 splat_status splat_mesh_check(const splat_mesh *mesh, splat_error *error);
 /* Zeros for a mesh without vertices. */
 void splat_mesh_bounds(const splat_mesh *mesh, float low[3], float high[3]);
@@ -46,7 +46,7 @@ double splat_mesh_area(const splat_mesh *mesh);
 double splat_mesh_volume(const splat_mesh *mesh);
 /* Normals of the vertices: the sum of the face normals around, weighted by area. Zero where there is none. */
 splat_status splat_mesh_compute_normals(splat_mesh *mesh, splat_error *error);
-/* Turns every face, and the normals that are there, around. */
+/* Turns every face, and normals if any, around. */
 void splat_mesh_flip(splat_mesh *mesh);
 
 #endif

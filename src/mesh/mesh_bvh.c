@@ -1,3 +1,4 @@
+/* Building the tree from sorted Morton keys, and the search through it. */
 #include "mesh/mesh_bvh.h"
 
 #include <math.h>
@@ -86,8 +87,11 @@ splat_status splat_mesh_bvh_make(const splat_mesh *mesh, splat_mesh_bvh *bvh, sp
     if (n == 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "distances to an empty mesh do not exist");
     while (n_leaves * SPLAT_BVH_LEAF < n) n_leaves *= 2;
     keyed *keys = malloc(n * sizeof *keys), *scratch = malloc(n * sizeof *scratch);
-    *bvh = (splat_mesh_bvh){mesh, n, n_leaves, malloc(n * sizeof *bvh->order),
-                            malloc(2 * n_leaves * sizeof *bvh->boxes)};
+    *bvh = (splat_mesh_bvh){.mesh = mesh,
+                            .n = n,
+                            .n_leaves = n_leaves,
+                            .order = malloc(n * sizeof *bvh->order),
+                            .boxes = malloc(2 * n_leaves * sizeof *bvh->boxes)};
     splat_status status = SPLAT_OK;
     if (keys && scratch && bvh->order && bvh->boxes) {
         float low[3], high[3], box[6];

@@ -7,7 +7,7 @@
 
 void splat_mesh_clean_options_init(splat_mesh_clean_options *options)
 {
-    *options = (splat_mesh_clean_options){0.0, -1.0, 0, true};
+    *options = (splat_mesh_clean_options){.degenerate_area = -1, .orient = true};
 }
 
 splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *options,
@@ -30,14 +30,6 @@ splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *
 static splat_status no_memory(const splat_mesh *mesh, splat_error *error)
 {
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to clean a mesh of %zu faces", mesh->n_faces);
-}
-
-void splat_mesh_keep_faces(splat_mesh *mesh, const uint8_t *keep)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < mesh->n_faces; i++)
-        if (keep[i]) memmove(mesh->faces + 3 * n++, mesh->faces + 3 * i, 12);
-    mesh->n_faces = n;
 }
 
 void splat_mesh_remove_degenerate(splat_mesh *mesh, double area, size_t *n_faces)

@@ -163,31 +163,6 @@ splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_fac
 
 /* ---------------------------------------------------------------- vertices */
 
-splat_status splat_mesh_keep_vertices(splat_mesh *mesh, const uint8_t *keep, splat_error *error)
-{
-    uint32_t *moved = malloc((mesh->n_vertices ? mesh->n_vertices : 1) * sizeof *moved);
-    size_t n = 0, m = 0;
-    if (!moved) return no_memory(mesh, error);
-    for (size_t i = 0; i < mesh->n_vertices; i++) {
-        if (!keep[i]) continue;
-        moved[i] = (uint32_t)n;
-        memmove(mesh->vertices + 3 * n, mesh->vertices + 3 * i, 12);
-        if (mesh->normals) memmove(mesh->normals + 3 * n, mesh->normals + 3 * i, 12);
-        if (mesh->colors) memmove(mesh->colors + 4 * n, mesh->colors + 4 * i, 4);
-        n++;
-    }
-    for (size_t i = 0; i < mesh->n_faces; i++) {
-        const uint32_t *f = mesh->faces + 3 * i;
-        if (!keep[f[0]] || !keep[f[1]] || !keep[f[2]]) continue;
-        const uint32_t corners[3] = {moved[f[0]], moved[f[1]], moved[f[2]]};
-        memcpy(mesh->faces + 3 * m++, corners, sizeof corners);
-    }
-    mesh->n_vertices = n;
-    mesh->n_faces = m;
-    free(moved);
-    return SPLAT_OK;
-}
-
 splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, size_t *n_vertices, splat_error *error)
 {
     size_t before = mesh->n_vertices;

@@ -1,3 +1,4 @@
+/* Edges by sorting the three of every face. */
 #include "mesh/mesh_edges.h"
 
 #include <stdlib.h>

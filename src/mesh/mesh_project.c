@@ -1,3 +1,4 @@
+/* The nearest point of every vertex, the move along its normal, and smaller moves where a face would be spoilt. */
 #include "mesh/mesh_project.h"
 
 #include "base/point_tree.h"

@@ -1,3 +1,4 @@
+/* Faces are cut at the planes of the view, listed by bands of rows, and drawn a band a thread. */
 #include "mesh/mesh_raster.h"
 
 #include <float.h>

@@ -38,7 +38,7 @@ typedef struct simplifier {
 
 void splat_mesh_simplify_options_init(splat_mesh_simplify_options *options)
 {
-    *options = (splat_mesh_simplify_options){0, 0, 0.0, 10.0, 1};
+    *options = (splat_mesh_simplify_options){.boundary_weight = 10, .threads = 1};
 }
 
 /* Faces of a manifold have 1.5 edges each; candidates are at most 3 a face. Edge uses live beside everything else. */

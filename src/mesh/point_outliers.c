@@ -1,3 +1,4 @@
+/* Mean distances to the nearest points, and what is far above their mean. */
 #include "mesh/point_outliers.h"
 
 #include "base/point_tree.h"
@@ -17,7 +18,7 @@ void splat_point_outlier_options_init(splat_point_outlier_options *options)
 static splat_status check(const splat_point_outlier_options *options, splat_error *error)
 {
     if (options->n_neighbors < 2 || options->n_neighbors > SPLAT_POINT_TREE_MAX_K)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "outliers are told by 2 to %d neighbours, not %u",
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "outliers are found by 2 to %d neighbours, not %u",
                           SPLAT_POINT_TREE_MAX_K, options->n_neighbors);
     if (!(options->std_ratio >= 0) || !isfinite(options->std_ratio))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the deviations that make an outlier must be at least 0, not %g",

@@ -1,5 +1,8 @@
+/* Planning, fusing and meshing of the signed distance field. */
 #include "mesh/tsdf.h"
+
 #include "base/array.h"
+#include "math/camera.h"
 #include "mesh/marching_cubes.h"
 
 #include <math.h>
@@ -127,7 +130,7 @@ splat_status splat_tsdf_plan(splat_voxel_grid *grid, const splat_tsdf_options *o
     int n = options->threads;
     block_list *lists = calloc((size_t)n, sizeof *lists);
     if (!lists) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to plan a depth map");
-    size_t n_pixels = (size_t)frame->camera.width * (size_t)frame->camera.height;
+    size_t n_pixels = splat_camera_pixels(&frame->camera);
     for (int i = 0; i < n; i++) memset(lists[i].recent, 255, sizeof lists[i].recent); /* no block has this key */
 #pragma omp parallel for schedule(static, 1) num_threads(n)
     for (int i = 0; i < n; i++)

@@ -1,3 +1,4 @@
+/* The hash of blocks. */
 #include "mesh/voxel_grid.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@ typedef struct splat_voxel_grid {
     /* NULL until allocated, then zero */
     float *values;        /* [n_blocks][512] */
     float *weights;       /* [n_blocks][512]; 0: nothing is known of the voxel */
-    uint16_t *colors;     /* [n_blocks][512][4]: red, green, blue and the weight behind them, all times 256; or NULL */
+    uint16_t *colors;     /* [n_blocks][512][4]: red, green, blue and their weight, all times 256; or NULL */
 } splat_voxel_grid;
 
 /* Errors: ARGUMENT (voxel_size not positive, not finite numbers). On failure there is nothing to free. */
@@ -31,7 +31,7 @@ splat_status splat_voxel_grid_init(splat_voxel_grid *grid, const double origin[3
                                    size_t max_bytes, splat_error *error);
 void splat_voxel_grid_free(splat_voxel_grid *grid);
 
-/* Makes sure that the block is there. Errors: MEMORY (max_bytes would be passed by what allocating needs, or memory is
+/* Makes sure that the block exists. Errors: MEMORY (max_bytes would be passed by what allocating needs, or memory is
  * exhausted), ARGUMENT (beyond SPLAT_BLOCK_LIMIT: voxels are too small for the region; or already allocated). */
 splat_status splat_voxel_grid_touch(splat_voxel_grid *grid, const int32_t block[3], splat_error *error);
 /* All blocks that hold a sample of the world box, or of one voxel around it. */

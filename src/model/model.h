@@ -4,41 +4,27 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
-#include "io/ply.h"
-#include "ops/bin/bin.h"
+#include "io/colmap/colmap.h"
+#include "io/splat/cloud.h"
+#include "model/row_blocks.h"
 #include "ops/project/project.h"
 #include "ops/raster/raster.h"
-#include "ops/types.h"
-
-/* Arrays with a row for each Gaussian, one block each: parameters, moments or statistics. What is not 32-bit floats is
- * counted in whole words of 32 bits. */
-#define SPLAT_MAX_ROW_BLOCKS 8
-typedef struct splat_row_blocks {
-    splat_owner owner;
-    int n_arrays;
-    const char *names[SPLAT_MAX_ROW_BLOCKS];
-    uint32_t words[SPLAT_MAX_ROW_BLOCKS]; /* of a row; 0: the array is empty */
-    splat_block blocks[SPLAT_MAX_ROW_BLOCKS];
-} splat_row_blocks;
-
-/* Makes every array n rows long (old_n before); content is kept, new rows are zero. On failure (MEMORY) all are as
- * before. */
-splat_status splat_row_blocks_resize(splat_backend *backend, splat_row_blocks *rows, uint32_t old_n, uint32_t n,
-                                     splat_error *error);
-void splat_row_blocks_free(splat_backend *backend, splat_row_blocks *rows);
-/* The arrays' data as the tensors of gaussians.def; the first SPLAT_N_TENSORS arrays are these. */
-splat_tensors splat_row_blocks_tensors(const splat_row_blocks *rows);
+#include "ops/view.h"
+#include "splatsmith/model.h"
 
 struct splat_model {
     splat_context *context;
     splat_backend *backend;
     splat_gaussians gaussians;      /* pointers into the blocks below */
     splat_sh_storage sh_storage;
+    const splat_tensor_table *tensors; /* what a Gaussian is made of */
     splat_row_blocks parameters;    /* the tensors, then filter_3d */
     bool has_filter_3d;
     splat_render_mode render_mode;  /* MIP or CLASSIC */
     float kernel_size;
-    splat_frame frame;              /* transients of the view in work: one, shared by training and evaluation */
+    uint64_t max_instances;         /* room for instances at a time that a plan gave to views; 0: no plan */
+    splat_frame frame;              /* of the view in work: training, evaluation and renders take turns in it, which
+                                       saves memory. A view in a frame of its own may be in work beside it */
 };
 
 /* rest: where sh_rest lies. */
@@ -51,44 +37,43 @@ splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uin
                                    splat_error *error);
 splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t n, const float *rest,
                                     splat_error *error);
-/* Parameters, and filter_3d when there is one, from host arrays of the model's count and SH degree. */
-splat_status splat_model_upload(splat_model *model, const splat_ply_gaussians *host, splat_error *error);
-/* The parameters, and filter_3d when there is one, as malloc'd host arrays (splat_ply_gaussians_free). */
-splat_status splat_model_download(const splat_model *model, splat_ply_gaussians *host, splat_error *error);
-/* Host memory of a splat on its way from or to a PLY. */
-size_t splat_model_file_bytes(size_t n, int sh_degree);
-/* Begins a view in model->frame: room, filter, background. */
-splat_status splat_model_begin_view(splat_model *model, const splat_camera *camera, const float background[3],
-                                    splat_error *error);
-/* A view on its own: begins it, then project, bin and raster in as many bands as frame.max_instances asks for. The
- * picture is in model->frame.image (device memory). */
-splat_status splat_model_rasterize(splat_model *model, const splat_camera *camera, const float background[3],
-                                   splat_error *error);
-/* The same, and *blended: [height][width] Gaussians blended in each pixel, device memory of the frame: valid until the
- * next view begins. */
-splat_status splat_model_rasterize_counted(splat_model *model, const splat_camera *camera, const float background[3],
-                                           uint32_t **blended, splat_error *error);
-/* Under a limit without a plan: as many instances at a time as what is left has room for, for frame.max_instances once
- * the view's own buffers are taken; 0 without a limit: no bound. */
-uint64_t splat_model_instances_that_fit(const splat_model *model);
+/* Parameters, and filter_3d when the cloud has one, from a cloud of the model's count and SH degree. */
+splat_status splat_model_upload(splat_model *model, const splat_cloud *cloud, splat_error *error);
+/* The parameters, and filter_3d when there is one; *cloud is overwritten (splat_cloud_free). */
+splat_status splat_model_download(const splat_model *model, splat_cloud *cloud, splat_error *error);
+/* splat_view_begin for the model's Gaussians, with its screen filter. */
+splat_status splat_model_begin_view(const splat_model *model, splat_frame *frame, const splat_camera *camera,
+                                    const float background[3], splat_error *error);
+/* A view from its camera to the picture, which is in frame->image (device memory, until the frame's next view begins).
+ * counted: frame->blended is written too. */
+splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame, const splat_camera *camera,
+                                   const float background[3], bool counted, splat_error *error);
+/* The bound of a view that has begun, for splat_view_forward: the plan's, or without one as many instances as what the
+ * memory limit leaves has room for; 0, no bound, without a limit. */
+uint64_t splat_model_max_instances(const splat_model *model);
 
 /* Bakes the 3D filter into scales and opacities, where there is one: the same pictures but for rounding, and no filter
  * from then on. The render mode stays. Errors: MEMORY. */
 splat_status splat_model_fuse_filter(splat_model *model, splat_error *error);
 
-/* A view's depth and normals: device memory of the frame, valid until the next view begins. */
+/* A view's depth and normals: device memory of the frame, valid until its next view begins. */
 typedef struct splat_model_geometry {
     float *maps;       /* [4][height][width] as op geometry writes them: z, normal; normalized */
     float *median;     /* [height][width] */
-    uint32_t *blended; /* [height][width] */
 } splat_model_geometry;
 
-/* A view of its own as splat_model_rasterize, without the picture; alpha is 1 - model->frame.transmittance. counted:
- * else blended is NULL (it is raster that counts, so this costs a picture more, which is in frame.image). world: the
- * normals, else in camera space. */
-splat_status splat_model_rasterize_geometry(splat_model *model, const splat_camera *camera, bool counted, bool world,
-                                            splat_model_geometry *geometry, splat_error *error);
+/* As splat_model_rasterize, without the picture; alpha is 1 - frame->transmittance. counted: frame->blended is written
+ * too (it is raster that counts, so this costs a picture more, which is in frame->image). world: the normals, else in
+ * camera space. */
+splat_status splat_model_rasterize_geometry(const splat_model *model, splat_frame *frame, const splat_camera *camera,
+                                            bool counted, bool world, splat_model_geometry *geometry,
+                                            splat_error *error);
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
+/* Of the screen filter, pixel^2, where nothing else is said. */
+static inline float splat_default_kernel_size(splat_render_mode mode)
+{
+    return mode == SPLAT_RENDER_MIP ? 0.1f : 0.3f;
+}
 
 /* Means, colours and scales from points (docs/method.md 3): scale = mean distance of the three nearest, opacity 0.1.
  * n_points >= 4. At most max_count (0: all) points are used, evenly spread over the list. */

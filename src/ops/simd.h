@@ -1,6 +1,7 @@
-/* Sixteen lanes at a time. Kernels live in <op>_simd.inc and are compiled once a level, by <op>_c.c, <op>_avx2.c and
- * <op>_avx512.c (which define SIMD(name) and include it); <op>_cpu.c picks with SPLAT_OF_LEVEL. The arithmetic is the
- * same at every level (no contraction, no reassociation), so every level gives the same bytes.
+/* Sixteen lanes at a time. Kernels live in <op>_simd.c, which the build compiles once a level, with the level's flags
+ * and SPLAT_SIMD_LEVEL as c, avx2 or avx512. What others call is named SIMD(name), which ends in the level; <op>_cpu.c
+ * picks with SPLAT_OF_LEVEL. The arithmetic is the same at every level (no contraction, no reassociation), so every
+ * level gives the same bytes.
  *
  * Two ways to write a kernel: on the native vectors splat_vf, splat_vi (GCC/Clang vector extensions of the width the
  * level has: 16, 8 or 4 lanes; wider ones GCC takes apart lane by lane), or as plain loops over 16 lanes of local
@@ -15,6 +16,10 @@
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
+
+#define SIMD(name) SPLAT_SIMD_NAME(name, SPLAT_SIMD_LEVEL)
+#define SPLAT_SIMD_NAME(name, level) SPLAT_SIMD_JOIN(name, level)
+#define SPLAT_SIMD_JOIN(name, level) name##_##level
 
 #define SPLAT_LANES 16
 #define SPLAT_FORCE_INLINE static inline __attribute__((always_inline))

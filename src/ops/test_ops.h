@@ -1,5 +1,5 @@
-/* The test program of the ops (tests/test_ops.c) walks ops.def and calls test_op_<name> of every op: an op without a
- * test does not link. The function runs all its checks and returns the number that failed; use the macros below. */
+/* The test program of the ops (tests/ops/test_ops.c) walks ops.def and calls test_op_<name> of every op: an op without
+ * a test does not link. The function runs all its checks and returns the number that failed; use the macros below. */
 #ifndef SPLAT_OPS_TEST_OPS_H
 #define SPLAT_OPS_TEST_OPS_H
 

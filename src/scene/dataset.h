@@ -4,7 +4,8 @@
 #define SPLAT_SCENE_DATASET_H
 
 #include "base/error.h"
-#include "io/colmap.h"
+#include "io/colmap/colmap.h"
+#include "splatsmith/scene.h"
 
 typedef struct splat_dataset_view {
     char *path;            /* of the photo */

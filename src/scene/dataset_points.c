@@ -4,7 +4,7 @@
 #include "base/compare.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "io/ply.h"
+#include "io/ply/ply_points.h"
 
 #include <math.h>
 #include <stdlib.h>

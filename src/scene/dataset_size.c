@@ -1,7 +1,7 @@
 /* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (docs/method.md 2.3). */
 #include "scene/dataset_parts.h"
 
-#include "io/image.h"
+#include "io/picture/image.h"
 #include "math/camera.h"
 
 #include <limits.h>
@@ -80,7 +80,7 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     height = clamp_side(rint(height * scale));
     if (width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, view->path, SPLAT_NO_OFFSET,
-                             "with --resolution %d this photo becomes %d x %d pixels; the most is %d a side",
+                             "with `resolution %d` this photo becomes %d x %d pixels; the most is %d a side",
                              resolution, width, height, SPLAT_IMAGE_MAX_SIDE);
     double cx = source->cx != 0 ? source->cx : 0.5 * view->full_width;
     double cy = source->cy != 0 ? source->cy : 0.5 * view->full_height;

@@ -82,7 +82,7 @@ static bool is_file(const char *path)
     return path && splat_path_exists(path) && !splat_path_is_folder(path);
 }
 
-/* The photo under the name COLMAP has, with its sub-folders if they are there, else its file name alone (3DGS looks
+/* The photo under the name COLMAP has, with its sub-folders if they exist, else its file name alone (3DGS looks
  * for that only). malloc'd; NULL when memory is exhausted. */
 static char *photo_path(const char *folder, const char *name)
 {
@@ -118,8 +118,12 @@ static splat_status fail_absent(const char *folder, const splat_colmap_model *mo
         n_absent += !is_file(path);
         free(path);
     }
-    char *other = other_ending(folder, name);
-    if (other)
+    char *other = other_ending(folder, name), *path = photo_path(folder, name);
+    if (path && splat_path_is_folder(path))
+        splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+                      "this is a folder, and the COLMAP model names it as a photo (%zu of %zu photos are absent); put "
+                      "the photo there or name the right folder with `images`", n_absent, model->n_images);
+    else if (other)
         splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
                       "the model's photo \"%.200s\" is not in the folder %.400s, but \"%.200s\" is (%zu of %zu photos "
                       "are absent); give the photos the names that they had for COLMAP", name, folder, other, n_absent,
@@ -127,8 +131,9 @@ static splat_status fail_absent(const char *folder, const splat_colmap_model *mo
     else
         splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
                       "the model's photo \"%.200s\" is not in the folder %.400s (%zu of %zu photos are absent); put it "
-                      "there or name the right folder with --images", name, folder, n_absent, model->n_images);
+                      "there or name the right folder with `images`", name, folder, n_absent, model->n_images);
     free(other);
+    free(path);
     return SPLAT_ERROR_IO;
 }
 
@@ -154,7 +159,7 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
     splat_status status = find_model_folder(source, error);
     if (status == SPLAT_OK && !splat_path_is_folder(folder))
         status = splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
-                               "the folder of the photos does not exist; name another with --images");
+                               "the folder of the photos does not exist; name another with `images`");
     if (status == SPLAT_OK) status = splat_colmap_read(source->model_folder, &model, error);
     if (status == SPLAT_OK) status = allocate_views(source, model.n_images, error);
     for (size_t i = 0; status == SPLAT_OK && i < model.n_images; i++) {

@@ -3,6 +3,7 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "io/model_folder.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ static splat_status fail_memory(splat_error *error)
 
 /* ---------------------------------------------------------------- looking names up */
 
-/* Every way to name a view, sorted: its name, its path below the photos' folder, and both without extension. */
+/* Every way to name a view, sorted: its name, its path below the photos' folder, and both without extension; where that
+ * is no UTF-8, also as split.json spells it. */
 typedef struct name_entry { char *key; uint32_t view; } name_entry;
 typedef struct name_index { name_entry *entries; size_t n; } name_index;
 
@@ -41,18 +43,23 @@ static size_t without_extension(const char *name)
 static splat_status index_make(const splat_dataset *dataset, const splat_source *source, name_index *index,
                                splat_error *error)
 {
-    *index = (name_index){calloc(4 * dataset->n_views + 1, sizeof *index->entries), 0};
+    *index = (name_index){calloc(8 * dataset->n_views + 1, sizeof *index->entries), 0};
     if (!index->entries) return fail_memory(error);
     for (size_t i = 0; i < dataset->n_views; i++) {
         const char *names[2] = {splat_basename(dataset->views[i].path), source->views[i].relative};
         for (int k = 0; k < 4; k++) {
             const char *name = names[k / 2];
             char *key = strndup(name, k % 2 ? without_extension(name) : strlen(name));
-            if (!key) {
+            char *spelled = key ? splat_utf8_text(key) : NULL;
+            if (key) index->entries[index->n++] = (name_entry){key, (uint32_t)i};
+            if (!spelled) {
                 index_free(index);
                 return fail_memory(error);
             }
-            index->entries[index->n++] = (name_entry){key, (uint32_t)i};
+            if (strcmp(spelled, key) != 0)
+                index->entries[index->n++] = (name_entry){spelled, (uint32_t)i};
+            else
+                free(spelled);
         }
     }
     qsort(index->entries, index->n, sizeof *index->entries, compare_entries);
@@ -236,7 +243,7 @@ splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *sou
                               options->split_file);
         if (dataset->n_train == 0)
             status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "all %zu photos of the scene are held out for testing, "
-                                "none is left to train on; leave --eval away or hold out fewer", dataset->n_views);
+                                "none is left to train on; leave `eval` away or hold out fewer", dataset->n_views);
     }
     index_free(&index);
     free(marks);

@@ -6,7 +6,8 @@
  */
 #include "scene/image_cache.h"
 
-#include "io/image.h"
+#include "io/picture/image.h"
+#include "math/camera.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void list_remove(splat_image_cache *cache, entry_list *list, size_t view)
 static size_t view_bytes(const splat_image_cache *cache, size_t view)
 {
     const splat_camera *camera = &cache->dataset->views[view].camera;
-    return (size_t)camera->width * (size_t)camera->height * 3;
+    return splat_camera_pixels(camera) * 3;
 }
 
 static void count_out(splat_image_cache *cache, size_t view)
@@ -118,8 +119,8 @@ static void decode(splat_image_cache *cache, size_t view)
     pthread_cond_broadcast(&cache->done);
 }
 
-/* The end of a use. A picture becomes evictable; an error has been told to all who waited, so the next acquire tries
- * again: the file may have been repaired. */
+/* The end of a use. A picture becomes evictable; an error has been reported to all who waited, so the next acquire
+ * tries again: the file may have been repaired. */
 static void leave(splat_image_cache *cache, size_t view)
 {
     entry *left = &cache->entries[view];
@@ -175,14 +176,12 @@ splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_b
     made->entries = calloc(dataset->n_views ? dataset->n_views : 1, sizeof *made->entries);
     made->workers = calloc((size_t)workers + 1, sizeof *made->workers);
     bool good = made->entries && made->workers;
-    while (good && made->n_workers < workers) {
-        good = pthread_create(&made->workers[made->n_workers], NULL, work, made) == 0;
-        if (good) made->n_workers++;
-    }
     if (!good) {
         splat_image_cache_destroy(made);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the image cache with %d worker threads", workers);
     }
+    while (made->n_workers < workers && pthread_create(&made->workers[made->n_workers], NULL, work, made) == 0)
+        made->n_workers++; /* with fewer, or none, photos are decoded when they are asked for */
     *cache = made;
     return SPLAT_OK;
 }
@@ -270,22 +269,18 @@ void splat_image_cache_get_info(splat_image_cache *cache, splat_image_cache_info
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error)
 {
     const splat_dataset_view *wanted = &dataset->views[view];
-    splat_image image;
-    *rgb = NULL;
-    SPLAT_TRY(splat_image_read(wanted->path, &image, error));
-    uint8_t background = dataset->white_background ? 255 : 0;
-    splat_status status = SPLAT_OK;
-    if (image.width != wanted->file_width || image.height != wanted->file_height)
-        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
-                               "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
-                               image.width, image.height, wanted->file_width, wanted->file_height);
     /* Compositing comes first: resizing then sees the colours that the loaders of the field see. */
-    if (status == SPLAT_OK)
-        status = splat_image_composite(&image, background, dataset->composite_truncates, error);
-    if (status == SPLAT_OK) status = splat_image_resize(&image, wanted->camera.width, wanted->camera.height, error);
-    if (status == SPLAT_OK)
-        *rgb = image.pixels;
-    else
-        splat_image_free(&image);
-    return status;
+    splat_image_wanted size = {wanted->camera.width, wanted->camera.height,
+                               dataset->white_background ? 255 : 0, dataset->composite_truncates};
+    splat_image image;
+    int width, height, channels;
+    *rgb = NULL;
+    SPLAT_TRY(splat_image_probe(wanted->path, &width, &height, &channels, error));
+    if (width != wanted->file_width || height != wanted->file_height)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
+                             "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
+                             width, height, wanted->file_width, wanted->file_height);
+    SPLAT_TRY(splat_image_read_wanted(wanted->path, &size, &image, error));
+    *rgb = image.pixels;
+    return SPLAT_OK;
 }

@@ -1,3 +1,4 @@
+/* Distances to the solids of the built-in scene, rays against them, and points on them. */
 #include "scene/sample_raytrace.h"
 
 #include "base/rng.h"

@@ -1,10 +1,11 @@
+/* Cameras, pictures, points and files of the built-in scene. */
 #include "scene/sample_scene.h"
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "io/colmap.h"
-#include "io/image.h"
-#include "io/ply.h"
+#include "io/colmap/colmap.h"
+#include "io/picture/image.h"
+#include "io/ply/ply_points.h"
 #include "scene/sample_raytrace.h"
 
 #include <stdlib.h>
@@ -244,9 +245,14 @@ static splat_status fill_model(const sample *s, splat_colmap_model *model)
     model->points = calloc((size_t)options->n_points, sizeof *model->points);
     if (!model->cameras || !model->images || !model->points) return SPLAT_ERROR_MEMORY;
     model->n_cameras = 1;
-    model->cameras[0] = (splat_colmap_camera){1, 1, (uint64_t)options->width, (uint64_t)options->height,
-                                              s->cameras[0].focal, s->cameras[0].focal, 0.5 * options->width,
-                                              0.5 * options->height};
+    model->cameras[0] = (splat_colmap_camera){.id = 1,
+                                              .model_id = 1,
+                                              .width = (uint64_t)options->width,
+                                              .height = (uint64_t)options->height,
+                                              .fx = s->cameras[0].focal,
+                                              .fy = s->cameras[0].focal,
+                                              .cx = 0.5 * options->width,
+                                              .cy = 0.5 * options->height};
     for (int i = 0; i < options->n_cameras; i++) {
         splat_colmap_image *image = &model->images[i];
         const sample_camera *camera = &s->cameras[i];
@@ -305,7 +311,22 @@ static splat_status create_child(const char *folder, const char *name, splat_err
     return status;
 }
 
-/* Fails unless the folder is absent or empty. */
+/* A folder that exists while the sample is being written: what a stopped run left may be written again. */
+#define UNFINISHED "sample.unfinished"
+
+/* Undoes a run that failed or was stopped: only what it wrote, since the folder held nothing before. Its own failure is
+ * not worth hiding the first error for. */
+static void remove_written(const char *folder)
+{
+    static const char *const names[] = {"images", "sparse", "ground_truth.ply", UNFINISHED};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *path = splat_format("%s/%s", folder, names[i]);
+        if (path) splat_folder_delete(path, NULL);
+        free(path);
+    }
+}
+
+/* Fails unless the folder is absent, empty, or that of a sample that was not finished, which is emptied. */
 static splat_status check_folder(const char *folder, splat_error *error)
 {
     char **names;
@@ -314,6 +335,9 @@ static splat_status check_folder(const char *folder, splat_error *error)
     if (!splat_path_is_folder(folder))
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, folder, SPLAT_NO_OFFSET,
                              "the sample needs a folder, but this is a file");
+    char *mark = splat_format("%s/" UNFINISHED, folder);
+    if (mark && splat_path_exists(mark)) remove_written(folder);
+    free(mark);
     SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
     splat_names_free(names, n);
     if (n == 0) return SPLAT_OK;
@@ -321,29 +345,20 @@ static splat_status check_folder(const char *folder, splat_error *error)
                          "the folder for the sample is not empty: name a new one");
 }
 
-/* Undoes a failed run: only what it wrote, since the folder held nothing before. Its own failure is not worth hiding
- * the first error for. */
-static void remove_written(const char *folder, bool folder_was_there)
-{
-    static const char *const names[] = {"images", "sparse", "ground_truth.ply"};
-    if (!folder_was_there) {
-        splat_folder_delete(folder, NULL);
-        return;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *path = splat_format("%s/%s", folder, names[i]);
-        if (path) splat_folder_delete(path, NULL);
-        free(path);
-    }
-}
-
+/* The mark comes first and goes last. */
 static splat_status write_all(const sample *s, const char *folder, splat_error *error)
 {
+    SPLAT_TRY(create_child(folder, UNFINISHED, error));
     SPLAT_TRY(create_child(folder, "images", error));
     SPLAT_TRY(create_child(folder, "sparse/0", error));
     SPLAT_TRY(write_model(s, folder, error));
     SPLAT_TRY(write_truth(s, folder, error));
-    return write_pictures(s, folder, error);
+    SPLAT_TRY(write_pictures(s, folder, error));
+    char *mark = splat_format("%s/" UNFINISHED, folder);
+    if (!mark) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = splat_folder_delete(mark, error);
+    free(mark);
+    return status;
 }
 
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
@@ -358,7 +373,10 @@ splat_status splat_sample_scene_write(const char *folder, const splat_sample_opt
     splat_sample_world_init(&s.world, options->seed);
     for (int i = 0; i < options->n_cameras; i++) s.cameras[i] = make_camera(options, i);
     splat_status status = write_all(&s, folder, error);
-    if (status != SPLAT_OK) remove_written(folder, folder_was_there);
+    if (status != SPLAT_OK && folder_was_there)
+        remove_written(folder);
+    else if (status != SPLAT_OK)
+        splat_folder_delete(folder, NULL);
     free(s.cameras);
     return status;
 }

@@ -3,6 +3,7 @@
 #define SPLAT_SCENE_SAMPLE_SCENE_H
 
 #include "base/error.h"
+#include "splatsmith/scene.h"
 
 /* What splat_sample_write does. The same options give the same bytes for any number of threads. On failure everything
  * that was written is removed again. */

@@ -1,3 +1,4 @@
+/* Colours of the built-in scene: patterns of noise, sun and sky. */
 #include "scene/sample_raytrace.h"
 
 /* Colours are display values: the pictures are clamp(colour) * 255, as photos from a camera are already encoded. */

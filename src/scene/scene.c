@@ -1,23 +1,22 @@
 /* splat_scene: the public handle over dataset and image cache. */
 #include "scene/scene.h"
 
+#include "base/options.h"
+#include "math/camera.h"
 #include "scene/sample_scene.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GIB 1073741824.0
 #define DEFAULT_CACHE_GB 2.0
 #define LOW_DRAM_CACHE_GB 0.25
 #define MAX_DECODERS 8 /* more threads than that only wait for the disk */
 
-void splat_scene_options_init(splat_scene_options *options)
+void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->resolution = -1;
-    options->resolution_scale = 1;
-    options->llffhold = 8;
-    options->test_camera_count = -1;
+    const splat_scene_options defaults = {
+        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1};
+    splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
 static char *copy_string(const char *text, bool *failed)
@@ -52,8 +51,12 @@ splat_status splat_scene_open(splat_context *context, const splat_scene_options 
                               splat_error *error)
 {
     *result = NULL;
+    splat_scene_options own;
+    splat_scene_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_scene_options", error));
+    options = &own;
     if (!options->source_path || !*options->source_path)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named; give one with -s");
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named; give one with `source_path`");
     if (options->eval && options->test_camera_count < 0 && options->llffhold < 2)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold must be at least 2, not %d", options->llffhold);
     splat_scene *scene = calloc(1, sizeof *scene);
@@ -68,7 +71,7 @@ splat_status splat_scene_open(splat_context *context, const splat_scene_options 
                     : options->low_dram         ? LOW_DRAM_CACHE_GB
                                                 : DEFAULT_CACHE_GB;
         int workers = context->threads < MAX_DECODERS ? context->threads : MAX_DECODERS;
-        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * GIB), workers, &context->host_memory,
+        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * SPLAT_GIB), workers, &context->host_memory,
                                           &scene->cache, error);
     }
     if (status != SPLAT_OK) {
@@ -103,6 +106,11 @@ void splat_scene_largest_view(const splat_scene *scene, int *width, int *height)
     }
 }
 
+void splat_scene_background(const splat_scene *scene, float background[3])
+{
+    for (int c = 0; c < 3; c++) background[c] = scene->options.white_background ? 1.0f : 0.0f;
+}
+
 void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
 {
     const splat_dataset *dataset = &scene->dataset;
@@ -132,9 +140,14 @@ splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *r
     const uint8_t *photo;
     SPLAT_TRY(splat_scene_get_view(scene, index, &view, error));
     SPLAT_TRY(splat_image_cache_acquire(scene->cache, index, &photo, error));
-    memcpy(rgb, photo, 3 * (size_t)view.camera.width * (size_t)view.camera.height);
+    memcpy(rgb, photo, 3 * splat_camera_pixels(&view.camera));
     splat_image_cache_release(scene->cache, index);
     return SPLAT_OK;
+}
+
+const char *splat_view_set_name(splat_view_set set)
+{
+    return set == SPLAT_VIEWS_TEST ? "test" : "train";
 }
 
 size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices, uint32_t storage[5])
@@ -154,14 +167,19 @@ size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const 
     return dataset->n_train ? 5 : 0;
 }
 
-void splat_sample_options_init(splat_sample_options *options)
+void splat_sample_options_init_sized(splat_sample_options *options, size_t size)
 {
-    *options = (splat_sample_options){.width = 320, .height = 240, .n_cameras = 60, .n_points = 6000, .n_truth = 200000,
-                                      .supersample = 3, .seed = 0};
+    const splat_sample_options defaults = {
+        .width = 320, .height = 240, .n_cameras = 60, .n_points = 6000, .n_truth = 200000, .supersample = 3};
+    splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error)
 {
+    splat_sample_options own;
+    splat_sample_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_sample_options", error));
+    options = &own;
     return splat_sample_scene_write(folder, options, context->threads, error);
 }

@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "scene/dataset.h"
 #include "scene/image_cache.h"
+#include "splatsmith/scene.h"
 
 struct splat_scene {
     splat_context *context;
@@ -16,6 +17,10 @@ struct splat_scene {
 
 /* Largest picture of the scene, pixels. */
 void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
+/* What shows through where nothing is blended: black or white. */
+void splat_scene_background(const splat_scene *scene, float background[3]);
+/* "train" or "test": the folder of a set's pictures. */
+const char *splat_view_set_name(splat_view_set set);
 /* The views of a set: *indices borrowed from the scene, or from storage[5] for SPLAT_VIEWS_TRAIN_REPORT. */
 size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices,
                             uint32_t storage[5]);

@@ -1,9 +1,13 @@
 /* Pictures of a mesh from the cameras of a scene: what people look at to judge a surface. */
 #include "base/file.h"
-#include "io/map_files.h"
-#include "mesh/mesh_io.h"
+#include "base/options.h"
+#include "io/picture/map_files.h"
+#include "math/camera.h"
+#include "mesh/files/mesh_io.h"
 #include "mesh/mesh_raster.h"
+#include "model/view_job.h"
 #include "scene/scene.h"
+#include "splatsmith/observe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +99,7 @@ static void fill_shades(const view_writer *w, const splat_camera *camera, size_t
 static splat_status write_view(const view_writer *w, const splat_dataset_view *view, size_t index, splat_error *error)
 {
     const splat_camera *c = &view->camera;
-    size_t n = (size_t)c->width * (size_t)c->height;
+    size_t n = splat_camera_pixels(c);
     SPLAT_TRY(splat_mesh_rasterize(&w->mesh, c, &w->options, &w->maps, error));
     if (w->folders[0]) {
         fill_colors(w, n);
@@ -167,23 +171,26 @@ static splat_status writer_open(view_writer *w, const splat_scene *scene, const 
     return SPLAT_OK;
 }
 
-splat_status splat_write_mesh_views(splat_scene *scene, const char *mesh_path, splat_view_set set, unsigned kinds,
-                                    const char *folder, bool white_background,
-                                    bool (*visit)(void *user, size_t n_done), void *user, splat_error *error)
+splat_status splat_mesh_views_write(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
+                                    unsigned kinds, const char *folder, splat_error *error)
 {
-    view_writer w = {.kinds = kinds, .background = white_background ? 255 : 0};
+    splat_view_job own;
+    splat_view_job_init(&own);
+    SPLAT_TRY(splat_options_take(&own, job, "splat_view_job", error));
+    job = &own;
+    view_writer w = {.kinds = kinds, .background = scene->options.white_background ? 255 : 0};
     uint32_t storage[5];
     const uint32_t *indices;
-    size_t n = splat_scene_view_set(scene, set, &indices, storage);
+    size_t n = splat_scene_view_set(scene, job->set, &indices, storage);
     if (kinds == 0 || kinds >> SPLAT_N_MESH_VIEW_KINDS)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown kinds of pictures of a mesh: %u", kinds);
     splat_status status = writer_open(&w, scene, mesh_path, error);
-    if (status == SPLAT_OK)
-        status = make_folders(&w, mesh_path, folder, set == SPLAT_VIEWS_TEST ? "test" : "train", error);
+    if (status == SPLAT_OK) status = make_folders(&w, mesh_path, folder, splat_view_set_name(job->set), error);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
-        status = write_view(&w, &scene->dataset.views[indices[i]], i, error);
-        if (status == SPLAT_OK && visit && !visit(user, i + 1) && i + 1 < n)
-            status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views", i + 1, n);
+        const splat_dataset_view *view = &scene->dataset.views[indices[i]];
+        const splat_view_info info = {view->name, view->is_test, view->camera};
+        status = write_view(&w, view, i, error);
+        if (status == SPLAT_OK) status = splat_view_job_show(job, &info, i, n, error);
     }
     writer_close(&w);
     return status;

@@ -1,6 +1,8 @@
+/* Rates and moments as formulas of the iteration. */
 #include "train/schedule.h"
 
 #include "base/rng.h"
+#include "train/regularizer.h"
 
 #include <math.h>
 
@@ -15,64 +17,19 @@ float splat_schedule_position_lr(const splat_train_options *options, float exten
 
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
 {
-    int degree = splat_schedule_is_coarse(options) ? options->sh_degree : iteration / 1000;
+    int degree = splat_schedule_continues_splat(options) ? options->sh_degree : iteration / 1000;
     return degree < options->sh_degree ? degree : options->sh_degree;
-}
-
-bool splat_schedule_collects_statistics(const splat_train_options *options, int iteration)
-{
-    return iteration < options->densify_until_iter;
-}
-
-bool splat_schedule_densifies_after(const splat_train_options *options, int iteration)
-{
-    return iteration < options->densify_until_iter && iteration > options->densify_from_iter &&
-           iteration % options->densification_interval == 0;
-}
-
-bool splat_schedule_resets_opacity_after(const splat_train_options *options, int iteration)
-{
-    if (iteration >= options->densify_until_iter || iteration < 1) return false;
-    return iteration % options->opacity_reset_interval == 0 ||
-           (options->white_background && iteration == options->densify_from_iter);
 }
 
 bool splat_schedule_filters_after(const splat_train_options *options, int iteration)
 {
-    return !splat_schedule_is_coarse(options) && iteration > options->densify_until_iter && iteration % 100 == 0 &&
-           iteration < options->iterations - 100;
+    return !splat_schedule_continues_splat(options) && iteration > options->densify_until_iter &&
+           iteration % 100 == 0 && iteration < options->iterations - 100;
 }
 
-bool splat_schedule_is_coarse(const splat_train_options *options)
+bool splat_schedule_continues_splat(const splat_train_options *options)
 {
-    return options->coarse.regularization != SPLAT_REGULARIZE_NONE;
-}
-
-bool splat_schedule_has_entropy(const splat_train_options *options, int iteration)
-{
-    return splat_schedule_is_coarse(options) && iteration < options->coarse.regularize_after &&
-           options->coarse.entropy_factor > 0;
-}
-
-bool splat_schedule_prunes_coarse_after(const splat_train_options *options, int iteration)
-{
-    return splat_schedule_is_coarse(options) && iteration == options->coarse.regularize_after;
-}
-
-bool splat_schedule_regularizes(const splat_train_options *options, int iteration)
-{
-    return splat_schedule_is_coarse(options) && iteration > options->coarse.regularize_after;
-}
-
-bool splat_schedule_searches_neighbors(const splat_train_options *options, int iteration)
-{
-    return splat_schedule_regularizes(options, iteration) &&
-           (iteration == options->coarse.regularize_after + 1 || iteration % options->coarse.neighbor_interval == 0);
-}
-
-bool splat_schedule_prunes_large(const splat_train_options *options, int iteration)
-{
-    return iteration > options->opacity_reset_interval;
+    return options->regularizer && options->regularizer->continues_splat;
 }
 
 uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order, uint32_t *order_epoch)

@@ -1,76 +1,26 @@
 /* The trainer's arrays with a row for each Gaussian: their storage, growth and list; and making and ending a trainer.
  */
+#include "base/options.h"
 #include "train/trainer.h"
 
-#include "math/density.h"
 #include "ops/filter3d/filter3d.h"
 #include "train/schedule.h"
+#include "train/strategies/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const moment_names[3][SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, channels) "adam_m." #name,
-    {
-#include "ops/gaussians.def"
-    },
-#undef SPLAT_TENSOR
-#define SPLAT_TENSOR(name, channels) "adam_v." #name,
-    {
-#include "ops/gaussians.def"
-    },
-#undef SPLAT_TENSOR
-#define SPLAT_TENSOR(name, channels) "adam." #name,
-    {
-#include "ops/gaussians.def"
-    },
-#undef SPLAT_TENSOR
-};
-static const char *const statistics_names[3] = {"statistics.grad", "statistics.grad_abs", "statistics.count"};
+const char *const splat_statistics_names[SPLAT_N_STATISTICS] = {"statistics.grad", "statistics.grad_abs",
+                                                                "statistics.count"};
 
 /* ---------------------------------------------------------------- storage */
 
-static void describe_moments(splat_row_blocks *rows, const splat_train_options *options, int which)
-{
-    bool quantized = options->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
-    if (quantized && which == 1) return; /* both lie in the first */
-    rows->owner = SPLAT_OWNER_OPTIMIZER;
-    rows->n_arrays = SPLAT_N_TENSORS;
-    for (int i = 0; i < SPLAT_N_TENSORS; i++) {
-        rows->names[i] = moment_names[quantized ? 2 : which][i];
-        rows->words[i] = quantized ? splat_quantized_moment_words(i, options->sh_degree)
-                                   : splat_tensor_channels(i, options->sh_degree);
-    }
-    rows->blocks[SPLAT_TENSOR_sh_rest].placement = options->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
-}
-
-static void describe_statistics(splat_row_blocks *rows)
+void splat_statistics_describe(splat_row_blocks *rows)
 {
     rows->owner = SPLAT_OWNER_STATISTICS;
-    rows->n_arrays = 3;
-    for (int i = 0; i < 3; i++) {
-        rows->names[i] = statistics_names[i];
-        rows->words[i] = 1;
-    }
-}
-
-/* What coarse training has besides; nothing without it. */
-static void describe_coarse(splat_row_blocks *regular, splat_row_blocks *neighbors, const splat_train_options *options)
-{
-    static const char *const names[] = {"regular.means", "regular.scales", "regular.rotations", "regular.opacities"};
-    static const uint32_t words[] = {3, 3, 4, 1};
-    if (!splat_schedule_is_coarse(options)) return;
-    regular->owner = SPLAT_OWNER_TRANSIENTS;
-    regular->n_arrays = 4;
-    for (int i = 0; i < 4; i++) {
-        regular->names[i] = names[i];
-        regular->words[i] = words[i];
-    }
-    neighbors->owner = SPLAT_OWNER_STATISTICS;
-    neighbors->n_arrays = 1;
-    neighbors->names[0] = "neighbors";
-    neighbors->words[0] = SPLAT_NEIGHBORS;
+    for (int i = 0; i < SPLAT_N_STATISTICS; i++)
+        splat_row_blocks_add(rows, splat_statistics_names[i], SPLAT_TYPE_FLOAT32, 1);
 }
 
 static void refresh_moments(splat_trainer *t)
@@ -83,7 +33,7 @@ static void refresh_moments(splat_trainer *t)
         moments->v = splat_row_blocks_tensors(&t->moment_blocks[1]);
         return;
     }
-    for (int i = 0; i < SPLAT_N_TENSORS; i++) moments->quantized[i] = t->moment_blocks[0].blocks[i].data;
+    for (int i = 0; i < t->model->tensors->n; i++) moments->quantized[i] = t->moment_blocks[0].blocks[i].data;
 }
 
 splat_statistics splat_trainer_statistics(const splat_trainer *t)
@@ -92,13 +42,30 @@ splat_statistics splat_trainer_statistics(const splat_trainer *t)
     return (splat_statistics){blocks[0].data, blocks[1].data, blocks[2].data};
 }
 
-/* ---------------------------------------------------------------- growth */
-
-/* Statistics are needed as long as they are collected and looked at. */
-static bool wants_statistics(const splat_trainer *t, int iteration)
+splat_status splat_trainer_regularizer_results(splat_trainer *t, double **results, splat_error *error)
 {
-    return iteration < t->options.densify_until_iter;
+    const splat_regularizer *regularizer = t->options.regularizer;
+    SPLAT_TRY(splat_block_ensure(t->backend, &t->regularizer_results, regularizer->results_name, SPLAT_OWNER_OTHER,
+                                 regularizer->n_results * sizeof(double), error));
+    *results = t->regularizer_results.data;
+    return SPLAT_OK;
 }
+
+splat_status splat_trainer_losses(const splat_trainer *t, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
+                                  splat_error *error)
+{
+    const splat_regularizer *regularizer = t->options.regularizer;
+    double results[SPLAT_MAX_REGULARIZER_RESULTS];
+    const void *source = t->regularizer_results.data;
+    *n = 0;
+    if (!regularizer) return SPLAT_OK;
+    if (source)
+        SPLAT_TRY(splat_backend_download(t->backend, results, source, regularizer->n_results * sizeof(double), error));
+    *n = regularizer->losses(t, source ? results : NULL, losses);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- growth */
 
 typedef struct resized {
     splat_row_blocks *rows;
@@ -112,7 +79,10 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     const resized all[] = {{&t->moment_blocks[0], old_n, n},
                            {&t->moment_blocks[1], old_n, n},
                            {&t->statistics, t->n_statistics, n_statistics},
-                           {&t->regular, old_n, n}};
+                           {&t->strategy_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
+                           {&t->strategy_rows.rows[SPLAT_ROWS_SCRATCH], old_n, n},
+                           {&t->regularizer_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
+                           {&t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH], old_n, n}};
     const int n_all = sizeof all / sizeof all[0];
     splat_status status = SPLAT_OK;
     int done = 0;
@@ -127,45 +97,57 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     return status;
 }
 
-splat_status splat_trainer_resize_neighbors(splat_trainer *t, uint32_t n, splat_error *error)
-{
-    SPLAT_TRY(splat_row_blocks_resize(t->backend, &t->neighbors, t->n_neighbors, n, error));
-    t->n_neighbors = n;
-    return SPLAT_OK;
-}
-
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
 {
-    uint32_t n_statistics = wants_statistics(t, t->iteration) ? n : 0;
+    uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
     SPLAT_TRY(resize_all(t, t->model->gaussians.n, n, n_statistics, error));
     t->n_statistics = n_statistics;
-    SPLAT_TRY(splat_trainer_resize_neighbors(t, 0, error)); /* unknown now */
+    SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
+    SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
     refresh_moments(t);
-    for (int i = 0; i < 3 && n_statistics; i++)
-        SPLAT_TRY(t->backend->functions->zero(t->backend, t->statistics.blocks[i].data,
-                                              (size_t)n_statistics * sizeof(float), error));
+    for (int i = 0; i < SPLAT_N_STATISTICS && n_statistics; i++)
+        SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data,
+                                     (size_t)n_statistics * sizeof(float), error));
     return SPLAT_OK;
 }
 
 void splat_trainer_drop_statistics(splat_trainer *t, int iteration)
 {
-    if (t->n_statistics == 0 || wants_statistics(t, iteration)) return;
+    if (t->n_statistics == 0 || t->strategy->wants_statistics(&t->options, iteration)) return;
     splat_row_blocks_resize(t->backend, &t->statistics, t->n_statistics, 0, NULL);
     t->n_statistics = 0;
 }
 
 /* ---------------------------------------------------------------- the list */
 
-static void add_rows(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows, const char *type,
-                     bool rest_is_half)
+/* As checkpoints call them; quantized numbers are words. */
+static const char *const file_types[SPLAT_N_ELEMENT_TYPES] = {
+    [SPLAT_TYPE_FLOAT32] = "F32",    [SPLAT_TYPE_FLOAT16] = "F16", [SPLAT_TYPE_QUANTIZED16] = "U32",
+    [SPLAT_TYPE_QUANTIZED8] = "U32", [SPLAT_TYPE_UINT32] = "U32",
+};
+
+void splat_state_arrays_add(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows)
 {
-    for (int i = 0; i < rows->n_arrays; i++) {
-        splat_state_array *array = &arrays[(*n)++];
-        snprintf(array->name, sizeof array->name, "%s", rows->names[i]);
-        array->type = rest_is_half && i == SPLAT_TENSOR_sh_rest ? "F16" : type;
-        array->rows = n_rows;
-        array->words = rows->words[i];
-        array->device = rows->blocks[i].data;
+    for (int i = 0; i < rows->n_arrays; i++)
+        arrays[(*n)++] = (splat_state_array){.name = rows->names[i],
+                                             .type = file_types[rows->blocks[i].type],
+                                             .rows = n_rows,
+                                             .words = rows->words[i],
+                                             .device = rows->blocks[i].data};
+}
+
+static void add_extra(splat_state_array *arrays, int *n, const splat_extra_rows *extra, uint32_t n_rows)
+{
+    for (int i = 0; i < extra->n_arrays; i++) {
+        const splat_extra_array *source = &extra->arrays[i];
+        if (source->life == SPLAT_ROWS_SCRATCH) continue;
+        arrays[(*n)++] =
+            (splat_state_array){.name = source->name,
+                                .type = source->is_index ? "U32" : "F32",
+                                .is_index = source->is_index,
+                                .rows = splat_extra_rows_count(extra, i, n_rows),
+                                .words = source->words,
+                                .device = splat_extra_rows_data(extra, i)};
     }
 }
 
@@ -173,12 +155,11 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
 {
     int n = 0;
     uint32_t rows = t->model->gaussians.n;
-    bool quantized = t->options.optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
-    add_rows(arrays, &n, &t->model->parameters, rows, "F32", t->model->sh_storage == SPLAT_SH_FLOAT16);
-    add_rows(arrays, &n, &t->moment_blocks[0], rows, quantized ? "U32" : "F32", false);
-    add_rows(arrays, &n, &t->moment_blocks[1], rows, "F32", false);
-    add_rows(arrays, &n, &t->statistics, t->n_statistics, "F32", false);
-    add_rows(arrays, &n, &t->neighbors, t->n_neighbors, "U32", false);
+    splat_state_arrays_add(arrays, &n, &t->model->parameters, rows);
+    for (int i = 0; i < 2; i++) splat_state_arrays_add(arrays, &n, &t->moment_blocks[i], rows);
+    splat_state_arrays_add(arrays, &n, &t->statistics, t->n_statistics);
+    add_extra(arrays, &n, &t->strategy_rows, rows);
+    add_extra(arrays, &n, &t->regularizer_rows, rows);
     return n;
 }
 
@@ -196,18 +177,23 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     if (!t->view_order || !t->hints)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
     SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, error));
-    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage,
-                                 t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE, &t->model, error));
-    for (int i = 0; i < 2; i++) describe_moments(&t->moment_blocks[i], &t->options, i);
-    describe_statistics(&t->statistics);
-    describe_coarse(&t->regular, &t->neighbors, &t->options);
+    splat_placement harmonics = t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
+    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage, harmonics, &t->model,
+                                 error));
+    splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, t->options.sh_degree,
+                                      t->options.optimizer_storage, harmonics);
+    splat_statistics_describe(&t->statistics);
+    splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
+    const splat_regularizer *regularizer = t->options.regularizer;
+    if (regularizer) splat_extra_rows_init(&t->regularizer_rows, regularizer->arrays, regularizer->n_arrays);
     SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
-    t->model->has_filter_3d = !splat_schedule_is_coarse(&t->options); /* that of the splat is fused */
-    t->model->frame.max_instances = t->options.max_instances;
+    t->model->has_filter_3d = !splat_schedule_continues_splat(&t->options); /* that of the splat is fused */
+    t->model->max_instances = t->options.max_instances;
     t->model->gaussians.active_sh_degree = 0;
-    /* Coarse training begins with a splat or a checkpoint, which may have fewer Gaussians than the scene has points:
-     * only what a model cannot be without stands here until then. */
-    size_t most = splat_schedule_is_coarse(&t->options) ? SPLAT_NEIGHBORS + 1 : t->options.target_gaussian_count;
+    /* What trains a splat on begins with that or with a checkpoint, which may have fewer Gaussians than the scene has
+     * points: only what a model cannot be without stands here until then. */
+    bool waits = splat_schedule_continues_splat(&t->options);
+    size_t most = waits ? regularizer->least_gaussians : t->options.target_gaussian_count;
     SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, most, error));
     SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
     return splat_trainer_update_filter(t, error);
@@ -217,13 +203,18 @@ splat_status splat_trainer_create(splat_context *context, splat_scene *scene, co
                                   splat_trainer **result, splat_error *error)
 {
     *result = NULL;
+    splat_train_options own;
+    splat_train_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_train_options", error));
+    options = &own;
     splat_trainer *t = calloc(1, sizeof *t);
     if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a trainer");
     t->context = context;
     t->backend = context->backend;
     t->scene = scene;
     t->options = *options;
-    t->controlled = -1;
+    t->strategy = splat_strategy_of(options);
+    t->last_density_control = -1;
     splat_status status = trainer_init(t, error);
     if (status != SPLAT_OK) {
         splat_trainer_destroy(t);
@@ -240,9 +231,9 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
-    splat_row_blocks_free(b, &t->regular);
-    splat_row_blocks_free(b, &t->neighbors);
-    splat_block_free(b, &t->coarse_results);
+    splat_extra_rows_free(&t->strategy_rows, b);
+    splat_extra_rows_free(&t->regularizer_rows, b);
+    splat_block_free(b, &t->regularizer_results);
     splat_photo_store_free(&t->photos, b);
     free(t->view_order);
     free(t->hints);
@@ -254,7 +245,7 @@ splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
     const splat_gaussians *g = &t->model->gaussians;
     struct splat_filter3d_args args = {g->n, g->p.means, t->scene->train_cameras, (uint32_t)t->scene->dataset.n_train,
                                        g->filter_3d};
-    return t->backend->functions->ops.filter3d(t->backend, &args, error);
+    return splat_op_filter3d(t->backend, &args, error);
 }
 
 void splat_trainer_forget_results(splat_trainer *t)

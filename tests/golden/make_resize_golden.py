@@ -1,4 +1,4 @@
-"""Writes resize_golden.h: what Pillow and NumPy make of pictures that tests/test_image.c can generate itself.
+"""Writes resize_golden.h: what Pillow and NumPy make of pictures that tests/io/test_image.c can generate itself.
 
 Run with a Python that has Pillow and NumPy:  python3 make_resize_golden.py > resize_golden.h
 Made with Pillow 9.4.0; the resize has been the same since Pillow 3.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes torch_*.pth beside this file with PyTorch (written with 1.13, Debian's python3-torch) and numpy.
 
-They are read by tests/test_torch_file.c, which states what they hold. Run it again only when a file is to change: the
+They are read by tests/io/test_torch_file.c, which states what they hold. Run it again only when a file is to change: the
 legacy format names storages by address, so its bytes differ from run to run.
 """
 import os
@@ -102,6 +102,21 @@ def checkpoint_before_training():
     return tuple(capture), 0
 
 
+def sugar(faces=False):
+    """What SuGaR's coarse training saves (and, with faces, its refinement)."""
+    n = 2
+    state = OrderedDict(
+        _points=ramp(n, 3, first=1.0), all_densities=ramp(n, 1, first=6.0), _scales=ramp(n, 3, first=4.0),
+        _quaternions=ramp(n, 4, first=5.0), _sh_coordinates_dc=ramp(n, 1, 3, first=2.0),
+        _sh_coordinates_rest=ramp(n, 15, 3, first=3.0))
+    if faces:
+        state["_surface_mesh_faces"] = torch.tensor([[0, 1, 0]])
+    return dict(state_dict=state, train_losses=[torch.tensor(0.5)], epoch=3, iteration=15000,
+                optimizer_state_dict=dict(state={}, param_groups=[]))
+
+
+save("torch_sugar.pt", sugar())
+save("torch_sugar_refined.pt", sugar(faces=True))
 save("torch_tensors.pth", tensors())
 save("torch_tensors_legacy.pth", tensors(), _use_new_zipfile_serialization=False)
 save("torch_plain.pth", plain())

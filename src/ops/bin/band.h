@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_BAND_H
 #define SPLAT_OPS_BAND_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
 /* Sets frame->row_end from the instances of each row ([tiles_y], read from row_begin on) and frame->max_instances;
  * *n_instances: of the band. Errors: MEMORY when the first row alone has too many; the frame is unchanged then. */
@@ -15,7 +15,7 @@ static inline splat_status splat_band_choose(splat_frame *frame, const uint64_t 
     if (row == frame->row_begin && row < frame->tiles_y)
         return splat_fail(error, SPLAT_ERROR_MEMORY,
                           "one row of tiles (row %u of %u, in a picture of %d x %d) has %llu (Gaussian, tile) pairs, "
-                          "and the memory limit leaves room for %llu: raise --vram_limit, or use fewer Gaussians or a "
+                          "and the memory limit leaves room for %llu: raise `vram_limit`, or use fewer Gaussians or a "
                           "smaller picture",
                           row + 1, frame->tiles_y, frame->camera.width, frame->camera.height,
                           (unsigned long long)rows[row], (unsigned long long)most);

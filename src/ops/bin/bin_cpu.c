@@ -4,15 +4,13 @@
 
 #include "backend/backend.h"
 #include "ops/bin/band.h"
+#include "ops/bin/bin_bytes.h"
 #include "ops/raster/reach.h"
 
 #include <string.h>
 
-/* 32 key bits in three passes. */
-#define RADIX_BITS 11
-#define RADIX_SIZE (1u << RADIX_BITS)
-/* Fewer elements than this are not worth a thread. */
-#define CHUNK_MIN 2048u
+#define RADIX_BITS SPLAT_BIN_RADIX_BITS /* 32 key bits in three passes */
+#define RADIX_SIZE SPLAT_BIN_RADIX_SIZE
 
 typedef struct chunks {
     uint32_t n; /* elements */
@@ -21,8 +19,7 @@ typedef struct chunks {
 
 static chunks chunks_make(uint32_t n, int threads)
 {
-    uint32_t count = n / CHUNK_MIN + 1;
-    return (chunks){n, count < (uint32_t)threads ? (int)count : threads, threads};
+    return (chunks){n, (int)splat_bin_chunks(n, (size_t)threads), threads};
 }
 
 static uint32_t chunk_begin(chunks c, int index)
@@ -297,7 +294,7 @@ static splat_status choose_band(splat_backend *backend, splat_frame *frame, chun
     uint32_t *counts = frame->slot_begin + 1;
     if (frame->max_instances) {
         void *row_counts;
-        SPLAT_TRY(splat_scratch_take(backend, frame->tiles_y * sizeof(uint64_t), &row_counts, error));
+        SPLAT_TRY(splat_scratch_take(backend, splat_bin_rows_bytes(frame->tiles_y), &row_counts, error));
         sum_rows(frame, c, tile_counts, row_counts);
         SPLAT_TRY(splat_band_choose(frame, row_counts, total, error));
         if (frame->row_end < frame->tiles_y) cut_rows(frame, c, order, rows, counts);
@@ -319,7 +316,7 @@ static splat_status take_instances(splat_backend *backend, splat_frame *frame, u
     uint64_t room = splat_band_is_view(frame) ? total : frame->max_instances;
     void *data;
     frame->instances = NULL;
-    SPLAT_TRY(splat_frame_take(backend, frame, 2 * room * sizeof(uint32_t), &data, error));
+    SPLAT_TRY(splat_frame_take(backend, frame, splat_bin_list_bytes(room), &data, error));
     frame->instances = data;
     frame->instance_slots = frame->instances + room;
     frame->instance_room = room;
@@ -329,17 +326,17 @@ static splat_status take_instances(splat_backend *backend, splat_frame *frame, u
 splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *args, splat_error *error)
 {
     splat_frame *frame = args->frame;
-    size_t n = frame->n_visible, stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
+    size_t n = frame->n_visible, n_tiles = (size_t)frame->tiles_x * frame->tiles_y;
     void *pairs, *histograms;
     frame->n_instances = 0;
     SPLAT_TRY(splat_scratch_reset(backend, error));
-    SPLAT_TRY(splat_scratch_take(backend, 2 * n * sizeof(uint64_t), &pairs, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_bin_pairs_bytes(n), &pairs, error));
     if (!frame->slot_begin)
-        SPLAT_TRY(splat_frame_take(backend, frame, (n + 1) * sizeof(uint32_t), (void **)&frame->slot_begin, error));
+        SPLAT_TRY(splat_frame_take(backend, frame, splat_bin_slots_bytes(n), (void **)&frame->slot_begin, error));
 
     chunks c = chunks_make(list_entries(frame, backend->threads, pairs), backend->threads);
-    size_t histogram = stride > RADIX_SIZE ? stride : RADIX_SIZE;
-    SPLAT_TRY(splat_scratch_take(backend, (size_t)c.count * histogram * sizeof(uint32_t), &histograms, error));
+    size_t histogram_bytes = splat_bin_histograms_bytes((size_t)c.count, n_tiles);
+    SPLAT_TRY(splat_scratch_take(backend, histogram_bytes, &histograms, error));
     const uint64_t *order = sort_by_depth(c, pairs, histograms);
     uint64_t *rows = order == pairs ? (uint64_t *)pairs + c.n : pairs; /* the half that is free */
     if (c.n < n) memset(frame->slot_begin, 0, (n + 1) * sizeof *frame->slot_begin); /* of those that are not listed */

@@ -22,7 +22,7 @@ extern "C" {
 /* Room beyond one and a quarter times the last known count of the view. */
 #define LISTED_MARGIN 16384
 #define INSTANCE_MARGIN 65536
-#define MAX_TILE_ROWS (65536 / SPLAT_TILE) /* of the largest picture, see splat_frame_reserve */
+#define MAX_TILE_ROWS (65536 / SPLAT_TILE) /* of the largest picture, see splat_view_begin */
 
 struct bin_parameters {
     uint32_t n, tiles_x, capacity; /* n: room of the list; capacity: room for instances */
@@ -39,7 +39,7 @@ struct bin_parameters {
     uint32_t *values;
     uint32_t *emitted;     /* deterministic: the visible index of each slot; values are slots then */
     void *keys;
-    splat_cuda_step_state *state;
+    splat_cuda_view_state *state;
 };
 
 /* The tiles of a row that the ellipse alpha >= 1/255 meets: it and the row's band are convex, so its x range there
@@ -182,9 +182,9 @@ __global__ void __launch_bounds__(BIN_THREADS)
     for (uint32_t tile = before; tile <= here; tile++) tile_begin[tile] = i;
 }
 
-/* Depth keys of the listed (positive floats sort as their bits), and padding behind them. */
+/* Depth keys of the listed (positive floats sort as their bits), and padding after them. */
 __global__ void __launch_bounds__(BIN_THREADS) depth_keys_kernel(const float *depth, const uint32_t *listed, uint32_t n,
-                                                                 uint32_t *keys, const splat_cuda_step_state *state)
+                                                                 uint32_t *keys, const splat_cuda_view_state *state)
 {
     uint32_t j = blockIdx.x * BIN_THREADS + threadIdx.x;
     if (j < n) keys[j] = j < state->n_listed ? __float_as_uint(depth[listed[j]]) : 0xffffffffu;
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(ORDER_THREADS)
 /* Deterministic: from sorted slots to visible indices. */
 __global__ void __launch_bounds__(BIN_THREADS)
     slots_kernel(const uint32_t *slots, const uint32_t *emitted, uint32_t capacity, const uint64_t *count,
-                 uint32_t *instances, const splat_cuda_step_state *state)
+                 uint32_t *instances, const splat_cuda_view_state *state)
 {
     uint32_t i = blockIdx.x * BIN_THREADS + threadIdx.x;
     if (i < capacity && i < *count && !state->overflow) instances[i] = emitted[slots[i]]; /* the rest is padding */
@@ -305,8 +305,8 @@ static splat_status check_count(uint64_t n_instances, splat_error *error)
 /* The room for instances that the view's last count asks for; 0: it is not known, or they may not be trusted to fit. */
 static uint64_t expected_instances(const splat_cuda_backend *cuda, const splat_frame *frame)
 {
-    uint64_t wanted = frame->n_instances_hint + frame->n_instances_hint / 4 + INSTANCE_MARGIN;
-    if (!frame->n_instances_hint || cuda->base.deterministic) return 0;
+    uint64_t wanted = frame->hint.n_instances + frame->hint.n_instances / 4 + INSTANCE_MARGIN;
+    if (!frame->hint.n_instances || cuda->base.deterministic) return 0;
     if (frame->max_instances && (frame->row_begin || wanted > frame->max_instances)) return 0;
     return wanted;
 }
@@ -351,17 +351,19 @@ struct bin_arrays {
     size_t temporary_bytes;
 };
 
-/* The deterministic backward pass reads the order and the offsets: they live in the frame's region, once a view. */
+/* The deterministic backward pass reads the order and the offsets: they are the frame's, taken once a view. */
 static splat_status take_order(splat_cuda_backend *cuda, splat_frame *frame, bin_parameters *P, bin_arrays *arrays,
                                splat_error *error)
 {
     const size_t n = frame->n_visible, sums = splat_cuda_round_up((n + 1) * sizeof(uint64_t));
-    if (!frame->bin_order)
-        SPLAT_TRY(splat_frame_take(&cuda->base, frame, sums + n * sizeof(uint32_t), &frame->bin_order, error));
-    P->offsets = (uint64_t *)frame->bin_order;
-    arrays->order = (uint32_t *)((char *)frame->bin_order + sums);
-    cuda->order = arrays->order;
-    cuda->offsets = P->offsets;
+    void *data;
+    if (!frame->slot_offsets) {
+        SPLAT_TRY(splat_frame_take(&cuda->base, frame, sums + n * sizeof(uint32_t), &data, error));
+        frame->slot_offsets = (uint64_t *)data;
+        frame->depth_order = (uint32_t *)((char *)data + sums);
+    }
+    P->offsets = frame->slot_offsets;
+    arrays->order = frame->depth_order;
     return SPLAT_OK;
 }
 
@@ -399,10 +401,10 @@ static splat_status sort_by_depth(splat_cuda_backend *cuda, const splat_frame *f
 {
     size_t bytes = arrays->temporary_bytes;
     CUDA_TRY("list the visible",
-             cub::DeviceSelect::If(arrays->temporary, bytes, index_iterator(0), arrays->order, &cuda->state->n_listed,
+             cub::DeviceSelect::If(arrays->temporary, bytes, index_iterator(0), arrays->order, &P.state->n_listed,
                                    (int)frame->n_visible, in_band(P), cuda->stream));
     depth_keys_kernel<<<splat_cuda_blocks(P.n, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(
-        frame->depth, arrays->order, P.n, arrays->keys[0], cuda->state);
+        frame->depth, arrays->order, P.n, arrays->keys[0], P.state);
     CUDA_LAUNCHED("depth keys");
     bytes = arrays->temporary_bytes;
     cub::DoubleBuffer<uint32_t> keys(arrays->keys[0], arrays->keys[1]), order(arrays->order, arrays->order_swap);
@@ -486,7 +488,7 @@ static splat_status sort_tiles(splat_cuda_backend *cuda, splat_frame *frame, bin
                                                        cudaMemcpyDeviceToDevice, cuda->stream));
         if (cuda->base.deterministic)
             slots_kernel<<<splat_cuda_blocks(P.capacity, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(
-                P.values, P.emitted, P.capacity, P.offsets + P.n, frame->instances, cuda->state);
+                P.values, P.emitted, P.capacity, P.offsets + P.n, frame->instances, P.state);
         CUDA_LAUNCHED("slots");
     }
     ranges_kernel<KEY><<<splat_cuda_blocks((uint64_t)P.capacity + 1, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(
@@ -498,11 +500,9 @@ static splat_status sort_tiles(splat_cuda_backend *cuda, splat_frame *frame, bin
 /* Ends the work on a band. */
 static splat_status order_tiles(splat_cuda_backend *cuda, splat_frame *frame, splat_error *error)
 {
-    uint32_t *order = frame->tile_begin + frame->tiles_x * frame->tiles_y + 1; /* room for both: splat_frame_reserve */
     tile_order_kernel<<<1, ORDER_THREADS, 0, cuda->stream>>>(frame->tile_begin, frame->tiles_x * frame->row_begin,
-                                                             frame->tiles_x * frame->row_end, order);
+                                                             frame->tiles_x * frame->row_end, frame->tile_order);
     CUDA_LAUNCHED("tile order");
-    cuda->tile_order = order;
     return splat_scratch_reset(&cuda->base, error);
 }
 
@@ -510,13 +510,13 @@ static splat_status order_tiles(splat_cuda_backend *cuda, splat_frame *frame, sp
 static splat_status empty_band(splat_cuda_backend *cuda, splat_frame *frame, splat_error *error)
 {
     size_t begin = (size_t)frame->tiles_x * frame->row_begin, end = (size_t)frame->tiles_x * frame->row_end;
-    cuda->n_order = cuda->n_slots = 0;
+    frame->n_order = frame->n_slots = 0;
     CUDA_TRY("clear memory", cudaMemsetAsync(frame->tile_begin + begin, 0,
                                              (end - begin + 1) * sizeof *frame->tile_begin, cuda->stream));
     return order_tiles(cuda, frame, error);
 }
 
-static bin_parameters parameters_of(const splat_cuda_backend *cuda, const splat_frame *frame)
+static bin_parameters parameters_of(const splat_frame *frame)
 {
     bin_parameters P = {};
     P.tiles_x = frame->tiles_x;
@@ -528,7 +528,7 @@ static bin_parameters parameters_of(const splat_cuda_backend *cuda, const splat_
     P.mean2d = (const float2 *)frame->mean2d;
     P.conic = (const float4 *)frame->conic;
     P.rects = (const ushort4 *)frame->tile_rect;
-    P.state = cuda->state;
+    P.state = splat_cuda_state_of(frame);
     return P;
 }
 
@@ -540,8 +540,8 @@ static splat_status plan_band(splat_cuda_backend *cuda, splat_frame *frame, bin_
     uint64_t expected = expected_instances(cuda, frame);
     *waits = false;
     if (frame->max_instances && !expected) return choose_band(cuda, frame, P, error);
-    uint64_t listed = frame->n_visible_hint + frame->n_visible_hint / 4 + LISTED_MARGIN;
-    bool hinted = frame->n_visible_hint && !cuda->base.deterministic;
+    uint64_t listed = frame->hint.n_visible + frame->hint.n_visible / 4 + LISTED_MARGIN;
+    bool hinted = frame->hint.n_visible && !cuda->base.deterministic;
     P->n = hinted && listed < frame->n_visible ? (uint32_t)listed : frame->n_visible;
     P->capacity = (uint32_t)expected;
     frame->row_end = frame->tiles_y;
@@ -560,7 +560,7 @@ extern "C" splat_status splat_bin_cuda(splat_backend *backend, const struct spla
         return empty_band(cuda, frame, error);
     }
     bool waits;
-    bin_parameters P = parameters_of(cuda, frame);
+    bin_parameters P = parameters_of(frame);
     SPLAT_TRY(plan_band(cuda, frame, &P, &waits, error));
     if (!waits && P.capacity == 0) return empty_band(cuda, frame, error);
     bin_arrays arrays;
@@ -569,8 +569,8 @@ extern "C" splat_status splat_bin_cuda(splat_backend *backend, const struct spla
     SPLAT_TRY(count_tiles(cuda, P, &arrays, error));
     if (waits) SPLAT_TRY(wait_for_count(cuda, frame, &P, error));
     SPLAT_TRY(take_instances(cuda, frame, P.capacity, error));
-    cuda->n_order = P.n;
-    cuda->n_slots = P.capacity;
+    frame->n_order = P.n;
+    frame->n_slots = P.capacity;
     if (frame->tiles_x * frame->tiles_y >= UINT16_MAX)
         SPLAT_TRY(sort_tiles<uint32_t>(cuda, frame, P, error));
     else

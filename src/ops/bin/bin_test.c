@@ -150,8 +150,8 @@ static int check_too_many(splat_backend *backend)
         conic[4 * i + 3] = 0.5f;
         rect[4 * i + 2] = rect[4 * i + 3] = TILES;
     }
-    backend->functions->upload(backend, frame->conic, conic, N * 4 * sizeof *conic, NULL);
-    backend->functions->upload(backend, frame->tile_rect, rect, N * 4 * sizeof *rect, NULL);
+    splat_backend_upload(backend, frame->conic, conic, N * 4 * sizeof *conic, NULL);
+    splat_backend_upload(backend, frame->tile_rect, rect, N * 4 * sizeof *rect, NULL);
     frame->camera.width = frame->camera.height = TILES * SPLAT_TILE;
     frame->tiles_x = frame->tiles_y = TILES;
     splat_error error = {0};
@@ -160,9 +160,9 @@ static int check_too_many(splat_backend *backend)
                                           &error) == SPLAT_OK,
                "%s", error.message);
     frame->tile_begin = tile_begin;
-    splat_status status = backend->functions->ops.bin(backend, &(struct splat_bin_args){frame}, &error);
+    splat_status status = splat_op_bin(backend, &(struct splat_bin_args){frame}, &error);
     TEST_CHECK(failures, status == SPLAT_ERROR_UNSUPPORTED, "status %d", (int)status);
-    bool cpu = strcmp(backend->functions->name, "cpu") == 0; /* which counts to the end */
+    bool cpu = strcmp(splat_backend_name(backend), "cpu") == 0; /* which counts to the end */
     TEST_CHECK(failures, !cpu || strstr(error.message, "4299161600"), "message: %s", error.message);
     TEST_CHECK(failures, frame->n_instances == 0, "a refused frame has instances");
     free(conic);

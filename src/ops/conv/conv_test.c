@@ -92,9 +92,9 @@ static int test_conv(splat_backend *backend, shape s, int band_rows)
         args.output = rows_of(out, y, end);
         args.input = rows_of(in, clamp(y * s.stride - s.pad, s.height),
                              clamp((end - 1) * s.stride - s.pad + s.kernel, s.height));
-        TEST_CHECK(failures, backend->functions->ops.conv(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+        TEST_CHECK(failures, splat_op_conv(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     }
-    backend->functions->synchronize(backend, NULL);
+    splat_backend_synchronize(backend, NULL);
     test_download(backend, result, out.data, floats_of(&out) * sizeof *result);
     TEST_CHECK(failures, count_touched(result, &out) == 0, "values between the channels were written");
 
@@ -131,7 +131,7 @@ static int test_nan(splat_backend *backend)
         .output = {test_upload(backend, &blocks[1], NULL, sizeof result), 8, 1, 0, 1, 1, 8},
         .weights = test_upload(backend, &blocks[2], packed, sizeof packed),
         .bias = test_upload(backend, &blocks[3], bias, sizeof bias)};
-    TEST_CHECK(failures, backend->functions->ops.conv(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(failures, splat_op_conv(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     test_download(backend, result, args.output.data, sizeof result);
     TEST_CHECK(failures, isnan(result[0]) && isnan(result[7]), "%g %g", result[0], result[7]);
     for (int i = 0; i < 4; i++) splat_block_free(backend, &blocks[i]);
@@ -156,7 +156,7 @@ static int test_conv_refusals(splat_backend *backend)
     bad[5].output.row_end = 0;
     for (int i = 0; i < 6; i++) {
         splat_error error = {0};
-        TEST_CHECK(failures, backend->functions->ops.conv(backend, &bad[i], &error) == SPLAT_ERROR_ARGUMENT, "case %d",
+        TEST_CHECK(failures, splat_op_conv(backend, &bad[i], &error) == SPLAT_ERROR_ARGUMENT, "case %d",
                    i);
         TEST_CHECK(failures, strlen(error.message) > 20, "case %d", i);
     }
@@ -196,7 +196,7 @@ static int test_pool(splat_backend *backend, int window, int width, int height, 
         int end = clamp(y + n, out_height);
         struct splat_pool_args args = {N_IMAGES, rows_of(in, y * STRIDE, clamp((end - 1) * STRIDE + window, height)),
                                        rows_of(out, y, end), height, window, STRIDE};
-        TEST_CHECK(failures, backend->functions->ops.pool(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+        TEST_CHECK(failures, splat_op_pool(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     }
     test_download(backend, result, out.data, floats_of(&out) * sizeof *result);
     TEST_CHECK(failures, count_touched(result, &out) == 0, "values between the channels were written");
@@ -228,6 +228,6 @@ int test_op_pool(splat_backend *backend)
     }
     splat_error error = {0};
     struct splat_pool_args bad = {1, {NULL, 8, 4, 0, 4, 16, 128}, {NULL, 8, 2, 0, 3, 6, 48}, 4, 2, 2};
-    TEST_CHECK(failures, backend->functions->ops.pool(backend, &bad, &error) == SPLAT_ERROR_ARGUMENT, "a row too many");
+    TEST_CHECK(failures, splat_op_pool(backend, &bad, &error) == SPLAT_ERROR_ARGUMENT, "a row too many");
     return failures;
 }

@@ -73,4 +73,11 @@ struct splat_opacity_reset_args {
     const splat_moments *moments; /* of the opacities; NULL allowed */
 };
 
+/* Scratch of growing to n Gaussians and pruning them. A device: keys and indices, twice, the columns on the move, and
+ * CUB's; the CPU: a reason and a key each, and sums of chunks. */
+static inline size_t splat_density_scratch_bytes(bool on_device, size_t n)
+{
+    return on_device ? 48 * n + ((size_t)1 << 20) : 8 * n + ((size_t)1 << 14);
+}
+
 #endif

@@ -25,17 +25,17 @@ typedef struct population {
 } population;
 
 /* Parameters and filter_3d first, then moments in either storage, then statistics; words of a row. An array that the
- * population's storage has not is NULL, with rows of 0 words. */
+ * population's storage lacks is NULL, with rows of 0 words. */
 static inline void list_arrays(population *p, void **data[N_ARRAYS], uint32_t words[N_ARRAYS])
 {
     const bool quantized = p->moments.storage == SPLAT_OPTIMIZER_QUANTIZED;
     splat_tensors *sets[3] = {&p->g.p, &p->moments.m, &p->moments.v};
     int n = 0;
     for (int s = 0; s < 3; s++) {
-#define SPLAT_TENSOR(name, channels)                                                                                   \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     data[n] = (void **)&sets[s]->name;                                                                                 \
     words[n++] = s > 0 && quantized ? 0 : splat_tensor_channels(SPLAT_TENSOR_##name, p->g.sh_degree);
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
         if (s == 0) data[n] = (void **)&p->g.filter_3d, words[n++] = 1;
     }
@@ -86,8 +86,8 @@ static inline void make_small(population *p)
     p->g.n = p->capacity;
     test_gaussians_to_half(&p->g);
     p->g.n = n;
-#define SPLAT_TENSOR(name, channels) free(p->moments.m.name), free(p->moments.v.name);
-#include "ops/gaussians.def"
+#define SPLAT_TENSOR(name, ...) free(p->moments.m.name), free(p->moments.v.name);
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     p->moments = (splat_moments){.storage = SPLAT_OPTIMIZER_QUANTIZED};
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
@@ -192,7 +192,7 @@ static inline splat_density_selection run_select(splat_backend *backend, populat
     struct splat_density_select_args args = {.gaussians = &device.g, .statistics = &device.s,
                                              .grad_threshold = threshold, .percent_dense = 0.01f, .extent = 5.0f,
                                              .actions = device.actions, .result = &result};
-    if (backend->functions->ops.density_select(backend, &args, NULL) != SPLAT_OK) result.fraction = -2;
+    if (splat_op_density_select(backend, &args, NULL) != SPLAT_OK) result.fraction = -2;
     download(backend, &device, p);
     return result;
 }
@@ -205,7 +205,7 @@ static inline splat_status run_grow(splat_backend *backend, population *p, uint3
     struct splat_density_grow_args args = {.gaussians = &device.g, .moments = moments ? &device.moments : NULL,
                                            .actions = device.actions,
                                            .n_clone = n_clone, .n_split = n_split, .seed = 77, .step = 600};
-    splat_status status = backend->functions->ops.density_grow(backend, &args, NULL);
+    splat_status status = splat_op_density_grow(backend, &args, NULL);
     download(backend, &device, p);
     return status;
 }

@@ -1,3 +1,4 @@
+/* What the density ops of the CPU share: statistics by rank, the list of a model's arrays, the largest scale. */
 #include "ops/densify/densify_common.h"
 
 #include <math.h>
@@ -37,9 +38,9 @@ static void list_array(splat_density_arrays *list, void *data, uint32_t words)
 
 static void list_floats(splat_density_arrays *list, const splat_tensors *tensors, int sh_degree)
 {
-#define SPLAT_TENSOR(name, channels)                                                                                   \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     list_array(list, tensors->name, splat_tensor_channels(SPLAT_TENSOR_##name, sh_degree));
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
 }
 

@@ -1,5 +1,6 @@
 /* density_grow on the CPU. */
 #include "base/rng.h"
+#include "math/gaussian.h"
 #include "ops/densify/densify_common.h"
 
 #include <math.h>
@@ -22,9 +23,10 @@ static void sample_split(const struct splat_density_grow_args *args, size_t i, u
     splat_normal2(r.x[2], r.x[3], &xi[2], &xi[3]);
     for (int k = 0; k < 3; k++) d[k] = expf(scale[k]) * xi[k];
     float *mean = p->means + 3 * to;
-    mean[0] += (1 - 2 * (y * y + z * z)) * d[0] + 2 * (x * y - w * z) * d[1] + 2 * (x * z + w * y) * d[2];
-    mean[1] += 2 * (x * y + w * z) * d[0] + (1 - 2 * (x * x + z * z)) * d[1] + 2 * (y * z - w * x) * d[2];
-    mean[2] += 2 * (x * z - w * y) * d[0] + 2 * (y * z + w * x) * d[1] + (1 - 2 * (x * x + y * y)) * d[2];
+    splat_rotation t = splat_rotation_make(w, x, y, z);
+    mean[0] += t.r00 * d[0] + t.r01 * d[1] + t.r02 * d[2];
+    mean[1] += t.r10 * d[0] + t.r11 * d[1] + t.r12 * d[2];
+    mean[2] += t.r20 * d[0] + t.r21 * d[1] + t.r22 * d[2];
     for (int k = 0; k < 3; k++) p->scales[3 * to + k] = scale[k] - 0.470003629f; /* ln 1.6 */
 }
 

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 
 extern "C" {
+#include "math/gaussian.h"
 #include "ops/densify/densify_common.h"
 }
 #include "ops/densify/order_cuda.cuh"
@@ -62,11 +63,10 @@ __global__ void __launch_bounds__(GROW_THREADS)
     splat_normal2(r.x[0], r.x[1], &xi[0], &xi[1]);
     splat_normal2(r.x[2], r.x[3], &xi[2], &xi[3]);
     float dx = expf(scale[0]) * xi[0], dy = expf(scale[1]) * xi[1], dz = expf(scale[2]) * xi[2];
-    p.means[3 * to] = mu[0] + ((1 - 2 * (y * y + z * z)) * dx + 2 * (x * y - w * z) * dy + 2 * (x * z + w * y) * dz);
-    p.means[3 * to + 1] = mu[1] +
-                          (2 * (x * y + w * z) * dx + (1 - 2 * (x * x + z * z)) * dy + 2 * (y * z - w * x) * dz);
-    p.means[3 * to + 2] = mu[2] +
-                          (2 * (x * z - w * y) * dx + 2 * (y * z + w * x) * dy + (1 - 2 * (x * x + y * y)) * dz);
+    splat_rotation t = splat_rotation_make(w, x, y, z);
+    p.means[3 * to] = mu[0] + (t.r00 * dx + t.r01 * dy + t.r02 * dz);
+    p.means[3 * to + 1] = mu[1] + (t.r10 * dx + t.r11 * dy + t.r12 * dz);
+    p.means[3 * to + 2] = mu[2] + (t.r20 * dx + t.r21 * dy + t.r22 * dz);
     for (int k = 0; k < 3; k++) p.scales[3 * to + k] = scale[k] - 0.470003629f; /* ln 1.6 */
 }
 

@@ -1,4 +1,5 @@
 /* density_prune on the CPU: a reason for each Gaussian, the exact cap, then one stable compaction of every array. */
+#include "math/gaussian.h"
 #include "ops/densify/densify_common.h"
 
 #include <math.h>
@@ -8,11 +9,11 @@ enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
 static bool is_finite_row(const splat_gaussians *gaussians, size_t i)
 {
     uint32_t bad = 0;
-#define SPLAT_TENSOR(name, unused)                                                                                     \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     for (size_t k = 0, n = splat_tensor_channels(SPLAT_TENSOR_##name, gaussians->sh_degree);                           \
          gaussians->p.name && k < n; k++)                                                                              \
         bad |= !isfinite(gaussians->p.name[i * n + k]);
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     const uint32_t channels = splat_sh_rest_floats(gaussians->sh_degree);
     for (size_t k = 0; gaussians->sh_rest_half && k < channels; k++)
@@ -24,7 +25,7 @@ static uint8_t reason_of(const struct splat_density_prune_args *args, size_t i)
 {
     const splat_tensors *p = &args->gaussians->p;
     if (i < args->n_actions && args->actions[i] == SPLAT_DENSITY_SPLIT) return SPLIT_SOURCE;
-    if (1.0f / (1.0f + expf(-p->opacities[i])) < args->min_opacity) return TRANSPARENT;
+    if (splat_sigmoid(p->opacities[i]) < args->min_opacity) return TRANSPARENT;
     if (args->max_scale > 0 && splat_density_max_scale(p->scales + 3 * i) > args->max_scale) return LARGE;
     return is_finite_row(args->gaussians, i) ? KEPT : TRANSPARENT;
 }

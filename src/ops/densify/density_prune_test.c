@@ -74,7 +74,7 @@ static splat_density_pruned run_prune(splat_backend *backend, population *p, con
                                             .actions = n_actions ? device.actions : NULL, .n_actions = n_actions,
                                             .min_opacity = test->min_opacity, .max_scale = test->max_scale,
                                             .target_count = test->target_count, .result = &result};
-    if (backend->functions->ops.density_prune(backend, &args, NULL) != SPLAT_OK) result.n_kept = UINT32_MAX - 1;
+    if (splat_op_density_prune(backend, &args, NULL) != SPLAT_OK) result.n_kept = UINT32_MAX - 1;
     download(backend, &device, p);
     return result;
 }
@@ -166,7 +166,7 @@ static splat_status run_reset(splat_backend *backend, population *p, float max_o
     upload(backend, p, &device);
     struct splat_opacity_reset_args args = {.gaussians = &device.g, .max_opacity = max_opacity,
                                             .moments = moments ? &device.moments : NULL};
-    splat_status status = backend->functions->ops.opacity_reset(backend, &args, NULL);
+    splat_status status = splat_op_opacity_reset(backend, &args, NULL);
     download(backend, &device, p);
     return status;
 }
@@ -230,7 +230,7 @@ static int check_identity(splat_backend *backend, bool small)
     splat_backend *backends[2] = {backend, NULL};
     population p[2];
     const prune_case test = {"identity", 0.005f, 0.5f, N, true, true};
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     if (splat_backend_cpu_create(1, "c", &backends[1], NULL) != SPLAT_OK) return 1;
     for (int k = 0; k < 2; k++) {
         p[k] = make(N, CAPACITY, 1, 900);
@@ -247,7 +247,7 @@ static int check_identity(splat_backend *backend, bool small)
                    backend->description, a);
     TEST_CHECK(failures, memcmp(p[0].actions, p[1].actions, N) == 0, "%s: other actions", backend->description);
     release(&p[0]), release(&p[1]);
-    backends[1]->functions->destroy(backends[1]);
+    splat_backend_destroy(backends[1]);
     return failures;
 }
 

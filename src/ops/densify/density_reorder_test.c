@@ -28,7 +28,7 @@ static splat_density_pruned run_reorder(splat_backend *backend, population *p, m
                                             .actions = device.actions, .n_actions = N, .min_opacity = 0.005f,
                                             .target_count = N / 2, .result = &result, .reorder = reorder};
     if (kind == MEANS_OUTLIERS) args.n_actions = args.target_count = 0, args.min_opacity = 0;
-    if (backend->functions->ops.density_prune(backend, &args, NULL) != SPLAT_OK) result.n_kept = 0;
+    if (splat_op_density_prune(backend, &args, NULL) != SPLAT_OK) result.n_kept = 0;
     download(backend, &device, p);
     return result;
 }
@@ -112,7 +112,7 @@ static int check_reorder(splat_backend *backend, int sh_degree, means_kind kind,
     TEST_CHECK(failures, n == (kind == MEANS_OUTLIERS ? N : N / 2), "%u are kept", n);
     if (!failures) {
         failures += check_rows(&before, &after, n) + check_survivors(&plain, &after, n);
-        if (strcmp(backend->functions->name, "cpu") == 0)
+        if (strcmp(splat_backend_name(backend), "cpu") == 0)
             TEST_CHECK(failures, is_equal_array(&plain, &after, SPLAT_N_TENSORS, 0, n), "the CPU changed the order");
         else
             failures += check_order(&after, n);

@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_OPACITY_RESET_H
 #define SPLAT_OPS_OPACITY_RESET_H
 
-#include "math/inline.h"
+#include "math/gaussian.h"
 #include "ops/densify/densify.h"
 
 /* s / sqrt(s^2 + f^2) without squares of s: neither tiny nor huge scales underflow. */
@@ -15,7 +15,7 @@ SPLAT_MATH_INLINE float splat_filter_ratio(float log_scale, float filter_3d)
 
 SPLAT_MATH_INLINE float splat_reset_logit(float logit, const float *log_scales, float filter_3d, float max_opacity)
 {
-    float opacity = 1.0f / (1.0f + expf(-logit));
+    float opacity = splat_sigmoid(logit);
     float c3 = splat_filter_ratio(log_scales[0], filter_3d) * splat_filter_ratio(log_scales[1], filter_3d) *
                splat_filter_ratio(log_scales[2], filter_3d);
     if (!(opacity * c3 > max_opacity)) return logit; /* below the cap already: logit(o~/c3) is what it was */

@@ -5,7 +5,7 @@
 
 #include "ops/types.h"
 
-#define SPLAT_DEPTH_NORMAL_ALPHA 0.5f /* pixels with more are looked at */
+#define SPLAT_DEPTH_NORMAL_ALPHA 0.5f /* pixels with more count */
 
 /* maps: of geometry, in camera space and not normalized. With A = 1 - T and Z = maps[0] / A, a pixel (x, y) stands for
  * P = Z ((x + 1/2 - cx) / fx, (y + 1/2 - cy) / fy, 1), the centre of the pixel. m = the unit vector of
@@ -25,5 +25,23 @@ struct splat_depth_normal_args {
     float *grad_alpha;          /* [height][width] */
     double *result;             /* device memory, 2: the loss, and the number of pixels that count */
 };
+
+/* Scratch: the slopes of the depth; and on the CPU two sums a row, on a device two a block of a row. */
+static inline size_t splat_depth_normal_slopes_bytes(size_t n_pixels)
+{
+    return 6 * n_pixels * sizeof(float);
+}
+
+static inline size_t splat_depth_normal_sums_bytes(size_t n)
+{
+    return 2 * n * sizeof(double);
+}
+
+static inline size_t splat_depth_normal_scratch_bytes(bool on_device, size_t width, size_t height)
+{
+    const size_t least_block = 32; /* pixels of a device's block, at least */
+    size_t n_sums = on_device ? (width / least_block + 1) * height : height;
+    return splat_depth_normal_slopes_bytes(width * height) + splat_depth_normal_sums_bytes(n_sums);
+}
 
 #endif

@@ -9,8 +9,8 @@ splat_status splat_depth_normal_cpu(splat_backend *backend, const struct splat_d
     const size_t plane = (size_t)width * (size_t)height;
     void *slopes, *rows;
     SPLAT_TRY(splat_scratch_reset(backend, error));
-    SPLAT_TRY(splat_scratch_take(backend, 6 * plane * sizeof(float), &slopes, error));
-    SPLAT_TRY(splat_scratch_take(backend, 2 * (size_t)height * sizeof(double), &rows, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_depth_normal_slopes_bytes(plane), &slopes, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_depth_normal_sums_bytes((size_t)height), &rows, error));
     const splat_depth_normal_job job = splat_depth_normal_job_of(args, slopes);
     double *sums = rows;
 #pragma omp parallel num_threads(backend->threads)

@@ -73,8 +73,8 @@ extern "C" splat_status splat_depth_normal_cuda(splat_backend *backend, const st
     const unsigned n_blocks = grid.x * grid.y;
     void *slopes, *sums;
     SPLAT_TRY(splat_scratch_reset(backend, error));
-    SPLAT_TRY(splat_scratch_take(backend, 6 * plane * sizeof(float), &slopes, error));
-    SPLAT_TRY(splat_scratch_take(backend, n_blocks * sizeof(double2), &sums, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_depth_normal_slopes_bytes(plane), &slopes, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_depth_normal_sums_bytes(n_blocks), &sums, error));
     const splat_depth_normal_job job = splat_depth_normal_job_of(args, (float *)slopes);
     first_kernel<<<grid, block, 0, cuda->stream>>>(job, (double2 *)sums);
     CUDA_LAUNCHED("depth_normal");

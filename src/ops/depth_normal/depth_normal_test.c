@@ -60,7 +60,7 @@ static result run(splat_backend *backend, const view *v, float weight, int *fail
     args.grad_maps = test_upload(backend, &blocks[2], junk, 4 * plane);
     args.grad_alpha = test_upload(backend, &blocks[3], junk, plane);
     args.result = test_upload(backend, &blocks[4], NULL, sizeof found);
-    splat_status status = backend->functions->ops.depth_normal(backend, &args, &error);
+    splat_status status = splat_op_depth_normal(backend, &args, &error);
     TEST_CHECK(*failures, status == SPLAT_OK, "%s", error.message);
     test_download(backend, r.grad_maps, args.grad_maps, 4 * plane);
     test_download(backend, r.grad_alpha, args.grad_alpha, plane);

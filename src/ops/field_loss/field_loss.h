@@ -4,7 +4,7 @@
 #define SPLAT_OPS_FIELD_LOSS_H
 
 #include "math/density.h" /* SPLAT_NEIGHBORS */
-#include "ops/types.h"
+#include "ops/frame.h"
 
 enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
 
@@ -39,7 +39,7 @@ enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
  * Errors: ARGUMENT (n_samples not in 1 .. SPLAT_FIELD_MAX_SAMPLES; 1 to 15 Gaussians, which have no 15 neighbours; SDF
  * with a picture of 2^32 - 1 pixels or more); MEMORY. */
 struct splat_field_loss_args {
-    const splat_gaussians *gaussians;  /* filter_3d is not looked at: it was fused before */
+    const splat_gaussians *gaussians;  /* filter_3d is not read: it was fused before */
     const splat_frame *frame;          /* after project */
     const uint32_t *neighbors;         /* [n][SPLAT_NEIGHBORS] the nearest other Gaussians (op knn) */
     uint32_t n_samples;
@@ -47,7 +47,7 @@ struct splat_field_loss_args {
     uint32_t step;
     int mode;                          /* SPLAT_FIELD_DENSITY or SPLAT_FIELD_SDF */
     float field_weight, normal_weight; /* of the gradients; the losses are reported without them */
-    /* SDF only, with DENSITY not looked at: E > 0, the extent of the cameras; what geometry wrote, not normalized;
+    /* SDF only, with DENSITY not read: E > 0, the extent of the cameras; what geometry wrote, not normalized;
      * dL/dmaps and dL/dalpha (alpha = 1 - T), to which the field's are added. [height][width] each: of maps, and of
      * their gradient, the first plane alone is used */
     float extent;
@@ -58,5 +58,15 @@ struct splat_field_loss_args {
     double *result;                    /* device memory, 4: field loss, normal loss, samples that count, Gaussians in
                                           the pool */
 };
+
+/* Scratch of a view of n Gaussians. */
+size_t splat_field_loss_cpu_bytes(size_t n, size_t n_samples, int mode);
+
+/* A device: 16 pairs a sample of keys and places, twice, the samples, and CUB's; flags, pool and runs of pairs of the
+ * Gaussians. */
+static inline size_t splat_field_loss_scratch_bytes(bool on_device, size_t n, size_t n_samples, int mode)
+{
+    return on_device ? 350 * n_samples + 13 * n : splat_field_loss_cpu_bytes(n, n_samples, mode);
+}
 
 #endif

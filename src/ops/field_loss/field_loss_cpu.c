@@ -1,5 +1,5 @@
 /* field_loss on the CPU. Samples are sorted by their generators, and what the groups of samples say to the Gaussians
- * (field_loss_simd.inc) is added up in the order of the groups: in rounds, whose records stay in the cache, and by
+ * (field_loss_simd.c) is added up in the order of the groups: in rounds, whose records stay in the cache, and by
  * threads of which each has a range of the Gaussians and looks at all records. So the bytes depend on no thread. */
 #include "backend/backend.h"
 #include "ops/field_loss/field_loss_kernel.h"
@@ -173,7 +173,7 @@ static splat_status run(splat_backend *backend, const struct splat_field_loss_ar
     SPLAT_TRY(make_groups(backend, work, error));
     TAKE(work->records, ROUND < work->n_groups ? ROUND : work->n_groups);
     TAKE(work->sums, n_sums);
-    SPLAT_TRY(backend->functions->zero(backend, work->sums, n_sums * sizeof *work->sums, error));
+    SPLAT_TRY(splat_backend_zero(backend, work->sums, n_sums * sizeof *work->sums, error));
     for (uint32_t at = 0; at < work->n_groups; at += ROUND)
         run_round(backend, work, at, at + ROUND < work->n_groups ? at + ROUND : work->n_groups, args->result);
     if (!(args->result[2] > 0)) return SPLAT_OK;
@@ -182,6 +182,17 @@ static splat_status run(splat_backend *backend, const struct splat_field_loss_ar
     add_sums(backend, args, work);
     if (args->mode == SPLAT_FIELD_SDF) scatter_depth(work, args);
     return SPLAT_OK;
+}
+
+size_t splat_field_loss_cpu_bytes(size_t n, size_t n_samples, int mode)
+{
+    size_t n_groups = n_samples < n ? n_samples : n, n_records = n_groups < ROUND ? n_groups : ROUND;
+    size_t of_sample = 3 * sizeof(uint32_t), of_gaussian = sizeof(uint32_t) + SUM_ROW * sizeof(float);
+    if (mode == SPLAT_FIELD_SDF) {
+        of_sample += sizeof(splat_field_spot);
+        of_gaussian += sizeof(uint8_t) + sizeof(uint32_t); /* is_close and the pool */
+    }
+    return of_sample * n_samples + sizeof(uint32_t) + of_gaussian * n + n_records * sizeof(splat_field_record);
 }
 
 splat_status splat_field_loss_cpu(splat_backend *backend, const struct splat_field_loss_args *args, splat_error *error)

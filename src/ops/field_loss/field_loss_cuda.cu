@@ -33,7 +33,7 @@ struct field_parameters {
     double *result;
     splat_tensors gradients;
     float *grad_maps, *grad_alpha;
-    const splat_cuda_step_state *state;
+    const splat_cuda_view_state *state;
 };
 
 __device__ __forceinline__ splat_density_kernel kernel_of(const field_parameters &P, size_t i)
@@ -366,7 +366,7 @@ extern "C" splat_status splat_field_loss_cuda(splat_backend *backend, const stru
     P.gradients = *args->gradients;
     P.grad_maps = args->grad_maps;
     P.grad_alpha = args->grad_alpha;
-    P.state = cuda->state;
+    P.state = splat_cuda_state_of(args->frame);
     field_arrays arrays = {};
     arrays.n_pairs = SPLAT_FIELD_KERNELS * args->n_samples;
     arrays.key_bits = bits_of(P.job.n);

@@ -69,7 +69,7 @@ static field_output run(splat_backend *backend, const field_scene *s, const fiel
         args.grad_maps = device[MAPS];
         args.grad_alpha = device[ALPHA];
     }
-    out.status = backend->functions->ops.field_loss(backend, &args, NULL);
+    out.status = splat_op_field_loss(backend, &args, NULL);
     for (int k = 0; k < N_OUTPUTS; k++) test_download(backend, out.values[k], device[k], counts[k] * sizeof(float));
     test_download(backend, out.result, args.result, sizeof out.result);
     project_scene_close(&scene);
@@ -275,7 +275,7 @@ static int check_same_bytes(splat_backend *backend)
         TEST_CHECK(failures, !is_same(&a, &c), "the seed says nothing");
         output_free(&a), output_free(&b), output_free(&c);
         field_scene_free(&s);
-        if (other) other->functions->destroy(other);
+        splat_backend_destroy(other);
     }
     return failures;
 }

@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_FILTER3D_CAMERA_H
 #define SPLAT_OPS_FILTER3D_CAMERA_H
 
-#include "splatsmith.h"
+#include "splatsmith/core.h"
 
 /* A camera, prepared: x_camera = rows[0] x_world + shift[0], ...; inside means low z <= x <= high z on both axes, which
  * is the contract's -0.15 W <= fx x/z + cx <= 1.15 W without a division (z > 0). */

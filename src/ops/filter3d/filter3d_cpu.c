@@ -1,4 +1,4 @@
-/* filter3d on the CPU: parallel over Gaussians, the loop over cameras in filter3d_simd.inc. */
+/* filter3d on the CPU: parallel over Gaussians, the loop over cameras in filter3d_simd.c. */
 #include "backend/backend.h"
 #include "base/checked.h"
 #include "ops/filter3d/filter3d.h"

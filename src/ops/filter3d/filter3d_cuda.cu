@@ -76,7 +76,8 @@ extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct
     filter_parameters P = {};
     P.means = args->means;
     P.filter_3d = args->filter_3d;
-    P.largest = &cuda->state->largest_filter_3d;
+    SPLAT_TRY(splat_scratch_reset(backend, error));
+    SPLAT_TRY(splat_scratch_take(backend, sizeof *P.largest, (void **)&P.largest, error));
     P.n = args->n;
     CUDA_TRY("clear memory", cudaMemsetAsync(P.largest, 0, sizeof *P.largest, cuda->stream));
     unsigned blocks = splat_cuda_blocks(P.n, FILTER_THREADS);

@@ -65,7 +65,7 @@ static void run(splat_backend *backend, const float *means, uint32_t n, const sp
     args.means = test_upload(backend, &in, means, 3 * (size_t)n * sizeof *means);
     args.filter_3d = test_upload(backend, &out, NULL, n * sizeof *result);
     splat_error error = {0};
-    if (backend->functions->ops.filter3d(backend, &args, &error) != SPLAT_OK) fprintf(stderr, "%s\n", error.message);
+    if (splat_op_filter3d(backend, &args, &error) != SPLAT_OK) fprintf(stderr, "%s\n", error.message);
     test_download(backend, result, args.filter_3d, n * sizeof *result);
     splat_block_free(backend, &in);
     splat_block_free(backend, &out);
@@ -132,7 +132,7 @@ static int check_identity(splat_backend *backend, const splat_camera *cameras)
 {
     int failures = 0;
     splat_backend *plain;
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     if (splat_backend_cpu_create(1, "c", &plain, NULL) != SPLAT_OK) return 1;
     float *means = calloc(3 * N_MAX, sizeof *means), *a = calloc(N_MAX, sizeof *a), *b = calloc(N_MAX, sizeof *b);
     make_means(means, N_MAX, cameras);
@@ -141,7 +141,7 @@ static int check_identity(splat_backend *backend, const splat_camera *cameras)
     TEST_CHECK(failures, memcmp(a, b, N_MAX * sizeof *a) == 0, "%s differs from one thread of plain C",
                backend->description);
     free(means), free(a), free(b);
-    plain->functions->destroy(plain);
+    splat_backend_destroy(plain);
     return failures;
 }
 

@@ -14,7 +14,7 @@
  * ids: index + 1 of the nearest Gaussian at the pixel's centre (of equally near ones the lowest), 0 where there is
  * none; depth: its camera z, 0 where there is none.
  *
- * Opacities and filter_3d are not looked at: the caller prunes and fuses. It does not read the tile lists of bin: those
+ * Opacities and filter_3d are not read: the caller prunes and fuses. It does not read the tile lists of bin: those
  * are of alpha >= 1/255, and the Mip filter's compensation takes the alpha of opaque Gaussians that are thin on the
  * screen below that; and the rhombus in perspective is not inside of the projected ellipse. Nearest wins in any
  * order of drawing, so the result does not depend on the number of threads. Working memory is scratch, which is reset

@@ -1,5 +1,6 @@
 /* front on the CPU: Gaussians in parallel on one picture of keys, of which the least wins in any order. */
 #include "backend/backend.h"
+#include "math/camera.h"
 #include "ops/front/front.h"
 #include "ops/front/front_math.h"
 
@@ -23,7 +24,7 @@ splat_status splat_front_cpu(splat_backend *backend, const struct splat_front_ar
 {
     const splat_camera *camera = args->camera;
     const splat_tensors *p = &args->gaussians->p;
-    size_t n_pixels = (size_t)camera->width * (size_t)camera->height;
+    size_t n_pixels = splat_camera_pixels(camera);
     uint32_t n = args->gaussians->n;
     void *scratch;
     SPLAT_TRY(splat_scratch_reset(backend, error));

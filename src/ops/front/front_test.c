@@ -1,6 +1,7 @@
 /* front against every ray and every rhombus in double, and against pictures known by heart. */
 #include "ops/front/front.h"
 
+#include "math/camera.h"
 #include "ops/front/front_math.h"
 #include "ops/project/project_test.h"
 
@@ -22,7 +23,7 @@ static void hits_free(hits *h)
 
 static hits run(splat_backend *backend, const splat_gaussians *host, const splat_camera *camera, int *failures)
 {
-    hits h = {.n_pixels = (size_t)camera->width * (size_t)camera->height};
+    hits h = {.n_pixels = splat_camera_pixels(camera)};
     project_scene scene;
     splat_block ids = {0}, depth = {0};
     splat_error error = {0};
@@ -30,7 +31,7 @@ static hits run(splat_backend *backend, const splat_gaussians *host, const splat
     struct splat_front_args args = {&scene.gaussians, camera,
                                     test_upload(backend, &ids, NULL, h.n_pixels * sizeof(uint32_t)),
                                     test_upload(backend, &depth, NULL, h.n_pixels * sizeof(float))};
-    splat_status status = backend->functions->ops.front(backend, &args, &error);
+    splat_status status = splat_op_front(backend, &args, &error);
     TEST_CHECK(*failures, status == SPLAT_OK, "%s", error.message);
     h.ids = project_host_copy(backend, args.ids, h.n_pixels);
     h.depth = project_host_copy(backend, args.depth, h.n_pixels);
@@ -92,7 +93,7 @@ static int check_reference(splat_backend *backend, uint32_t n, int width, int he
         TEST_CHECK(failures, memcmp(again.depth, h.depth, h.n_pixels * sizeof *h.depth) == 0,
                    "depths change with threads");
         hits_free(&again);
-        other->functions->destroy(other);
+        splat_backend_destroy(other);
     }
     ref_gaussians_free_f64(&g);
     hits_free(&h);

@@ -3,7 +3,7 @@
 #ifndef SPLAT_OPS_GEOMETRY_H
 #define SPLAT_OPS_GEOMETRY_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
 #define SPLAT_GEOMETRY_CHANNELS 4 /* camera-space z, then the normal's x, y, z */
 
@@ -29,16 +29,6 @@ struct splat_geometry_args {
     float *median; /* [height][width], or NULL */
 };
 
-/* A Gaussian's gradient of the maps and of alpha, summed over its pixels. Laid out as splat_grad2d, whose kernels fill
- * it; the blend's fourth channel stands where those keep the absolute gradient. */
-typedef struct splat_geometry_gradient {
-    float mean_x, mean_y;            /* dL/du, dL/dv, pixels */
-    float normal_z;
-    float conic_a, conic_b, conic_c; /* B counted once */
-    float opacity;                   /* dL/d alpha0 */
-    float depth, normal_x, normal_y; /* dL/dz, dL/dn */
-} splat_geometry_gradient;
-
 /* geometry_backward: adds the band's part to the gradients of every visible Gaussian (the caller zeroes them before the
  * first band), from dL/dmaps of maps that are not normalized, and dL/dalpha. Reads the frame's transmittance and last.
  * The median has no gradient. Order of sums and scratch as raster_backward. */
@@ -47,18 +37,18 @@ struct splat_geometry_backward_args {
     const float *features;
     const float *grad_maps;             /* [4][height][width] */
     const float *grad_alpha;            /* [height][width], or NULL: zero */
-    splat_geometry_gradient *gradients; /* [n_visible] */
+    splat_grad2d *gradients;            /* [n_visible] */
 };
 
 /* geometry_features_backward: adds, for every visible Gaussian, the screen's part of the gradients to frame->grad2d
  * (which must be there, before project_backward; mean_abs stays: it steers densification, which follows the colours),
  * and the features' part to tensors->means and tensors->rotations ([n] rows of the model; the other tensors are not
- * touched). The choice of the axis and its side are constants. Not looked at: whether gradients are finite. */
+ * touched). The choice of the axis and its side are constants. Not checked: whether gradients are finite. */
 struct splat_geometry_features_backward_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
     bool world;
-    const splat_geometry_gradient *gradients;
+    const splat_grad2d *gradients;
     const splat_tensors *tensors;
 };
 

@@ -30,20 +30,6 @@ splat_status splat_geometry_cpu(splat_backend *backend, const struct splat_geome
     return SPLAT_OK;
 }
 
-static void add_gradient(splat_geometry_gradient *sum, const splat_grad2d *g)
-{
-    sum->mean_x += g->mean_x;
-    sum->mean_y += g->mean_y;
-    sum->normal_z += g->mean_abs;
-    sum->conic_a += g->conic_a;
-    sum->conic_b += g->conic_b;
-    sum->conic_c += g->conic_c;
-    sum->opacity += g->opacity;
-    sum->depth += g->r;
-    sum->normal_x += g->g;
-    sum->normal_y += g->b;
-}
-
 splat_status splat_geometry_backward_cpu(splat_backend *backend, const struct splat_geometry_backward_args *args,
                                          splat_error *error)
 {
@@ -51,7 +37,7 @@ splat_status splat_geometry_backward_cpu(splat_backend *backend, const struct sp
     const splat_frame *frame = args->frame;
     uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
     void *slots;
-    SPLAT_TRY(splat_scratch_take(backend, (size_t)frame->n_instances * sizeof(splat_raster_moments), &slots, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_raster_slots_bytes(frame->n_instances), &slots, error));
 #pragma omp parallel num_threads(backend->threads)
     {
 #pragma omp for schedule(dynamic, 1)
@@ -59,7 +45,8 @@ splat_status splat_geometry_backward_cpu(splat_backend *backend, const struct sp
 #pragma omp for schedule(static)
         for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_grad2d gradient;
-            if (splat_raster_gradient_of(frame, slots, v, &gradient)) add_gradient(&args->gradients[v], &gradient);
+            if (splat_raster_gradient_of(frame, slots, v, &gradient))
+                splat_raster_gradient_add(&args->gradients[v], &gradient, 1.0f);
         }
     }
     return SPLAT_OK;
@@ -74,13 +61,12 @@ splat_status splat_geometry_features_backward_cpu(splat_backend *backend,
     (void)error;
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (uint32_t v = 0; v < frame->n_visible; v++) {
-        const splat_geometry_gradient *g = &args->gradients[v];
+        const splat_grad2d *g = &args->gradients[v];
         size_t i = frame->ids[v];
         splat_geometry_screen_add(&frame->grad2d[v], g);
         splat_geometry_feature_backward(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i,
                                         frame->camera.rotation, frame->camera.center, args->world,
-                                        (float[]){g->depth, g->normal_x, g->normal_y, g->normal_z}, out->means + 3 * i,
-                                        out->rotations + 4 * i);
+                                        g->channel, out->means + 3 * i, out->rotations + 4 * i);
     }
     return SPLAT_OK;
 }

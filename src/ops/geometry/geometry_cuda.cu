@@ -60,7 +60,7 @@ extern "C" splat_status splat_geometry_cuda(splat_backend *backend, const struct
                                             splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    raster_parameters P = parameters_of(cuda, args->frame, NULL);
+    raster_parameters P = parameters_of(args->frame, NULL);
     P.features = (const float4 *)args->features;
     P.image = args->maps;
     geometry_kernel<<<tiles_of_band(args->frame), GEOMETRY_THREADS, 0, cuda->stream>>>(P, args->normalize,
@@ -79,14 +79,13 @@ struct feature_parameters {
     const uint32_t *ids;
     const float *depth;
     float4 *features;
-    const splat_geometry_gradient *gradients;
+    const splat_grad2d *gradients;
     splat_grad2d *grad2d;
     float *grad_means, *grad_rotations;
-    const splat_cuda_step_state *state;
+    const splat_cuda_view_state *state;
 };
 
-static feature_parameters feature_parameters_of(splat_cuda_backend *cuda, const splat_gaussians *gaussians,
-                                                const splat_frame *frame, bool world)
+static feature_parameters feature_parameters_of(const splat_gaussians *gaussians, const splat_frame *frame, bool world)
 {
     feature_parameters F = {};
     F.n = frame->n_visible;
@@ -96,7 +95,7 @@ static feature_parameters feature_parameters_of(splat_cuda_backend *cuda, const 
     F.world = world;
     F.ids = frame->ids;
     F.depth = frame->depth;
-    F.state = cuda->state;
+    F.state = splat_cuda_state_of(frame);
     return F;
 }
 
@@ -118,11 +117,10 @@ __global__ void __launch_bounds__(FEATURE_THREADS)
     uint32_t v = blockIdx.x * FEATURE_THREADS + threadIdx.x;
     if (v >= F.n || F.state->overflow || F.state->not_finite || F.depth[v] == 0.0f) return;
     size_t i = F.ids[v];
-    const splat_geometry_gradient g = F.gradients[v];
+    const splat_grad2d g = F.gradients[v];
     splat_geometry_screen_add(&F.grad2d[v], &g);
-    const float feature[4] = {g.depth, g.normal_x, g.normal_y, g.normal_z};
     splat_geometry_feature_backward(F.p.means + 3 * i, F.p.scales + 3 * i, F.p.rotations + 4 * i, F.rotation, F.center,
-                                    F.world, feature, F.grad_means + 3 * i, F.grad_rotations + 4 * i);
+                                    F.world, g.channel, F.grad_means + 3 * i, F.grad_rotations + 4 * i);
 }
 
 extern "C" splat_status splat_geometry_features_cuda(splat_backend *backend,
@@ -130,7 +128,7 @@ extern "C" splat_status splat_geometry_features_cuda(splat_backend *backend,
                                                      splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    feature_parameters F = feature_parameters_of(cuda, args->gaussians, args->frame, args->world);
+    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world);
     F.features = (float4 *)args->features;
     if (F.n == 0) return SPLAT_OK;
     features_kernel<<<splat_cuda_blocks(F.n, FEATURE_THREADS), FEATURE_THREADS, 0, cuda->stream>>>(F);
@@ -143,7 +141,7 @@ extern "C" splat_status splat_geometry_features_backward_cuda(splat_backend *bac
                                                               splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    feature_parameters F = feature_parameters_of(cuda, args->gaussians, args->frame, args->world);
+    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world);
     F.gradients = args->gradients;
     F.grad2d = args->frame->grad2d;
     F.grad_means = args->tensors->means;

@@ -54,7 +54,7 @@ static int check_features(splat_backend *backend, uint32_t n, bool world)
     size_t n_values = CHANNELS * (size_t)scene.frame.n_visible;
     float *device = test_upload(backend, &block, NULL, n_values * sizeof(float)), *features = NULL;
     struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, device};
-    splat_status status = backend->functions->ops.geometry_features(backend, &args, &error);
+    splat_status status = splat_op_geometry_features(backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
     features = project_host_copy(backend, device, n_values);
     failures += compare_features(&scene, &t.g, world, features);
@@ -78,7 +78,7 @@ int test_op_geometry_features(splat_backend *backend)
 
 enum { N = 7, WIDTH = 20, HEIGHT = 16, PIXELS = WIDTH * HEIGHT };
 
-/* Wide Gaussians one behind the other, of which every pixel blends every one: no step of a difference crosses a
+/* Wide Gaussians one behind another, of which every pixel blends every one: no step of a difference crosses a
  * threshold. */
 static test_gaussians smooth_gaussians(const splat_camera *camera)
 {
@@ -184,12 +184,12 @@ static splat_status device_losses(project_scene *scene, const chain *c, device_b
     float grad[5 * PIXELS];
     struct splat_depth_normal_args args = {&scene->frame.camera, b->maps.data, scene->frame.transmittance,
                                            (float)c->weight, b->grad_maps.data, b->grad_alpha.data, b->result.data};
-    SPLAT_TRY(backend->functions->ops.depth_normal(backend, &args, error));
+    SPLAT_TRY(splat_op_depth_normal(backend, &args, error));
     test_download(backend, grad, b->grad_maps.data, CHANNELS * PIXELS * sizeof *grad);
     test_download(backend, grad + CHANNELS * PIXELS, b->grad_alpha.data, PIXELS * sizeof *grad);
     for (size_t i = 0; i < 5 * PIXELS; i++) grad[i] += (float)c->weights[i];
-    backend->functions->upload(backend, b->grad_maps.data, grad, CHANNELS * PIXELS * sizeof *grad, NULL);
-    backend->functions->upload(backend, b->grad_alpha.data, grad + CHANNELS * PIXELS, PIXELS * sizeof *grad, NULL);
+    splat_backend_upload(backend, b->grad_maps.data, grad, CHANNELS * PIXELS * sizeof *grad, NULL);
+    splat_backend_upload(backend, b->grad_alpha.data, grad + CHANNELS * PIXELS, PIXELS * sizeof *grad, NULL);
     return SPLAT_OK;
 }
 
@@ -197,25 +197,22 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
                                  const splat_tensors *screen, splat_error *error)
 {
     splat_backend *backend = scene->backend;
-    const splat_ops *ops = &backend->functions->ops;
     splat_frame *frame = &scene->frame;
     struct splat_geometry_features_args describe = {&scene->gaussians, frame, c->world, b->features.data};
-    struct splat_geometry_args blend = {frame, b->features.data, false, b->maps.data, NULL};
+    struct splat_geometry_args maps = {frame, b->features.data, false, b->maps.data, NULL};
     struct splat_geometry_backward_args back = {frame, b->features.data, b->grad_maps.data, b->grad_alpha.data,
                                                 b->gradients.data};
     struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world,
                                                                   b->gradients.data, features};
     struct splat_project_backward_args project_back = {.gaussians = &scene->gaussians, .frame = frame,
                                                        .gradients = screen};
-    SPLAT_TRY(ops->geometry_features(backend, &describe, error));
-    SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
-    SPLAT_TRY(ops->geometry(backend, &blend, error));
+    SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
+    SPLAT_TRY(splat_view_forward(backend, frame, &(splat_view_blend){.geometry = &maps}, error));
     SPLAT_TRY(device_losses(scene, c, b, error));
-    SPLAT_TRY(splat_frame_reserve_gradients(backend, frame, false, error));
-    SPLAT_TRY(ops->geometry_backward(backend, &back, error));
-    SPLAT_TRY(ops->geometry_features_backward(backend, &describe_back, error));
-    SPLAT_TRY(ops->project_backward(backend, &project_back, error));
-    return backend->functions->synchronize(backend, error);
+    SPLAT_TRY(splat_view_backward(backend, frame, &(splat_view_gradients){.geometry = &back}, error));
+    SPLAT_TRY(splat_op_geometry_features_backward(backend, &describe_back, error));
+    SPLAT_TRY(splat_op_project_backward(backend, &project_back, error));
+    return splat_backend_synchronize(backend, error);
 }
 
 /* NMSE 1e-8: floats with sums of 320 pixels that partly cancel (seen: 3e-13). */
@@ -253,7 +250,7 @@ static int check_device(splat_backend *backend, const test_gaussians *t, const s
     test_upload(backend, &b.maps, NULL, CHANNELS * PIXELS * sizeof(float));
     test_upload(backend, &b.grad_maps, NULL, CHANNELS * PIXELS * sizeof(float));
     test_upload(backend, &b.grad_alpha, NULL, PIXELS * sizeof(float));
-    test_upload(backend, &b.gradients, NULL, N * sizeof(splat_geometry_gradient));
+    test_upload(backend, &b.gradients, NULL, N * sizeof(splat_grad2d));
     test_upload(backend, &b.result, NULL, 2 * sizeof(double));
     splat_status status = device_chain(&scene, c, &b, &features.gradients, &screen.gradients, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);

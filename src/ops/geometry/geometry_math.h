@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_GEOMETRY_MATH_H
 #define SPLAT_OPS_GEOMETRY_MATH_H
 
-#include "math/inline.h"
+#include "math/gaussian.h"
 #include "ops/geometry/geometry.h"
 
 /* Which axis of the ellipsoid is the shortest: the filtered scales have the order of the logarithms of the scales. */
@@ -17,10 +17,10 @@ SPLAT_MATH_INLINE int splat_geometry_axis(const float *scales)
 /* Column `axis` of R of the unit quaternion q = (w, x, y, z). */
 SPLAT_MATH_INLINE void splat_geometry_column(const float q[4], int axis, float n[3])
 {
-    float w = q[0], x = q[1], y = q[2], z = q[3];
-    n[0] = axis == 0 ? 1.0f - 2.0f * (y * y + z * z) : axis == 1 ? 2.0f * (x * y - w * z) : 2.0f * (x * z + w * y);
-    n[1] = axis == 0 ? 2.0f * (x * y + w * z) : axis == 1 ? 1.0f - 2.0f * (x * x + z * z) : 2.0f * (y * z - w * x);
-    n[2] = axis == 0 ? 2.0f * (x * z - w * y) : axis == 1 ? 2.0f * (y * z + w * x) : 1.0f - 2.0f * (x * x + y * y);
+    splat_rotation r = splat_rotation_make(q[0], q[1], q[2], q[3]);
+    n[0] = axis == 0 ? r.r00 : axis == 1 ? r.r01 : r.r02;
+    n[1] = axis == 0 ? r.r10 : axis == 1 ? r.r11 : r.r12;
+    n[2] = axis == 0 ? r.r20 : axis == 1 ? r.r21 : r.r22;
 }
 
 /* dL/dq of splat_geometry_column, as if q's four numbers were independent. */
@@ -76,7 +76,7 @@ SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *sc
 }
 
 /* Adds what geometry shares with the colours on the screen. */
-SPLAT_MATH_INLINE void splat_geometry_screen_add(splat_grad2d *screen, const splat_geometry_gradient *g)
+SPLAT_MATH_INLINE void splat_geometry_screen_add(splat_grad2d *screen, const splat_grad2d *g)
 {
     screen->mean_x += g->mean_x;
     screen->mean_y += g->mean_y;

@@ -66,27 +66,17 @@ typedef struct run_blocks {
     splat_block features, maps, median, grad_maps, grad_alpha, gradients;
 } run_blocks;
 
-static splat_status run_bands(splat_backend *backend, test_scene *scene, bool normalize, run_blocks *b,
-                              splat_error *error)
+static splat_status run_bands(splat_backend *backend, test_scene *scene, bool normalize, uint64_t max_instances,
+                              run_blocks *b, splat_error *error)
 {
-    const splat_ops *ops = &backend->functions->ops;
     splat_frame *frame = &scene->frame;
     struct splat_geometry_args forward = {frame, b->features.data, normalize, b->maps.data, b->median.data};
     struct splat_geometry_backward_args backward = {frame, b->features.data, b->grad_maps.data, b->grad_alpha.data,
                                                     b->gradients.data};
-    uint32_t rows[64], n_bands = 0;
-    for (frame->row_begin = 0; frame->row_begin < frame->tiles_y; frame->row_begin = frame->row_end) {
-        rows[n_bands++] = frame->row_begin;
-        SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
-        SPLAT_TRY(ops->geometry(backend, &forward, error));
-    }
-    for (uint32_t band = n_bands; band-- > 0;) {
-        frame->row_begin = rows[band];
-        if (band + 1 < n_bands) SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
-        SPLAT_TRY(splat_scratch_reset(backend, error));
-        SPLAT_TRY(ops->geometry_backward(backend, &backward, error));
-    }
-    return backend->functions->synchronize(backend, error);
+    splat_view_blend blend = {.max_instances = max_instances, .geometry = &forward};
+    SPLAT_TRY(splat_view_forward(backend, frame, &blend, error));
+    SPLAT_TRY(splat_view_backward(backend, frame, &(splat_view_gradients){.geometry = &backward}, error));
+    return splat_backend_synchronize(backend, error);
 }
 
 static void *fetch(splat_backend *backend, const void *device, size_t n)
@@ -105,14 +95,14 @@ static run_result run(splat_backend *backend, test_scene *scene, bool normalize,
     size_t n = scene->n_pixels, plane = n * sizeof(float);
     run_result r = {.n_pixels = n, .n_values = N_VALUES * (size_t)scene->spec.n};
     float *features = make_features(scene);
-    scene->frame.max_instances = max_instances;
     test_upload(backend, &b.features, features, CHANNELS * scene->spec.n * sizeof *features);
     test_upload(backend, &b.maps, NULL, CHANNELS * plane);
     test_upload(backend, &b.median, NULL, plane);
     test_upload(backend, &b.grad_maps, grad, CHANNELS * plane);
     test_upload(backend, &b.grad_alpha, grad + CHANNELS * n, plane);
     test_upload(backend, &b.gradients, NULL, r.n_values * sizeof(float));
-    TEST_CHECK(*failures, run_bands(backend, scene, normalize, &b, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(*failures, run_bands(backend, scene, normalize, max_instances, &b, &error) == SPLAT_OK, "%s",
+               error.message);
     r.maps = fetch(backend, b.maps.data, CHANNELS * n);
     r.median = fetch(backend, b.median.data, n);
     r.transmittance = fetch(backend, scene->frame.transmittance, n);
@@ -217,7 +207,7 @@ static int check_like_raster(splat_backend *backend, test_scene *scene, const ru
     scene->frame.max_instances = 0;
     TEST_CHECK(failures, test_scene_run(backend, scene, NULL, &error) == SPLAT_OK, "%s", error.message);
     test_result wanted = test_result_make(backend, scene);
-    bool exact = strcmp(backend->functions->name, "cpu") == 0;
+    bool exact = strcmp(splat_backend_name(backend), "cpu") == 0;
     for (size_t pixel = 0; pixel < scene->n_pixels && failures < 5; pixel++) {
         if (!exact && scene->band[pixel]) continue;
         double difference = fabs((double)r->transmittance[pixel] - (double)wanted.transmittance[pixel]);
@@ -251,14 +241,14 @@ int test_op_geometry(splat_backend *backend)
 
 /* ---------------------------------------------------------------- backward */
 
-static const char *const value_names[N_VALUES] = {"mean_x",  "mean_y",  "normal_z", "conic_a",  "conic_b",
-                                                  "conic_c", "opacity", "depth",    "normal_x", "normal_y"};
+static const char *const value_names[N_VALUES] = {"mean_x",  "mean_y", "conic_a",  "conic_b",  "conic_c",
+                                                  "opacity", "depth",  "normal_x", "normal_y", "normal_z"};
 
-/* The reference's gradients in the order of splat_geometry_gradient. */
+/* The reference's gradients in the order of splat_grad2d. */
 static float value_of(const ref_grad2d_f32 *g, const float *feature, size_t k)
 {
-    const float values[N_VALUES] = {g->mean_x,  g->mean_y,  feature[3], g->conic_a, g->conic_b,
-                                    g->conic_c, g->opacity, feature[0], feature[1], feature[2]};
+    const float values[N_VALUES] = {g->mean_x,  g->mean_y,  g->conic_a, g->conic_b, g->conic_c,
+                                    g->opacity, feature[0], feature[1], feature[2], feature[3]};
     return values[k];
 }
 
@@ -321,7 +311,7 @@ static int check_everywhere(splat_backend *backend, const test_scene_spec *spec,
 {
     static const char *const levels[] = {"c", "avx2", "avx512"};
     int failures = 0;
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     for (int level = 0; level < 3; level++) {
         splat_backend *other;
         if (splat_backend_cpu_create(2 + level, levels[level], &other, NULL) != SPLAT_OK) continue;
@@ -334,7 +324,7 @@ static int check_everywhere(splat_backend *backend, const test_scene_spec *spec,
                    "%s differs on %s", spec->name, other->description);
         result_free(&r);
         test_scene_free(other, &scene);
-        other->functions->destroy(other);
+        splat_backend_destroy(other);
     }
     return failures;
 }

@@ -18,6 +18,17 @@ struct splat_jitter_args {
     float *photo_f32;        /* [3][height][width] */
 };
 
+/* The caller's arrays: offsets, and the photo resampled there. */
+static inline size_t splat_jitter_offsets_bytes(size_t n_pixels)
+{
+    return 2 * n_pixels * sizeof(float);
+}
+
+static inline size_t splat_jitter_photo_bytes(size_t n_pixels)
+{
+    return 3 * n_pixels * sizeof(float);
+}
+
 /* What every backend refuses: no pixel, or resampling without a photo. */
 static inline splat_status splat_jitter_check(const struct splat_jitter_args *args, splat_error *error)
 {

@@ -1,3 +1,4 @@
+/* jitter on the CPU: offsets within a pixel, and the photo sampled at them. */
 #include "ops/jitter/jitter.h"
 
 #include "backend/backend.h"

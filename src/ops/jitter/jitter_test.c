@@ -20,8 +20,8 @@ static int run_jitter(splat_backend *backend, int width, int height, uint64_t se
     if (photo) args.photo_u8 = test_upload(backend, &blocks[1], photo, 3 * n);
     if (sampled) args.photo_f32 = test_upload(backend, &blocks[2], NULL, 3 * n * sizeof(float));
     splat_error error = {0};
-    TEST_CHECK(failures, backend->functions->ops.jitter(backend, &args, &error) == SPLAT_OK, "%s", error.message);
-    backend->functions->synchronize(backend, NULL);
+    TEST_CHECK(failures, splat_op_jitter(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    splat_backend_synchronize(backend, NULL);
     test_download(backend, offsets, args.offsets, 2 * n * sizeof(float));
     if (sampled) test_download(backend, sampled, args.photo_f32, 3 * n * sizeof(float));
     for (int i = 0; i < 3; i++) splat_block_free(backend, &blocks[i]);
@@ -130,7 +130,7 @@ static int test_threads(splat_backend *backend)
     enum { WIDTH = 40, HEIGHT = 31, N = WIDTH * HEIGHT };
     static float offsets[2][2 * N], sampled[2][3 * N];
     static uint8_t photo[3 * N];
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     for (int i = 0; i < 3 * N; i++) photo[i] = (uint8_t)(i * 7);
     int failures = run_jitter(backend, WIDTH, HEIGHT, 1, 2, photo, offsets[0], sampled[0]);
     splat_backend *other;
@@ -138,7 +138,7 @@ static int test_threads(splat_backend *backend)
     failures += run_jitter(other, WIDTH, HEIGHT, 1, 2, photo, offsets[1], sampled[1]);
     TEST_CHECK(failures, memcmp(offsets[0], offsets[1], sizeof offsets[0]) == 0, "offsets of five threads differ");
     TEST_CHECK(failures, memcmp(sampled[0], sampled[1], sizeof sampled[0]) == 0, "samples of five threads differ");
-    other->functions->destroy(other);
+    splat_backend_destroy(other);
     return failures;
 }
 
@@ -149,12 +149,12 @@ static int test_refusals(splat_backend *backend)
     splat_error error = {0};
     struct splat_jitter_args args = {.width = 1, .height = 0, .offsets = floats};
     TEST_CHECK(failures,
-               backend->functions->ops.jitter(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
+               splat_op_jitter(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                "an empty picture");
     args = (struct splat_jitter_args){.width = 1, .height = 1, .offsets = floats, .photo_f32 = floats};
     error = (splat_error){0};
     TEST_CHECK(failures,
-               backend->functions->ops.jitter(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
+               splat_op_jitter(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                "no photo to resample");
     return failures;
 }

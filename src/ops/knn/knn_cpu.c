@@ -1,6 +1,5 @@
 /* knn on the CPU: a tree of the points is asked for the neighbours of each. */
 #include "backend/backend.h"
-#include "base/point_tree.h"
 #include "ops/knn/knn.h"
 
 #include <string.h>
@@ -17,7 +16,7 @@ splat_status splat_knn_cpu(splat_backend *backend, const struct splat_knn_args *
     void *memory;
     splat_point_tree tree;
     SPLAT_TRY(splat_scratch_reset(backend, error));
-    SPLAT_TRY(splat_scratch_take(backend, splat_point_tree_bytes(n), &memory, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_knn_scratch_bytes(false, n), &memory, error));
     SPLAT_TRY(splat_point_tree_build(&tree, args->points, n, memory, backend->threads, error));
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 256)
     for (int64_t i = 0; i < (int64_t)n; i++) { /* in leaf order: neighbouring queries visit the same nodes */

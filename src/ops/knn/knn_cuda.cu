@@ -186,7 +186,7 @@ __device__ __forceinline__ void scan_leaf(const knn_search &P, uint32_t leaf, co
 }
 
 /* Depth first, the nearer child first. The tree is complete, so the way back needs no stack: bit l of todo says that
- * the sibling of the path's node on level l is still to be looked at. */
+ * the sibling of the path's node on level l is still to be visited. */
 template <int K>
 __device__ __forceinline__ void find_nearest(const knn_search &P, const float4 &query, uint64_t (&best)[K])
 {

@@ -46,7 +46,7 @@ static splat_status run(splat_backend *backend, const float *points, uint32_t n,
     args.points = test_upload(backend, &in, points, 3 * (size_t)n * sizeof *points);
     if (distances2) args.distances2 = test_upload(backend, &out_distances, NULL, bytes);
     if (indices) args.indices = test_upload(backend, &out_indices, NULL, bytes);
-    splat_status status = backend->functions->ops.knn(backend, &args, NULL);
+    splat_status status = splat_op_knn(backend, &args, NULL);
     if (distances2) test_download(backend, distances2, args.distances2, bytes);
     if (indices) test_download(backend, indices, args.indices, bytes);
     splat_block_free(backend, &in);
@@ -115,11 +115,11 @@ static int check_large(splat_backend *backend, layout kind)
     double seconds = splat_clock_seconds() - start;
     TEST_CHECK(failures, seconds < 5, "%s: %.2f s for %d points", layout_names[kind], seconds, N);
     splat_backend *plain;
-    if (strcmp(backend->functions->name, "cpu") == 0 && splat_backend_cpu_create(2, "c", &plain, NULL) == SPLAT_OK) {
+    if (strcmp(splat_backend_name(backend), "cpu") == 0 && splat_backend_cpu_create(2, "c", &plain, NULL) == SPLAT_OK) {
         run(plain, points, N, K, NULL, plain_indices);
         TEST_CHECK(failures, memcmp(indices, plain_indices, (size_t)N * K * sizeof *indices) == 0,
                    "%s: %d threads differ from 2", layout_names[kind], backend->threads);
-        plain->functions->destroy(plain);
+        splat_backend_destroy(plain);
     }
     for (uint32_t i = 0; kind == IDENTICAL && i < N; i++) /* the lowest indices but its own */
         for (uint32_t m = 0; m < K; m++)

@@ -5,6 +5,7 @@
 
 #include "math/density.h"
 #include "ops/types.h"
+#include "splatsmith/mesh.h"
 
 #define SPLAT_LEVEL_SAMPLES 21
 #define SPLAT_LEVEL_DEVIATIONS 3.0f /* samples reach so far to both sides of the hit */
@@ -17,7 +18,7 @@
  * For each level the first sample above it, j, gives a point, by linear interpolation between samples j - 1 and j,
  * when j > 0 and sample 0 is below the level. Its normal is the unit vector against the density's gradient there, out
  * of what is dense; where it does not face the camera (normal . (camera - point) < 0), or has no length, there is no
- * point. The filter_3d is not looked at: the caller fuses it.
+ * point. The filter_3d is not read: the caller fuses it.
  *
  * Contents where valid is 0 are undefined. */
 struct splat_level_points_args {

@@ -1,6 +1,7 @@
 /* level_points against the reference in double, and a disc whose crossing is known. */
 #include "ops/level_points/level_points.h"
 
+#include "math/camera.h"
 #include "ops/front/front.h"
 #include "ops/knn/knn.h"
 #include "ops/project/project_test.h"
@@ -34,8 +35,7 @@ static result run(splat_backend *backend, const splat_gaussians *host, const spl
                   const float levels[LEVELS], int *failures)
 {
     result r = {0};
-    const splat_ops *ops = &backend->functions->ops;
-    size_t n_pixels = (size_t)camera->width * (size_t)camera->height;
+    size_t n_pixels = splat_camera_pixels(camera);
     project_scene scene;
     splat_block blocks[7] = {0};
     splat_error error = {0};
@@ -44,9 +44,9 @@ static result run(splat_backend *backend, const splat_gaussians *host, const spl
     float *depth = test_upload(backend, &blocks[1], NULL, n_pixels * 4);
     uint32_t *neighbors = test_upload(backend, &blocks[2], NULL, (size_t)host->n * SPLAT_NEIGHBORS * 4);
     struct splat_knn_args knn = {host->n, scene.gaussians.p.means, SPLAT_NEIGHBORS, NULL, neighbors};
-    TEST_CHECK(*failures, ops->knn(backend, &knn, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(*failures, splat_op_knn(backend, &knn, &error) == SPLAT_OK, "%s", error.message);
     struct splat_front_args front = {&scene.gaussians, camera, ids, depth};
-    TEST_CHECK(*failures, ops->front(backend, &front, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(*failures, splat_op_front(backend, &front, &error) == SPLAT_OK, "%s", error.message);
     r.ids = project_host_copy(backend, ids, n_pixels);
     r.depth = project_host_copy(backend, depth, n_pixels);
     r.neighbors = project_host_copy(backend, neighbors, (size_t)host->n * SPLAT_NEIGHBORS);
@@ -61,13 +61,13 @@ static result run(splat_backend *backend, const splat_gaussians *host, const spl
     args.points = test_upload(backend, &blocks[4], NULL, 3 * n * 4);
     args.normals = test_upload(backend, &blocks[5], NULL, 3 * n * 4);
     args.valid = test_upload(backend, &blocks[6], NULL, 4 * n_words);
-    TEST_CHECK(*failures, ops->level_points(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(*failures, splat_op_level_points(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     r.points = project_host_copy(backend, args.points, 3 * n);
     r.normals = project_host_copy(backend, args.normals, 3 * n);
     r.valid = project_host_copy(backend, args.valid, n_words);
     for (int k = 0; k < 2; k++) { /* too few and too many levels */
         args.n_levels = k ? SPLAT_MESH_LEVELS + 1 : 0;
-        TEST_CHECK(*failures, ops->level_points(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "%d levels",
+        TEST_CHECK(*failures, splat_op_level_points(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "%d levels",
                    args.n_levels);
     }
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) splat_block_free(backend, &blocks[i]);
@@ -137,7 +137,7 @@ static int check_reference(splat_backend *backend, uint32_t n)
         TEST_CHECK(failures, memcmp(again.normals, r.normals, 12 * n_all) == 0, "normals change with threads");
         TEST_CHECK(failures, memcmp(again.valid, r.valid, n_all) == 0, "what is valid changes with threads");
         result_free(&again);
-        other->functions->destroy(other);
+        splat_backend_destroy(other);
     }
     ref_gaussians_free_f64(&g);
     result_free(&r);

@@ -4,7 +4,7 @@
 #ifndef SPLAT_OPS_LOSS_H
 #define SPLAT_OPS_LOSS_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
 #define SPLAT_SSIM_RADIUS 5
 /* The 1D window, normalised to sum 1: exp(-k^2 / 4.5), k = -5..5. */
@@ -31,6 +31,8 @@ struct splat_loss_args {
     float lambda_dssim;
     float *grad_image;        /* [3][height][width] */
     splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */
+    const splat_frame *frame; /* asynchronous backends: the view that the values belong to; a loss that is not finite
+                                 keeps its later ops from changing anything. NULL: a picture alone */
 };
 
 /* What every backend refuses: no pixel, no photo or two, lambda outside [0, 1]. */

@@ -1,3 +1,4 @@
+/* loss on the CPU: bands in parallel, their sums added in order. */
 #include "ops/loss/loss_cpu.h"
 
 #include "backend/backend.h"
@@ -15,10 +16,10 @@ static int rows_of_band(int height, int threads)
 
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error)
 {
-    size_t n_rows = 3 * (size_t)job->height, workspace_floats = SPLAT_LOSS_ROWS * splat_loss_stride(job->width);
+    size_t workspace_floats = splat_loss_workspace_floats(job->width);
     size_t workspace_bytes, bytes;
     if (!splat_size_mul(workspace_floats, (size_t)backend->threads * sizeof(float), &workspace_bytes) ||
-        !splat_size_add(workspace_bytes, n_rows * sizeof *job->rows, &bytes))
+        !splat_size_add(workspace_bytes, splat_loss_rows_bytes(job->height), &bytes))
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a picture of %dx%d pixels is too large for the loss", job->width,
                           job->height);
     void *scratch;

@@ -56,6 +56,17 @@ SPLAT_LOSS_BAND(splat_loss_band_c);
 SPLAT_LOSS_BAND(splat_loss_band_avx2);
 SPLAT_LOSS_BAND(splat_loss_band_avx512);
 
+/* Scratch: a workspace a thread, and sums of the rows. */
+static inline size_t splat_loss_workspace_floats(int32_t width)
+{
+    return SPLAT_LOSS_ROWS * splat_loss_stride(width);
+}
+
+static inline size_t splat_loss_rows_bytes(int32_t height)
+{
+    return 3 * (size_t)height * sizeof(splat_loss_sums);
+}
+
 /* Runs the job over the picture; sums is [3], by channel. */
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error);
 

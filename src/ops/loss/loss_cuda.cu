@@ -1,6 +1,6 @@
 /* loss on CUDA, in two kernels over 32x32 tiles of a channel. The first filters four moments, separably in shared
  * memory, and leaves SSIM's three derivatives at each pixel and the sums of the tile; the second filters these
- * into the gradient. Formulas: the differences form of loss_simd.inc. */
+ * into the gradient. Formulas: the differences form of loss_simd.c. */
 #include "ops/loss/loss_cuda.cuh"
 
 extern "C" {
@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_
 /* The sums of the picture, in an order that depends only on its size; one block. */
 __global__ void __launch_bounds__(TOTAL_THREADS)
     total_kernel(const double *sums, size_t n_tiles, double n_values, double lambda, double *totals,
-                 splat_cuda_step_state *state)
+                 splat_cuda_view_state *state)
 {
     __shared__ double parts[TOTAL_THREADS / 32][3 * N_SUMS];
     double own[3 * N_SUMS] = {};
@@ -368,7 +368,7 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
             gradient_kernel<false><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
         CUDA_LAUNCHED("loss gradient");
     }
-    if (sums) return cuda->base.functions->download(&cuda->base, sums, totals, 3 * sizeof *sums, error);
+    if (sums) return splat_backend_download(&cuda->base, sums, totals, 3 * sizeof *sums, error);
     return SPLAT_OK;
 }
 
@@ -378,7 +378,7 @@ extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct spl
     double lambda = (double)args->lambda_dssim, n = 3.0 * (double)args->width * (double)args->height;
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_loss_cuda_job job = {args->width,      args->height, args->image, args->photo_u8, args->photo_f32,
-                               args->grad_image, lambda,       cuda->state};
+                               args->grad_image, lambda,       args->frame ? splat_cuda_state_of(args->frame) : NULL};
     splat_loss_cuda_sums sums[3];
     SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->result ? sums : NULL, error));
     if (!args->result) return SPLAT_OK;

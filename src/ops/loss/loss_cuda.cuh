@@ -12,7 +12,7 @@ typedef struct splat_loss_cuda_job {
     const float *photo_f32;       /* [3][height][width] */
     float *grad_image;            /* [3][height][width] or NULL */
     double lambda;                /* weight of 1 - SSIM */
-    splat_cuda_step_state *state; /* gets l1, ssim (sums over 3HW) and not_finite; NULL: nothing is told */
+    splat_cuda_view_state *state; /* the view's: gets l1, ssim (sums over 3HW) and not_finite; NULL: none */
 } splat_loss_cuda_job;
 
 /* Sums over the pixels of a channel. */

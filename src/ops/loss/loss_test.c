@@ -79,7 +79,7 @@ static int run_loss(splat_backend *backend, const picture *p, float lambda, floa
     void *scratch = NULL;
     TEST_CHECK(failures, splat_scratch_reset(backend, NULL) == SPLAT_OK &&
                              splat_scratch_take(backend, dirty, &scratch, NULL) == SPLAT_OK &&
-                             backend->functions->upload(backend, scratch, nans, dirty, NULL) == SPLAT_OK, "no scratch");
+                             splat_backend_upload(backend, scratch, nans, dirty, NULL) == SPLAT_OK, "no scratch");
     free(nans);
     struct splat_loss_args args = {
         .width = p->width, .height = p->height, .lambda_dssim = lambda, .result = result};
@@ -90,8 +90,8 @@ static int run_loss(splat_backend *backend, const picture *p, float lambda, floa
         args.photo_f32 = test_upload(backend, &photo, p->photo, bytes);
     if (grad) args.grad_image = test_upload(backend, &gradient, NULL, bytes);
     splat_error error = {0};
-    TEST_CHECK(failures, backend->functions->ops.loss(backend, &args, &error) == SPLAT_OK, "%s", error.message);
-    backend->functions->synchronize(backend, NULL);
+    TEST_CHECK(failures, splat_op_loss(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    splat_backend_synchronize(backend, NULL);
     if (grad) test_download(backend, grad, args.grad_image, bytes);
     splat_block_free(backend, &image);
     splat_block_free(backend, &photo);
@@ -293,7 +293,7 @@ static int test_bits(splat_backend *backend)
     static const char *const levels[] = {"c", "avx2", "avx512"};
     static const int threads[] = {1, 2, 5};
     int failures = 0;
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     picture p = picture_make(101, 150, true, 0.3f, 70);
     size_t bytes = p.n * sizeof(float);
     float *grad = malloc(bytes), *other_grad = malloc(bytes);
@@ -307,7 +307,7 @@ static int test_bits(splat_backend *backend)
             TEST_CHECK(failures, memcmp(grad, other_grad, bytes) == 0, "gradient of %s", other->description);
             TEST_CHECK(failures, memcmp(&result, &other_result, sizeof result) == 0, "values of %s",
                        other->description);
-            other->functions->destroy(other);
+            splat_backend_destroy(other);
         }
     free(grad);
     free(other_grad);
@@ -336,7 +336,7 @@ static int test_refusals(splat_backend *backend)
     for (int i = 0; i < 5; i++) {
         splat_error error = {0};
         TEST_CHECK(failures,
-                   backend->functions->ops.loss(backend, &bad[i], &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
+                   splat_op_loss(backend, &bad[i], &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                    "case %d", i);
     }
     return failures;

@@ -1,3 +1,4 @@
+/* lpips_input and lpips_distance on the CPU, and their checks, which CUDA shares. */
 #include "ops/lpips/lpips.h"
 
 #include "backend/backend.h"

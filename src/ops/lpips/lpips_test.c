@@ -32,7 +32,7 @@ int test_op_lpips_input(splat_backend *backend)
             WIDTH, HEIGHT, test_upload(backend, &blocks[0], image, sizeof image),
             test_upload(backend, &blocks[1], photo, sizeof photo), normalize,
             {test_upload(backend, &blocks[2], NULL, sizeof result), 3, WIDTH, FIRST, END, ROWS, 3 * ROWS}};
-        TEST_CHECK(failures, backend->functions->ops.lpips_input(backend, &args, &error) == SPLAT_OK, "%s",
+        TEST_CHECK(failures, splat_op_lpips_input(backend, &args, &error) == SPLAT_OK, "%s",
                    error.message);
         test_download(backend, result, args.output.data, sizeof result);
         double worst = 0;
@@ -45,7 +45,7 @@ int test_op_lpips_input(splat_backend *backend)
         /* Values up to 3, a few roundings of 6e-8. */
         TEST_CHECK(failures, worst < 1e-6, "normalize %d: off by %g", normalize, worst);
         args.output.row_end = HEIGHT + 1;
-        TEST_CHECK(failures, backend->functions->ops.lpips_input(backend, &args, &error) == SPLAT_ERROR_ARGUMENT,
+        TEST_CHECK(failures, splat_op_lpips_input(backend, &args, &error) == SPLAT_ERROR_ARGUMENT,
                    "a row too many");
     }
     for (int i = 0; i < 3; i++) splat_block_free(backend, &blocks[i]);
@@ -75,13 +75,13 @@ static int test_distance(splat_backend *backend, int channels, int width, int he
         if (cuts[band] == cuts[band + 1]) continue;
         struct splat_lpips_distance_args args = {{device, channels, width, 0, height, plane, n}, cuts[band],
                                                  cuts[band + 1], device_weights, &scratch, device_sums};
-        TEST_CHECK(failures, backend->functions->ops.lpips_distance(backend, &args, &error) == SPLAT_OK, "%s",
+        TEST_CHECK(failures, splat_op_lpips_distance(backend, &args, &error) == SPLAT_OK, "%s",
                    error.message);
     }
     /* An image is no distance from itself. */
     struct splat_lpips_distance_args same = {{device, channels, width, 0, height, plane, 0}, 0, height, device_weights,
                                              &scratch, device_sums + 1};
-    TEST_CHECK(failures, backend->functions->ops.lpips_distance(backend, &same, &error) == SPLAT_OK, "%s",
+    TEST_CHECK(failures, splat_op_lpips_distance(backend, &same, &error) == SPLAT_OK, "%s",
                error.message);
     test_download(backend, sums, device_sums, sizeof sums);
     /* Sums over channels in float: a few hundred terms of the same sign. */
@@ -104,7 +104,7 @@ int test_op_lpips_distance(splat_backend *backend)
     splat_error error = {0};
     splat_block scratch = {0};
     struct splat_lpips_distance_args bad = {{NULL, 8, 4, 2, 4, 8, 64}, 1, 3, NULL, &scratch, NULL};
-    TEST_CHECK(failures, backend->functions->ops.lpips_distance(backend, &bad, &error) == SPLAT_ERROR_ARGUMENT,
-               "rows that are not there");
+    TEST_CHECK(failures, splat_op_lpips_distance(backend, &bad, &error) == SPLAT_ERROR_ARGUMENT,
+               "rows that do not exist");
     return failures;
 }

@@ -1,3 +1,4 @@
+/* metrics on the CPU: L1, PSNR and SSIM of two pictures, quantized when asked for. */
 #include "ops/metrics/metrics.h"
 
 #include "backend/backend.h"

@@ -52,8 +52,8 @@ static int run_metrics(splat_backend *backend, int width, int height, float *ima
     args.image = test_upload(backend, &blocks[0], image, n * sizeof *image);
     args.photo_u8 = test_upload(backend, &blocks[1], photo, n);
     splat_error error = {0};
-    TEST_CHECK(failures, backend->functions->ops.metrics(backend, &args, &error) == SPLAT_OK, "%s", error.message);
-    backend->functions->synchronize(backend, NULL);
+    TEST_CHECK(failures, splat_op_metrics(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    splat_backend_synchronize(backend, NULL);
     test_download(backend, image, args.image, n * sizeof *image);
     splat_block_free(backend, &blocks[0]);
     splat_block_free(backend, &blocks[1]);
@@ -154,7 +154,7 @@ static int test_refusals(splat_backend *backend)
     splat_error error = {0};
     struct splat_metrics_args args = {.width = 0, .height = 4};
     TEST_CHECK(failures,
-               backend->functions->ops.metrics(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
+               splat_op_metrics(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                "an empty picture");
     return failures;
 }

@@ -3,7 +3,7 @@
 #ifndef SPLAT_OPS_OPACITY_ENTROPY_H
 #define SPLAT_OPS_OPACITY_ENTROPY_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
 #define SPLAT_ENTROPY_EPSILON 1e-10f
 

@@ -18,7 +18,7 @@ struct entropy_parameters {
     double2 *sums;    /* [blocks] loss, number */
     double2 *total;
     double *result;
-    const splat_cuda_step_state *state;
+    const splat_cuda_view_state *state;
 };
 
 struct add_pairs {
@@ -88,7 +88,8 @@ extern "C" splat_status splat_opacity_entropy_cuda(splat_backend *backend,
     SPLAT_TRY(splat_scratch_take(backend, n_blocks * sizeof(double2), &sums, error));
     SPLAT_TRY(splat_scratch_take(backend, sizeof(double2), &total, error));
     entropy_parameters P = {frame->n_visible, frame->ids, frame->depth, args->gaussians->p.opacities, args->weight,
-                            args->grad_opacities, (double2 *)sums, (double2 *)total, args->result, cuda->state};
+                            args->grad_opacities, (double2 *)sums, (double2 *)total, args->result,
+                            splat_cuda_state_of(args->frame)};
     entropy_kernel<<<n_blocks, ENTROPY_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("opacity_entropy");
     entropy_total_kernel<<<1, ENTROPY_THREADS, 0, cuda->stream>>>(P, n_blocks);

@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_OPACITY_ENTROPY_MATH_H
 #define SPLAT_OPS_OPACITY_ENTROPY_MATH_H
 
-#include "math/inline.h"
+#include "math/gaussian.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 
 /* ln(p + 1e-10), where rest = 1 - p is known better than p near 1. */
@@ -15,7 +15,7 @@ SPLAT_MATH_INLINE float splat_opacity_entropy_log(float p, float rest)
 SPLAT_MATH_INLINE float splat_opacity_entropy_of(float logit, float *slope)
 {
     const float epsilon = SPLAT_ENTROPY_EPSILON;
-    float o = 1.0f / (1.0f + expf(-logit)), rest = 1.0f / (1.0f + expf(logit));
+    float o = splat_sigmoid(logit), rest = splat_sigmoid(-logit);
     float log_o = splat_opacity_entropy_log(o, rest), log_rest = splat_opacity_entropy_log(rest, o);
     *slope = (log_rest - log_o + rest / (rest + epsilon) - o / (o + epsilon)) * o * rest;
     return -o * log_o - rest * log_rest;

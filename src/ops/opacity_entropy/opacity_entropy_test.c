@@ -31,7 +31,7 @@ static entropy_output run(splat_backend *backend, const splat_gaussians *g, floa
     args.grad_opacities = test_upload(backend, &blocks[0], out.gradient, g->n * sizeof(float));
     args.result = test_upload(backend, &blocks[1], (double[]){NAN}, sizeof(double));
     splat_error error = {0};
-    TEST_CHECK(*failures, backend->functions->ops.opacity_entropy(backend, &args, &error) == SPLAT_OK, "%s",
+    TEST_CHECK(*failures, splat_op_opacity_entropy(backend, &args, &error) == SPLAT_OK, "%s",
                error.message);
     test_download(backend, out.gradient, args.grad_opacities, g->n * sizeof(float));
     test_download(backend, &out.loss, args.result, sizeof out.loss);
@@ -67,7 +67,7 @@ static int check_size(splat_backend *backend, uint32_t n)
     entropy_output again = run(other ? other : backend, &t.g, weight, &failures);
     TEST_CHECK(failures, again.loss == out.loss && memcmp(again.gradient, out.gradient, n * sizeof(float)) == 0,
                "%u: other bytes", n);
-    if (other) other->functions->destroy(other);
+    splat_backend_destroy(other);
     output_free(&out), output_free(&again);
     free(gradient);
     ref_gaussians_free_f64(&g);

@@ -4,9 +4,9 @@
 #ifndef SPLAT_OPS_PROJECT_H
 #define SPLAT_OPS_PROJECT_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
-/* project: fills the frame's visible arrays (ids .. tile_rect) and n_visible, n_degenerate.
+/* project: fills the frame's visible arrays (ids .. tile_rect) and n_visible, n_degenerate. Once a view.
  *
  * In order, for each Gaussian: t = V mu + tr; culled when Z <= 0.2; s~ = sqrt(s^2 + f^2), o~ = o prod(s/s~);
  * Sigma = R diag(s~^2) R^T; J at the point clamped to 1.3 tan(fov/2); cov2d = J V Sigma (J V)^T; the screen filter;
@@ -15,7 +15,7 @@
  * tile_rect is the intersection of the rho square with the bounding box of the ellipse alpha >= 1/255 (one half pixel
  * wider when frame->jitter is set); empty when alpha0 < 1/255. It never loses a pixel that raster would blend.
  * A Gaussian with a parameter or a result that is not finite, or a quaternion of norm < 1e-12, is skipped and counted
- * in n_degenerate (when it is in front of the camera or its position is not finite). Colours are looked at, and so
+ * in n_degenerate (when it is in front of the camera or its position is not finite). Colours are checked, and so
  * counted, only where they are evaluated: active bands of Gaussians that are visible otherwise.
  * SH is evaluated for bands <= active_sh_degree. */
 struct splat_project_args {

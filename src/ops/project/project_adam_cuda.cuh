@@ -21,7 +21,7 @@ struct backward_parameters {
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
     splat_statistics statistics;
-    splat_cuda_step_state *state;
+    splat_cuda_view_state *state;
     uint32_t *quantized[SPLAT_N_TENSORS];
     uint32_t rounding_key[SPLAT_N_TENSORS];
 };
@@ -339,7 +339,7 @@ __device__ __forceinline__ void step_quantized_rows(const backward_parameters &P
         const uint32_t row = list[j < n ? j : 0], thread = (threadIdx.x & ~31u) + row;
         const uint64_t index = (uint64_t)(first + row) * channels + 3 * k;
         uint32_t *words = moments + (j < n ? j : 0) * MOMENTS;
-        uint8_t *codes = (uint8_t *)(words + 2) + 3 * k; /* of m; those of v follow behind all of m */
+        uint8_t *codes = (uint8_t *)(words + 2) + 3 * k; /* of m; those of v follow all of m */
         float m[3] = {0.0f, 0.0f, 0.0f}, root[3] = {0.0f, 0.0f, 0.0f};
         if (mine) {
             const float scale_m = __uint_as_float(words[0]), scale_v = __uint_as_float(words[1]);

@@ -97,7 +97,7 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
                         const splat_adam_step *steps, const block_range *range, const splat_gradient_block *block)
 {
     const splat_adam *adam = args->adam;
-#define SPLAT_TENSOR(name, unused)                                                                                     \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     do {                                                                                                               \
         const int tensor = SPLAT_TENSOR_##name;                                                                        \
         size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);                                   \
@@ -108,7 +108,7 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
                         args->gaussians->p.name, adam->moments->m.name, adam->moments->v.name, block->name,            \
                         steps[tensor]);                                                                                \
     } while (0);
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
 }
 

@@ -22,7 +22,8 @@ __device__ __forceinline__ float3 colour_backward(const backward_parameters &P, 
             rgb.y += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 1);
             rgb.z += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 2);
         }
-    float3 g = make_float3(rgb.x < 0.0f ? 0.0f : grad.r, rgb.y < 0.0f ? 0.0f : grad.g, rgb.z < 0.0f ? 0.0f : grad.b);
+    float3 g = make_float3(rgb.x < 0.0f ? 0.0f : grad.rgb[0], rgb.y < 0.0f ? 0.0f : grad.rgb[1],
+                           rgb.z < 0.0f ? 0.0f : grad.rgb[2]);
     float w[16], dd[3] = {0.0f, 0.0f, 0.0f};
     w[0] = 0.0f;
 #pragma unroll
@@ -74,22 +75,22 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
     /* colour first: its sixteen basis values must not live beside the footprint's */
     float3 through_colour = colour_backward<DEGREE, HALF>(P, i, x, y, z, rest, grad, s);
     activated a = activate(P.g.p, P.g.filter_3d, i);
-    splat_footprint f = splat_footprint_make(&P.projector, x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2],
-                                             a.q[3]);
-    splat_footprint_gradient g = splat_footprint_backward(&P.projector, &f, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1],
-                                                          a.q[2], a.q[3], a.ot, grad.mean_x, grad.mean_y, grad.conic_a,
-                                                          grad.conic_b, grad.conic_c, grad.opacity);
-    float sum = grad.r + grad.g + grad.b;
+    const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
+    const splat_screen_gradient screen = {grad.mean_x,  grad.mean_y,  grad.conic_a,
+                                          grad.conic_b, grad.conic_c, grad.opacity};
+    splat_footprint f = splat_footprint_make(&P.projector, &e);
+    splat_footprint_gradient g = splat_footprint_backward(&P.projector, &f, &e, a.ot, &screen);
+    float sum = grad.rgb[0] + grad.rgb[1] + grad.rgb[2];
     const float gm[3] = {g.mean_x + through_colour.x, g.mean_y + through_colour.y, g.mean_z + through_colour.z};
-    const float gs[3] = {g.sx, g.sy, g.sz}, gq[4] = {g.qw, g.qx, g.qy, g.qz};
+    const float gs[3] = {g.stx, g.sty, g.stz}, gq[4] = {g.qw, g.qx, g.qy, g.qz};
     for (int k = 0; k < 3; k++) {
         s.means[3 * t + k] = gm[k];
         /* through s~ and through c3 (docs/method.md 7.6) */
-        float gsk = gs[k] * a.s[k] * a.s[k] / a.st[k] + g.opacity * a.ot * a.f2 / (a.st[k] * a.st[k]);
+        float gsk = gs[k] * a.s[k] * a.s[k] / a.st[k] + g.ot * a.ot * a.f2 / (a.st[k] * a.st[k]);
         s.scales[3 * t + k] = gsk;
         sum += gm[k] + gsk;
     }
-    float go = g.opacity * (a.ot / a.o) * a.o * (1.0f - a.o), dot = 0.0f;
+    float go = g.ot * (a.ot / a.o) * a.o * (1.0f - a.o), dot = 0.0f;
     s.opacities[t] = go;
     for (int k = 0; k < 4; k++) dot += a.q[k] * gq[k];
     for (int k = 0; k < 4; k++) {
@@ -239,7 +240,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     if (args->added) P.added = *args->added;
     if (args->statistics) P.statistics = *args->statistics;
     if (args->adam) set_adam(&P, args->adam);
-    P.state = cuda->state;
+    P.state = splat_cuda_state_of(args->frame);
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     if (half)

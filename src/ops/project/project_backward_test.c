@@ -1,3 +1,4 @@
+/* Tests of project_backward: gradients, statistics and Adam against the reference. */
 #include "ops/project/project_test.h"
 
 #include "base/rng.h"
@@ -20,7 +21,8 @@ splat_grad2d *project_random_grads(uint32_t n, uint64_t seed)
     for (uint32_t i = 0; i < n; i++) {
         float w[10];
         for (uint32_t k = 0; k < 10; k++) w[k] = project_normal(seed, 10 * (uint64_t)i + k);
-        grads[i] = (splat_grad2d){w[0], w[1], fabsf(w[2]), w[3], w[4], w[5], w[6], w[7], w[8], w[9]};
+        grads[i] = (splat_grad2d){.mean_x = w[0], .mean_y = w[1], .conic_a = w[3], .conic_b = w[4], .conic_c = w[5],
+                                  .opacity = w[6], .channel = {w[7], w[8], w[9], fabsf(w[2])}};
     }
     return grads;
 }
@@ -28,8 +30,8 @@ splat_grad2d *project_random_grads(uint32_t n, uint64_t seed)
 float *project_tensor_of(const splat_tensors *tensors, int tensor)
 {
     float *const all[SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, channels) tensors->name,
-#include "ops/gaussians.def"
+#define SPLAT_TENSOR(name, ...) tensors->name,
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     };
     return all[tensor];
@@ -38,8 +40,8 @@ float *project_tensor_of(const splat_tensors *tensors, int tensor)
 const char *project_tensor_name(int tensor)
 {
     static const char *const names[SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, channels) #name,
-#include "ops/gaussians.def"
+#define SPLAT_TENSOR(name, ...) #name,
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     };
     return names[tensor];
@@ -59,10 +61,10 @@ void backward_state_open(backward_state *state, splat_backend *backend, const sp
         state->moment_words[t] = (size_t)g->n * splat_quantized_moment_words(t, g->sh_degree);
     }
     for (int k = 0; k < (storage == SPLAT_OPTIMIZER_QUANTIZED ? 1 : 3); k++) {
-#define SPLAT_TENSOR(name, channels)                                                                                   \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     block->placement = k == 0 ? SPLAT_ON_DEVICE : project_placement_of(g, SPLAT_TENSOR_##name);                        \
     sets[k]->name = test_upload(backend, block++, NULL, state->floats[SPLAT_TENSOR_##name] * sizeof(float));
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     }
     for (int t = 0; storage == SPLAT_OPTIMIZER_QUANTIZED && t < SPLAT_N_TENSORS; t++) {
@@ -106,16 +108,16 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     splat_grad2d *visible = calloc(n + 1, sizeof *visible);
     for (size_t v = 0; v < n; v++) visible[v] = grads[scene->ids[v]];
     splat_error error = {0};
-    splat_status status = splat_frame_reserve_gradients(scene->backend, &scene->frame, false, &error);
+    splat_status status = splat_view_reserve_gradients(scene->backend, &scene->frame, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "gradients: %s", error.message);
-    scene->backend->functions->upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
+    splat_backend_upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
                                                .statistics = statistics, .gradients = gradients,
                                                .added = scene->added};
-    status = scene->backend->functions->ops.project_backward(scene->backend, &args, &error);
+    status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
-    scene->backend->functions->synchronize(scene->backend, NULL);
+    splat_backend_synchronize(scene->backend, NULL);
     return failures;
 }
 
@@ -137,7 +139,7 @@ static double functional(const difference_case *c, uint32_t i)
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
     if (!s->visible) return 0;
     return w->mean_x * s->u + w->mean_y * s->v + w->conic_a * s->a + w->conic_b * s->b + w->conic_c * s->c +
-           w->opacity * s->alpha0 + w->r * s->rgb[0] + w->g * s->rgb[1] + w->b * s->rgb[2];
+           w->opacity * s->alpha0 + w->rgb[0] * s->rgb[0] + w->rgb[1] * s->rgb[1] + w->rgb[2] * s->rgb[2];
 }
 
 /* Each entry of a tensor. With steps of 1e-5 the error of a difference is about 1e-11 third derivatives, plus the
@@ -205,8 +207,9 @@ static int test_differences(void)
     splat_grad2d *grads = project_random_grads(t.g.n, 4);
     ref_grad2d_f64 *weights = calloc(t.g.n, sizeof *weights);
     for (uint32_t i = 0; i < t.g.n; i++)
-        weights[i] = (ref_grad2d_f64){grads[i].mean_x, grads[i].mean_y, 0, grads[i].conic_a, grads[i].conic_b,
-                                      grads[i].conic_c, grads[i].opacity, grads[i].r, grads[i].g, grads[i].b};
+        weights[i] = (ref_grad2d_f64){grads[i].mean_x, grads[i].mean_y, grads[i].conic_a, grads[i].conic_b,
+                                      grads[i].conic_c, grads[i].opacity,
+                                      {grads[i].rgb[0], grads[i].rgb[1], grads[i].rgb[2]}, 0};
     for (int active = 0; active <= 3; active++)
         for (int compensate = 0; compensate < 2; compensate++) {
             difference_case c = {.g = ref_gaussians_from_f64(&t.g), .camera = ref_camera_from_f64(&camera),
@@ -215,9 +218,9 @@ static int test_differences(void)
             c.g.active_sh_degree = active;
             ref_tensors_f64 gradients = ref_tensors_make_f64(t.g.n, t.g.sh_degree);
             ref_project_backward_f64(&c.g, &c.camera, project_test_kernel(compensate), compensate, weights, &gradients);
-#define SPLAT_TENSOR(name, unused)                                                                                     \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     failures += check_tensor(&c, c.g.p.name, gradients.name, splat_tensor_channels(SPLAT_TENSOR_##name, 3), #name);
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
             /* The cases above are really there. */
             int n_x = 0, n_y = 0, n_colour = 0, n_thin = 0, n_seen = 0;
@@ -258,9 +261,7 @@ static int check_gradients(const project_scene *scene, const backward_state *sta
     ref_grad2d_f32 *ref_grads = calloc((size_t)host->n + 1, sizeof *ref_grads);
     for (uint32_t i = 0; i < host->n; i++)
         if (scene->entry_of[i] >= 0)
-            ref_grads[i] = (ref_grad2d_f32){grads[i].mean_x, grads[i].mean_y, grads[i].mean_abs, grads[i].conic_a,
-                                            grads[i].conic_b, grads[i].conic_c, grads[i].opacity, grads[i].r,
-                                            grads[i].g, grads[i].b};
+            memcpy(&ref_grads[i], &grads[i], sizeof grads[i]); /* the same floats in the same order */
     ref_project_backward_f32(&g, &camera, project_test_kernel(compensate), compensate, ref_grads, &want);
     float *const references[SPLAT_N_TENSORS] = {want.means, want.sh_dc, want.sh_rest, want.opacities, want.scales,
                                                 want.rotations};
@@ -309,7 +310,7 @@ static void keep_part(splat_grad2d *grads, uint32_t n, int part)
         if (part != MEAN_PART) g->mean_x = g->mean_y = 0;
         if (part != CONIC_PART) g->conic_a = g->conic_b = g->conic_c = 0;
         if (part != OPACITY_PART) g->opacity = 0;
-        if (part != COLOUR_PART) g->r = g->g = g->b = 0;
+        if (part != COLOUR_PART) g->rgb[0] = g->rgb[1] = g->rgb[2] = 0;
     }
 }
 
@@ -373,7 +374,7 @@ static int test_bad_gradients(splat_backend *backend)
     failures += project_scene_run(&scene);
     TEST_CHECK(failures, scene.entry_of[0] >= 0 && scene.entry_of[1] >= 0 && scene.entry_of[4] >= 0, "not visible");
     grads[0].mean_x = NAN;
-    grads[1].b = INFINITY;
+    grads[1].rgb[2] = INFINITY;
     grads[4].conic_b = 1e38f;
     failures += project_run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
     project_scene_counts(&scene);
@@ -422,8 +423,8 @@ static int test_added(splat_backend *backend)
         added[k] = malloc(n * sizeof(float));
         for (size_t i = 0; i < n; i++) added[k][i] = project_normal(60 + (uint64_t)k, i);
         if (k == 2) added[k][4 * BAD + 1] = NAN;
-        backend->functions->upload(backend, project_tensor_of(&other.gradients, tensors[k]), added[k],
-                                   n * sizeof(float), NULL);
+        splat_backend_upload(backend, project_tensor_of(&other.gradients, tensors[k]), added[k],
+                             n * sizeof(float), NULL);
     }
     splat_tensors asked = state.gradients;
     asked.sh_dc = asked.sh_rest = NULL;

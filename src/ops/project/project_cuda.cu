@@ -30,7 +30,7 @@ struct project_parameters {
     float *rgb, *depth;
     ushort4 *tile_rect;
     uint32_t *ids;
-    splat_cuda_step_state *state;
+    splat_cuda_view_state *state;
 };
 
 /* The tile square of rho, and its part that alpha >= 1/255 can reach. */
@@ -82,7 +82,8 @@ __device__ __forceinline__ shape project_shape(const project_parameters &P, uint
     activated a = activate(P.g.p, P.g.filter_3d, i);
     s.degenerate = !a.usable;
     if (!a.usable) return s;
-    splat_footprint f = splat_footprint_make(&p, x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]);
+    const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
+    splat_footprint f = splat_footprint_make(&p, &e);
     float alpha0 = a.ot * f.kappa;
     s.degenerate = !isfinite(f.u + f.v + f.conic_a + f.conic_b + f.conic_c + alpha0 + f.a * f.c);
     if (s.degenerate || !tiles_of(P, f, alpha0, &s.rect)) return s;
@@ -151,7 +152,6 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_frame *frame = args->frame;
-    CUDA_TRY("clear its counters", cudaMemsetAsync(cuda->state, 0, sizeof *cuda->state, cuda->stream));
     frame->n_visible = args->gaussians->n;
     if (args->gaussians->n == 0) return SPLAT_OK;
     project_parameters P;
@@ -165,7 +165,7 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     P.depth = frame->depth;
     P.tile_rect = (ushort4 *)frame->tile_rect;
     P.ids = frame->ids;
-    P.state = cuda->state;
+    P.state = splat_cuda_state_of(frame);
     if (P.g.sh_rest_half)
         P.g.rest_on_host ? launch<true, true>(P, cuda->stream) : launch<true, false>(P, cuda->stream);
     else

@@ -32,7 +32,7 @@ __device__ __forceinline__ activated activate(const splat_tensors &p, const floa
         a.st[k] = fmaxf(sqrtf(a.s[k] * a.s[k] + a.f2), a.s[k]);
         c3 *= a.st[k] > 0.0f ? a.s[k] / a.st[k] : 1.0f;
     }
-    a.o = 1.0f / (1.0f + expf(-p.opacities[i]));
+    a.o = splat_sigmoid(p.opacities[i]);
     a.ot = a.o * c3;
     float4 q = reinterpret_cast<const float4 *>(p.rotations)[i];
     float norm = sqrtf(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);

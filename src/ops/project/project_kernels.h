@@ -1,5 +1,5 @@
-/* Private to the op: the inner loops of project and project_backward, compiled once a SIMD level (project_c.c,
- * project_avx2.c, project_avx512.c). Every level gives the same bytes. */
+/* Private to the op: the inner loops of project and project_backward, compiled once a SIMD level
+ * (project_simd.c). Every level gives the same bytes. */
 #ifndef SPLAT_OPS_PROJECT_KERNELS_H
 #define SPLAT_OPS_PROJECT_KERNELS_H
 

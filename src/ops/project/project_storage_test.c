@@ -221,7 +221,7 @@ static int check_tensor_step(const project_scene *scene, const backward_state *s
     /* The stated random bits; a backend whose last bit differs from ours falls on the other side now and then. */
     TEST_CHECK(failures, n_other <= n / 100, "%s: %zu of %zu codes are not those of the rule", project_tensor_name(t),
                n_other, n);
-    if (strcmp(state->backend->functions->name, "cpu") == 0)
+    if (strcmp(splat_backend_name(state->backend), "cpu") == 0)
         TEST_CHECK(failures, n_other == 0, "%s: %zu of %zu codes differ on the CPU", project_tensor_name(t), n_other,
                    n);
     return failures;
@@ -311,7 +311,7 @@ static double run_quadratic(project_scene *scene, backward_state *state, int n_s
         double sum = 0;
         *failures += project_scene_run(scene);
         for (uint32_t i = 0; i < n; i++) {
-            const float noise[3] = {0.1f * grads[i].r, 0.1f * grads[i].g, 0.1f * grads[i].b};
+            const float noise[3] = {0.1f * grads[i].rgb[0], 0.1f * grads[i].rgb[1], 0.1f * grads[i].rgb[2]};
             memset(&grads[i], 0, sizeof grads[i]);
             if (scene->entry_of[i] < 0) continue;
             const float *rgb = scene->rgb + 3 * scene->entry_of[i];
@@ -319,7 +319,7 @@ static double run_quadratic(project_scene *scene, backward_state *state, int n_s
             for (int c = 0; c < 3; c++) d[c] = rgb[c] - 0.5f - 0.1f * (float)((i + (uint32_t)c) % 5);
             for (int c = 0; c < 3; c++) sum += (double)d[c] * (double)d[c];
             if (step > n_seen) continue;
-            grads[i].r = d[0] + noise[0], grads[i].g = d[1] + noise[1], grads[i].b = d[2] + noise[2];
+            for (int k = 0; k < 3; k++) grads[i].rgb[k] = d[k] + noise[k];
         }
         backward_set_step(&state->adam, step);
         for (int t = 0; t < SPLAT_N_TENSORS; t++)
@@ -510,7 +510,7 @@ static int check_same_bytes(splat_backend *backend, storage s)
         backward_state_close(&states[k]);
         project_scene_close(&scenes[k]);
     }
-    backends[1]->functions->destroy(backends[1]);
+    splat_backend_destroy(backends[1]);
     test_gaussians_free(&t);
     return failures;
 }

@@ -1,5 +1,7 @@
+/* Tests of project: visibility, values and rectangles against the reference, at every level. */
 #include "ops/project/project_test.h"
 
+#include "math/camera.h"
 #include "math/projection.h"
 
 #include <math.h>
@@ -14,14 +16,14 @@ void project_scene_open(project_scene *scene, splat_backend *backend, const spla
     scene->gaussians = *host;
     splat_block *block = scene->blocks;
     const size_t n = host->n;
-#define SPLAT_TENSOR(name, channels)                                                                                   \
+#define SPLAT_TENSOR(name, ...)                                                                                        \
     if (host->p.name) {                                                                                                \
         block->placement = project_placement_of(host, SPLAT_TENSOR_##name);                                            \
         scene->gaussians.p.name = test_upload(                                                                         \
             backend, block++, host->p.name,                                                                            \
             n * splat_tensor_channels(SPLAT_TENSOR_##name, host->sh_degree) * sizeof(float));                          \
     }
-#include "ops/gaussians.def"
+#include "math/gaussians.def"
 #undef SPLAT_TENSOR
     if (host->sh_rest_half) {
         block->placement = project_placement_of(host, SPLAT_TENSOR_sh_rest);
@@ -35,7 +37,7 @@ void project_scene_open(project_scene *scene, splat_backend *backend, const spla
         (splat_screen_filter){.kernel_size = project_test_kernel(compensate), .compensate = compensate};
     if (jitter)
         scene->frame.jitter =
-            test_upload(backend, block, NULL, 2 * sizeof(float) * (size_t)camera->width * (size_t)camera->height);
+            test_upload(backend, block, NULL, 2 * sizeof(float) * splat_camera_pixels(camera));
 }
 
 static void scene_forget(project_scene *scene)
@@ -66,13 +68,12 @@ static void *copy_of(project_scene *scene, const void *device, size_t bytes)
 
 void project_scene_counts(project_scene *scene)
 {
-    const splat_backend_functions *functions = scene->backend->functions;
     splat_step_result result;
     scene->n_visible = scene->frame.n_visible;
     scene->n_degenerate = scene->frame.n_degenerate;
-    if (!functions->post_result) return;
-    functions->post_result(scene->backend, 0, 1, NULL);
-    functions->take_result(scene->backend, 0, &result, NULL);
+    if (splat_backend_result_latency(scene->backend) == 0) return;
+    splat_backend_post_result(scene->backend, &scene->frame, 0, NULL);
+    splat_backend_take_result(scene->backend, 0, &result, NULL);
     scene->n_visible = result.n_visible;
     scene->n_degenerate = result.n_degenerate;
 }
@@ -84,14 +85,18 @@ int project_scene_run(project_scene *scene)
     struct splat_project_args args = {.gaussians = &scene->gaussians, .frame = frame};
     splat_error error = {0};
     const splat_camera camera = frame->camera;
-    if (splat_frame_reserve(scene->backend, frame, scene->gaussians.n, &camera, &error) != SPLAT_OK) {
+    const splat_screen_filter filter = frame->filter;
+    const float *jitter = frame->jitter;
+    if (splat_view_begin(scene->backend, frame, scene->gaussians.n, &camera, &error) != SPLAT_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit(2);
     }
-    splat_status status = scene->backend->functions->ops.project(scene->backend, &args, &error);
+    frame->filter = filter;
+    frame->jitter = jitter;
+    splat_status status = splat_op_project(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project: %s", error.message);
     if (status != SPLAT_OK) frame->n_visible = frame->n_degenerate = 0;
-    scene->backend->functions->synchronize(scene->backend, NULL);
+    splat_backend_synchronize(scene->backend, NULL);
     scene_forget(scene);
     const size_t n = frame->n_visible, all = scene->gaussians.n;
     TEST_CHECK(failures, n <= all, "%zu of %zu are visible", n, all);
@@ -103,7 +108,7 @@ int project_scene_run(project_scene *scene)
     scene->rect = copy_of(scene, frame->tile_rect, 4 * n * sizeof *scene->rect);
     scene->entry_of = malloc((all + 1) * sizeof *scene->entry_of);
     for (size_t i = 0; i < all; i++) scene->entry_of[i] = -1;
-    bool ascending = strcmp(scene->backend->functions->name, "cpu") == 0;
+    bool ascending = strcmp(splat_backend_name(scene->backend), "cpu") == 0;
     uint32_t n_entries = 0;
     project_scene_counts(scene);
     for (size_t v = 0; v < n; v++) {
@@ -122,7 +127,7 @@ int project_scene_run(project_scene *scene)
 splat_backend *project_other_backend(splat_backend *backend)
 {
     splat_backend *other = NULL;
-    if (strcmp(backend->functions->name, "cpu") != 0) return NULL;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return NULL;
     if (splat_backend_cpu_create(backend->threads == 1 ? 4 : 1, "c", &other, NULL) != SPLAT_OK) exit(2);
     return other;
 }
@@ -298,7 +303,7 @@ static int check_same_bytes(const project_scene *scene, const splat_gaussians *h
                        memcmp(other.rect, scene->rect, 4 * n * sizeof *scene->rect) == 0,
                    "other threads or SIMD level, other bytes");
     project_scene_close(&other);
-    backend->functions->destroy(backend);
+    splat_backend_destroy(backend);
     return failures;
 }
 
@@ -359,7 +364,7 @@ static int test_all_behind(splat_backend *backend)
     for (uint32_t i = 0; i < t.g.n; i++)
         for (int k = 0; k < 3; k++) t.g.p.means[3 * i + k] -= 40.0f * camera.rotation[6 + k];
     for (int k = 0; k < 3; k++) t.g.p.means[k] = camera.center[k];
-    t.g.p.rotations[4] = NAN; /* not looked at behind the camera */
+    t.g.p.rotations[4] = NAN; /* not examined behind the camera */
     for (int k = 0; k < 3; k++) t.g.p.means[3 * 20 + k] = camera.center[k] + 0.199f * camera.rotation[6 + k];
     for (int k = 0; k < 3; k++) t.g.p.means[3 * 21 + k] = camera.center[k] + 0.201f * camera.rotation[6 + k];
     project_scene scene;
@@ -409,8 +414,9 @@ static int test_reach(void)
     splat_projector projector = splat_projector_make(&camera, 0.1f, 0, SPLAT_TILE);
     for (int i = 0; i < 2000; i++) {
         float turn = 0.00157f * (float)i, size = expf(-4.0f + 0.0025f * (float)i);
-        splat_footprint f = splat_footprint_make(&projector, 0.0003f * (float)i, 0.2f, 0.0f, size, 1e-3f, 1e-3f,
-                                                 cosf(turn), 0.1f * sinf(turn), 0.0f, 0.995f * sinf(turn));
+        splat_ellipsoid e = {.mean_x = 0.0003f * (float)i, .mean_y = 0.2f, .stx = size, .sty = 1e-3f, .stz = 1e-3f,
+                             .qw = cosf(turn), .qx = 0.1f * sinf(turn), .qz = 0.995f * sinf(turn)};
+        splat_footprint f = splat_footprint_make(&projector, &e);
         float alpha0 = i % 2 ? 0.99f : 0.02f, reach = 2.0f * logf(255.0f * alpha0);
         float exact = sqrtf(reach * f.a), safe = sqrtf(splat_footprint_safe_reach(&f, reach) * f.a) + 0.02f;
         for (int k = 0; k < 200; k++) {
@@ -472,7 +478,7 @@ static int test_degenerate(splat_backend *backend)
     g->p.opacities[N_BAD + 4] = 150.0f;
     for (int k = 0; k < 3; k++) g->p.scales[3 * (N_BAD + 5) + k] = 4.0f;
     for (int k = 0; k < 3; k++) g->p.means[3 * (N_BAD + 6) + k] = camera.center[k];
-    g->p.rotations[4 * (N_BAD + 6)] = NAN; /* at the camera: culled before it is looked at */
+    g->p.rotations[4 * (N_BAD + 6)] = NAN; /* at the camera: culled before it is examined */
 
     for (int compensate = 0; compensate < 2; compensate++) {
         project_scene scene;

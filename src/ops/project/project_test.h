@@ -6,6 +6,7 @@
 #include "ops/project/project.h"
 #include "ops/ref.h"
 #include "ops/test_ops.h"
+#include "ops/view.h"
 
 typedef struct project_scene {
     splat_backend *backend;

@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_RASTER_H
 #define SPLAT_OPS_RASTER_H
 
-#include "ops/types.h"
+#include "ops/frame.h"
 
 #define SPLAT_ALPHA_MAX 0.99f          /* alpha = min(0.99, alpha0 e^power); the clamp is ignored in the derivative */
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
@@ -16,11 +16,11 @@ struct splat_raster_args {
     splat_frame *frame;
 };
 
-/* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_frame_reserve_gradients has zeroed
+/* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_view_backward has zeroed
  * it), from dL/dimage (float[3][height][width]); walks each tile's list from the back (docs/method.md 7). The sum over
  * the pixels and tiles of a band is made in a fixed order on the CPU: the result does not depend on the number of
  * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its
- * scratch, if it needs any, is taken behind grad2d without a reset. */
+ * scratch, if it needs any, is taken after grad2d without a reset. */
 struct splat_raster_backward_args {
     splat_frame *frame;
     const float *grad_image;

@@ -86,20 +86,20 @@ __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, f
     s.b += weight * blue;
 }
 
-/* The ten floats of splat_grad2d or splat_geometry_gradient. */
+/* The ten floats of splat_grad2d. */
 template <bool GEOMETRY>
 __device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float alpha0, float v[N_GRADS])
 {
     v[0] = -alpha0 * s.u;
     v[1] = -alpha0 * s.v;
-    v[2] = GEOMETRY ? s.fourth : 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
-    v[3] = -0.5f * alpha0 * s.xx;
-    v[4] = -alpha0 * s.xy;
-    v[5] = -0.5f * alpha0 * s.yy;
-    v[6] = s.p;
-    v[7] = s.r;
-    v[8] = s.g;
-    v[9] = s.b;
+    v[2] = -0.5f * alpha0 * s.xx;
+    v[3] = -alpha0 * s.xy;
+    v[4] = -0.5f * alpha0 * s.yy;
+    v[5] = s.p;
+    v[6] = s.r;
+    v[7] = s.g;
+    v[8] = s.b;
+    v[9] = GEOMETRY ? s.fourth : 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
 }
 
 #define ROW_WARPS 4 /* of a block: half a tile */
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
 /* The slots of one Gaussian are contiguous; a thread sums one of its ten values. */
 __global__ void __launch_bounds__(256)
     sum_slots_kernel(const splat_grad2d *slots, const uint64_t *offsets, const uint32_t *order,
-                     const splat_cuda_step_state *state, splat_grad2d *grad2d)
+                     const splat_cuda_view_state *state, splat_grad2d *grad2d)
 {
     uint64_t thread = (uint64_t)blockIdx.x * 256 + threadIdx.x;
     uint32_t j = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
@@ -310,23 +310,26 @@ __global__ void __launch_bounds__(256)
 
 /* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
 template <bool GEOMETRY>
-static splat_status backward_in_order(splat_cuda_backend *cuda, raster_parameters P, unsigned tiles, splat_error *error)
+static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
+                                      splat_error *error)
 {
-    size_t bytes = (size_t)cuda->n_slots * sizeof *P.slots;
+    size_t bytes = (size_t)frame->n_slots * sizeof *P.slots;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<GEOMETRY><<<tiles, 32, 0, cuda->stream>>>(P);
+    slots_backward_kernel<GEOMETRY><<<tiles_of_band(frame), 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
-    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)cuda->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
-        P.slots, cuda->offsets, cuda->order, cuda->state, P.grad2d);
+    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
+        P.slots, frame->slot_offsets, frame->depth_order, P.state, P.grad2d);
     CUDA_LAUNCHED("sum of slots");
     return SPLAT_OK;
 }
 
 template <bool GEOMETRY>
-static splat_status backward(splat_cuda_backend *cuda, const raster_parameters &P, unsigned tiles, splat_error *error)
+static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame, const raster_parameters &P,
+                             splat_error *error)
 {
-    if (cuda->base.deterministic && cuda->n_slots) return backward_in_order<GEOMETRY>(cuda, P, tiles, error);
+    const unsigned tiles = tiles_of_band(frame);
+    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<GEOMETRY>(cuda, frame, P, error);
     rows_backward_kernel<GEOMETRY><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
@@ -335,20 +338,17 @@ static splat_status backward(splat_cuda_backend *cuda, const raster_parameters &
 extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
                                                    const struct splat_raster_backward_args *args, splat_error *error)
 {
-    splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const raster_parameters P = parameters_of(cuda, args->frame, args->grad_image);
-    return backward<false>(cuda, P, tiles_of_band(args->frame), error);
+    const raster_parameters P = parameters_of(args->frame, args->grad_image);
+    return backward<false>(splat_cuda_of(backend), args->frame, P, error);
 }
 
 extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
                                                      const struct splat_geometry_backward_args *args,
                                                      splat_error *error)
 {
-    static_assert(sizeof(splat_geometry_gradient) == sizeof(splat_grad2d), "the reduction writes both as ten floats");
-    splat_cuda_backend *cuda = splat_cuda_of(backend);
-    raster_parameters P = parameters_of(cuda, args->frame, args->grad_maps);
+    raster_parameters P = parameters_of(args->frame, args->grad_maps);
     P.features = (const float4 *)args->features;
     P.grad_alpha = args->grad_alpha;
-    P.grad2d = (splat_grad2d *)args->gradients;
-    return backward<true>(cuda, P, tiles_of_band(args->frame), error);
+    P.grad2d = args->gradients;
+    return backward<true>(splat_cuda_of(backend), args->frame, P, error);
 }

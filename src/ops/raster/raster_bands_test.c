@@ -26,7 +26,7 @@ enum { N_BAND_COUNTS = sizeof band_counts / sizeof band_counts[0] };
 typedef struct view_lists {
     uint64_t row_counts[MAX_ROWS]; /* instances of each row of tiles */
     uint64_t n;
-    uint32_t *instances;           /* [n], tiles one behind the other */
+    uint32_t *instances;           /* [n], tiles one after the other */
     uint32_t *counts;              /* [n_tiles] */
     uint32_t n_bands, rows_of_band[MAX_ROWS];
 } view_lists;
@@ -46,7 +46,7 @@ static void append_band(splat_backend *backend, const test_scene *scene, view_li
     test_result_free(&r);
 }
 
-/* n_instances and tile_begin of a band fit each other, its slots are numbered one behind the other by Gaussian. */
+/* n_instances and tile_begin of a band fit each other, its slots are numbered one after the other by Gaussian. */
 static int check_band(splat_backend *backend, const test_scene *scene)
 {
     const splat_frame *f = &scene->frame;
@@ -81,7 +81,7 @@ static int lists_make(splat_backend *backend, test_scene *scene, uint64_t max_in
     const uint32_t *first = NULL;
     for (uint32_t row = 0; row < frame->tiles_y && !failures; row = frame->row_end) {
         frame->row_begin = row;
-        splat_status status = backend->functions->ops.bin(backend, &(struct splat_bin_args){frame}, &error);
+        splat_status status = splat_op_bin(backend, &(struct splat_bin_args){frame}, &error);
         TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
         if (status != SPLAT_OK) break;
         TEST_CHECK(failures, frame->row_end > row && frame->row_end <= frame->tiles_y, "row_end %u", frame->row_end);
@@ -101,7 +101,7 @@ static void lists_free(view_lists *lists)
     free(lists->counts);
 }
 
-/* The least bound that gives at most n_bands bands: found by trying, with the rule of types.h. */
+/* The least bound that gives at most n_bands bands: found by trying, with the rule of frame.h. */
 static uint64_t bound_of(const view_lists *view, uint32_t tiles_y, uint32_t n_bands)
 {
     uint64_t bound = 1;
@@ -183,8 +183,8 @@ static int check_single_rows(splat_backend *backend)
         memcpy(conic + 4 * i, (float[]){1e-8f, 0, 1e-8f, 0.5f}, 4 * sizeof *conic); /* wider than the picture */
         memcpy(rect + 4 * i, (uint16_t[]){0, 0, 1, ROWS}, 4 * sizeof *rect);
     }
-    backend->functions->upload(backend, scene.frame.conic, conic, N * 4 * sizeof *conic, NULL);
-    backend->functions->upload(backend, scene.frame.tile_rect, rect, N * 4 * sizeof *rect, NULL);
+    splat_backend_upload(backend, scene.frame.conic, conic, N * 4 * sizeof *conic, NULL);
+    splat_backend_upload(backend, scene.frame.tile_rect, rect, N * 4 * sizeof *rect, NULL);
     view_lists view, bands;
     failures += lists_make(backend, &scene, 0, &view);
     failures += lists_make(backend, &scene, N, &bands);
@@ -195,9 +195,9 @@ static int check_single_rows(splat_backend *backend)
     splat_error error = {0};
     scene.frame.max_instances = N - 1;
     scene.frame.row_begin = 2;
-    splat_status status = backend->functions->ops.bin(backend, &(struct splat_bin_args){&scene.frame}, &error);
+    splat_status status = splat_op_bin(backend, &(struct splat_bin_args){&scene.frame}, &error);
     TEST_CHECK(failures, status == SPLAT_ERROR_MEMORY, "status %d", (int)status);
-    TEST_CHECK(failures, strstr(error.message, "--vram_limit") && strstr(error.message, "row 3 of 5"), "message: %s",
+    TEST_CHECK(failures, strstr(error.message, "`vram_limit`") && strstr(error.message, "row 3 of 5"), "message: %s",
                error.message);
     TEST_CHECK(failures, scene.frame.n_instances == 0, "a refused band has instances");
     lists_free(&view);
@@ -227,9 +227,9 @@ static int check_result(splat_backend *backend, const test_scene *scene, uint64_
     int failures = 0;
     splat_error error = {0};
     splat_step_result result = {0};
-    if (!backend->functions->post_result || !n_instances) return 0;
-    splat_status status = backend->functions->post_result(backend, 0, 3 * scene->n_pixels, &error);
-    if (status == SPLAT_OK) status = backend->functions->take_result(backend, 0, &result, &error);
+    if (splat_backend_result_latency(backend) == 0 || !n_instances) return 0;
+    splat_status status = splat_backend_post_result(backend, &scene->frame, 0, &error);
+    if (status == SPLAT_OK) status = splat_backend_take_result(backend, 0, &result, &error);
     TEST_CHECK(failures, status == SPLAT_OK && result.n_instances == n_instances && !result.overflow,
                "%llu instances, not %llu; %s", (unsigned long long)result.n_instances, (unsigned long long)n_instances,
                error.message);
@@ -253,11 +253,10 @@ static int run(splat_backend *backend, const test_scene_spec *spec, uint32_t n_b
         test_scene_free(backend, &scene);
         test_scene_make(backend, spec, -1, &scene);
         if (n_bands > 1) test_scene_count(backend, &scene);
-        scene.frame.max_instances = bound;
-        scene.frame.n_instances_hint = n_bands == 1 || n_bands == 3 ? n : 0;
-        scene.frame.n_visible_hint = scene.frame.n_instances_hint ? spec->n : 0;
+        scene.max_instances = bound;
+        if (n_bands == 1 || n_bands == 3) scene.frame.hint = (splat_view_hint){n, spec->n};
         TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
-        TEST_CHECK(failures, (scene.n_bands == 1) == (n <= bound), "%u bands", scene.n_bands);
+        TEST_CHECK(failures, (scene.frame.n_bands == 1) == (n <= bound), "%u bands", scene.frame.n_bands);
         if (!grad) failures += check_result(backend, &scene, n);
     } else {
         test_scene_count(backend, &scene);
@@ -317,7 +316,7 @@ static int compare_gradients(const char *name, uint32_t n_bands, const test_resu
 int test_bands_gradient(splat_backend *backend)
 {
     int failures = 0;
-    bool ordered = strcmp(backend->functions->name, "cpu") == 0 || strstr(backend->description, "deterministic");
+    bool ordered = strcmp(splat_backend_name(backend), "cpu") == 0 || strstr(backend->description, "deterministic");
     for (size_t i = 0; i < N_SPECS; i++) {
         test_scene scene;
         test_scene_make(backend, &specs[i], -1, &scene);

@@ -1,58 +1,7 @@
 /* raster, raster_backward on the CPU: tiles in parallel. A tile writes only its own pixels and its instances' slots,
  * and a Gaussian's slots are summed in their order, so the number of threads cannot change a bit. */
 #include "backend/backend.h"
-#include "ops/raster/reach.h"
 #include "ops/raster/raster_kernel.h"
-
-splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
-{
-    int32_t x = (int32_t)(tile % frame->tiles_x) * SPLAT_TILE, y = (int32_t)(tile / frame->tiles_x) * SPLAT_TILE;
-    int32_t columns = frame->camera.width - x, rows = frame->camera.height - y;
-    return (splat_raster_tile){x, y, columns < SPLAT_TILE ? columns : SPLAT_TILE, rows < SPLAT_TILE ? rows : SPLAT_TILE,
-                               frame->tile_begin[tile], frame->tile_begin[tile + 1]};
-}
-
-static int32_t row_clamp(float row, int32_t rows)
-{
-    float most = (float)rows;
-    row = row < most ? row : most; /* in this order GCC makes no branches of it */
-    row = row > 0 ? row : 0;
-    return (int32_t)row;
-}
-
-/* Rows of the tile with |v - y| <= the ellipse's half height, half a pixel wider with jitter. The slack covers the
- * rounding here; a row too many costs one test. */
-static void find_rows(const splat_raster_tile *tile, const splat_reach *reach, float slack,
-                      splat_raster_entry *entry)
-{
-    float half = sqrtf((float)(reach->form * (double)entry->a * reach->inverse));
-    half += slack + 1e-6f * fabsf(entry->v);
-    float row = entry->v - (float)tile->y;
-    entry->row_begin = row_clamp(row - half, tile->rows);
-    entry->row_end = row_clamp(row + half + 1.0f, tile->rows);
-    if (reach->form < 0) entry->row_end = 0;
-    if (reach->form == INFINITY) {
-        entry->row_begin = 0;
-        entry->row_end = tile->rows;
-    }
-}
-
-void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
-                       uint32_t n, splat_raster_entry *entries)
-{
-    float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
-    for (uint32_t i = 0; i < n; i++) {
-        size_t v = frame->instances[first + i];
-        const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v;
-        const float *rgb = features ? features + SPLAT_GEOMETRY_CHANNELS * v : frame->rgb + 3 * v;
-        splat_reach reach = splat_reach_of(conic);
-        entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
-                                          .alpha0 = conic[3], .red = rgb[0], .green = rgb[1], .blue = rgb[2],
-                                          .power_min = reach.power_min};
-        if (features) entries[i].fourth = rgb[3];
-        find_rows(tile, &reach, slack, &entries[i]);
-    }
-}
 
 splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_args *args, splat_error *error)
 {
@@ -73,7 +22,7 @@ static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m
     sum->pxx += m->pxx;
     sum->pxy += m->pxy;
     sum->pyy += m->pyy;
-    sum->absolute += m->absolute;
+    sum->fourth += m->fourth;
     sum->r += m->r;
     sum->g += m->g;
     sum->b += m->b;
@@ -91,27 +40,24 @@ bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_momen
     float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
     *gradient = (splat_grad2d){.mean_x = -alpha0 * (a * m.px + b * m.py),
                                .mean_y = -alpha0 * (c * m.py + b * m.px),
-                               .mean_abs = m.absolute,
                                .conic_a = -0.5f * alpha0 * m.pxx,
                                .conic_b = -alpha0 * m.pxy,
                                .conic_c = -0.5f * alpha0 * m.pyy,
                                .opacity = m.p,
-                               .r = m.r, .g = m.g, .b = m.b};
+                               .channel = {m.r, m.g, m.b, m.fourth}};
     return true;
 }
 
-static void add_gradient(splat_grad2d *sum, const splat_grad2d *g, float alpha0)
+void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, float fourth_scale)
 {
-    sum->mean_x += g->mean_x;
-    sum->mean_y += g->mean_y;
-    sum->mean_abs += alpha0 * g->mean_abs;
-    sum->conic_a += g->conic_a;
-    sum->conic_b += g->conic_b;
-    sum->conic_c += g->conic_c;
-    sum->opacity += g->opacity;
-    sum->r += g->r;
-    sum->g += g->g;
-    sum->b += g->b;
+    sum->mean_x += part->mean_x;
+    sum->mean_y += part->mean_y;
+    sum->conic_a += part->conic_a;
+    sum->conic_b += part->conic_b;
+    sum->conic_c += part->conic_c;
+    sum->opacity += part->opacity;
+    for (int k = 0; k < 3; k++) sum->channel[k] += part->channel[k];
+    sum->channel[3] += fourth_scale * part->channel[3];
 }
 
 splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
@@ -121,7 +67,7 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
     SPLAT_RASTER_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_backward_tile);
     uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
     void *slots;
-    SPLAT_TRY(splat_scratch_take(backend, (size_t)frame->n_instances * sizeof(splat_raster_moments), &slots, error));
+    SPLAT_TRY(splat_scratch_take(backend, splat_raster_slots_bytes(frame->n_instances), &slots, error));
 #pragma omp parallel num_threads(backend->threads)
     {
 #pragma omp for schedule(dynamic, 1)
@@ -130,7 +76,7 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
         for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_grad2d gradient;
             if (splat_raster_gradient_of(frame, slots, v, &gradient))
-                add_gradient(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
+                splat_raster_gradient_add(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
         }
     }
     return SPLAT_OK;

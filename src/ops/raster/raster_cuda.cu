@@ -45,7 +45,7 @@ extern "C" splat_status splat_raster_cuda(splat_backend *backend, const struct s
                                           splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const raster_parameters P = parameters_of(cuda, args->frame, NULL);
+    const raster_parameters P = parameters_of(args->frame, NULL);
     const unsigned tiles = tiles_of_band(args->frame);
     if (P.blended)
         raster_kernel<true><<<tiles, RASTER_THREADS, 0, cuda->stream>>>(P);

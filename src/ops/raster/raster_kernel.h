@@ -33,14 +33,22 @@ void splat_raster_load(const splat_frame *frame, const float *features, const sp
 typedef struct splat_raster_moments {
     float p, px, py;      /* p, p dx, p dy */
     float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
-    float absolute;       /* |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); geometry: alpha T g of the fourth */
+    float fourth;         /* of colours |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); of geometry alpha T g */
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
 
-/* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; mean_abs is
- * the sum of `absolute` as it is. false: it has no instance. */
+/* Scratch of raster_backward and geometry_backward: the moments of a band's instances. */
+static inline size_t splat_raster_slots_bytes(size_t n_instances)
+{
+    return n_instances * sizeof(splat_raster_moments);
+}
+
+/* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; channel[3]
+ * is the sum of `fourth` as it is. false: it has no instance. */
 bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
                               splat_grad2d *gradient);
+/* Adds a band's part, its channel[3] times fourth_scale: of colours alpha0, as mean_abs is of dL/du; of geometry 1. */
+void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, float fourth_scale);
 
 /* Blends one tile: image, transmittance, last and blended of its pixels. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)

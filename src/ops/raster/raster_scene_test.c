@@ -1,3 +1,4 @@
+/* Scenes made by hand, and their pictures by the op and by the reference. */
 #include "ops/raster/raster_scene_test.h"
 
 #include "base/rng.h"
@@ -140,7 +141,7 @@ static void upload_frame(splat_backend *backend, test_scene *scene)
     splat_frame *frame = &scene->frame;
     splat_camera camera = {.width = spec->width, .height = spec->height};
     splat_error error;
-    if (splat_frame_reserve(backend, frame, n, &camera, &error) != SPLAT_OK) {
+    if (splat_view_begin(backend, frame, n, &camera, &error) != SPLAT_OK) {
         fprintf(stderr, "%s\n", error.message);
         exit(2);
     }
@@ -157,13 +158,12 @@ static void upload_frame(splat_backend *backend, test_scene *scene)
         memcpy(rgb + 3 * v, s->rgb, 3 * sizeof(float));
         depth[v] = s->depth;
     }
-    const splat_backend_functions *functions = backend->functions;
-    functions->upload(backend, frame->ids, ids, n * sizeof *ids, NULL);
-    functions->upload(backend, frame->mean2d, mean2d, n * 2 * sizeof(float), NULL);
-    functions->upload(backend, frame->conic, conic, n * 4 * sizeof(float), NULL);
-    functions->upload(backend, frame->rgb, rgb, n * 3 * sizeof(float), NULL);
-    functions->upload(backend, frame->depth, depth, n * sizeof(float), NULL);
-    functions->upload(backend, frame->tile_rect, scene->tile_rect, n * 4 * sizeof(uint16_t), NULL);
+    splat_backend_upload(backend, frame->ids, ids, n * sizeof *ids, NULL);
+    splat_backend_upload(backend, frame->mean2d, mean2d, n * 2 * sizeof(float), NULL);
+    splat_backend_upload(backend, frame->conic, conic, n * 4 * sizeof(float), NULL);
+    splat_backend_upload(backend, frame->rgb, rgb, n * 3 * sizeof(float), NULL);
+    splat_backend_upload(backend, frame->depth, depth, n * sizeof(float), NULL);
+    splat_backend_upload(backend, frame->tile_rect, scene->tile_rect, n * 4 * sizeof(uint16_t), NULL);
     if (scene->jitter)
         frame->jitter = test_upload(backend, &scene->jitter_block, scene->jitter, scene->n_pixels * 2 * sizeof(float));
     free(ids);
@@ -227,32 +227,17 @@ void test_scene_count(splat_backend *backend, test_scene *scene)
     scene->frame.blended = counts;
 }
 
-static splat_status run_backward(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
-{
-    const splat_ops *ops = &backend->functions->ops;
-    splat_frame *frame = &scene->frame;
-    const float *grad = test_upload(backend, &scene->grad_block, grad_image, 3 * scene->n_pixels * sizeof(float));
-    SPLAT_TRY(splat_frame_reserve_gradients(backend, frame, scene->n_bands > 1, error));
-    for (uint32_t band = scene->n_bands; band-- > 0;) {
-        frame->row_begin = scene->row_begin[band];
-        if (band + 1 < scene->n_bands) SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
-        SPLAT_TRY(ops->raster_backward(backend, &(struct splat_raster_backward_args){frame, grad}, error));
-    }
-    return SPLAT_OK;
-}
-
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
 {
-    const splat_ops *ops = &backend->functions->ops;
-    splat_frame *frame = &scene->frame;
-    scene->n_bands = 0;
-    for (uint32_t row = 0; row < frame->tiles_y; row = frame->row_end) {
-        scene->row_begin[scene->n_bands++] = frame->row_begin = row;
-        SPLAT_TRY(ops->bin(backend, &(struct splat_bin_args){frame}, error));
-        SPLAT_TRY(ops->raster(backend, &(struct splat_raster_args){frame}, error));
+    splat_view_blend blend = {.max_instances = scene->max_instances, .colors = true};
+    splat_view_gradients gradients = {NULL};
+    SPLAT_TRY(splat_view_forward(backend, &scene->frame, &blend, error));
+    if (grad_image) {
+        size_t bytes = 3 * scene->n_pixels * sizeof(float);
+        gradients.image = test_upload(backend, &scene->grad_block, grad_image, bytes);
+        SPLAT_TRY(splat_view_backward(backend, &scene->frame, &gradients, error));
     }
-    if (grad_image) SPLAT_TRY(run_backward(backend, scene, grad_image, error));
-    return backend->functions->synchronize(backend, error); /* n_instances is there now */
+    return splat_backend_synchronize(backend, error); /* n_instances is known now */
 }
 
 float *test_scene_gradient(const test_scene *scene)
@@ -335,7 +320,7 @@ int test_scene_same_everywhere(splat_backend *backend, const test_scene_spec *sp
     static const char *const levels[] = {"c", "avx2", "avx512"};
     static const int threads[] = {1, 2, 7};
     int failures = 0;
-    if (strcmp(backend->functions->name, "cpu") != 0) return 0;
+    if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     test_result wanted = run_once(backend, spec, true, &failures);
     for (int level = 0; level < 3; level++)
         for (int t = 0; t < 3; t++) {
@@ -346,7 +331,7 @@ int test_scene_same_everywhere(splat_backend *backend, const test_scene_spec *sp
             TEST_CHECK(failures, !difference, "%s differs between %s and %s", difference, backend->description,
                        other->description);
             test_result_free(&got);
-            other->functions->destroy(other);
+            splat_backend_destroy(other);
         }
     test_result_free(&wanted);
     return failures;

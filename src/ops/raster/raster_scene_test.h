@@ -5,6 +5,7 @@
 
 #include "ops/ref.h"
 #include "ops/test_ops.h"
+#include "ops/view.h"
 
 typedef enum test_scene_kind {
     TEST_SCENE_MIXED = 0,   /* all sizes and opacities, ties of depth, needles, some outside the picture */
@@ -36,7 +37,7 @@ typedef struct test_scene {
     size_t n_band;
     int64_t *last;           /* [n_pixels] entry that is blended last, -1: none; in double */
     splat_frame frame;
-    uint32_t n_bands, row_begin[64]; /* of the last run: where its bands begin */
+    uint64_t max_instances;  /* of the next run; 0: no bound */
     splat_block jitter_block, grad_block;
 } test_scene;
 
@@ -46,7 +47,7 @@ void test_scene_free(splat_backend *backend, test_scene *scene);
 /* From now on raster counts what each pixel blends. */
 void test_scene_count(splat_backend *backend, test_scene *scene);
 /* Runs bin and raster, and raster_backward when grad_image (host, [3][n_pixels]) is not NULL, in the bands that
- * scene->frame.max_instances asks for. */
+ * scene->max_instances asks for. */
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error);
 /* Random in [-1, 1), zero in the band. */
 float *test_scene_gradient(const test_scene *scene);

@@ -135,10 +135,10 @@ static int check_finite(splat_backend *backend)
         memcpy(rgb + 3 * i, (float[]){0, 1e4f, (float)i}, 3 * sizeof(float));
         memcpy(rect + 4 * i, (uint16_t[]){0, 0, 2, 2}, 4 * sizeof(uint16_t));
     }
-    backend->functions->upload(backend, scene.frame.mean2d, mean2d, sizeof mean2d, NULL);
-    backend->functions->upload(backend, scene.frame.conic, conic, sizeof conic, NULL);
-    backend->functions->upload(backend, scene.frame.rgb, rgb, sizeof rgb, NULL);
-    backend->functions->upload(backend, scene.frame.tile_rect, rect, sizeof rect, NULL);
+    splat_backend_upload(backend, scene.frame.mean2d, mean2d, sizeof mean2d, NULL);
+    splat_backend_upload(backend, scene.frame.conic, conic, sizeof conic, NULL);
+    splat_backend_upload(backend, scene.frame.rgb, rgb, sizeof rgb, NULL);
+    splat_backend_upload(backend, scene.frame.tile_rect, rect, sizeof rect, NULL);
     float *grad = test_scene_gradient(&scene);
     splat_error error = {0};
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);

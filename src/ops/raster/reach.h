@@ -9,7 +9,7 @@
 
 typedef struct splat_reach {
     float power_min; /* a blended sample has at least this power; > 0: no sample is blended */
-    double form;     /* blended samples lie in A dx^2 + 2 B dx dy + C dy^2 <= form; INFINITY: cannot be told */
+    double form;     /* blended samples lie in A dx^2 + 2 B dx dy + C dy^2 <= form; INFINITY: unknown */
     double inverse;  /* 1 / (AC - B^2), positive when form is finite */
 } splat_reach;
 
@@ -17,7 +17,7 @@ typedef struct splat_reach {
  *
  * raster evaluates power in float. Its terms may cancel: at a sample with form Q = -2 power they are at most 2 Q R with
  * R = AC / (AC - B^2), so six roundings of 2^-24 move Q by x Q with x < 1.5e-6 R. The ellipse is widened by 2 x, which
- * is above 1 / (1 - x) - 1 up to x = 1/2; beyond (needles with an aspect over about 1000, aslant) nothing is told. */
+ * is above 1 / (1 - x) - 1 up to x = 1/2; beyond (needles with an aspect over about 1000, aslant) nothing is known. */
 static inline splat_reach splat_reach_of(const float conic[4])
 {
     double a = conic[0], b = conic[1], c = conic[2], determinant = a * c - b * b, uncertain = 3e-6 * a * c;

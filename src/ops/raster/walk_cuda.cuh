@@ -8,7 +8,7 @@
 #ifndef SPLAT_OPS_WALK_CUDA_CUH
 #define SPLAT_OPS_WALK_CUDA_CUH
 
-#include "ops/raster/raster_cuda.cuh"
+#include "ops/raster/raster_parameters.cuh"
 
 #define TILE_PATCHES 8 /* 8x4 pixels each, two across and four down */
 #define PATCH_WIDTH 8

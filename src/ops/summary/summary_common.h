@@ -4,6 +4,7 @@
 #define SPLAT_OPS_SUMMARY_COMMON_H
 
 #include "math/buckets.h"
+#include "math/gaussian.h"
 #include "math/quantize.h"
 #include "ops/summary/summary.h"
 
@@ -23,7 +24,7 @@ typedef struct summary_partial {
 
 SPLAT_MATH_INLINE float summary_opacity(const splat_gaussians *g, uint64_t i)
 {
-    return 1.0f / (1.0f + expf(-g->p.opacities[i]));
+    return splat_sigmoid(g->p.opacities[i]);
 }
 
 SPLAT_MATH_INLINE double summary_length(const float *x, int n)
@@ -100,7 +101,7 @@ SPLAT_MATH_INLINE void summary_add_sample(summary_partial *p, int what, double v
     p->n_in_buckets[what]++;
 }
 
-/* `other` behind `p`, whose sums are of what comes before. */
+/* `other` after `p`, whose sums are of what comes before. */
 SPLAT_MATH_INLINE void summary_join(summary_partial *p, const summary_partial *other)
 {
     for (int i = 0; i < 2; i++) {

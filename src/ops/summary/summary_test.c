@@ -47,11 +47,11 @@ static int run_summary(splat_backend *backend, const splat_gaussians *g, const d
     for (int i = 0; i < 2; i++) { /* again with a scratch that is not fresh */
         memset(result, 0xff, sizeof *result);
         memset(counts, 0xff, SPLAT_SUMMARY_N * (n_edges - 1) * sizeof *counts);
-        TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+        TEST_CHECK(failures, splat_op_summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     }
     splat_summary with = *result;
     args.spreads = false;
-    TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(failures, splat_op_summary(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     for (int t = 0; t < SPLAT_N_TENSORS; t++) TEST_CHECK(failures, result->tensors[t].n == 0, "spreads not asked for");
     *result = with;
     for (int i = 0; i < 6; i++) splat_block_free(backend, &blocks[i]);
@@ -269,7 +269,7 @@ static int test_refusals(splat_backend *backend)
     for (int i = 0; i < 4; i++) {
         splat_error error = {0};
         struct splat_summary_args args = {&g, edges, n_edges[i], 10, false, &scratch, &result, counts};
-        TEST_CHECK(failures, backend->functions->ops.summary(backend, &args, &error) == SPLAT_ERROR_ARGUMENT &&
+        TEST_CHECK(failures, splat_op_summary(backend, &args, &error) == SPLAT_ERROR_ARGUMENT &&
                                  error.message[0], "%u edges", n_edges[i]);
     }
     return failures;

@@ -1,0 +1,107 @@
+/* splatsmith/mesh.h - meshes from splats, and pictures of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_MESH_H
+#define SPLATSMITH_MESH_H
+
+#include "splatsmith/core.h"
+#include "splatsmith/model.h"
+#include "splatsmith/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- files of meshes */
+
+/* The formats of meshes, from the table that reading and writing go through: fills *format with row `index` and returns
+ * true; false beyond the last. */
+bool splat_mesh_format(size_t index, splat_file_format *format);
+/* ARGUMENT, naming the endings that exist, when no mesh is written under the end of this name. */
+splat_status splat_mesh_check_path(const char *path, splat_error *error);
+
+/* ---------------------------------------------------------------- meshes from splats */
+
+typedef enum splat_mesh_method {
+    SPLAT_MESH_POISSON = 0, /* points on the surface that the training views see, screened Poisson reconstruction */
+    SPLAT_MESH_TSDF = 1,    /* depth maps of the training views fused in a sparse grid of signed distances */
+    SPLAT_MESH_MARCHING_CUBES = 2 /* levels of the splat's density on a sparse grid, whatever the views see: a skin of
+                               flat Gaussians becomes a sheet with two sides */
+} splat_mesh_method;
+
+/* POISSON: where the points come from. */
+typedef enum splat_mesh_point_source {
+    SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
+    SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
+    SPLAT_MESH_POINTS_CENTERS = 2 /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
+                                     normals, on the side that they are seen from */
+} splat_mesh_point_source;
+
+#define SPLAT_MESH_LEVELS 8
+
+/* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
+typedef bool (*splat_mesh_progress)(void *user, const char *stage, double fraction);
+
+typedef struct splat_mesh_extract_options {
+    size_t size;
+    splat_mesh_method method;   /* POISSON */
+    splat_mesh_point_source points; /* LEVEL */
+    float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1; a mesh each; 0.3 */
+    size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
+    size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
+    float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
+    int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
+    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0.02 */
+    size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
+    double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
+    bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
+                                   over, and take its colour; false: points are noisier than what they were made to */
+    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
+    double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
+    double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
+    float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
+    bool background;            /* POISSON: a second mesh of what lies around the box, up to four times as far; true */
+    bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
+    double bbox_low[3], bbox_high[3]; /* world; never shifted */
+    bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */
+    size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
+    size_t min_component_faces; /* smaller pieces are removed; 100 */
+    uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
+    uint64_t seed;              /* of the choice of points */
+    splat_mesh_progress progress; /* NULL: none */
+    void *progress_user;
+} splat_mesh_extract_options;
+
+typedef struct splat_mesh_extract_info {
+    size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of 1/2 and more */
+    size_t n_points;                        /* POISSON: used */
+    size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
+    size_t n_vertices, n_faces;             /* written */
+} splat_mesh_extract_info;
+
+void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
+#define splat_mesh_extract_options_init(options) splat_mesh_extract_options_init_sized(options, sizeof *(options))
+/* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES, else 1. */
+size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
+/* ARGUMENT when an option is out of its range; splat_mesh_extract asks it, too. */
+splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *options, splat_error *error);
+/* Makes meshes with colours and outward normals from what the training views see of a splat, and writes each to its
+ * paths (splat_mesh_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the levels;
+ * info: [meshes]. One view is in memory at a time. What the work will need in host memory is reported as a notice
+ * before it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
+ *
+ * LEVEL, CENTERS and MARCHING_CUBES look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter
+ * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the
+ * transmittance passes 1/2. The model is not changed.
+ *
+ * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
+ * seen), MEMORY, IO, STOPPED. */
+splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, splat_model *model,
+                                const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
+                                splat_mesh_extract_info *info, splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

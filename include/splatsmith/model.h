@@ -1,0 +1,142 @@
+/* splatsmith/model.h - a set of Gaussians: reading, writing and rendering it, measuring it against the photos of a
+ * scene, pictures of its views, and the folder that a model lies in.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_MODEL_H
+#define SPLATSMITH_MODEL_H
+
+#include "splatsmith/core.h"
+#include "splatsmith/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- models: a set of Gaussians */
+
+typedef struct splat_model splat_model;
+
+typedef struct splat_model_info {
+    size_t n_gaussians;
+    int sh_degree;       /* 0 to 3 */
+    bool has_filter_3d;
+    splat_render_mode render_mode; /* MIP or CLASSIC */
+    float kernel_size;
+} splat_model_info;
+
+/* Reads a file of any format of splats (splat_model_format), recognised by its content, then by its name: a PLY of the
+ * 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other columns ignored), or the
+ * parameters of a checkpoint, without its optimizer. The model is owned by the caller (splat_model_destroy). Errors:
+ * IO, FORMAT, UNSUPPORTED, MEMORY. */
+splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
+void splat_model_destroy(splat_model *model);
+/* What a file holds, from its header alone. Errors: IO, FORMAT, UNSUPPORTED. */
+splat_status splat_model_describe(const char *path, splat_model_info *info, splat_error *error);
+void splat_model_get_info(const splat_model *model, splat_model_info *info);
+/* The mean over all Gaussians of their opacity in [0,1], without the 3D filter; 0 without any. Waits for the device.
+ * Errors: MEMORY, DEVICE. */
+splat_status splat_model_mean_opacity(const splat_model *model, double *mean, splat_error *error);
+/* Cuts the SH bands above sh_degree off and gives their memory back; a higher degree than the model's changes nothing.
+ * Errors: ARGUMENT, MEMORY. */
+splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_error *error);
+/* How the model is rendered from now on. kernel_size: variance in pixel^2, <= 0 keeps the mode's default. */
+splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
+                                         splat_error *error);
+/* The formats of splats, from the table that loading and saving go through: fills *format with row `index` and returns
+ * true; false beyond the last. */
+bool splat_model_format(size_t index, splat_file_format *format);
+/* ARGUMENT, naming the endings that exist, when splat_model_save has no format for the end of this name. */
+splat_status splat_model_check_path(const char *path, splat_error *error);
+
+void splat_save_options_init_sized(splat_save_options *options, size_t size);
+#define splat_save_options_init(options) splat_save_options_init_sized(options, sizeof *(options))
+/* Writes a file of the format that the end of the name chooses (a PLY without one), atomically; its folder is made when
+ * absent. NULL options: the defaults. A splat that is rendered with the Mip filter is marked as such. Errors: ARGUMENT,
+ * IO, MEMORY. */
+splat_status splat_model_save(const splat_model *model, const char *path, const splat_save_options *options,
+                              splat_error *error);
+/* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
+splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
+                                splat_error *error);
+
+/* What a view shows besides its colours: maps of [height][width], in the caller's memory; those that are NULL are left
+ * out. With the weights w = alpha T of the blended Gaussians: */
+typedef struct splat_geometry_maps {
+    float *depth;      /* sum of w z over sum of w; z is along the camera's axis; 0 where nothing is blended */
+    float *median;     /* z of the Gaussian that takes the transmittance below 1/2; 0 where none does */
+    float *normal;     /* [3][height][width] sum of w n, brought to length 1, or 0; n is the shortest axis of the
+                          Gaussian, of the side that faces the camera */
+    float *alpha;      /* sum of w */
+    uint32_t *blended; /* Gaussians blended */
+    bool camera_space; /* normals in camera space (x right, y down, z forward) instead of the world */
+} splat_geometry_maps;
+splat_status splat_model_render_geometry(splat_model *model, const splat_camera *camera,
+                                         const splat_geometry_maps *maps, splat_error *error);
+
+/* ---------------------------------------------------------------- metrics */
+
+/* Means over views. l1, psnr, psnr_per_channel and ssim compare the float render, clamped to [0,1], with the photo;
+ * with quantize, the render rounded to 8 bits (what render + metrics scripts of the field measure). */
+typedef struct splat_metrics {
+    double l1;
+    double psnr;             /* dB, one mean squared error over all channels */
+    double psnr_per_channel; /* dB, mean of the three channels' PSNR (the training report of 3DGS) */
+    double ssim;             /* 11x11 Gaussian window, sigma 1.5, zero padding */
+    size_t n_views;
+    double lpips;            /* 0 when lpips_net is NULL */
+    const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
+    double render_ms;        /* time from asking for a render until it is done: as times do, it differs each time */
+} splat_metrics;
+
+/* LPIPS, a distance of pictures (splatsmith/observe.h). */
+typedef struct splat_lpips splat_lpips;
+
+/* Called for each view that is done, on the calling thread. render is float[3][height][width] clamped to [0,1], photo
+ * uint8_t[height][width][3]; all live for the call. Functions that do not measure give NULL for all three. Return false
+ * to stop. */
+typedef bool (*splat_view_function)(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
+                                    const uint8_t *photo, const splat_metrics *metrics);
+
+/* What is done with the views of a scene: which ones, how they are measured, and who looks on. */
+typedef struct splat_view_job {
+    size_t size;
+    splat_view_set set;        /* TEST */
+    bool quantize;             /* measure renders rounded to 8 bits; false */
+    splat_lpips *lpips;        /* measures LPIPS, too; borrowed. NULL (default): it is not measured */
+    splat_view_function visit; /* NULL: nobody */
+    void *user;
+} splat_view_job;
+
+void splat_view_job_init_sized(splat_view_job *job, size_t size);
+#define splat_view_job_init(job) splat_view_job_init_sized(job, sizeof *(job))
+/* Renders and measures the views of a job over the scene's background, one view in memory at a time. *mean is all zero
+ * for an empty set. When visit stops it, the means are of the views so far. */
+splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const splat_view_job *job,
+                                  splat_metrics *mean, splat_error *error);
+
+/* ---------------------------------------------------------------- model folders */
+
+/* What a model folder's cfg_args says. Strings are owned by the struct (splat_model_config_free). */
+typedef struct splat_model_config {
+    char *source_path, *model_path, *images;
+    int sh_degree, resolution;
+    bool white_background, eval, load_allres;
+    float kernel_size;
+} splat_model_config;
+
+splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);
+void splat_model_config_free(splat_model_config *config);
+/* The PLY of an iteration (-1: the highest there is) in a model folder. path[size] receives it; *found the number. */
+splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
+                                        splat_error *error);
+
+/* ARGUMENT when the splat at `path` (PLY or checkpoint) was trained on test views of the scene, as split.json beside it
+ * or in its model folder, or the checkpoint itself, says: measured on them it would seem better than it is. What
+ * nothing is known of passes. Errors also: IO, FORMAT. */
+splat_status splat_scene_check_splat(const splat_scene *scene, const char *path, splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,92 @@
+/* splatsmith/scene.h - photos with their cameras: opening a scene, its views, and the built-in one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_SCENE_H
+#define SPLATSMITH_SCENE_H
+
+#include "splatsmith/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- scenes */
+
+typedef struct splat_scene splat_scene;
+
+typedef struct splat_scene_options {
+    size_t size;
+    const char *source_path;   /* the folder of the scene; required */
+    const char *images;        /* folder of the photos inside the scene; NULL is "images" */
+    int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
+    double resolution_scale;   /* 1: both sides of what that gives are multiplied by it; at most 1; 0 is 1 too */
+    bool eval;                 /* hold test views out */
+    int llffhold;              /* with eval: every n-th view by sorted name is a test view; >= 2, default 8 */
+    int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */
+    const char *split_file;    /* a split written before (split.json of a model folder): it wins; NULL: none */
+    bool white_background;     /* white (false: black) is what photos with alpha are composited over, and what shows
+                                  through where nothing is blended: in training, evaluations and pictures */
+    bool load_allres;          /* multi-scale Blender scenes: train on all scales */
+    double image_cache_gb;     /* bound of the decoded-photo cache, GiB; <= 0 (default): 2, or 0.25 with low_dram */
+    bool low_dram;
+    uint64_t seed;             /* random points of scenes that have none */
+} splat_scene_options;
+
+typedef struct splat_scene_info {
+    const char *format;        /* "colmap", "nerf-synthetic", "multiscale-blender", "transforms" */
+    size_t n_views, n_train, n_test, n_points;
+    float extent;              /* 1.1 x the largest distance of a training camera from their mean (NeRF++) */
+    int max_width, max_height; /* pixels of the largest loaded picture */
+    bool random_points;        /* the scene had no points: they were drawn at random */
+} splat_scene_info;
+
+typedef struct splat_view_info {
+    const char *name;    /* file name of the photo (its path below the photos where names repeat); the scene owns it */
+    bool is_test;
+    splat_camera camera; /* at the loaded resolution */
+} splat_view_info;
+
+typedef enum splat_view_set {
+    SPLAT_VIEWS_TRAIN = 0,
+    SPLAT_VIEWS_TEST = 1,
+    SPLAT_VIEWS_TRAIN_REPORT = 2 /* five train views */
+} splat_view_set;
+
+void splat_scene_options_init_sized(splat_scene_options *options, size_t size);
+#define splat_scene_options_init(options) splat_scene_options_init_sized(options, sizeof *(options))
+/* Reads cameras, points and the split; photos are decoded when needed, through the cache. The scene is owned by the
+ * caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
+splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **scene,
+                              splat_error *error);
+/* NULL is allowed, as for every function that gives a handle back. */
+void splat_scene_close(splat_scene *scene);
+void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info);
+/* index < n_views, in the order of sorted names. */
+splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_view_info *info, splat_error *error);
+/* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
+splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
+
+/* ---------------------------------------------------------------- the built-in scene */
+
+typedef struct splat_sample_options {
+    size_t size;
+    int width, height; /* 320 x 240 */
+    int n_cameras;     /* 60 */
+    int n_points;      /* 6000 noisy surface points */
+    int n_truth;       /* 200000 points of ground_truth.ply */
+    int supersample;   /* 3: rays a pixel side */
+    uint64_t seed;     /* the same seed gives the same bytes */
+} splat_sample_options;
+
+void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
+#define splat_sample_options_init(options) splat_sample_options_init_sized(options, sizeof *(options))
+/* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
+ * be absent or empty. Errors: ARGUMENT, IO. */
+splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
+                                splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,299 @@
+/* splatsmith/train.h - training: a plan of its memory, the trainer step by step, and whole runs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_TRAIN_H
+#define SPLATSMITH_TRAIN_H
+
+#include "splatsmith/core.h"
+#include "splatsmith/model.h"
+#include "splatsmith/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------- training (Mip-Splatting) */
+
+typedef struct splat_trainer splat_trainer;
+
+/* SuGaR's coarse training (Guedon and Lepetit, CVPR 2024): a trained splat is trained on with losses that lay its
+ * Gaussians flat on surfaces (docs/method.md, "Coarse training"). */
+typedef enum splat_regularization {
+    SPLAT_REGULARIZE_NONE = 0,          /* no coarse training: a splat is trained from the scene's points */
+    SPLAT_REGULARIZE_DENSITY = 1,       /* the density follows that of flat, opaque Gaussians */
+    SPLAT_REGULARIZE_SDF = 2,           /* the distance that the density stands for is that to the rendered depth */
+    SPLAT_REGULARIZE_DN_CONSISTENCY = 3 /* as DENSITY, and normals agree with the slope of the depth */
+} splat_regularization;
+
+typedef struct splat_coarse_options {
+    splat_regularization regularization; /* NONE */
+    int first_iteration;     /* 7000: the clock before the first step, whatever splat is loaded; all rates, windows and
+                                `iterations` count by this clock */
+    int regularize_after;    /* 9000: until here opacities are pushed to 0 or 1; then those below prune_opacity go, and
+                                the losses of the surface begin. Not before first_iteration */
+    float entropy_factor;    /* 0.1 */
+    float prune_opacity;     /* 0.5 */
+    float estimation_factor; /* 0.2: of the density or SDF loss */
+    float normal_factor;     /* 0.2: of the loss on normals of neighbours */
+    float dn_factor;         /* 0.05: of depth-normal consistency */
+    size_t n_samples;        /* 50,000 points a step, drawn in the visible Gaussians */
+    int neighbor_interval;   /* 500: steps between two searches of the nearest neighbours */
+    bool full_res_normals;   /* depth-normal consistency at the size of the photos instead of half of it */
+} splat_coarse_options;
+
+typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
+typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
+/* "default": the adaptive density control of 3D Gaussian Splatting. NULL: there is none of that name. */
+const splat_strategy *splat_strategy_find(const char *name);
+
+typedef struct splat_train_options {
+    size_t size;
+    int iterations;                 /* 30000 */
+    int sh_degree;                  /* 3 */
+    bool random_background;         /* a random colour each step */
+    float kernel_size;              /* 0.1: variance of the 2D Mip filter, pixel^2 */
+    bool ray_jitter;                /* random sampling position inside each pixel */
+    bool resample_gt_image;         /* photo resampled at the jittered position; needs ray_jitter */
+    bool photos_on_host;            /* GPU: upload each step's photo instead of keeping all of them on the device */
+    bool sample_more_highres;       /* with probability 0.3 take a view at least 800 wide */
+    /* learning rates; positions decay from init to final over max_steps and are multiplied by the scene extent */
+    float position_lr_init, position_lr_final, position_lr_delay_mult;
+    int position_lr_max_steps;
+    float feature_lr, opacity_lr, scaling_lr, rotation_lr;
+    float lambda_dssim;             /* 0.2 */
+    /* density control */
+    float percent_dense;            /* 0.01 of the extent separates clone from split */
+    int densification_interval;     /* 100 */
+    int opacity_reset_interval;     /* 3000 */
+    int densify_from_iter;          /* 500 */
+    int densify_until_iter;         /* 15000 */
+    float densify_grad_threshold;   /* 0.0002, NDC units */
+    float min_opacity_threshold;    /* 0.005 */
+    size_t target_gaussian_count;   /* exact cap kept at density control; 0: none */
+    uint64_t seed;                  /* 0 */
+    /* memory: what each choice costs stands in docs/memory.md */
+    splat_sh_storage sh_storage;    /* FLOAT32 */
+    splat_optimizer_storage optimizer_storage; /* FLOAT32 */
+    bool sh_offload;        /* GPU: SH above degree 0 and their moments in pinned host memory; those of Gaussians
+                               that a step does not see stay as they are */
+    uint64_t max_instances; /* (Gaussian, tile) pairs at a time; a view with more is done in bands; 0: no bound */
+    size_t max_gaussians;           /* rows that density control may have at any moment, before it prunes: what does not
+                                       fit is refused, the smallest gradients first; 0: no bound */
+    splat_coarse_options coarse;    /* NONE, with the defaults above; it never grows: what is added to coarse training
+                                       goes to the end of this struct */
+    const splat_strategy *strategy; /* NULL: the default one */
+    const splat_regularizer *regularizer; /* losses beside that of the photo: NULL, or that of coarse training, which
+                                       splat_train_options_init_coarse sets */
+} splat_train_options;
+
+/* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
+ * and the counts of the view are those of the step before. At the first step, and after one that memory did not allow,
+ * none are known: l1, ssim and the counts are 0, and the loss says nothing. All else, and everything on the CPU, is of
+ * the step just done. */
+typedef struct splat_step_info {
+    int iteration;       /* 1-based, of the step just done */
+    float loss;          /* (1 - lambda_dssim) l1 + lambda_dssim (1 - ssim) */
+    float l1, ssim;
+    size_t n_visible, n_instances, n_degenerate; /* Gaussians; (Gaussian, tile) pairs; Gaussians with broken numbers */
+    size_t n_gaussians;
+    int active_sh_degree;
+    size_t view_index;   /* in the scene, of the photo of the step just done */
+    double step_ms;      /* that the call took: on a GPU not the time of its kernels */
+    size_t n_added, n_removed; /* by density control in this step */
+    size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */
+} splat_step_info;
+
+void splat_train_options_init_sized(splat_train_options *options, size_t size);
+#define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
+/* The same for coarse training: until 15000 by its clock, without density control. */
+void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
+                                           splat_regularization regularization);
+#define splat_train_options_init_coarse(options, regularization)                                                       \
+    splat_train_options_init_coarse_sized(options, sizeof *(options), regularization)
+/* ARGUMENT when an option is out of its range, or two contradict each other; splat_trainer_create asks it, too. */
+splat_status splat_train_options_check(const splat_train_options *options, splat_error *error);
+/* Initialises a model from the scene's points. Borrows scene and context. Owned by the caller. */
+splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
+                                  splat_trainer **trainer, splat_error *error);
+void splat_trainer_destroy(splat_trainer *trainer);
+
+/* ---------------------------------------------------------------- planning memory */
+
+typedef struct splat_plan_options {
+    size_t size;
+    size_t limit_bytes;      /* of the whole process on the device; 0: the context's */
+    bool for_gpu;            /* plan for a GPU although the context runs on the CPU */
+    size_t overhead_bytes;   /* of the driver's context; 0: the context's own, or a usual figure with for_gpu */
+    size_t n_gaussians;      /* to plan for; 0: target_gaussian_count, or an estimate from the scene's points */
+    const splat_train_options *afterwards; /* of a stage that will train the result on with the same storages, as
+                                splat_train_options_init_coarse makes them; NULL: none */
+    bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
+} splat_plan_options;
+
+typedef struct splat_plan_row {
+    const char *owner, *name; /* "parameters", "spherical harmonics, 16-bit" ... */
+    size_t bytes;
+} splat_plan_row;
+
+typedef struct splat_plan_choice {
+    const char *option;       /* "`sh_storage float16`" */
+    const char *cost;         /* what it costs, in words */
+    size_t saved_bytes;       /* at the count that fits; 0 of target_gaussian_count, which sets it */
+} splat_plan_choice;
+
+#define SPLAT_PLAN_ROWS 16
+#define SPLAT_PLAN_CHOICES 8
+
+typedef struct splat_plan {
+    splat_train_options options; /* as asked, with the choices made: what to train with */
+    size_t limit_bytes;
+    size_t n_gaussians;          /* planned for */
+    bool estimated;              /* n_gaussians comes from the number of points */
+    size_t n_rows;
+    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with options.max_gaussians rows */
+    size_t total_bytes;          /* their sum, <= limit_bytes */
+    size_t evaluation_bytes;     /* of the process while it evaluates */
+    size_t render_bytes;         /* of a process that only renders the trained splat */
+    size_t afterwards_bytes;     /* of the stage that trains all of it on, with what a plan chooses for that; 0: none
+                                    was named */
+    size_t host_bytes;           /* pinned host memory */
+    size_t n_choices;
+    splat_plan_choice choices[SPLAT_PLAN_CHOICES];
+} splat_plan;
+
+void splat_plan_options_init_sized(splat_plan_options *options, size_t size);
+#define splat_plan_options_init(options) splat_plan_options_init_sized(options, sizeof *(options))
+/* Chooses how to train a scene within a limit, the cheapest choices first: photos streamed; pictures in bands of tiles;
+ * 16-bit SH; quantized moments; SH and their moments in host memory (GPU); a cap on the count. Pure arithmetic: nothing
+ * is allocated. Errors: MEMORY when not even the smallest model fits (the message names the least limit), ARGUMENT. */
+splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
+                             const splat_plan_options *options, splat_plan *plan, splat_error *error);
+
+/* ---------------------------------------------------------------- the trainer, step by step */
+
+/* One iteration. info may be NULL. Errors: MEMORY (without a memory limit), NUMERIC (the loss is not finite: the model
+ * is as it was before), DEVICE, those of reading a photo. */
+splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
+/* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. */
+splat_model *splat_trainer_model(splat_trainer *trainer);
+int splat_trainer_iteration(const splat_trainer *trainer);
+
+/* Milliseconds of each stage of the step, summed over `steps` steps. */
+typedef struct splat_stage_times {
+    double data, project, bin, raster, loss, raster_backward, project_backward;
+    int steps;
+} splat_stage_times;
+/* Off at first. Turning it on clears the sums; the last two steps are not in them yet. */
+void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
+/* The sums since the last call of this function. */
+void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
+
+/* Starts from a splat instead of the scene's points: parameters and filter from a PLY of the trainer's SH degree, fresh
+ * moments; the next step is iteration + 1. On error the trainer is unchanged. */
+splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
+
+/* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
+ * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
+ * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
+ * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must
+ * not be used any more. */
+splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
+
+/* A loss beside that of the photo, or a figure that tells of one. */
+typedef struct splat_loss {
+    const char *name;  /* "entropy" */
+    const char *label; /* of its curve: "opacity entropy" */
+    const char *tag;   /* in TensorBoard: "Loss/component_entropy_regularization"; NULL: none */
+    double value;      /* without the factor; NaN: not part of the step */
+    double factor;     /* with which it is part of the total; 0 of figures */
+    bool is_figure;
+} splat_loss;
+
+#define SPLAT_MAX_LOSSES 8
+/* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
+ * regularizer. */
+splat_status splat_trainer_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
+                                  splat_error *error);
+
+/* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
+splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);
+
+/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration, options, split. Random
+ * numbers and the order of views are functions of seed and iteration. One self-describing file (docs/files.md), written
+ * atomically and in pieces: it takes 4 MB of host memory, and room on the disk is checked first. Errors: IO (the
+ * old file stays), MEMORY, DEVICE; UNSUPPORTED after an operation that failed halfway. */
+splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
+/* Replaces the state of a trainer made for the same training views and seed (ARGUMENT otherwise, saying what differs).
+ * Other options are the trainer's; one notice tells each that changed. A lower SH degree than the file's cuts bands and
+ * their moments off, for good: the next checkpoint has the lower degree. A higher one is refused. Another storage is
+ * converted, rounding to nearest. Also reads chkpntN.pth of the published trainers, which do not say what they belong
+ * to. Everything is checked before the trainer changes; on error it is unchanged, unless the disk fails after that. */
+splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
+
+typedef enum splat_event_kind {
+    SPLAT_EVENT_STEP = 0,       /* step */
+    SPLAT_EVENT_EVALUATION = 1, /* metrics of `set` at `step.iteration` */
+    SPLAT_EVENT_SAVED = 2,      /* path: the PLY that was written */
+    SPLAT_EVENT_CHECKPOINT = 3  /* path */
+} splat_event_kind;
+
+typedef struct splat_event {
+    splat_event_kind kind;
+    const splat_step_info *step;
+    splat_view_set set;
+    const splat_metrics *metrics;
+    const char *path;
+    size_t training_peak_bytes, evaluation_peak_bytes; /* EVALUATION: the most that named blocks on the device held so
+                                                          far while steps were made, and while views were measured */
+} splat_event;
+
+typedef void (*splat_event_function)(void *user, const splat_event *event);
+
+/* Whose tags the curves have: see docs/files.md. */
+typedef enum splat_tensorboard_kind {
+    SPLAT_TENSORBOARD_NONE = 0,
+    SPLAT_TENSORBOARD_DEFAULT = 1,
+    SPLAT_TENSORBOARD_UPSTREAM = 2 /* those of the published trainer */
+} splat_tensorboard_kind;
+
+typedef struct splat_run_options {
+    size_t size;
+    const char *model_path;            /* output folder; required, created when absent */
+    const int *test_iterations;        size_t n_test_iterations;
+    const int *save_iterations;        size_t n_save_iterations; /* the last iteration is always saved */
+    const int *checkpoint_iterations;  size_t n_checkpoint_iterations;
+    int checkpoint_interval;           /* a checkpoint every so many iterations, the newest two are kept; 0: none */
+    const char *start_checkpoint;      /* NULL: from the beginning; "latest": the newest of the model folder that can be
+                                          read */
+    splat_tensorboard_kind tensorboard; /* event files in the model folder; NONE */
+    struct splat_monitor *monitor;     /* NULL; else its figures go to TensorBoard (splat_monitor_create); borrowed */
+    bool report;                       /* report.html at the end, history.jsonl meanwhile, in the model folder; false */
+    const char *command;               /* as typed, for TensorBoard and the report; NULL allowed */
+    int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
+    const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
+    bool delete_first;                 /* all that lies in model_path is deleted once the run has made its first step;
+                                          false: files of an earlier run are set aside, in a folder there */
+    bool only_checkpoint;              /* after the last iteration a checkpoint instead of the splat */
+    splat_lpips *lpips;                /* evaluations measure LPIPS, too; NULL: they do not; borrowed */
+    splat_event_function event;        /* NULL allowed */
+    void *event_user;
+} splat_run_options;
+
+void splat_run_options_init_sized(splat_run_options *options, size_t size);
+#define splat_run_options_init(options) splat_run_options_init_sized(options, sizeof *(options))
+/* Trains to options.iterations with the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
+ * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, chkpntN.splatsmith. After a requested stop the
+ * splat and a checkpoint are saved and SPLAT_ERROR_STOPPED comes back. An error that leaves the state sound (MEMORY,
+ * NUMERIC, IO, FORMAT) leaves a checkpoint too. A checkpoint that cannot be written is a warning; after the second in a
+ * row the splat is saved and SPLAT_ERROR_CHECKPOINT comes back. The folder is the run's: it is locked (IO when another
+ * run is at work there), and what an earlier run left is moved to earlier_<date>_<time> in it, from where it comes back
+ * when this run ends before its first step. With a start_checkpoint at the last iteration or beyond nothing is done. */
+splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
+/* Async-signal-safe: the run ends after the step in progress. */
+void splat_trainer_request_stop(splat_trainer *trainer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

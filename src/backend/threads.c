@@ -1,0 +1,48 @@
+/* How many threads the system lets the process start. GNU's OpenMP ends the process when it cannot start one, so they
+ * are tried before. */
+#include "backend/backend.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Threads beside those of parallel loops: the decoders of photos and the monitor. */
+#define SPARE 9
+
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    bool is_open;
+} gate;
+
+static void *wait_at_gate(void *user)
+{
+    gate *g = user;
+    pthread_mutex_lock(&g->lock);
+    while (!g->is_open) pthread_cond_wait(&g->opened, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+/* Threads of `wanted` that can live at the same time. */
+static int start_together(int wanted)
+{
+    gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    pthread_t *threads = calloc((size_t)wanted, sizeof *threads);
+    int n = 0;
+    while (threads && n < wanted && pthread_create(&threads[n], NULL, wait_at_gate, &g) == 0) n++;
+    pthread_mutex_lock(&g.lock);
+    g.is_open = true;
+    pthread_cond_broadcast(&g.opened);
+    pthread_mutex_unlock(&g.lock);
+    for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+    free(threads);
+    return n;
+}
+
+int splat_startable_threads(int wanted)
+{
+    int others = wanted - 1 + SPARE, n = start_together(others); /* beside the caller's own */
+    if (n == others) return wanted;
+    return n > SPARE ? n - SPARE + 1 : 1;
+}

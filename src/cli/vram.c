@@ -1,0 +1,84 @@
+/* Memory on the command line: --vram_limit and what follows from it. */
+#include "vram.h"
+
+#include "progress.h"
+
+#include <string.h>
+#include <unistd.h>
+
+size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, const cli_values *values)
+{
+    splat_device_info devices[64];
+    splat_memory_info memory;
+    size_t n = 0, gpu = (size_t)values->context.gpu;
+    if (limit->kind == CLI_LIMIT_NONE) return 0;
+    if (limit->kind == CLI_LIMIT_BYTES) return (size_t)limit->value;
+    splat_context_memory(context, &memory);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), total = page * (size_t)sysconf(_SC_PHYS_PAGES);
+    size_t available = page * (size_t)sysconf(_SC_AVPHYS_PAGES); /* what is free or already ours */
+    if (memory.overhead_bytes && splat_device_list(devices, 64, &n, NULL) == SPLAT_OK && gpu < n) {
+        total = devices[gpu].total_bytes;
+        available = devices[gpu].free_bytes + memory.bytes + memory.overhead_bytes;
+    }
+    if (available > total) available = total;
+    return limit->kind == CLI_LIMIT_FREE ? available : (size_t)((double)total * limit->value);
+}
+
+int cli_limit_memory(const cli_values *values, splat_context *context)
+{
+    splat_error error;
+    size_t bytes = cli_limit_bytes(&values->vram_limit, context, values);
+    return splat_context_set_memory_limit(context, bytes, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
+void cli_asked_options(const cli_values *values, splat_train_options *options)
+{
+    *options = values->train;
+    options->photos_on_host = strcmp(values->data_device, "cpu") == 0;
+    if (values->optimize_memory) options->sh_storage = SPLAT_SH_FLOAT16;
+}
+
+void cli_plan_options(const cli_values *values, splat_plan_options *options)
+{
+    splat_plan_options_init(options);
+    options->n_gaussians = values->n_gaussians;
+    options->keep_photos = cli_given(values, "data_device");
+    options->keep_sh_storage = cli_given(values, "sh_storage") || cli_given(values, "optimize_memory");
+    options->keep_optimizer_storage = cli_given(values, "optimizer_storage");
+    options->keep_sh_offload = cli_given(values, "sh_offload");
+}
+
+void cli_print_choices(const splat_plan *plan)
+{
+    char bytes[32], saved[64], option[96];
+    for (size_t i = 0; i < plan->n_choices; i++) {
+        const splat_plan_choice *choice = &plan->choices[i];
+        saved[0] = '\0';
+        if (choice->saved_bytes) snprintf(saved, sizeof saved, "saves %10s; ", cli_bytes(choice->saved_bytes, bytes));
+        cli_say("  %-30s %scost: %s", cli_library_text(choice->option, option, sizeof option), saved, choice->cost);
+    }
+}
+
+int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
+                      size_t n_gaussians, splat_train_options *options)
+{
+    splat_plan_options plan_options;
+    splat_plan plan;
+    splat_error error;
+    char limit[32], total[32], most[64] = ""; /* coarse training does not grow */
+    if (!values->vram_limit.kind) return CLI_OK;
+    cli_plan_options(values, &plan_options);
+    if (n_gaussians) plan_options.n_gaussians = n_gaussians;
+    if (splat_plan_make(context, scene, options, &plan_options, &plan, &error) != SPLAT_OK) return cli_report(&error);
+    *options = plan.options;
+    size_t cap = options->target_gaussian_count;
+    bool is_cut = cap && cap < plan.n_gaussians;
+    if (is_cut)
+        snprintf(most, sizeof most, "; %zu would not fit", plan.n_gaussians);
+    else if (cap)
+        snprintf(most, sizeof most, ", at most %zu", cap);
+    cli_say("Memory: limit %s; planned %s for %zu Gaussians%s", cli_bytes(plan.limit_bytes, limit),
+            cli_bytes(plan.total_bytes, total), is_cut ? cap : plan.n_gaussians, most);
+    cli_print_choices(&plan);
+    return CLI_OK;
+}

@@ -1,0 +1,23 @@
+/* --vram_limit and what follows from it. */
+#ifndef SPLAT_CLI_VRAM_H
+#define SPLAT_CLI_VRAM_H
+
+#include "cli.h"
+
+/* What a limit is on the context's device, or on the host for the CPU backend. The driver is asked for percentages and
+ * max only. */
+size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, const cli_values *values);
+/* Gives the context the limit of --vram_limit, if there is one. Returns an exit code. */
+int cli_limit_memory(const cli_values *values, splat_context *context);
+/* What the command line asks of a training, before any plan. */
+void cli_asked_options(const cli_values *values, splat_train_options *options);
+/* Which choices are the user's, and the count to plan for. */
+void cli_plan_options(const cli_values *values, splat_plan_options *options);
+/* Under --vram_limit: a plan's choices in the options, reported. n_gaussians: to plan for, 0: what the command line
+ * says. Returns an exit code. */
+int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
+                      size_t n_gaussians, splat_train_options *options);
+/* The lines "--option saves N; cost: ...". */
+void cli_print_choices(const splat_plan *plan);
+
+#endif

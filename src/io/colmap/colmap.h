@@ -1,0 +1,45 @@
+/* COLMAP sparse models: cameras, images, points3D, binary and text; read with suspicion, written for samples. */
+#ifndef SPLAT_IO_COLMAP_H
+#define SPLAT_IO_COLMAP_H
+
+#include "base/error.h"
+
+typedef struct splat_colmap_camera {
+    uint32_t id;
+    int model_id;               /* COLMAP's number: 0 SIMPLE_PINHOLE, 1 PINHOLE, 2 SIMPLE_RADIAL, ... */
+    uint64_t width, height;
+    double fx, fy, cx, cy;
+} splat_colmap_camera;
+
+typedef struct splat_colmap_image {
+    uint32_t id, camera_id;
+    double rotation[4];         /* world to camera, (w, x, y, z) */
+    double translation[3];
+    char *name;                 /* relative path as COLMAP stores it; stays inside the images folder */
+} splat_colmap_image;
+
+typedef struct splat_point {
+    float position[3];
+    uint8_t color[3];
+} splat_point;
+
+typedef struct splat_colmap_model {
+    splat_colmap_camera *cameras; size_t n_cameras;
+    splat_colmap_image *images;   size_t n_images;
+    splat_point *points;          size_t n_points;
+} splat_colmap_model;
+
+/* Reads cameras (sorted by id) and images (in the file's order) of a folder, .bin before .txt. Cameras must be
+ * undistorted: (SIMPLE_)PINHOLE, or (SIMPLE_)RADIAL and (FULL_)OPENCV with zero coefficients, as COLMAP writes some;
+ * others fail with UNSUPPORTED and the sentence users search for. Unknown files (rigs.bin, frames.bin) are
+ * ignored. Points are read separately. */
+splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
+/* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. */
+splat_status splat_colmap_read_points(const char *folder, splat_colmap_model *model, splat_error *error);
+/* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */
+const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id);
+void splat_colmap_free(splat_colmap_model *model);
+/* Writes cameras, images and points3D (PINHOLE, no tracks), as .bin and as .txt, atomically each. */
+splat_status splat_colmap_write(const char *folder, const splat_colmap_model *model, splat_error *error);
+
+#endif

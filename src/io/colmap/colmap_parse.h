@@ -1,0 +1,65 @@
+/* Shared by the readers of COLMAP's two encodings: what a value may be, and how a bad one is reported. */
+#ifndef SPLAT_IO_COLMAP_PARSE_H
+#define SPLAT_IO_COLMAP_PARSE_H
+
+#include "io/colmap/colmap.h"
+
+/* Where a record begins: a byte of a binary file, or a line of a text file (line > 0). */
+typedef struct splat_colmap_place {
+    const char *path;
+    uint64_t offset, line;
+} splat_colmap_place;
+
+splat_status splat_colmap_fail(const splat_colmap_place *place, splat_status status, splat_error *error,
+                               const char *format, ...) SPLAT_PRINTF(4, 5);
+/* "no memory", naming the file. */
+splat_status splat_colmap_fail_memory(const char *path, splat_error *error);
+
+/* What a camera model's numbers are: focal lengths (1 or 2), the principal point, coefficients of distortion. */
+typedef struct splat_colmap_lens {
+    const char *name;
+    int n_focals, n_distortion;
+} splat_colmap_lens;
+
+#define SPLAT_COLMAP_PARAMETERS 12 /* at most, FULL_OPENCV */
+
+/* COLMAP's number of a model's name, or -1. */
+int splat_colmap_model_find(const char *name);
+/* *lens: the model of a number. UNSUPPORTED with the sentence users search for when it is no pinhole camera with or
+ * without coefficients of distortion; `unknown` is what it is called when COLMAP has no name for it. */
+splat_status splat_colmap_check_model(int model_id, const char *unknown, uint32_t camera_id,
+                                      const splat_colmap_lens **lens, const splat_colmap_place *place,
+                                      splat_error *error);
+/* Sets the camera from its model's numbers and checks it, its size included; UNSUPPORTED when a coefficient of
+ * distortion is not zero. */
+splat_status splat_colmap_set_lens(splat_colmap_camera *camera, const splat_colmap_lens *lens, const double *values,
+                                   const splat_colmap_place *place, splat_error *error);
+/* The model's cameras must be there already, sorted by id. */
+splat_status splat_colmap_check_image(const splat_colmap_model *model, const splat_colmap_image *image,
+                                      const splat_colmap_place *place, splat_error *error);
+/* For qsort and bsearch: cameras by id. */
+int splat_colmap_compare_cameras(const void *a, const void *b);
+/* Stores a point; coordinates must be finite as floats. */
+splat_status splat_colmap_set_point(splat_point *point, const double position[3], const uint8_t color[3],
+                                    const splat_colmap_place *place, splat_error *error);
+
+/* The ids of a file's records and where they stand, to find one that comes twice. */
+typedef struct splat_colmap_ids {
+    struct splat_colmap_id { uint32_t id; uint64_t where; } *items;
+    size_t n, capacity;
+} splat_colmap_ids;
+
+/* Remembers the id of the record at `place`. */
+splat_status splat_colmap_ids_add(splat_colmap_ids *ids, uint32_t id, const splat_colmap_place *place,
+                                  splat_error *error);
+/* The status of the reading so far; when it is OK, FORMAT when an id was added twice, at its second place. `what` is
+ * "camera" or "image". Frees the ids. */
+splat_status splat_colmap_ids_finish(splat_colmap_ids *ids, const char *what, const char *path, bool is_text,
+                                     splat_status status, splat_error *error);
+
+/* One parser of one file: the bytes have a NUL after their end. Appends to the model. */
+typedef splat_status splat_colmap_parser(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,
+                                         splat_error *error);
+splat_colmap_parser splat_colmap_parse_cameras_text, splat_colmap_parse_images_text, splat_colmap_parse_points_text;
+
+#endif

@@ -1,0 +1,24 @@
+/* A picture's rows one at a time, as they are decoded: composited and made narrower, so that a large picture is never
+ * whole in memory. The same bytes as splat_image_composite and splat_image_resize give. */
+#ifndef SPLAT_IO_IMAGE_ROWS_H
+#define SPLAT_IO_IMAGE_ROWS_H
+
+#include "base/error.h"
+
+/* The weights of every output sample of one axis: out[i] = sum over k of weight[i][k] in[first[i] + k]. */
+typedef struct splat_resize_axis {
+    int n_taps;      /* room of one sample; n[i] of them are used */
+    int *first, *n;
+    int32_t *weight; /* [out][n_taps], fixed point */
+} splat_resize_axis;
+
+/* False when memory is exhausted; splat_resize_axis_free in either case. Sides from 1 to SPLAT_IMAGE_MAX_SIDE. */
+bool splat_resize_axis_make(splat_resize_axis *axis, int in, int out);
+void splat_resize_axis_free(splat_resize_axis *axis);
+/* rgb [in][3] to out [out][3]. */
+void splat_resize_axis_row(const splat_resize_axis *axis, int out_width, const uint8_t *rgb, uint8_t *out);
+/* rgba [n][4] over a background of 0 or 255 to rgb [n][3], which may be the same memory; truncate as
+ * splat_image_composite. */
+void splat_image_composite_row(const uint8_t *rgba, size_t n, uint8_t background, bool truncate, uint8_t *rgb);
+
+#endif

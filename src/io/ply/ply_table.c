@@ -1,0 +1,240 @@
+/* The rows of a PLY element, ASCII and both binary encodings. */
+#include "base/reader.h"
+#include "io/number.h"
+#include "io/ply/ply_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* One number of a binary file, of either byte order. The caller knows that its bytes exist. */
+static double load_scalar(const uint8_t *bytes, splat_ply_type type, bool swap)
+{
+    float f32;
+    double f64;
+    if (type == SPLAT_PLY_FLOAT32 && !swap) { /* nearly every number of every splat */
+        memcpy(&f32, bytes, sizeof f32);
+        return (double)f32;
+    }
+    uint64_t bits = 0;
+    size_t size = splat_ply_type_size(type);
+    memcpy(&bits, bytes, size); /* little-endian host: see base/reader.h */
+    if (swap) bits = __builtin_bswap64(bits) >> (64 - 8 * size);
+    switch (type) {
+    case SPLAT_PLY_INT8: return (int8_t)bits;
+    case SPLAT_PLY_UINT8: return (uint8_t)bits;
+    case SPLAT_PLY_INT16: return (int16_t)bits;
+    case SPLAT_PLY_UINT16: return (uint16_t)bits;
+    case SPLAT_PLY_INT32: return (int32_t)bits;
+    case SPLAT_PLY_UINT32: return (uint32_t)bits;
+    case SPLAT_PLY_FLOAT32: memcpy(&f32, &bits, sizeof f32); return (double)f32;
+    default: memcpy(&f64, &bits, sizeof f64); return f64;
+    }
+}
+
+static splat_status cut_short(const splat_ply_file *file, const splat_ply_element *element, uint64_t row,
+                              splat_error *error)
+{
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, file->size,
+                         "the file ends inside row %" PRIu64 " of the %" PRIu64 " rows of element %.64s: "
+                         "it is cut short", row, element->n, element->name);
+}
+
+static splat_status bad_list(const splat_ply_file *file, const splat_ply_property *property, splat_error *error)
+{
+    if (file->encoding == SPLAT_PLY_ASCII)
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                               "list %.64s has an impossible length", property->name);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, file->position, "list %.64s has an impossible length",
+                         property->name);
+}
+
+static void keep_list(splat_ply_file *file, const uint8_t *bytes, size_t n, bool swap)
+{
+    splat_ply_type type = file->kept->type;
+    file->n_list = n;
+    for (size_t k = 0; k < n && k < SPLAT_PLY_LIST_MAX; k++)
+        file->list[k] = load_scalar(bytes + k * splat_ply_type_size(type), type, swap);
+}
+
+static splat_status next_binary(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
+                                splat_error *error)
+{
+    bool swap = file->encoding == SPLAT_PLY_BIG;
+    for (size_t i = 0; i < element->n_properties; i++) {
+        const splat_ply_property *property = &element->properties[i];
+        splat_ply_type type = property->is_list ? property->count_type : property->type;
+        size_t size = splat_ply_type_size(type);
+        if (file->size - file->position < size) return cut_short(file, element, row, error);
+        double value = load_scalar(file->data + file->position, type, swap);
+        values[i] = property->is_list ? 0.0 : value;
+        if (property->is_list) {
+            if (value < 0.0) return bad_list(file, property, error);
+            /* a length below 2^32 of values of at most 8 bytes: no overflow */
+            size_t bytes = (size_t)value * splat_ply_type_size(property->type);
+            if (file->size - file->position - size < bytes) return cut_short(file, element, row, error);
+            if (property == file->kept) keep_list(file, file->data + file->position + size, (size_t)value, swap);
+            size += bytes;
+        }
+        file->position += size;
+    }
+    return SPLAT_OK;
+}
+
+/* The next number of the line that ends at `end`. */
+static splat_status next_word(splat_ply_file *file, const char *end, const splat_ply_property *property, double *value,
+                              splat_error *error)
+{
+    const char *text = (const char *)file->data + file->position;
+    text += strspn(text, " \t\r");
+    if (text >= end)
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                               "the line ends before its value of %.64s", property->name);
+    char *stop;
+    *value = splat_number_parse(text, &stop);
+    if (stop == text || (*stop != ' ' && *stop != '\t' && *stop != '\r' && *stop != '\n'))
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                               "the value of %.64s is not a number", property->name);
+    file->position = (size_t)((uint8_t *)stop - file->data);
+    return SPLAT_OK;
+}
+
+/* A row is a line. The last one needs its line end too: without it a number may have lost its last digits. */
+static splat_status next_ascii(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
+                               splat_error *error)
+{
+    const char *text, *end;
+    if (element->n_properties == 0) return SPLAT_OK;
+    for (;;) {
+        text = (const char *)file->data + file->position;
+        end = memchr(text, '\n', file->size - file->position);
+        if (!end) return cut_short(file, element, row, error);
+        if (text + strspn(text, " \t\r") < end) break;
+        file->position = (size_t)((const uint8_t *)end - file->data) + 1; /* a blank line */
+        file->line++;
+    }
+    for (size_t i = 0; i < element->n_properties; i++) {
+        const splat_ply_property *property = &element->properties[i];
+        SPLAT_TRY(next_word(file, end, property, &values[i], error));
+        if (!property->is_list) continue;
+        double length = values[i], value;
+        if (!(length >= 0.0 && length <= (double)(file->size - file->position)) || length != (double)(size_t)length)
+            return bad_list(file, property, error);
+        for (size_t k = 0; k < (size_t)length; k++) {
+            SPLAT_TRY(next_word(file, end, property, &value, error));
+            if (property == file->kept && k < SPLAT_PLY_LIST_MAX) file->list[k] = value;
+        }
+        if (property == file->kept) file->n_list = (size_t)length;
+        values[i] = 0.0;
+    }
+    text = (const char *)file->data + file->position;
+    if (text + strspn(text, " \t\r") != end)
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                               "the line has more values than element %.64s has properties", element->name);
+    file->position = (size_t)((const uint8_t *)end - file->data) + 1;
+    file->line++;
+    return SPLAT_OK;
+}
+
+splat_status splat_ply_next(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
+                            splat_error *error)
+{
+    if (file->encoding == SPLAT_PLY_ASCII) return next_ascii(file, element, row, values, error);
+    return next_binary(file, element, row, values, error);
+}
+
+/* The fewest bytes a row can take: empty lists; in ASCII one digit and one separator a value. */
+static size_t least_row_size(const splat_ply_file *file, const splat_ply_element *element)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < element->n_properties; i++) {
+        const splat_ply_property *property = &element->properties[i];
+        size += file->encoding == SPLAT_PLY_ASCII ? 2
+                                                  : splat_ply_type_size(property->is_list ? property->count_type
+                                                                                          : property->type);
+    }
+    return size;
+}
+
+static splat_status check_count(const splat_ply_file *file, const splat_ply_element *element, splat_error *error)
+{
+    size_t least = least_row_size(file, element), left = file->size - file->position;
+    if (least && element->n > left / least)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, file->size,
+                             "element %.64s claims %" PRIu64 " rows of at least %zu bytes, but only %zu bytes are "
+                             "left: the file is cut short", element->name, element->n, least, left);
+    return SPLAT_OK;
+}
+
+static splat_status skip_element(splat_ply_file *file, const splat_ply_element *element, splat_error *error)
+{
+    if (element->n_properties == 0) return SPLAT_OK; /* rows without bytes: their number means nothing */
+    SPLAT_TRY(check_count(file, element, error));
+    bool has_lists = false;
+    for (size_t i = 0; i < element->n_properties; i++) has_lists = has_lists || element->properties[i].is_list;
+    if (file->encoding != SPLAT_PLY_ASCII && !has_lists) { /* rows of one size, which check_count found to be there */
+        file->position += (size_t)element->n * least_row_size(file, element);
+        return SPLAT_OK;
+    }
+    double *values = calloc(element->n_properties, sizeof *values);
+    if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a row of a PLY file");
+    splat_status status = SPLAT_OK;
+    for (uint64_t row = 0; row < element->n && status == SPLAT_OK; row++)
+        status = splat_ply_next(file, element, row, values, error);
+    free(values);
+    return status;
+}
+
+splat_status splat_ply_seek(splat_ply_file *file, const char *element_name, const splat_ply_element **element,
+                            splat_error *error)
+{
+    file->position = file->rows_position;
+    file->line = file->rows_line;
+    for (size_t i = 0; i < file->n_elements; i++) {
+        if (strcmp(file->elements[i].name, element_name) == 0) {
+            *element = &file->elements[i];
+            return check_count(file, *element, error);
+        }
+        SPLAT_TRY(skip_element(file, &file->elements[i], error));
+    }
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET, "the PLY file has no element %s",
+                         element_name);
+}
+
+bool splat_ply_has(const splat_ply_file *file, const char *element_name)
+{
+    for (size_t i = 0; i < file->n_elements; i++)
+        if (strcmp(file->elements[i].name, element_name) == 0) return true;
+    return false;
+}
+
+const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name)
+{
+    for (size_t i = 0; i < element->n_properties; i++)
+        if (element->properties[i].is_list && strcmp(element->properties[i].name, name) == 0)
+            return &element->properties[i];
+    return NULL;
+}
+
+int splat_ply_find(const splat_ply_element *element, const char *name)
+{
+    for (size_t i = 0; i < element->n_properties; i++)
+        if (!element->properties[i].is_list && strcmp(element->properties[i].name, name) == 0) return (int)i;
+    return -1;
+}
+
+splat_status splat_ply_require(const splat_ply_file *file, const splat_ply_element *element, const char *name,
+                               int *index, splat_error *error)
+{
+    *index = splat_ply_find(element, name);
+    if (*index >= 0) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET,
+                         "element %.64s of the PLY file has no number called %s", element->name, name);
+}
+
+splat_status splat_ply_require_position(const splat_ply_file *file, const splat_ply_element *element, int columns[3],
+                                        splat_error *error)
+{
+    SPLAT_TRY(splat_ply_require(file, element, "x", &columns[0], error));
+    SPLAT_TRY(splat_ply_require(file, element, "y", &columns[1], error));
+    return splat_ply_require(file, element, "z", &columns[2], error);
+}

@@ -1,0 +1,117 @@
+/* What the files torch_*.c share. Internal. */
+#ifndef SPLAT_IO_TORCH_PARTS_H
+#define SPLAT_IO_TORCH_PARTS_H
+
+#include "io/torch/torch_file.h"
+
+/* Bounds that no real file comes near. They keep a hostile one from costing much more memory or time than its size. */
+#define SPLAT_TORCH_MAX_NODES (1u << 20)
+#define SPLAT_TORCH_MAX_STORAGES (1u << 16)
+#define SPLAT_TORCH_BUCKETS 4096
+
+struct splat_torch_storage {
+    const char *key;
+    size_t key_size;
+    uint32_t hash;
+    splat_torch_dtype dtype;
+    uint64_t n;       /* elements */
+    uint64_t offset;  /* of the bytes in the file */
+    bool located;     /* offset is known; in a legacy file it is only after the last pickle */
+    splat_torch_storage *next;
+};
+
+/* An entry of the zip's central directory. */
+typedef struct splat_torch_entry {
+    const char *name;
+    size_t name_size;
+    uint64_t size, header; /* header: offset of the local header */
+    uint32_t crc;
+    bool is_stored, is_encrypted;
+} splat_torch_entry;
+
+struct splat_torch_file {
+    char *path;
+    int descriptor;
+    uint64_t size;
+    const splat_torch_value *root;
+    struct splat_torch_block *blocks;  /* the arena */
+    splat_torch_storage *storages[SPLAT_TORCH_BUCKETS];
+    size_t n_storages, n_nodes;
+    /* zip only */
+    splat_torch_entry *entries;        /* sorted by name; NULL in a legacy file */
+    size_t n_entries;
+    const char *folder;                /* "archive/", before data.pkl */
+    size_t folder_size;
+    uint64_t n_bytes_located;          /* in all entries that were asked for */
+};
+
+/* A value under construction. The value is the first member, so that a splat_torch_value of this reader is a node. */
+typedef struct splat_torch_node {
+    splat_torch_value value;
+    size_t capacity;          /* of items or pairs */
+    int height;               /* of the containers below; 0 for plain values */
+    bool is_part;             /* already in a container: may not change any more, so no circle can arise */
+    int name;                 /* NAME: index into the list of names */
+    uint64_t first;           /* STORAGE: where a view begins, in elements */
+} splat_torch_node;
+
+/* torch_parts.c: zeroed memory that lives as long as the file; NULL: the error is MEMORY. */
+void *splat_torch_allocate(splat_torch_file *file, size_t size, splat_error *error);
+/* Gives all of it back. */
+void splat_torch_free_blocks(splat_torch_file *file);
+/* `items` with room for item n: itself, or a copy of twice the capacity. NULL: the error is MEMORY. */
+void *splat_torch_grow(splat_torch_file *file, void *items, size_t *capacity, size_t n, size_t item_size,
+                       splat_error *error);
+/* FORMAT when the range leaves the file. */
+splat_status splat_torch_read_at(const splat_torch_file *file, uint64_t offset, void *out, size_t size,
+                                 splat_error *error);
+size_t splat_torch_dtype_size(splat_torch_dtype dtype);
+/* For messages: text[size] from a hostile file, without control bytes. Returns text. */
+const char *splat_torch_printable(char *text, size_t size, const char *from, size_t from_size);
+
+/* Buffered bytes of the file from position to end. */
+typedef struct splat_torch_source {
+    const splat_torch_file *file;
+    uint64_t position, end;
+    uint64_t window_begin;
+    size_t window_size;
+    uint8_t window[16384];
+} splat_torch_source;
+
+splat_status splat_torch_source_read(splat_torch_source *source, void *out, size_t size, splat_error *error);
+
+/* torch_values.c: a new node, and nodes in containers. `at` is the byte offset of the opcode, for messages. */
+splat_status splat_torch_node_make(splat_torch_file *file, splat_torch_kind kind, splat_torch_node **node,
+                                   splat_error *error);
+splat_status splat_torch_dict_set(splat_torch_file *file, splat_torch_node *dict, splat_torch_node *key,
+                                  splat_torch_node *value, uint64_t at, splat_error *error);
+/* Marks `part` as a part of `whole`, before it is stored there. */
+splat_status splat_torch_adopt(const splat_torch_file *file, splat_torch_node *whole, splat_torch_node *part,
+                               uint64_t at, splat_error *error);
+
+/* torch_zip.c: the directory and the folder of data.pkl; an entry by its name below the folder (NULL: none). */
+splat_status splat_torch_zip_open(splat_torch_file *file, splat_error *error);
+const splat_torch_entry *splat_torch_zip_find(const splat_torch_file *file, const char *name, size_t name_size);
+/* Where the bytes of an entry begin; its checksum is verified. Once an entry. */
+splat_status splat_torch_zip_locate(splat_torch_file *file, const splat_torch_entry *entry, uint64_t *offset,
+                                    splat_error *error);
+
+/* torch_pickle.c: one pickle, from PROTO to STOP. */
+splat_status splat_torch_pickle_read(splat_torch_file *file, splat_torch_source *source,
+                                     const splat_torch_value **root, splat_error *error);
+
+/* torch_names.c: what names mean. */
+splat_status splat_torch_name_find(splat_torch_file *file, const char *module, size_t module_size, const char *name,
+                                   size_t name_size, uint64_t at, splat_torch_node **node, splat_error *error);
+splat_status splat_torch_call(splat_torch_file *file, const splat_torch_node *function,
+                              const splat_torch_node *arguments, uint64_t at, splat_torch_node **result,
+                              splat_error *error);
+splat_status splat_torch_build(splat_torch_file *file, splat_torch_node *object, const splat_torch_node *state,
+                               uint64_t at, splat_error *error);
+/* ('storage', type, key, location, n[, view]) */
+splat_status splat_torch_persistent(splat_torch_file *file, const splat_torch_node *id, uint64_t at,
+                                    splat_torch_node **result, splat_error *error);
+/* NULL: none. */
+splat_torch_storage *splat_torch_storage_find(const splat_torch_file *file, const char *key, size_t key_size);
+
+#endif

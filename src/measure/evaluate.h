@@ -1,0 +1,29 @@
+/* Measuring a model on a set of views, one view in memory at a time. */
+#ifndef SPLAT_MEASURE_EVALUATE_H
+#define SPLAT_MEASURE_EVALUATE_H
+
+#include "model/model.h"
+#include "scene/scene.h"
+
+/* What an evaluation needs to know; it has no memory but the model's frame. */
+typedef struct splat_evaluator {
+    splat_scene *scene;
+    splat_model *model;
+    splat_view_job job; /* lpips becomes NULL where it is given up */
+    float background[3];
+    size_t n_shown;     /* views of the set that the visitor sees, the first ones */
+    uint32_t *blended;  /* host; NULL, or room for the largest view: the number of Gaussians blended in each pixel of
+                          the views that are shown */
+} splat_evaluator;
+
+/* Over the scene's background; all views are shown, without counts. */
+splat_evaluator splat_evaluator_make(splat_model *model, splat_scene *scene, const splat_view_job *job);
+/* Measures the set; see splat_model_evaluate. */
+splat_status splat_evaluator_run(splat_evaluator *evaluator, splat_metrics *mean, splat_error *error);
+
+/* Renders view `index` of the dataset, clamps (and quantises) it in model->frame.image, and measures it against the
+ * photo, which stays acquired from the cache until the caller releases it. shown: fills evaluator->blended, if any. */
+splat_status splat_evaluator_view(splat_evaluator *evaluator, uint32_t index, bool shown, const uint8_t **photo,
+                                  splat_metrics *metrics, splat_error *error);
+
+#endif

@@ -1,0 +1,144 @@
+/* The weights of a network, from a safetensors file to the device. */
+#include "backend/backend.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "io/tensor/safetensors.h"
+#include "ops/conv/conv.h"
+#include "measure/lpips/lpips.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHTS_VARIABLE "SPLATSMITH_LPIPS_WEIGHTS"
+
+/* The file of a network: `weights`, else the environment variable; in a folder, lpips_<net>.safetensors. */
+static splat_status find_file(const splat_lpips_network *network, const char *weights, char **path, splat_error *error)
+{
+    const char *place = weights && *weights ? weights : getenv(WEIGHTS_VARIABLE);
+    *path = NULL;
+    bool is_folder = place && splat_path_is_folder(place);
+    if (place && splat_name_ends_with(place, ".pth"))
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, place, SPLAT_NO_OFFSET,
+                             "LPIPS reads safetensors, not files of PyTorch; make lpips_%s.safetensors from them with "
+                             "splatsmith-lpips-convert", network->name);
+    *path = splat_format(is_folder ? "%s/lpips_%s.safetensors" : "%s", place ? place : "", network->name);
+    if (!*path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (place && *place && splat_path_exists(*path)) return SPLAT_OK;
+    splat_status status = splat_fail(error, SPLAT_ERROR_IO,
+        "LPIPS is not measured: %s%s; make lpips_%s.safetensors from torchvision's %s and lpips's weights/v0.1/%s.pth "
+        "with splatsmith-lpips-convert, and name it or its folder with `lpips_weights` or " WEIGHTS_VARIABLE,
+        place && *place ? "there are no weights at " : "its weights are not part of the program",
+        place && *place ? *path : "", network->name, network->backbone, network->name);
+    free(*path);
+    *path = NULL;
+    return status;
+}
+
+/* Heads are [C] or [1, C, 1, 1]; convolutions are [out, in, kernel, kernel]. */
+static bool has_shape(const splat_safetensor *t, const splat_lpips_tensor *w)
+{
+    const size_t shape[4] = {(size_t)w->n_out, (size_t)w->n_in, (size_t)w->kernel, (size_t)w->kernel};
+    if (t->n_values != w->n_values) return false;
+    return !w->n_in || (t->n_dimensions == 4 && memcmp(t->shape, shape, sizeof shape) == 0);
+}
+
+/* Reads a tensor into `values`, in its own order, and lays it at its place. */
+static splat_status read_tensor(const splat_safetensors *file, const splat_lpips_tensor *w, float *values,
+                                float *place, splat_error *error)
+{
+    const splat_safetensor *t = splat_safetensors_find(file, w->name);
+    if (!t)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET,
+                             "the weights lack tensor '%s'; they are of another network or incomplete", w->name);
+    if (!has_shape(t, w))
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, t->offset,
+                             "tensor '%s' has another shape than [%d, %d, %d, %d]; the weights are of another network",
+                             w->name, w->n_out, w->n_in ? w->n_in : 1, w->n_in ? w->kernel : 1,
+                             w->n_in ? w->kernel : 1);
+    SPLAT_TRY(splat_safetensors_read_f32(file, t, values, error));
+    for (size_t i = 0; i < t->n_values; i++)
+        if (!isfinite(values[i]))
+            return splat_fail_at(error, SPLAT_ERROR_NUMERIC, file->path, t->offset,
+                                 "tensor '%s' holds a value that is not finite", w->name);
+    if (w->n_in)
+        splat_conv_pack(values, w->n_out, w->n_in, w->kernel, place);
+    else
+        memcpy(place, values, t->n_values * sizeof *values);
+    return SPLAT_OK;
+}
+
+/* One block for all, each tensor at a multiple of 16 floats. */
+static splat_status load_weights(splat_lpips *lpips, const char *path, splat_error *error)
+{
+    splat_backend *b = lpips->context->backend;
+    splat_lpips_tensor tensors[SPLAT_LPIPS_MAX_TENSORS];
+    int n = splat_lpips_network_tensors(lpips->network, lpips->n_layers, tensors);
+    size_t n_floats = 0, largest = 0;
+    for (int i = 0; i < n; i++) {
+        lpips->offsets[tensors[i].layer][tensors[i].role] = n_floats;
+        n_floats += (tensors[i].n_values + 15) / 16 * 16;
+        if (tensors[i].n_values > largest) largest = tensors[i].n_values;
+    }
+    splat_safetensors file;
+    SPLAT_TRY(splat_safetensors_open(path, &file, error));
+    float *values = malloc(largest * sizeof *values), *block = calloc(n_floats, sizeof *block);
+    splat_status status = values && block ? SPLAT_OK
+        : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the weights of %s", lpips->network->name);
+    for (int i = 0; i < n && status == SPLAT_OK; i++)
+        status = read_tensor(&file, &tensors[i], values, block + lpips->offsets[tensors[i].layer][tensors[i].role],
+                             error);
+    size_t bytes = n_floats * sizeof *block;
+    if (status == SPLAT_OK)
+        status = splat_block_resize(b, &lpips->weights, "lpips weights", SPLAT_OWNER_EVALUATION, bytes, error);
+    if (status == SPLAT_OK) status = splat_backend_upload(b, lpips->weights.data, block, bytes, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(b, error); /* the copy reads `block` */
+    free(values);
+    free(block);
+    splat_safetensors_close(&file);
+    return status;
+}
+
+splat_status splat_lpips_create_part(splat_context *context, const splat_lpips_options *options, int n_taps,
+                                     splat_lpips **result, splat_error *error)
+{
+    *result = NULL;
+    splat_lpips_options own;
+    splat_lpips_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_lpips_options", error));
+    options = &own;
+    const char *net = options->net ? options->net : "vgg";
+    const splat_lpips_network *network = splat_lpips_network_find(net);
+    if (!network)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the LPIPS network must be vgg, alex or squeeze, not '%s'", net);
+    char *path;
+    SPLAT_TRY(find_file(network, options->weights, &path, error));
+    splat_lpips *lpips = calloc(1, sizeof *lpips);
+    splat_status status = lpips ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for LPIPS");
+    if (status == SPLAT_OK) {
+        lpips->context = context;
+        lpips->network = network;
+        lpips->n_taps = n_taps < network->n_taps ? n_taps : network->n_taps;
+        lpips->n_layers = splat_lpips_network_depth(network, lpips->n_taps);
+        lpips->normalize = options->normalize;
+        status = load_weights(lpips, path, error);
+    }
+    free(path);
+    if (status == SPLAT_OK)
+        *result = lpips;
+    else
+        splat_lpips_destroy(lpips);
+    return status;
+}
+
+void splat_lpips_options_init_sized(splat_lpips_options *options, size_t size)
+{
+    const splat_lpips_options defaults = {.net = "vgg"};
+    splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+splat_status splat_lpips_create(splat_context *context, const splat_lpips_options *options, splat_lpips **lpips,
+                                splat_error *error)
+{
+    return splat_lpips_create_part(context, options, SPLAT_LPIPS_MAX_TAPS, lpips, error);
+}

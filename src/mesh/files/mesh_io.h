@@ -1,0 +1,34 @@
+/* Files of meshes: the table of their formats, and reading and writing through it. A new format is a file mesh_<name>.c
+ * with its row, a line in mesh_formats.def, a test, and a row in docs/files.md. */
+#ifndef SPLAT_MESH_MESH_IO_H
+#define SPLAT_MESH_MESH_IO_H
+
+#include "io/file_format.h"
+#include "mesh/mesh.h"
+
+typedef struct splat_mesh_file_format {
+    const char *name;        /* "PLY" */
+    const char *ending;      /* ".ply" */
+    const char *description; /* one line, for help and docs/files.md */
+    /* Whether a file that begins with these bytes is of this format; NULL: its name alone says so. */
+    bool (*begins)(const uint8_t *head, size_t n);
+    /* Into *mesh, which is overwritten and, on failure, empty. Polygons become fans of triangles; a file without faces
+     * is a set of points. Errors: IO, FORMAT (damaged, an index that names no vertex, a coordinate that is not finite),
+     * UNSUPPORTED, MEMORY. NULL where the format is only written. */
+    splat_status (*read)(const char *path, splat_mesh *mesh, splat_error *error);
+    /* Atomic. Errors: IO, ARGUMENT (not possible in this format), MEMORY. NULL where the format is only read. */
+    splat_status (*write)(const char *path, const splat_mesh *mesh, splat_error *error);
+} splat_mesh_file_format;
+
+/* The row of a number, in the order of mesh_formats.def; NULL beyond the last. */
+const splat_mesh_file_format *splat_mesh_format_at(size_t index);
+
+/* By content, then by the end of the name. Errors: those of the format, UNSUPPORTED (none). */
+splat_status splat_mesh_read(const char *path, splat_mesh *mesh, splat_error *error);
+/* By the end of the name. Errors: those of the format, ARGUMENT (no such ending). */
+splat_status splat_mesh_write(const char *path, const splat_mesh *mesh, splat_error *error);
+
+/* mesh_glb_read.c: triangles and points of the scene of a GLB, placed by its nodes; colours as sRGB. */
+splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error *error);
+
+#endif

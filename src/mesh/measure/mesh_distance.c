@@ -1,0 +1,254 @@
+/* Samples on surfaces and the distances from them. */
+#include "base/compare.h"
+#include "base/rng.h"
+#include "mesh/mesh_bvh.h"
+#include "mesh/measure/mesh_quality.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One sample in each of n equal parts of the area: even, and no two runs of the same seed differ. */
+splat_status splat_mesh_sample(const splat_mesh *mesh, uint64_t seed, size_t n, double *samples, splat_error *error)
+{
+    double total = splat_mesh_area(mesh), before = 0.0;
+    size_t face = 0;
+    if (!(total > 0.0) || !isfinite(total))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no face of the mesh has an area; distances need a surface");
+    double area = splat_mesh_face_area(mesh, 0);
+    for (size_t i = 0; i < n; i++) {
+        splat_random4 random = splat_random(seed, SPLAT_STREAM_MESH_SAMPLES, 0, i);
+        double at = ((double)i + (double)splat_uniform(random.x[0])) * total / (double)n;
+        while (face + 1 < mesh->n_faces && before + area <= at) {
+            before += area;
+            area = splat_mesh_face_area(mesh, ++face);
+        }
+        double r = sqrt((double)splat_uniform(random.x[1])), t = (double)splat_uniform(random.x[2]);
+        const double weights[3] = {1.0 - r, r * (1.0 - t), r * t};
+        double *sample = samples + 3 * i;
+        memset(sample, 0, 3 * sizeof *sample);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t c = 0; c < 3; c++)
+                sample[c] += weights[k] * (double)mesh->vertices[3 * (size_t)mesh->faces[3 * face + k] + c];
+    }
+    return SPLAT_OK;
+}
+
+/* What the distances of one side say. */
+typedef struct side {
+    size_t n;
+    double mean, rms, max, p95;
+    double near[SPLAT_MESH_THRESHOLDS]; /* part within each threshold */
+} side;
+
+/* values[n], n > 0, are sorted on the way. */
+static void summarize(double *values, size_t n, const splat_mesh_distances *distances, side *out)
+{
+    double sum = 0.0, squares = 0.0;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        sum += values[i];
+        squares += values[i] * values[i];
+        for (size_t k = 0; k < distances->n_thresholds; k++) out->near[k] += values[i] <= distances->thresholds[k];
+    }
+    qsort(values, n, sizeof *values, splat_compare_doubles);
+    out->n = n;
+    out->mean = sum / (double)n;
+    out->rms = sqrt(squares / (double)n);
+    out->max = values[n - 1];
+    out->p95 = values[(size_t)(0.95 * (double)(n - 1))];
+    for (size_t k = 0; k < distances->n_thresholds; k++) out->near[k] /= (double)n;
+}
+
+/* Points to measure from. */
+typedef struct cloud {
+    double *points; /* [n][3] */
+    size_t n, n_drawn; /* n_drawn: before those outside of a box went */
+    double area;    /* that they were drawn from */
+} cloud;
+
+/* Samples of a mesh, or its vertices when it has no faces. */
+static splat_status draw(const splat_mesh *from, const splat_mesh_report_options *options, cloud *out,
+                         splat_error *error)
+{
+    out->n = out->n_drawn = from->n_faces ? options->n_samples : from->n_vertices;
+    out->area = splat_mesh_area(from);
+    out->points = malloc((out->n ? out->n : 1) * 3 * sizeof *out->points);
+    if (!out->points)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points to measure distances from", out->n);
+    if (from->n_faces) return splat_mesh_sample(from, options->seed, out->n, out->points, error);
+    for (size_t i = 0; i < 3 * out->n; i++) out->points[i] = (double)from->vertices[i];
+    return SPLAT_OK;
+}
+
+/* Distances from points to a mesh. */
+static splat_status measure_side(const cloud *from, const splat_mesh *to, int threads,
+                                 const splat_mesh_distances *distances, side *out, splat_error *error)
+{
+    splat_mesh_bvh bvh;
+    size_t n = from->n;
+    SPLAT_TRY(splat_mesh_bvh_make(to, &bvh, error));
+    double *values = malloc((n ? n : 1) * sizeof *values);
+    splat_status status = SPLAT_OK;
+    if (!values)
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points to measure distances from", n);
+    if (status == SPLAT_OK) {
+#pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
+        for (size_t i = 0; i < n; i++) values[i] = splat_mesh_bvh_nearest(&bvh, from->points + 3 * i, NULL);
+        summarize(values, n, distances, out);
+    }
+    free(values);
+    splat_mesh_bvh_free(&bvh);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the reference's surroundings */
+
+typedef struct box {
+    double low[3], high[3];
+} box;
+
+static box box_around(const splat_mesh *reference, double margin)
+{
+    float low[3], high[3];
+    box b;
+    splat_mesh_bounds(reference, low, high);
+    for (int c = 0; c < 3; c++) {
+        b.low[c] = (double)low[c] - margin;
+        b.high[c] = (double)high[c] + margin;
+    }
+    return b;
+}
+
+static bool face_meets(const splat_mesh *mesh, size_t face, const box *b)
+{
+    for (size_t c = 0; c < 3; c++) {
+        size_t n_below = 0, n_above = 0;
+        for (size_t k = 0; k < 3; k++) {
+            double x = (double)mesh->vertices[3 * (size_t)mesh->faces[3 * face + k] + c];
+            n_below += x < b->low[c];
+            n_above += x > b->high[c];
+        }
+        if (n_below == 3 || n_above == 3) return false;
+    }
+    return true;
+}
+
+/* The faces that may reach into the box; vertices stay the mesh's. *faces is to be freed. */
+static splat_status cut_faces(const splat_mesh *mesh, const box *b, splat_mesh *part, uint32_t **faces,
+                              splat_error *error)
+{
+    *part = *mesh;
+    part->n_faces = 0;
+    part->faces = *faces = malloc((mesh->n_faces + 1) * 3 * sizeof **faces);
+    if (!*faces) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the faces near the reference");
+    for (size_t f = 0; f < mesh->n_faces; f++)
+        if (face_meets(mesh, f, b)) memcpy(part->faces + 3 * part->n_faces++, mesh->faces + 3 * f, 3 * sizeof **faces);
+    return SPLAT_OK;
+}
+
+static void drop_outside(cloud *c, const box *b)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const double *p = c->points + 3 * i;
+        bool inside = true;
+        for (int k = 0; k < 3; k++) inside = inside && p[k] >= b->low[k] && p[k] <= b->high[k];
+        if (inside) memmove(c->points + 3 * kept++, p, 3 * sizeof *p);
+    }
+    c->n = kept;
+}
+
+/* Samples of the mesh where the reference can tell anything: a sky that it lacks says nothing about the surface. */
+static splat_status draw_near(const splat_mesh *mesh, const splat_mesh *reference, double margin,
+                              const splat_mesh_report_options *options, cloud *out, splat_error *error)
+{
+    box b = box_around(reference, margin);
+    splat_mesh part;
+    uint32_t *faces;
+    SPLAT_TRY(cut_faces(mesh, &b, &part, &faces, error));
+    splat_status status = SPLAT_OK;
+    if (part.n_faces && splat_mesh_area(&part) > 0) status = draw(&part, options, out, error);
+    free(faces);
+    if (status != SPLAT_OK) return status;
+    drop_outside(out, &b);
+    if (out->n) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                      "no part of the mesh lies in the box of the reference or within %g of it; are both in the same "
+                      "coordinates? `reference_margin -1` compares the whole mesh",
+                      margin);
+}
+
+static splat_status choose_thresholds(const splat_mesh *reference, const splat_mesh_report_options *options,
+                                      splat_mesh_distances *out, splat_error *error)
+{
+    static const double usual[] = {0.0025, 0.005, 0.01, 0.02};
+    float low[3], high[3];
+    double squares = 0.0;
+    splat_mesh_bounds(reference, low, high);
+    for (int c = 0; c < 3; c++) squares += ((double)high[c] - (double)low[c]) * ((double)high[c] - (double)low[c]);
+    out->reference_diagonal = sqrt(squares);
+    if (options->n_thresholds > SPLAT_MESH_THRESHOLDS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there are %zu thresholds; %d are the most",
+                          options->n_thresholds, SPLAT_MESH_THRESHOLDS);
+    out->n_thresholds = options->n_thresholds ? options->n_thresholds : sizeof usual / sizeof usual[0];
+    for (size_t i = 0; i < out->n_thresholds; i++) {
+        out->thresholds[i] = options->n_thresholds ? options->thresholds[i] : usual[i] * out->reference_diagonal;
+        if (options->n_thresholds && !(out->thresholds[i] > 0.0 && isfinite(out->thresholds[i])))
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a threshold is %g, but must be above 0",
+                              out->thresholds[i]);
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_mesh_compare(const splat_mesh *mesh, const splat_mesh *reference,
+                                const splat_mesh_report_options *options, int threads,
+                                splat_mesh_distances *distances, splat_error *error)
+{
+    side accuracy = {0}, completeness = {0};
+    cloud on_mesh = {0}, on_reference = {0};
+    memset(distances, 0, sizeof *distances);
+    if (mesh->n_faces == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the mesh has no faces; distances need a surface");
+    if (reference->n_vertices == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the reference has no points");
+    if (!(options->reference_margin >= 0 || options->reference_margin == -1) || !isfinite(options->reference_margin))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`reference_margin` is %g, but must be at least 0, or -1 for the whole mesh",
+                          options->reference_margin);
+    if (options->n_samples < 1 || options->n_samples > 1000000000 || threads < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "distances need a thread and 1 to 1,000,000,000 "
+                          "samples");
+    SPLAT_TRY(choose_thresholds(reference, options, distances, error));
+    double margin = options->reference_margin * distances->reference_diagonal;
+    splat_status status = options->reference_margin < 0
+                              ? draw(mesh, options, &on_mesh, error)
+                              : draw_near(mesh, reference, margin, options, &on_mesh, error);
+    if (status == SPLAT_OK) status = draw(reference, options, &on_reference, error);
+    if (status == SPLAT_OK) status = measure_side(&on_mesh, reference, threads, distances, &accuracy, error);
+    if (status == SPLAT_OK) status = measure_side(&on_reference, mesh, threads, distances, &completeness, error);
+    free(on_mesh.points);
+    free(on_reference.points);
+    if (status != SPLAT_OK) return status;
+    distances->reference_margin = options->reference_margin < 0 ? -1 : margin;
+    distances->mesh_part = (double)on_mesh.n / (double)on_mesh.n_drawn * on_mesh.area / splat_mesh_area(mesh);
+    distances->n_mesh_samples = accuracy.n;
+    distances->n_reference_samples = completeness.n;
+    distances->mesh_samples_per_area = (double)on_mesh.n_drawn / on_mesh.area;
+    distances->to_reference_mean = accuracy.mean;
+    distances->to_reference_rms = accuracy.rms;
+    distances->to_reference_max = accuracy.max;
+    distances->to_reference_p95 = accuracy.p95;
+    distances->to_mesh_mean = completeness.mean;
+    distances->to_mesh_rms = completeness.rms;
+    distances->to_mesh_max = completeness.max;
+    distances->to_mesh_p95 = completeness.p95;
+    distances->chamfer = 0.5 * (accuracy.mean + completeness.mean);
+    for (size_t k = 0; k < distances->n_thresholds; k++) {
+        double p = accuracy.near[k], r = completeness.near[k];
+        distances->precision[k] = p;
+        distances->completeness[k] = r;
+        distances->f_score[k] = p + r > 0.0 ? 2.0 * p * r / (p + r) : 0.0;
+    }
+    return SPLAT_OK;
+}

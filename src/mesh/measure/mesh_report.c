@@ -1,0 +1,254 @@
+/* The public face of mesh reports: reading, measuring, JSON, TensorBoard. */
+#include "base/context.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "io/json.h"
+#include "io/tensorboard.h"
+#include "mesh/files/mesh_io.h"
+#include "mesh/measure/mesh_quality.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void splat_mesh_report_options_init_sized(splat_mesh_report_options *options, size_t size)
+{
+    const splat_mesh_report_options defaults = {.n_samples = 200000, .reference_margin = 0.02};
+    splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+/* The end of a path that is too long is what tells files apart. */
+static void keep_name(char name[512], const char *path)
+{
+    size_t n = strlen(path);
+    snprintf(name, 512, "%s", n > 511 ? path + n - 511 : path);
+}
+
+static splat_status compare(const splat_context *context, const splat_mesh *mesh,
+                            const splat_mesh_report_options *options, splat_mesh_report *report, splat_error *error)
+{
+    splat_mesh reference;
+    SPLAT_TRY(splat_mesh_read(options->reference, &reference, error));
+    keep_name(report->reference, options->reference);
+    splat_status status = splat_mesh_compare(mesh, &reference, options, context->threads, &report->distances, error);
+    splat_mesh_free(&reference);
+    return status;
+}
+
+splat_status splat_mesh_report_make(const splat_context *context, const char *path,
+                                    const splat_mesh_report_options *options, splat_mesh_report *report,
+                                    splat_error *error)
+{
+    splat_mesh mesh;
+    struct stat file;
+    memset(report, 0, sizeof *report);
+    splat_mesh_report_options own;
+    splat_mesh_report_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_report_options", error));
+    options = &own;
+    SPLAT_TRY(splat_mesh_read(path, &mesh, error));
+    if (mesh.n_faces == 0) {
+        splat_mesh_free(&mesh);
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "the file has no faces: it is a splat or a point cloud, and a mesh is needed");
+    }
+    keep_name(report->file, path);
+    report->seed = options->seed;
+    splat_status status = splat_mesh_measure(&mesh, &report->quality, error);
+    if (status == SPLAT_OK && stat(path, &file) == 0) report->quality.file_bytes = (uint64_t)file.st_size;
+    if (status == SPLAT_OK && options->reference) status = compare(context, &mesh, options, report, error);
+    splat_mesh_free(&mesh);
+    return status;
+}
+
+/* ---------------------------------------------------------------- one list of figures for both kinds of files */
+
+typedef enum figure_kind { COUNT, REAL, TRUTH } figure_kind;
+
+typedef struct figure {
+    const char *group, *name;
+    figure_kind kind;
+    double value;
+} figure;
+
+enum { MAX_FIGURES = 96 };
+
+typedef struct figure_list {
+    figure items[MAX_FIGURES];
+    size_t n;
+} figure_list;
+
+static void add(figure_list *list, const char *group, const char *name, figure_kind kind, double value)
+{
+    list->items[list->n++] = (figure){group, name, kind, value};
+}
+
+static void add_topology(figure_list *list, const splat_mesh_quality *q)
+{
+    static const char group[] = "Topology";
+    add(list, group, "n_vertices", COUNT, (double)q->n_vertices);
+    add(list, group, "n_faces", COUNT, (double)q->n_faces);
+    add(list, group, "n_edges", COUNT, (double)q->n_edges);
+    add(list, group, "n_components", COUNT, (double)q->n_components);
+    add(list, group, "euler_characteristic", COUNT, (double)q->euler_characteristic);
+    add(list, group, "is_watertight", TRUTH, q->is_watertight);
+    add(list, group, "is_winding_consistent", TRUTH, q->is_winding_consistent);
+    add(list, group, "n_boundary_edges", COUNT, (double)q->n_boundary_edges);
+    add(list, group, "n_non_manifold_edges", COUNT, (double)q->n_non_manifold_edges);
+    add(list, group, "n_duplicate_vertices", COUNT, (double)q->n_duplicate_vertices);
+    add(list, group, "n_isolated_vertices", COUNT, (double)q->n_isolated_vertices);
+    add(list, group, "avg_valence", REAL, q->valence.mean);
+    add(list, group, "min_valence", REAL, q->valence.min);
+    add(list, group, "max_valence", REAL, q->valence.max);
+}
+
+static void add_quality(figure_list *list, const splat_mesh_quality *q)
+{
+    static const char group[] = "Quality";
+    add(list, group, "score", COUNT, q->score);
+    add(list, group, "min_triangle_area", REAL, q->area.min);
+    add(list, group, "max_triangle_area", REAL, q->area.max);
+    add(list, group, "avg_triangle_area", REAL, q->area.mean);
+    add(list, group, "std_triangle_area", REAL, q->area.deviation);
+    add(list, group, "n_degenerate_triangles", COUNT, (double)q->n_degenerate_faces);
+    add(list, group, "min_aspect_ratio", REAL, q->aspect.min);
+    add(list, group, "max_aspect_ratio", REAL, q->aspect.max);
+    add(list, group, "avg_aspect_ratio", REAL, q->aspect.mean);
+    add(list, group, "std_aspect_ratio", REAL, q->aspect.deviation);
+    add(list, group, "n_low_quality_triangles", COUNT, (double)q->n_low_quality_faces);
+    add(list, group, "min_edge_length", REAL, q->edge_length.min);
+    add(list, group, "max_edge_length", REAL, q->edge_length.max);
+    add(list, group, "avg_edge_length", REAL, q->edge_length.mean);
+    add(list, group, "std_edge_length", REAL, q->edge_length.deviation);
+    add(list, group, "edge_length_uniformity", REAL, q->edge_uniformity);
+}
+
+static void add_shape(figure_list *list, const splat_mesh_quality *q)
+{
+    add(list, "Geometry", "bbox_x", REAL, q->high[0] - q->low[0]);
+    add(list, "Geometry", "bbox_y", REAL, q->high[1] - q->low[1]);
+    add(list, "Geometry", "bbox_z", REAL, q->high[2] - q->low[2]);
+    add(list, "Geometry", "bbox_diagonal", REAL, q->diagonal);
+    add(list, "Geometry", "bbox_volume", REAL, q->box_volume);
+    add(list, "Geometry", "bbox_aspect_ratio", REAL, q->box_aspect);
+    add(list, "Geometry", "surface_area", REAL, q->surface_area);
+    add(list, "Geometry", "volume", REAL, q->volume);
+    add(list, "Geometry", "file_size_mb", REAL, (double)q->file_bytes / SPLAT_MIB);
+    add(list, "Surface", "avg_normal_consistency", REAL, q->normal_consistency);
+    add(list, "Surface", "n_flipped_normals", COUNT, (double)q->n_flipped_normals);
+    add(list, "Surface", "n_degenerate_normals", COUNT, (double)q->n_degenerate_normals);
+}
+
+static void add_distances(figure_list *list, const splat_mesh_distances *d)
+{
+    static const char group[] = "Reference";
+    add(list, group, "n_mesh_samples", COUNT, (double)d->n_mesh_samples);
+    add(list, group, "n_reference_samples", COUNT, (double)d->n_reference_samples);
+    add(list, group, "mesh_samples_per_area", REAL, d->mesh_samples_per_area);
+    add(list, group, "diagonal", REAL, d->reference_diagonal);
+    add(list, group, "reference_margin", REAL, d->reference_margin);
+    add(list, group, "mesh_part_compared", REAL, d->mesh_part);
+    add(list, group, "chamfer", REAL, d->chamfer);
+    add(list, group, "to_reference_mean", REAL, d->to_reference_mean);
+    add(list, group, "to_reference_rms", REAL, d->to_reference_rms);
+    add(list, group, "to_reference_p95", REAL, d->to_reference_p95);
+    add(list, group, "to_reference_max", REAL, d->to_reference_max);
+    add(list, group, "to_mesh_mean", REAL, d->to_mesh_mean);
+    add(list, group, "to_mesh_rms", REAL, d->to_mesh_rms);
+    add(list, group, "to_mesh_p95", REAL, d->to_mesh_p95);
+    add(list, group, "to_mesh_max", REAL, d->to_mesh_max);
+}
+
+static void list_figures(const splat_mesh_report *report, figure_list *list)
+{
+    list->n = 0;
+    add_topology(list, &report->quality);
+    add_quality(list, &report->quality);
+    add_shape(list, &report->quality);
+    if (report->reference[0]) add_distances(list, &report->distances);
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+static json_t *figure_json(const figure *item)
+{
+    if (item->kind == TRUTH) return json_boolean(item->value != 0.0);
+    if (item->kind == COUNT) return json_integer((json_int_t)item->value);
+    return isfinite(item->value) ? json_real(item->value) : json_null();
+}
+
+static json_t *thresholds_json(const splat_mesh_distances *d)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < d->n_thresholds; i++)
+        splat_json_append(&rows, json_pack("{s:f, s:f, s:f, s:f}", "threshold", d->thresholds[i], "precision",
+                                           d->precision[i], "completeness", d->completeness[i], "f_score",
+                                           d->f_score[i]));
+    return rows;
+}
+
+/* NULL values are memory that ran out; jansson refuses them, and the count of members tells. */
+static json_t *report_json(const splat_mesh_report *report)
+{
+    figure_list list;
+    json_t *root = json_object();
+    bool sound = root != NULL;
+    list_figures(report, &list);
+    sound = json_object_set_new(root, "file", splat_json_text(report->file)) == 0 && sound;
+    sound = json_object_set_new(root, "verdict", json_string(report->quality.verdict)) == 0 && sound;
+    for (size_t i = 0; i < list.n; i++) {
+        const figure *item = &list.items[i];
+        if (!json_object_get(root, item->group))
+            sound = json_object_set_new(root, item->group, json_object()) == 0 && sound;
+        sound = json_object_set_new(json_object_get(root, item->group), item->name, figure_json(item)) == 0 && sound;
+    }
+    if (report->reference[0]) {
+        json_t *reference = json_object_get(root, "Reference");
+        sound = json_object_set_new(reference, "file", splat_json_text(report->reference)) == 0 && sound;
+        sound = json_object_set_new(reference, "seed", json_integer((json_int_t)report->seed)) == 0 && sound;
+        sound = json_object_set_new(reference, "thresholds", thresholds_json(&report->distances)) == 0 && sound;
+    }
+    if (sound) return root;
+    json_decref(root);
+    return NULL;
+}
+
+splat_status splat_mesh_report_write(const splat_mesh_report *report, const char *path, splat_error *error)
+{
+    json_t *root = report_json(report);
+    char *text = splat_json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    json_decref(root);
+    if (!text) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the report on a mesh");
+    splat_status status = splat_file_write(path, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+/* ---------------------------------------------------------------- TensorBoard */
+
+splat_status splat_mesh_report_write_tensorboard(const splat_mesh_report *report, const char *folder, int64_t step,
+                                                 splat_error *error)
+{
+    figure_list list;
+    splat_tensorboard *writer;
+    char tag[128];
+    SPLAT_TRY(splat_folder_create(folder, error));
+    SPLAT_TRY(splat_tensorboard_open(folder, SPLAT_TENSORBOARD_FLUSH_SECONDS, SPLAT_TENSORBOARD_BESIDE, &writer,
+                                     error));
+    list_figures(report, &list);
+    for (size_t i = 0; i < list.n; i++) {
+        snprintf(tag, sizeof tag, "Mesh/%s/%s", list.items[i].group, list.items[i].name);
+        splat_tensorboard_add_scalar(writer, tag, step, list.items[i].value);
+    }
+    const splat_mesh_distances *d = &report->distances;
+    for (size_t i = 0; report->reference[0] && i < d->n_thresholds; i++) {
+        const double values[3] = {d->precision[i], d->completeness[i], d->f_score[i]};
+        static const char *const names[3] = {"precision", "completeness", "f_score"};
+        for (int k = 0; k < 3; k++) {
+            snprintf(tag, sizeof tag, "Mesh/Reference/%s_%zu", names[k], i + 1);
+            splat_tensorboard_add_scalar(writer, tag, step, values[k]);
+        }
+    }
+    return splat_tensorboard_close(writer, error);
+}

@@ -1,0 +1,239 @@
+/* The octree of the Poisson reconstruction, built level by level from the top. */
+#include "mesh/poisson/poisson_parts.h"
+
+#include <string.h>
+
+uint32_t poisson_neighbor(const poisson_octree *tree, int level, uint32_t cell, const int offset[3])
+{
+    if (level == 0) return offset[0] || offset[1] || offset[2] ? POISSON_NONE : cell;
+    int up[3];
+    uint32_t octant = 0;
+    for (int a = 0; a < 3; a++) {
+        int t = (int)(cell >> a & 1) + offset[a];
+        up[a] = t < 0 ? -1 : t > 1;
+        octant |= (uint32_t)(t & 1) << a;
+    }
+    if (!up[0] && !up[1] && !up[2]) return (cell & ~7u) | octant;
+    uint32_t parent = poisson_neighbor(tree, level - 1, tree->level[level].parent[cell >> 3], up);
+    if (parent == POISSON_NONE) return POISSON_NONE;
+    uint32_t child = tree->level[level - 1].child[parent];
+    return child == POISSON_NONE ? POISSON_NONE : child + octant;
+}
+
+uint32_t poisson_step_down(const poisson_octree *tree, int level, uint32_t cell, const float position[3])
+{
+    uint32_t child = tree->level[level].child[cell];
+    if (child == POISSON_NONE) return POISSON_NONE;
+    for (int a = 0; a < 3; a++) {
+        uint32_t last = (2u << level) - 1, at = (uint32_t)(position[a] * (float)(2u << level));
+        child += ((at < last ? at : last) & 1) << a; /* 1 itself, on the cube's side, belongs to the last cell */
+    }
+    return child;
+}
+
+int poisson_descend(const poisson_octree *tree, const float position[3], uint32_t cells[POISSON_MAX_LEVELS])
+{
+    int d = 0;
+    for (cells[0] = 0; d + 1 < tree->n_levels; d++) {
+        cells[d + 1] = poisson_step_down(tree, d, cells[d], position);
+        if (cells[d + 1] == POISSON_NONE) break;
+    }
+    return d;
+}
+
+splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n)
+{
+    size_t count[8] = {0};
+    memset(runs, 0, sizeof *runs);
+    for (size_t i = 0; i < n; i++)
+        if (cell_of_sample[i] != POISSON_NONE && (i == 0 || cell_of_sample[i] != cell_of_sample[i - 1]))
+            count[cell_of_sample[i] & 7]++;
+    for (int c = 0; c < 8; c++) runs->first[c + 1] = runs->first[c] + count[c];
+    SPLAT_TRY(poisson_alloc(job, &runs->run, runs->first[8], sizeof *runs->run));
+    memcpy(count, runs->first, sizeof count);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t cell = cell_of_sample[i];
+        if (cell == POISSON_NONE) continue;
+        if (i == 0 || cell != cell_of_sample[i - 1])
+            runs->run[count[cell & 7]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)i};
+        runs->run[count[cell & 7] - 1].end = (uint32_t)i + 1;
+    }
+    return SPLAT_OK;
+}
+
+/* The first cells of the 27 groups around a group, its own in the middle; NONE where there is none. */
+static void groups_around(const poisson_octree *tree, int level, size_t group, uint32_t first[27])
+{
+    for (int i = 0; i < 27; i++) {
+        const int offset[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+        first[i] = POISSON_NONE;
+        if (level == 0) {
+            if (i == 13) first[i] = 0;
+            continue;
+        }
+        uint32_t parent = poisson_neighbor(tree, level - 1, tree->level[level].parent[group], offset);
+        if (parent != POISSON_NONE) first[i] = tree->level[level - 1].child[parent];
+    }
+}
+
+/* The cell around the group at -1 .. 2 a axis from its first cell. */
+static uint32_t cell_around(const uint32_t first[27], const poisson_level *level, const int at[3])
+{
+    uint32_t octant = 0;
+    int group = 0;
+    for (int a = 2; a >= 0; a--) {
+        group = 3 * group + (at[a] < 0 ? 0 : at[a] > 1 ? 2 : 1);
+        octant |= (uint32_t)(at[a] & 1) << a;
+    }
+    if (first[group] == POISSON_NONE || first[group] + octant >= level->n_cells) return POISSON_NONE;
+    return first[group] + octant;
+}
+
+/* Of the cells that meet at a corner the one on its lowest side, in the order of the bits, owns it. */
+static uint32_t corner_owner(const uint32_t first[27], const poisson_level *level, int octant, int corner, int *its)
+{
+    for (int k = 0; k < 8; k++) {
+        int at[3];
+        for (int a = 0; a < 3; a++) at[a] = (octant >> a & 1) + (corner >> a & 1) - 1 + (k >> a & 1);
+        uint32_t cell = cell_around(first, level, at);
+        *its = 7 ^ k;
+        if (cell != POISSON_NONE) return cell;
+    }
+    return POISSON_NONE; /* never: the cell itself is among them */
+}
+
+/* Numbers the corners: those that a cell owns are numbered together, cell after cell. */
+static splat_status number_corners(poisson_job *job, poisson_octree *tree, int d)
+{
+    poisson_level *level = &tree->level[d];
+    size_t n_groups = poisson_groups(level);
+    uint8_t *owned = NULL;      /* [n_cells]: a bit a corner */
+    uint32_t *base = NULL;      /* [n_cells] */
+    splat_status status = SPLAT_OK;
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &owned, level->n_cells, 1));
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &base, level->n_cells, sizeof *base));
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &level->corner, n_groups, sizeof *level->corner));
+    for (int pass = 0; pass < 2; pass++) {
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+        for (size_t g = 0; g < n_groups; g++) {
+            uint32_t first[27];
+            groups_around(tree, d, g, first);
+            for (int o = 0; o < 8 && 8 * g + (size_t)o < level->n_cells; o++)
+                for (int c = 0; c < 8; c++) {
+                    int its;
+                    uint32_t cell = (uint32_t)(8 * g) + (uint32_t)o, owner = corner_owner(first, level, o, c, &its);
+                    if (pass == 0)
+                        owned[cell] |= (uint8_t)((owner == cell) << c);
+                    else
+                        level->corner[g][poisson_place[o] + poisson_place[c]] =
+                            base[owner] + (uint32_t)__builtin_popcount(owned[owner] & ((1u << its) - 1));
+                }
+        }
+        if (pass == 0)
+            for (uint32_t i = 0; i < level->n_cells; i++) {
+                base[i] = level->n_corners;
+                level->n_corners += (uint32_t)__builtin_popcount(owned[i]);
+            }
+    }
+end:
+    poisson_free(job, owned);
+    poisson_free(job, base);
+    return status;
+}
+
+/* Marks the cells of level d that are divided. */
+static void mark_divided(const poisson_job *job, const poisson_octree *tree, int d, const uint32_t *cell_of_sample,
+                                 const float *depth, size_t n, bool ring, uint8_t *mark)
+{
+    enum { DIVIDED = 1, SEEN = 2 };
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t cell = cell_of_sample[i];
+        if (cell == POISSON_NONE || (depth && depth[i] <= (float)d)) continue;
+        /* the marks of a cell are the same whoever makes them */
+        if (__atomic_load_n(&mark[cell], __ATOMIC_RELAXED) & SEEN) continue;
+        __atomic_fetch_or(&mark[cell], DIVIDED | SEEN, __ATOMIC_RELAXED);
+        for (int k = 0; ring && k < 27; k++) {
+            const int offset[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+            uint32_t other = poisson_neighbor(tree, d, cell, offset);
+            if (other != POISSON_NONE) __atomic_fetch_or(&mark[other], DIVIDED, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+static splat_status make_level(poisson_job *job, poisson_octree *tree, int d, const uint8_t *mark, bool all)
+{
+    poisson_level *above = &tree->level[d - 1], *level = &tree->level[d];
+    size_t n_groups = 0;
+    for (uint32_t i = 0; i < above->n_cells; i++)
+        if (all || mark[i]) {
+            if (n_groups >= POISSON_NONE / 8)
+                return splat_fail(job->error, SPLAT_ERROR_MEMORY, "the Poisson octree has more than 2^32 cells; use a "
+                                  "smaller depth");
+            above->child[i] = (uint32_t)(8 * n_groups++);
+        }
+    if (!n_groups) return SPLAT_OK;
+    level->n_cells = (uint32_t)(8 * n_groups);
+    SPLAT_TRY(poisson_alloc(job, &level->parent, n_groups, sizeof *level->parent));
+    SPLAT_TRY(poisson_alloc(job, &level->origin, n_groups, sizeof *level->origin));
+    SPLAT_TRY(poisson_alloc(job, &level->child, level->n_cells, sizeof *level->child));
+    memset(level->child, 0xff, level->n_cells * sizeof *level->child);
+    for (uint32_t i = 0; i < above->n_cells; i++) {
+        if (above->child[i] == POISSON_NONE) continue;
+        int coordinates[3];
+        uint32_t group = above->child[i] / 8;
+        poisson_cell_coordinates(above, i, coordinates);
+        level->parent[group] = i;
+        for (int a = 0; a < 3; a++) level->origin[group][a] = (uint16_t)(2 * coordinates[a]);
+    }
+    tree->n_levels = d + 1;
+    return number_corners(job, tree, d);
+}
+
+static splat_status make_root(poisson_job *job, poisson_octree *tree)
+{
+    poisson_level *root = &tree->level[0];
+    memset(tree, 0, sizeof *tree);
+    root->n_cells = 1;
+    tree->n_levels = 1;
+    SPLAT_TRY(poisson_alloc(job, &root->origin, 1, sizeof *root->origin));
+    SPLAT_TRY(poisson_alloc(job, &root->child, 1, sizeof *root->child));
+    root->child[0] = POISSON_NONE;
+    return number_corners(job, tree, 0);
+}
+
+splat_status poisson_octree_build(poisson_job *job, poisson_octree *tree, const poisson_samples *samples,
+                                  const float *depth, int max_level, int full, bool ring)
+{
+    uint32_t *cell_of_sample = NULL;
+    uint8_t *mark = NULL;
+    splat_status status = make_root(job, tree);
+    if (status != SPLAT_OK) goto end;
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &cell_of_sample, samples->n, sizeof *cell_of_sample));
+    for (int d = 0; d < max_level && tree->n_levels == d + 1; d++) {
+        SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &mark, tree->level[d].n_cells, 1));
+        if (d >= full) mark_divided(job, tree, d, cell_of_sample, depth, samples->n, ring, mark);
+        SPLAT_TRY_GOTO(status, end, make_level(job, tree, d + 1, mark, d < full));
+        poisson_free(job, mark);
+        mark = NULL;
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+        for (size_t i = 0; i < samples->n; i++)
+            if (cell_of_sample[i] != POISSON_NONE)
+                cell_of_sample[i] = poisson_step_down(tree, d, cell_of_sample[i], samples->position[i]);
+    }
+end:
+    poisson_free(job, mark);
+    poisson_free(job, cell_of_sample);
+    return status;
+}
+
+void poisson_octree_free(poisson_job *job, poisson_octree *tree)
+{
+    for (int d = 0; d < POISSON_MAX_LEVELS; d++) { /* one that failed half-way is not counted in n_levels */
+        poisson_free(job, tree->level[d].parent);
+        poisson_free(job, tree->level[d].origin);
+        poisson_free(job, tree->level[d].child);
+        poisson_free(job, tree->level[d].corner);
+    }
+    memset(tree, 0, sizeof *tree);
+}

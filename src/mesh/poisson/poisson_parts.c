@@ -1,0 +1,67 @@
+/* Memory and progress of a Poisson reconstruction, for all of its steps. */
+#include "mesh/poisson/poisson_parts.h"
+
+#include "base/checked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In front of every block; as long as a cache line, so that blocks are aligned to one. */
+typedef union header {
+    size_t bytes;
+    uint8_t line[64];
+} header;
+
+static splat_status check_limit(poisson_job *job, uint64_t more)
+{
+    uint64_t limit = job->options->memory_limit_bytes;
+    if (limit && (more > limit || job->used_bytes > limit - more))
+        return splat_fail(job->error, SPLAT_ERROR_MEMORY, "the Poisson reconstruction at depth %d needs more than its "
+                          "limit of %.0f MB; use a smaller depth, fewer points or a larger limit", job->options->depth,
+                          (double)limit / 1e6);
+    return SPLAT_OK;
+}
+
+splat_status poisson_count(poisson_job *job, uint64_t bytes)
+{
+    SPLAT_TRY(check_limit(job, bytes));
+    job->used_bytes += bytes;
+    if (job->used_bytes > job->peak_bytes) job->peak_bytes = job->used_bytes;
+    return SPLAT_OK;
+}
+
+splat_status poisson_alloc(poisson_job *job, void *pointer, size_t n, size_t size)
+{
+    size_t bytes;
+    header *block = NULL;
+    if (splat_size_mul(n, size, &bytes) && splat_size_add(bytes, 2 * sizeof(header), &bytes)) {
+        bytes &= ~(sizeof(header) - 1);
+        SPLAT_TRY(check_limit(job, bytes));
+        block = aligned_alloc(sizeof(header), bytes);
+    }
+    if (!block)
+        return splat_fail(job->error, SPLAT_ERROR_MEMORY, "no memory for %zu rows of %zu bytes of a Poisson "
+                          "reconstruction at depth %d; use a smaller depth or fewer points", n, size,
+                          job->options->depth);
+    memset(block, 0, bytes);
+    block->bytes = bytes;
+    void *data = block + 1;
+    memcpy(pointer, &data, sizeof data); /* the caller's pointer has a type of its own */
+    return poisson_count(job, bytes);
+}
+
+void poisson_free(poisson_job *job, void *pointer)
+{
+    if (!pointer) return;
+    header *block = (header *)pointer - 1;
+    job->used_bytes -= block->bytes;
+    free(block);
+}
+
+splat_status poisson_progress(poisson_job *job, const char *stage, double fraction)
+{
+    const splat_poisson_options *options = job->options;
+    if (options->progress && !options->progress(options->progress_user, stage, fraction))
+        return splat_fail(job->error, SPLAT_ERROR_STOPPED, "the Poisson reconstruction was stopped");
+    return SPLAT_OK;
+}

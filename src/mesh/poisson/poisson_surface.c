@@ -1,0 +1,313 @@
+/* The surface of the Poisson reconstruction, from an octree whose cells differ in size (after Kazhdan, Klein, Dalal,
+ * Hoppe, "Unconstrained Isosurface Extraction on Arbitrary Octrees", SGP 2007, for a graded tree).
+ *
+ * Vertices lie on edges that no cell divides further. As the function is continuous and linear along every edge, an
+ * edge has a vertex when its ends differ in sign, and a divided edge has it on one of its halves. On each side of a
+ * leaf, or on the four quarters where the neighbour is divided, the corners' signs give segments between vertices;
+ * cells on both sides see the same segments, so there are no cracks and every inner edge of the mesh has two faces. A
+ * leaf's segments close to polygons, which are triangulated inside the leaf. */
+#include "mesh/poisson/poisson_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_SEGMENTS = 64 };
+
+typedef struct surface {
+    poisson_job *job;
+    const poisson_octree *tree;
+    float *const *values;
+    float iso;
+    uint32_t (*edge[POISSON_MAX_LEVELS])[3]; /* [n_corners]: the vertex of the edge up an axis, plus 1; 0: none */
+    splat_mesh *mesh;
+} surface;
+
+/* The segments of one leaf: from vertex to vertex, and the cell's side. */
+typedef struct segments {
+    int n;
+    uint32_t from[MAX_SEGMENTS], to[MAX_SEGMENTS];
+    uint8_t side[MAX_SEGMENTS];
+} segments;
+
+static float value_at(const surface *s, int d, uint32_t cell, int corner)
+{
+    return s->values[d][poisson_corner(&s->tree->level[d], cell, corner)] - s->iso;
+}
+
+static bool is_inside(const surface *s, int d, uint32_t cell, int corner)
+{
+    return value_at(s, d, cell, corner) > 0;
+}
+
+/* Where the vertex of an edge of a cell is noted: the edge starts at `corner` and goes up the axis, and its ends differ
+ * in sign. */
+static uint32_t *find_edge(const surface *s, int d, uint32_t cell, int corner, int axis)
+{
+    int b = (axis + 1) % 3, c = (axis + 2) % 3;
+    for (int k = 0; k < 4; k++) {
+        int offset[3] = {0};
+        offset[b] = (corner >> b & 1) - 1 + (k & 1);
+        offset[c] = (corner >> c & 1) - 1 + (k >> 1);
+        uint32_t other = poisson_neighbor(s->tree, d, cell, offset);
+        uint32_t child = other == POISSON_NONE ? POISSON_NONE : s->tree->level[d].child[other];
+        if (child == POISSON_NONE) continue;
+        int octant = (k & 1 ? 0 : 1 << b) | (k & 2 ? 0 : 1 << c); /* also the edge's corner of that child */
+        child += (uint32_t)octant;
+        if (is_inside(s, d + 1, child, octant) == is_inside(s, d + 1, child, octant | 1 << axis)) child += 1u << axis;
+        return find_edge(s, d + 1, child, octant, axis);
+    }
+    return &s->edge[d][poisson_corner(&s->tree->level[d], cell, corner)][axis];
+}
+
+static bool is_crossed(const surface *s, int d, uint32_t cell)
+{
+    bool first = is_inside(s, d, cell, 0);
+    for (int c = 1; c < 8; c++)
+        if (is_inside(s, d, cell, c) != first) return true;
+    return false;
+}
+
+static void mark_edges(const surface *s, int d, uint32_t cell)
+{
+    for (int axis = 0; axis < 3; axis++)
+        for (int c = 0; c < 8; c++)
+            if (!(c >> axis & 1) && is_inside(s, d, cell, c) != is_inside(s, d, cell, c | 1 << axis))
+                __atomic_store_n(find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED); /* whoever is first */
+}
+
+static splat_status number_vertices(surface *s, size_t *n_vertices)
+{
+    size_t n = 0;
+    for (int d = 0; d < s->tree->n_levels; d++)
+        for (uint32_t i = 0; i < s->tree->level[d].n_corners; i++)
+            for (int axis = 0; axis < 3; axis++)
+                if (s->edge[d][i][axis]) s->edge[d][i][axis] = (uint32_t)++n; /* wraps only where it is refused */
+    *n_vertices = n;
+    if (n >= UINT32_MAX)
+        return splat_fail(s->job->error, SPLAT_ERROR_MEMORY, "the Poisson surface has more than 2^32 vertices; use a "
+                          "smaller depth");
+    return SPLAT_OK;
+}
+
+static void place_vertices(const surface *s, int d, uint32_t cell)
+{
+    const poisson_level *level = &s->tree->level[d];
+    int coordinates[3];
+    poisson_cell_coordinates(level, cell, coordinates);
+    for (int axis = 0; axis < 3; axis++)
+        for (int c = 0; c < 8; c++) {
+            uint32_t vertex = c >> axis & 1 ? 0 : s->edge[d][poisson_corner(level, cell, c)][axis];
+            if (!vertex) continue;
+            float low = value_at(s, d, cell, c), high = value_at(s, d, cell, c | 1 << axis);
+            float t = low / (low - high);
+            /* off the corners, where vertices of several edges would fall together */
+            t = t < 1e-3f ? 1e-3f : t > 1 - 1e-3f ? 1 - 1e-3f : t;
+            for (int a = 0; a < 3; a++)
+                s->mesh->vertices[3 * ((size_t)vertex - 1) + (size_t)a] =
+                    ldexpf((float)(coordinates[a] + (c >> a & 1)) + (a == axis ? t : 0), -d);
+        }
+}
+
+/* Segments on one square: a cell's side, or its part that a smaller neighbour's side covers. `cell` is the one whose
+ * corners are used, `axis` and `bit` tell which of its sides, `side` which side of the leaf that is; seen from outside
+ * the leaf, what is inside the surface is left of a segment. */
+static void add_square(const surface *s, int d, uint32_t cell, int axis, int bit, int side, segments *out)
+{
+    int b = (axis + 1) % 3, c = (axis + 2) % 3, base = bit << axis;
+    /* counter-clockwise seen from outside the leaf */
+    int corner[4] = {base, base | 1 << b, base | 1 << b | 1 << c, base | 1 << c};
+    if (!(side & 1)) {
+        corner[1] = base | 1 << c;
+        corner[3] = base | 1 << b;
+    }
+    float value[4];
+    int n_crossings = 0;
+    uint32_t vertex[4];
+    for (int k = 0; k < 4; k++) value[k] = value_at(s, d, cell, corner[k]);
+    for (int k = 0; k < 4; k++) {
+        int next = (k + 1) & 3;
+        if ((value[k] > 0) == (value[next] > 0)) continue;
+        int along = corner[k] ^ corner[next];
+        vertex[k] = *find_edge(s, d, cell, corner[k] & corner[next], along == 1 ? 0 : along == 2 ? 1 : 2);
+        n_crossings++;
+    }
+    if (!n_crossings) return;
+    /* Of two pairs of segments, take the one that the bilinear function has (asymptotic decider, Nielson and Hamann
+     * 1991): is the inside connected across the middle? Products of two are the same from both sides. */
+    bool even = value[0] > 0;
+    float product[2] = {value[0] * value[2], value[1] * value[3]};
+    bool joined = n_crossings == 4 && product[even ? 0 : 1] > product[even ? 1 : 0];
+    for (int k = 0; k < 4; k++) { /* a segment starts where the way around leaves the inside */
+        if (!(value[k] > 0 && !(value[(k + 1) & 3] > 0))) continue;
+        int end = (k + 1) & 3;
+        if (n_crossings == 4)
+            end = joined ? (k + 1) & 3 : (k + 3) & 3;
+        else
+            while (!(!(value[end] > 0) && value[(end + 1) & 3] > 0)) end = (end + 1) & 3;
+        out->from[out->n] = vertex[k] - 1;
+        out->to[out->n] = vertex[end] - 1;
+        out->side[out->n++] = (uint8_t)side;
+    }
+}
+
+static void add_side(const surface *s, int d, uint32_t cell, int side, segments *out)
+{
+    int axis = side >> 1, bit = side & 1, b = (axis + 1) % 3, c = (axis + 2) % 3;
+    int offset[3] = {0};
+    offset[axis] = bit ? 1 : -1;
+    uint32_t other = poisson_neighbor(s->tree, d, cell, offset);
+    uint32_t child = other == POISSON_NONE ? POISSON_NONE : s->tree->level[d].child[other];
+    if (child == POISSON_NONE) {
+        add_square(s, d, cell, axis, bit, side, out);
+        return;
+    }
+    for (int k = 0; k < 4; k++) {
+        int octant = (1 - bit) << axis | (k & 1) << b | (k >> 1) << c;
+        add_square(s, d + 1, child + (uint32_t)octant, axis, 1 - bit, side, out);
+    }
+}
+
+/* Where the faces of a leaf go; without a mesh they are counted only. */
+typedef struct sink {
+    splat_mesh *mesh;
+    size_t n_faces, n_vertices;
+    bool broken;
+} sink;
+
+static void put_face(sink *out, uint32_t a, uint32_t b, uint32_t c)
+{
+    if (out->mesh) {
+        uint32_t *face = out->mesh->faces + 3 * out->n_faces;
+        face[0] = a;
+        face[1] = b;
+        face[2] = c;
+    }
+    out->n_faces++;
+}
+
+static void put_polygon(const surface *s, int n, const uint32_t *vertices, const uint8_t *sides, sink *out)
+{
+    float position[POISSON_MAX_POLYGON][3], middle[3] = {0};
+    uint8_t triangles[POISSON_MAX_POLYGON][3];
+    for (int i = 0; i < n; i++) {
+        memcpy(position[i], s->mesh->vertices + 3 * (size_t)vertices[i], sizeof position[i]);
+        for (int a = 0; a < 3; a++) middle[a] += position[i][a] / (float)n;
+    }
+    int n_triangles = poisson_triangulate(n, (const float (*)[3])position, sides, triangles);
+    for (int i = 0; i < n_triangles; i++)
+        put_face(out, vertices[triangles[i][0]], vertices[triangles[i][1]], vertices[triangles[i][2]]);
+    if (n_triangles) return;
+    for (int i = 0; i < n; i++) put_face(out, vertices[i], vertices[(i + 1) % n], (uint32_t)out->n_vertices);
+    if (out->mesh) memcpy(out->mesh->vertices + 3 * out->n_vertices, middle, sizeof middle);
+    out->n_vertices++;
+}
+
+static void put_leaf(const surface *s, int d, uint32_t cell, sink *out)
+{
+    segments list = {0};
+    bool used[MAX_SEGMENTS] = {false};
+    for (int side = 0; side < 6; side++) add_side(s, d, cell, side, &list);
+    for (int first = 0; first < list.n; first++) {
+        uint32_t polygon[POISSON_MAX_POLYGON];
+        uint8_t sides[POISSON_MAX_POLYGON];
+        int n = 0, at = first;
+        if (used[first]) continue;
+        do { /* segments go round clockwise seen from outside the surface, so the polygon is filled from its end */
+            int next = 0;
+            while (next < list.n && (used[next] || list.from[next] != list.to[at])) next++;
+            if (next == list.n || n == POISSON_MAX_POLYGON) {
+                out->broken = true;
+                return;
+            }
+            n++;
+            polygon[POISSON_MAX_POLYGON - n] = list.to[at];
+            sides[POISSON_MAX_POLYGON - n] = (uint8_t)(1 << list.side[at] | 1 << list.side[next]);
+            used[next] = true;
+            at = next;
+        } while (at != first);
+        put_polygon(s, n, polygon + POISSON_MAX_POLYGON - n, sides + POISSON_MAX_POLYGON - n, out);
+    }
+}
+
+/* What a chunk of cells adds, and after the sums where it starts. */
+typedef struct chunk { size_t n_faces, n_vertices; } chunk;
+
+/* Counts the faces a chunk, or puts them where the counts said. */
+static bool put_faces(const surface *s, int d, chunk *chunks, bool count)
+{
+    const poisson_level *level = &s->tree->level[d];
+    size_t n_chunks = ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
+    int broken = 0;
+#pragma omp parallel for num_threads(s->job->options->threads) schedule(dynamic) reduction(| : broken)
+    for (size_t k = 0; k < n_chunks; k++) {
+        sink out = {.mesh = count ? NULL : s->mesh, .n_faces = chunks[k].n_faces, .n_vertices = chunks[k].n_vertices};
+        size_t end = (k + 1) * POISSON_CHUNK < level->n_cells ? (k + 1) * POISSON_CHUNK : level->n_cells;
+        for (uint32_t i = (uint32_t)(k * POISSON_CHUNK); i < end; i++)
+            if (level->child[i] == POISSON_NONE && is_crossed(s, d, i)) put_leaf(s, d, i, &out);
+        if (count) chunks[k] = (chunk){out.n_faces, out.n_vertices};
+        broken |= out.broken;
+    }
+    return !broken;
+}
+
+static splat_status make_vertices(surface *s)
+{
+    int threads = s->job->options->threads;
+    size_t n = 0;
+    for (int d = 0; d < s->tree->n_levels; d++)
+        SPLAT_TRY(poisson_alloc(s->job, &s->edge[d], s->tree->level[d].n_corners, sizeof *s->edge[d]));
+    for (int d = 0; d < s->tree->n_levels; d++) {
+        const poisson_level *level = &s->tree->level[d];
+#pragma omp parallel for num_threads(threads) schedule(dynamic, POISSON_CHUNK)
+        for (uint32_t i = 0; i < level->n_cells; i++)
+            if (level->child[i] == POISSON_NONE && is_crossed(s, d, i)) mark_edges(s, d, i);
+    }
+    SPLAT_TRY(number_vertices(s, &n));
+    SPLAT_TRY(poisson_count(s->job, 12 * n));
+    SPLAT_TRY(splat_mesh_reserve(s->mesh, n, 0, s->job->error));
+    s->mesh->n_vertices = n;
+    for (int d = 0; d < s->tree->n_levels; d++)
+        for (uint32_t colour = 0; colour < 8; colour++)
+#pragma omp parallel for num_threads(threads) schedule(static)
+            for (uint32_t i = colour; i < s->tree->level[d].n_cells; i += 8) place_vertices(s, d, i);
+    return poisson_progress(s->job, "surface", 0.75);
+}
+
+static splat_status make_faces(surface *s, chunk *chunks[POISSON_MAX_LEVELS])
+{
+    splat_mesh *mesh = s->mesh;
+    bool whole = true;
+    size_t n_faces = 0, n_vertices = mesh->n_vertices;
+    for (int d = 0; d < s->tree->n_levels; d++) {
+        size_t n_chunks = ((size_t)s->tree->level[d].n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
+        SPLAT_TRY(poisson_alloc(s->job, &chunks[d], n_chunks, sizeof *chunks[d]));
+        whole &= put_faces(s, d, chunks[d], true);
+        for (size_t k = 0; k < n_chunks; k++) {
+            chunk counted = chunks[d][k];
+            chunks[d][k] = (chunk){n_faces, n_vertices};
+            n_faces += counted.n_faces;
+            n_vertices += counted.n_vertices;
+        }
+    }
+    if (!whole) return splat_fail(s->job->error, SPLAT_ERROR_INTERNAL, "the Poisson surface has an open polygon");
+    SPLAT_TRY(poisson_count(s->job, 12 * (n_vertices - mesh->n_vertices + n_faces)));
+    SPLAT_TRY(splat_mesh_reserve(mesh, n_vertices, n_faces, s->job->error));
+    for (int d = 0; d < s->tree->n_levels; d++) put_faces(s, d, chunks[d], false);
+    mesh->n_vertices = n_vertices;
+    mesh->n_faces = n_faces;
+    return SPLAT_OK;
+}
+
+splat_status poisson_surface(poisson_job *job, splat_mesh *mesh, const poisson_octree *tree,
+                             float *const values[POISSON_MAX_LEVELS], float iso)
+{
+    surface s = {.job = job, .tree = tree, .values = values, .iso = iso, .mesh = mesh};
+    chunk *chunks[POISSON_MAX_LEVELS] = {NULL};
+    splat_status status = make_vertices(&s);
+    if (status == SPLAT_OK) status = make_faces(&s, chunks);
+    for (int d = 0; d < POISSON_MAX_LEVELS; d++) {
+        poisson_free(job, s.edge[d]);
+        poisson_free(job, chunks[d]);
+    }
+    return status;
+}

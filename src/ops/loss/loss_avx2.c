@@ -1,2 +1,0 @@
-#define SIMD(name) name##_avx2
-#include "ops/loss/loss_simd.inc"

@@ -1,2 +1,0 @@
-#define SIMD(name) name##_avx512
-#include "ops/loss/loss_simd.inc"

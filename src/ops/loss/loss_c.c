@@ -1,2 +1,0 @@
-#define SIMD(name) name##_c
-#include "ops/loss/loss_simd.inc"

@@ -1,0 +1,342 @@
+/* What an earlier run left in the model folder: found, set aside, brought back. */
+#include "run/run_folder.h"
+
+#include "base/array.h"
+#include "base/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- what a run leaves in its folder */
+
+#define NO_NUMBER (-1)
+
+typedef struct left_file {
+    char *name;    /* below the model folder */
+    int iteration; /* of a state and its pictures; NO_NUMBER: of the whole run */
+    bool counts;   /* there was a run; else a file that each start writes anew */
+} left_file;
+
+typedef struct left_files {
+    left_file *files;
+    size_t n, capacity;
+} left_files;
+
+static void free_files(left_files *list)
+{
+    for (size_t i = 0; i < list->n; i++) free(list->files[i].name);
+    free(list->files);
+}
+
+static splat_status add_file(left_files *list, const char *folder, const char *name, int iteration, bool counts,
+                             splat_error *error)
+{
+    left_file *grown = splat_array_grow(list->files, &list->capacity, list->n, sizeof *grown);
+    if (grown) list->files = grown;
+    char *copy = grown ? splat_format("%s%s%s", folder, *folder ? "/" : "", name) : NULL;
+    if (!copy) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to list the model folder");
+    list->files[list->n++] = (left_file){copy, iteration, counts};
+    return SPLAT_OK;
+}
+
+/* N of a name that is `prefix`N`ending`; NO_NUMBER of another name. */
+static int number_in(const char *name, const char *prefix, const char *ending)
+{
+    size_t length = strlen(prefix);
+    if (strncmp(name, prefix, length) != 0 || !isdigit((unsigned char)name[length])) return NO_NUMBER;
+    char *end;
+    long number = strtol(name + length, &end, 10);
+    return strcmp(end, ending) == 0 && number < INT_MAX ? (int)number : NO_NUMBER;
+}
+
+/* Its size; -1: it is no file. */
+static int64_t file_bytes(const char *folder, const char *name)
+{
+    struct stat status;
+    char *path = splat_format("%s/%s", folder, name);
+    bool is_file = path && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+    free(path);
+    return is_file ? (int64_t)status.st_size : -1;
+}
+
+/* A name in the model folder itself. The curves of a run that was killed at its start are an empty file. */
+static splat_status list_file(const char *folder, const char *name, left_files *list, splat_error *error)
+{
+    static const char *const at_start[] = {"cfg_args", "cameras.json", "split.json", "input.ply"};
+    static const char *const later[] = {"results.json", "per_view.json", "report.html", "history.jsonl"};
+    int64_t bytes = file_bytes(folder, name);
+    int checkpoint = number_in(name, "chkpnt", ".splatsmith");
+    if (checkpoint == NO_NUMBER) checkpoint = number_in(name, "chkpnt", ".pth");
+    if (strcmp(name, "profiles") == 0) return add_file(list, "", name, NO_NUMBER, true, error);
+    if (bytes < 0) return SPLAT_OK;
+    if (checkpoint != NO_NUMBER) return add_file(list, "", name, checkpoint, true, error);
+    if (strncmp(name, "events.out.tfevents.", 20) == 0) return add_file(list, "", name, NO_NUMBER, false, error);
+    for (size_t i = 0; i < sizeof at_start / sizeof at_start[0]; i++)
+        if (strcmp(name, at_start[i]) == 0) return add_file(list, "", name, NO_NUMBER, false, error);
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(name, later[i]) == 0) return add_file(list, "", name, NO_NUMBER, bytes > 0, error);
+    return SPLAT_OK;
+}
+
+/* The folders that hold one entry for each iteration; others in them (photos: a model may lie in its scene) stay. */
+static const char *const parents[][2] = {{"point_cloud", "iteration_"}, {"mesh", "iteration_"}, {"train", "ours_"},
+                                         {"test", "ours_"},             {"random", "ours_"}};
+#define N_PARENTS (sizeof parents / sizeof parents[0])
+
+static splat_status list_parent(const char *folder, const char *const parent[2], left_files *list, splat_error *error)
+{
+    char **names, *path = splat_format("%s/%s", folder, parent[0]);
+    size_t n;
+    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = SPLAT_OK;
+    bool is_listed = splat_path_is_folder(path);
+    if (is_listed) status = splat_folder_list(path, &names, &n, error);
+    free(path);
+    if (!is_listed || status != SPLAT_OK) return status;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        int iteration = number_in(names[i], parent[1], "");
+        bool of_mesh = strcmp(parent[1], "ours_") == 0 && strncmp(names[i], "mesh_", 5) == 0; /* render --mesh */
+        if (iteration != NO_NUMBER || of_mesh)
+            status = add_file(list, parent[0], names[i], iteration, true, error);
+    }
+    splat_names_free(names, n);
+    return status;
+}
+
+static splat_status list_run(const char *folder, left_files *list, splat_error *error)
+{
+    char **names;
+    size_t n;
+    SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) status = list_file(folder, names[i], list, error);
+    splat_names_free(names, n);
+    for (size_t i = 0; i < N_PARENTS && status == SPLAT_OK; i++)
+        status = list_parent(folder, parents[i], list, error);
+    return status;
+}
+
+static splat_status list_all(const char *folder, left_files *list, splat_error *error)
+{
+    char **names;
+    size_t n;
+    SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++)
+        status = add_file(list, "", names[i], NO_NUMBER, true, error);
+    splat_names_free(names, n);
+    return status;
+}
+
+static void drop(left_files *list, size_t i)
+{
+    free(list->files[i].name);
+    list->files[i] = list->files[--list->n];
+}
+
+/* Leaves in the list what is later than an iteration, and the results, which may be of such a state. Nothing, when no
+ * state is later. */
+static void keep_later(left_files *list, int iteration)
+{
+    size_t n_states = 0;
+    for (size_t i = list->n; i-- > 0;) {
+        bool is_result = strcmp(list->files[i].name, "results.json") == 0 ||
+                         strcmp(list->files[i].name, "per_view.json") == 0;
+        if (list->files[i].iteration > iteration)
+            n_states++;
+        else if (!is_result)
+            drop(list, i);
+    }
+    while (n_states == 0 && list->n) drop(list, 0);
+}
+
+/* Nothing, when no file tells of a run. */
+static void keep_if_it_counts(left_files *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->files[i].counts) return;
+    while (list->n) drop(list, 0);
+}
+
+/* ---------------------------------------------------------------- setting aside, and back */
+
+/* MODEL/earlier_20261120_081500, made now. */
+static splat_status make_aside(splat_run_folder *f, splat_error *error)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", &local);
+    for (int i = 1;; i++) {
+        f->aside = i == 1 ? splat_format("%s/earlier_%s", f->path, stamp)
+                          : splat_format("%s/earlier_%s_%d", f->path, stamp, i);
+        if (!f->aside) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        if (mkdir(f->aside, 0777) == 0) return SPLAT_OK;
+        splat_status status = splat_fail_errno(error, f->aside, "make a folder for the earlier run");
+        bool is_taken = errno == EEXIST && i < 1000;
+        free(f->aside);
+        f->aside = NULL;
+        if (!is_taken) return status;
+    }
+}
+
+static splat_status move(const char *from, const char *to, const char *name, splat_error *error)
+{
+    char *source = splat_format("%s/%s", from, name), *target = splat_format("%s/%s", to, name);
+    splat_status status = source && target ? splat_folder_create_for(target, error)
+                                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (status == SPLAT_OK && rename(source, target) != 0)
+        status = splat_fail_errno(error, source, "set the file of an earlier run aside");
+    free(source);
+    free(target);
+    return status;
+}
+
+/* Moves what is in one folder into another, over what it holds, and deletes the first. */
+static splat_status merge_back(const char *from, const char *to, splat_error *error)
+{
+    char **names;
+    size_t n;
+    SPLAT_TRY(splat_folder_list(from, &names, &n, error));
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        char *source = splat_format("%s/%s", from, names[i]), *target = splat_format("%s/%s", to, names[i]);
+        if (!source || !target)
+            status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        else if (splat_path_is_folder(source) && splat_path_is_folder(target))
+            status = merge_back(source, target, error);
+        else if ((status = splat_folder_delete(target, error)) == SPLAT_OK && rename(source, target) != 0)
+            status = splat_fail_errno(error, source, "move the file back");
+        free(source);
+        free(target);
+    }
+    splat_names_free(names, n);
+    if (status == SPLAT_OK && rmdir(from) != 0) status = splat_fail_errno(error, from, "delete the folder");
+    return status;
+}
+
+static void warn(const splat_run_folder *f, const splat_error *error)
+{
+    char text[sizeof error->file + sizeof error->message + 64];
+    splat_log(f->context, SPLAT_LOG_WARNING, "%s", splat_error_format(error, text, sizeof text));
+}
+
+static void put_back(splat_run_folder *f)
+{
+    splat_error error;
+    if (merge_back(f->aside, f->path, &error) != SPLAT_OK) {
+        warn(f, &error);
+        splat_log(f->context, SPLAT_LOG_WARNING, "the rest of the earlier run is in %s", f->aside);
+    }
+}
+
+static void delete_empty_parents(const splat_run_folder *f)
+{
+    for (size_t i = 0; i < N_PARENTS; i++) {
+        char *path = splat_format("%s/%s", f->path, parents[i][0]);
+        if (path) rmdir(path); /* one that is not empty, or absent, stays so */
+        free(path);
+    }
+}
+
+static splat_status set_aside(splat_run_folder *f, const left_files *list, splat_error *error)
+{
+    if (list->n == 0) return SPLAT_OK;
+    splat_status status = make_aside(f, error);
+    for (size_t i = 0; i < list->n && status == SPLAT_OK; i++)
+        status = move(f->path, f->aside, list->files[i].name, error);
+    if (status == SPLAT_OK) delete_empty_parents(f);
+    return status;
+}
+
+/* ---------------------------------------------------------------- which files */
+
+/* Whether the run goes on in the folder that its checkpoint lies in. */
+static bool goes_on(const splat_run_options *run)
+{
+    if (!run->start_checkpoint) return false;
+    if (strcmp(run->start_checkpoint, "latest") == 0) return true;
+    char *file = realpath(run->start_checkpoint, NULL), *folder = realpath(run->model_path, NULL);
+    bool same = file && folder && strcmp(dirname(file), folder) == 0;
+    free(file);
+    free(folder);
+    return same;
+}
+
+/* A run that goes on with "latest" comes again to what a killed one saved after its last checkpoint, but for what is
+ * beyond its own end. One that goes back to a named checkpoint replaces all that came later. */
+static int last_kept(const splat_trainer *t, const splat_run_options *run)
+{
+    bool comes_again = strcmp(run->start_checkpoint, "latest") == 0 && t->options.iterations > t->iteration;
+    return comes_again ? t->options.iterations : t->iteration;
+}
+
+static splat_status list_foreign(const splat_run_folder *f, const splat_trainer *t, const splat_run_options *run,
+                                 left_files *list, splat_error *error)
+{
+    if (run->delete_first) return list_all(f->path, list, error);
+    SPLAT_TRY(list_run(f->path, list, error));
+    if (goes_on(run))
+        keep_later(list, last_kept(t, run));
+    else
+        keep_if_it_counts(list);
+    return SPLAT_OK;
+}
+
+static void tell(const splat_run_folder *f, const splat_trainer *t, const splat_run_options *run)
+{
+    if (!f->aside || f->deletes) return;
+    if (goes_on(run))
+        splat_log(f->context, SPLAT_LOG_NOTICE, "what came after iteration %d in %s is now in %s", last_kept(t, run),
+                  f->path, f->aside);
+    else
+        splat_log(f->context, SPLAT_LOG_NOTICE,
+                  "%s held an earlier run, which is now in %s; `delete_first` would delete it", f->path, f->aside);
+}
+
+/* ---------------------------------------------------------------- the run */
+
+splat_status splat_run_folder_open(splat_run_folder *f, const splat_trainer *t, const splat_run_options *run,
+                                   splat_error *error)
+{
+    left_files list = {0};
+    *f = (splat_run_folder){.context = t->context, .path = run->model_path, .deletes = run->delete_first, .lock = -1};
+    f->is_new = !splat_path_exists(f->path);
+    SPLAT_TRY(splat_folder_create(f->path, error));
+    SPLAT_TRY(splat_folder_lock(f->path, &f->lock, error));
+    splat_status status = list_foreign(f, t, run, &list, error);
+    if (status == SPLAT_OK) status = set_aside(f, &list, error);
+    free_files(&list);
+    if (status == SPLAT_OK)
+        tell(f, t, run);
+    else
+        splat_run_folder_close(f);
+    return status;
+}
+
+void splat_run_folder_begin(splat_run_folder *f)
+{
+    splat_error error;
+    if (f->has_begun) return;
+    f->has_begun = true;
+    if (f->aside && f->deletes && splat_folder_delete(f->aside, &error) != SPLAT_OK) warn(f, &error);
+}
+
+void splat_run_folder_close(splat_run_folder *f)
+{
+    splat_error error;
+    if (!f->has_begun && f->aside) put_back(f);
+    if (!f->has_begun && f->is_new && splat_folder_delete(f->path, &error) != SPLAT_OK) warn(f, &error);
+    splat_folder_unlock(f->lock);
+    free(f->aside);
+    f->aside = NULL;
+}

@@ -1,0 +1,100 @@
+/* Opening a scene, top to bottom: read the files, probe the photos, name the views, split, load the points. */
+#include "scene/dataset_parts.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static splat_status check_options(const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
+{
+    int r = options->resolution;
+    if (!options->source_path || !*options->source_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named");
+    if (r == 0 || r < -1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is %d; it must be -1 (automatic), a divisor (1, 2, "
+                          "4, 8, 16, 32, 64) or a width in pixels", r);
+    if (!(options->resolution_scale >= 0 && options->resolution_scale <= 1))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be from 0 to 1, not %g",
+                          options->resolution_scale);
+    if (r > 0 && r < 64 && (r & (r - 1)) != 0)
+        splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "
+                          "4, 8, 16, 32 and 64", r, r);
+    return SPLAT_OK;
+}
+
+static splat_status make_views(splat_dataset *dataset, const splat_source *source,
+                               const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
+{
+    bool noticed = false;
+    double scale = options->resolution_scale > 0 ? options->resolution_scale : 1;
+    if (source->n_views > UINT32_MAX)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "the scene has too many photos");
+    dataset->views = calloc(source->n_views + 1, sizeof *dataset->views);
+    if (!dataset->views) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", source->n_views);
+    for (size_t i = 0; i < source->n_views; i++) {
+        splat_dataset_view *view = &dataset->views[dataset->n_views++];
+        bool limited;
+        view->path = strdup(source->views[i].path);
+        if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        view->is_lower_scale = source->views[i].is_lower_scale;
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, scale, &limited, error));
+        if (!limited || noticed) continue;
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
+                          "`resolution 1` keeps their full size", splat_basename(view->path), view->file_width);
+        noticed = true;
+    }
+    return SPLAT_OK;
+}
+
+/* A view's name is its photo's file name. Where two photos of one list share it (cameras in sub-folders), all of that
+ * name get their path below the photos' folder, so that a name means one view of the train, or of the test list. */
+static splat_status name_views(splat_dataset *dataset, const splat_source *source, splat_error *error)
+{
+    for (size_t begin = 0, end; begin < dataset->n_views; begin = end) {
+        const char *name = splat_basename(dataset->views[begin].path);
+        size_t n_test = 0;
+        for (end = begin; end < dataset->n_views && strcmp(splat_basename(dataset->views[end].path), name) == 0; end++)
+            n_test += source->views[end].is_test; /* sorted: equal names are neighbours */
+        bool is_shared = n_test > 1 || end - begin - n_test > 1;
+        for (size_t i = begin; i < end; i++) {
+            dataset->views[i].name = strdup(is_shared ? source->views[i].relative : name);
+            if (!dataset->views[i].name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
+        }
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log_function, void *log_user,
+                                splat_dataset *dataset, splat_error *error)
+{
+    splat_dataset_log log = {log_function, log_user};
+    splat_source source;
+    *dataset = (splat_dataset){0};
+    SPLAT_TRY(check_options(options, &log, error));
+    SPLAT_TRY(splat_source_read(options, &source, error));
+    dataset->format = source.format;
+    dataset->composite_truncates = source.is_blender;
+    dataset->white_background = options->white_background;
+    splat_status status = make_views(dataset, &source, options, &log, error);
+    if (status == SPLAT_OK) status = name_views(dataset, &source, error);
+    if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
+    if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, &source, options->seed, &log, error);
+    splat_source_free(&source);
+    if (status != SPLAT_OK) splat_dataset_free(dataset);
+    return status;
+}
+
+void splat_dataset_free(splat_dataset *dataset)
+{
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        free(dataset->views[i].path);
+        free(dataset->views[i].name);
+    }
+    free(dataset->views);
+    free(dataset->train);
+    free(dataset->test);
+    free(dataset->points);
+    *dataset = (splat_dataset){0};
+}

@@ -1,0 +1,89 @@
+/* SuGaR's coarse training as the trainer sees it: its options, its arrays, its losses. */
+#include "base/options.h"
+#include "sugar/coarse/coarse_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static splat_status check(const splat_train_options *o, splat_error *error)
+{
+    const splat_coarse_options *c = &o->coarse;
+    if (c->regularization < SPLAT_REGULARIZE_DENSITY || c->regularization > SPLAT_REGULARIZE_DN_CONSISTENCY)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown regularization %d", (int)c->regularization);
+    if (o->densify_until_iter > 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "coarse training has no density control: densify_until_iter "
+                          "must be 0, not %d", o->densify_until_iter);
+    if (o->iterations <= c->first_iteration)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "coarse training counts from %d on: iterations must be more, "
+                          "not %d", c->first_iteration, o->iterations);
+    if (c->regularize_after < c->first_iteration)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "coarse training counts from %d on: `regularize_after` must not "
+                          "be before it, not %d, or the transparent would never go", c->first_iteration,
+                          c->regularize_after);
+    return SPLAT_OK;
+}
+
+static const splat_extra_array arrays[SPLAT_N_COARSE_ARRAYS] = {
+    [SPLAT_COARSE_MEANS] = {"regular.means", 3, false, SPLAT_ROWS_SCRATCH},
+    [SPLAT_COARSE_SCALES] = {"regular.scales", 3, false, SPLAT_ROWS_SCRATCH},
+    [SPLAT_COARSE_ROTATIONS] = {"regular.rotations", 4, false, SPLAT_ROWS_SCRATCH},
+    [SPLAT_COARSE_OPACITIES] = {"regular.opacities", 1, false, SPLAT_ROWS_SCRATCH},
+    [SPLAT_COARSE_NEIGHBORS] = {"neighbors", SPLAT_NEIGHBORS, true, SPLAT_ROWS_CACHED},
+};
+
+/* NaN where a loss was not part of the step. */
+static size_t losses(const splat_trainer *t, const double *r, splat_loss list[SPLAT_MAX_LOSSES])
+{
+    const splat_coarse_options *o = &t->options.coarse;
+    bool has_entropy = r && splat_coarse_has_entropy(&t->options, t->iteration);
+    bool has_field = r && splat_coarse_regularizes(&t->options, t->iteration);
+    bool has_depth = has_field && o->regularization == SPLAT_REGULARIZE_DN_CONSISTENCY;
+    bool has_samples = has_field && r[SPLAT_COARSE_FIELD + 3] > 0;
+    bool is_sdf = o->regularization == SPLAT_REGULARIZE_SDF;
+    const splat_loss all[] = {
+        {"entropy", "opacity entropy", "Loss/component_entropy_regularization",
+         has_entropy ? r[SPLAT_COARSE_ENTROPY] : NAN, (double)o->entropy_factor, false},
+        {"estimation", "surface estimate", is_sdf ? "Loss/component_sdf_estimation" : "Loss/component_sdf_density",
+         has_field ? r[SPLAT_COARSE_FIELD] : NAN, (double)o->estimation_factor, false},
+        {"normal", "surface normals", "Loss/component_sdf_better_normal", has_field ? r[SPLAT_COARSE_FIELD + 1] : NAN,
+         (double)o->normal_factor, false},
+        {"depth_normal", "depth and normals", "Loss/component_depth_normal_consistency",
+         has_depth ? r[SPLAT_COARSE_DEPTH_NORMAL] : NAN, (double)o->dn_factor, false},
+        {"samples", "points that counted", NULL, has_field ? r[SPLAT_COARSE_FIELD + 2] : NAN, 0, true},
+        {"sampled_gaussians", "Gaussians that points could be drawn in", "Stats/n_gaussians_sdf_sampling",
+         has_samples ? r[SPLAT_COARSE_FIELD + 3] : NAN, 0, true},
+    };
+    memcpy(list, all, sizeof all);
+    return sizeof all / sizeof all[0];
+}
+
+const splat_regularizer splat_coarse_regularizer = {
+    .stage = "coarse",
+    .title = "coarse training",
+    .continues_splat = true,
+    .least_gaussians = SPLAT_NEIGHBORS + 1,
+    .arrays = arrays,
+    .n_arrays = SPLAT_N_COARSE_ARRAYS,
+    .arrays_title = "gradients and neighbours",
+    .results_name = "coarse losses",
+    .n_results = SPLAT_N_COARSE_RESULTS,
+    .acts_after = "regularize_after",
+    .report = &splat_coarse_report,
+    .check = check,
+    .step = splat_coarse_step,
+    .work_bytes = splat_coarse_work_bytes,
+    .after = splat_coarse_after,
+    .losses = losses,
+};
+
+void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
+                                           splat_regularization regularization)
+{
+    splat_train_options defaults;
+    splat_train_options_init(&defaults);
+    defaults.coarse.regularization = regularization;
+    defaults.regularizer = regularization == SPLAT_REGULARIZE_NONE ? NULL : &splat_coarse_regularizer;
+    defaults.iterations = 15000;
+    defaults.densify_until_iter = 0; /* neither density control nor resets of the opacities */
+    splat_options_give(options, size, &defaults, sizeof defaults);
+}

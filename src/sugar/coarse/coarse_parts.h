@@ -1,0 +1,62 @@
+/* SuGaR's coarse training (docs/method.md, "Coarse training"): what its files share. coarse.c has the table that the
+ * trainer sees, coarse_start.c the beginning, coarse_step.c the losses, coarse_neighbors.c what comes between steps,
+ * coarse_tags.c what TensorBoard shows. */
+#ifndef SPLAT_SUGAR_COARSE_PARTS_H
+#define SPLAT_SUGAR_COARSE_PARTS_H
+
+#include "math/density.h"
+#include "train/trainer.h"
+
+/* The arrays in trainer->regularizer_rows: gradients of the losses, then neighbours. */
+enum {
+    SPLAT_COARSE_MEANS,
+    SPLAT_COARSE_SCALES,
+    SPLAT_COARSE_ROTATIONS,
+    SPLAT_COARSE_OPACITIES,
+    SPLAT_COARSE_NEIGHBORS, /* [n][SPLAT_NEIGHBORS] nearest other Gaussians */
+    SPLAT_N_COARSE_ARRAYS
+};
+
+/* Doubles in trainer->regularizer_results. */
+enum {
+    SPLAT_COARSE_FIELD = 0,        /* four, of op field_loss */
+    SPLAT_COARSE_ENTROPY = 4,
+    SPLAT_COARSE_DEPTH_NORMAL = 5, /* two, of op depth_normal */
+    SPLAT_N_COARSE_RESULTS = 7
+};
+
+/* coarse.c */
+extern const splat_regularizer splat_coarse_regularizer;
+
+/* coarse_tags.c */
+extern const splat_regularizer_report splat_coarse_report;
+
+/* coarse_schedule.c; all false without coarse training. */
+
+/* Opacities are pushed to 0 or 1 in this iteration. */
+bool splat_coarse_has_entropy(const splat_train_options *options, int iteration);
+/* The transparent are removed. */
+bool splat_coarse_prunes_after(const splat_train_options *options, int iteration);
+/* The losses of the surface are part of this iteration. */
+bool splat_coarse_regularizes(const splat_train_options *options, int iteration);
+/* ... and before them the nearest neighbours are searched again. */
+bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);
+
+/* coarse_step.c: the step of the regularizer; the nearest neighbours are searched when they are due. */
+splat_status splat_coarse_step(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
+                               bool *any, splat_error *error);
+
+/* Its work_bytes. */
+void splat_coarse_work_bytes(const splat_train_options *options, const splat_work *photo, size_t *frame,
+                             size_t *scratch);
+
+/* coarse_neighbors.c */
+
+/* What belongs after an iteration: what is not opaque makes no surface, and goes, once. */
+splat_status splat_coarse_after(splat_trainer *trainer, int iteration, splat_error *error);
+/* The nearest neighbours, when they are due before this iteration. */
+splat_status splat_coarse_search_neighbors(splat_trainer *trainer, int iteration, splat_error *error);
+/* There are enough Gaussians to have neighbours. path: the splat's, or NULL. Errors: NUMERIC. */
+splat_status splat_coarse_check_surface(const splat_trainer *trainer, const char *path, splat_error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/* When what of coarse training happens: pure functions of the iteration. */
+#include "sugar/coarse/coarse_parts.h"
+
+static bool is_coarse(const splat_train_options *options)
+{
+    return options->coarse.regularization != SPLAT_REGULARIZE_NONE;
+}
+
+bool splat_coarse_has_entropy(const splat_train_options *options, int iteration)
+{
+    return is_coarse(options) && iteration < options->coarse.regularize_after &&
+           options->coarse.entropy_factor > 0;
+}
+
+bool splat_coarse_prunes_after(const splat_train_options *options, int iteration)
+{
+    return is_coarse(options) && iteration == options->coarse.regularize_after;
+}
+
+bool splat_coarse_regularizes(const splat_train_options *options, int iteration)
+{
+    return is_coarse(options) && iteration > options->coarse.regularize_after;
+}
+
+bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_regularizes(options, iteration) &&
+           (iteration == options->coarse.regularize_after + 1 || iteration % options->coarse.neighbor_interval == 0);
+}

@@ -1,0 +1,189 @@
+/* The losses of coarse training, top to bottom: a view of its own, at half of the photo's size unless
+ * full_res_normals, whose gradients the step of the photos adds to its own (docs/method.md, "Coarse training"). */
+#include "sugar/coarse/coarse_parts.h"
+
+#include "math/camera.h"
+#include "ops/bin/bin_bytes.h"
+#include "ops/depth_normal/depth_normal.h"
+#include "ops/field_loss/field_loss.h"
+#include "ops/geometry/geometry.h"
+#include "ops/knn/knn.h"
+#include "ops/opacity_entropy/opacity_entropy.h"
+#include "ops/raster/raster_bytes.h"
+#include "ops/view.h"
+
+/* The maps of the view in work, and what the losses ask of them. */
+typedef struct maps {
+    float *maps, *grad_maps, *grad_alpha, *features;
+    splat_grad2d *gradients;
+} maps;
+
+typedef struct job {
+    splat_trainer *t;
+    splat_backend *backend;
+    splat_frame *frame;
+    const splat_coarse_options *options;
+    int iteration;
+    splat_gaussians gaussians; /* the model's, without the harmonics: nothing here looks at colours */
+    splat_camera camera;
+    bool blends;             /* a loss looks at depth or normals */
+    double *results;
+    splat_tensors gradients; /* arrays of trainer->regularizer_rows */
+} job;
+
+static bool wants(const job *j, splat_regularization mode)
+{
+    return j->options->regularization == mode && splat_coarse_regularizes(&j->t->options, j->iteration);
+}
+
+static splat_status begin(job *j, uint32_t view, splat_error *error)
+{
+    static const float black[3];
+    splat_trainer *t = j->t;
+    const splat_camera *camera = &t->scene->dataset.views[view].camera;
+    bool is_half = wants(j, SPLAT_REGULARIZE_DN_CONSISTENCY) && !j->options->full_res_normals;
+    int width = camera->width / 2, height = camera->height / 2;
+    j->camera = is_half && width && height ? splat_camera_resized(camera, width, height) : *camera;
+    j->blends = wants(j, SPLAT_REGULARIZE_DN_CONSISTENCY) || wants(j, SPLAT_REGULARIZE_SDF);
+    SPLAT_TRY(splat_trainer_regularizer_results(t, &j->results, error));
+    const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
+    j->gradients = (splat_tensors){.means = rows->blocks[SPLAT_COARSE_MEANS].data,
+                                   .scales = rows->blocks[SPLAT_COARSE_SCALES].data,
+                                   .rotations = rows->blocks[SPLAT_COARSE_ROTATIONS].data,
+                                   .opacities = rows->blocks[SPLAT_COARSE_OPACITIES].data};
+    for (int i = 0; i < rows->n_arrays; i++)
+        SPLAT_TRY(splat_backend_zero(j->backend, rows->blocks[i].data, rows->blocks[i].bytes, error));
+    SPLAT_TRY(splat_model_begin_view(t->model, j->frame, &j->camera, black, error));
+    j->frame->hint = t->hints[view]; /* of the photo's size, which needs no fewer */
+    return SPLAT_OK;
+}
+
+/* What blend takes of the frame: maps and features. */
+static size_t blend_bytes(size_t n, size_t n_pixels)
+{
+    return (2 * SPLAT_GEOMETRY_CHANNELS + 1) * n_pixels * sizeof(float) +
+           n * (SPLAT_GEOMETRY_CHANNELS * sizeof(float) + sizeof(splat_grad2d));
+}
+
+void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *photo, size_t *frame, size_t *scratch)
+{
+    splat_work w = *photo;
+    splat_regularization mode = o->coarse.regularization;
+    bool blends = mode != SPLAT_REGULARIZE_DENSITY, dn = mode == SPLAT_REGULARIZE_DN_CONSISTENCY;
+    int field = mode == SPLAT_REGULARIZE_SDF ? SPLAT_FIELD_SDF : SPLAT_FIELD_DENSITY;
+    if (dn && !o->coarse.full_res_normals) {
+        w.width /= 2;
+        w.height /= 2;
+    }
+    *frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w);
+    *scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_knn_scratch_bytes(w.on_device, w.n));
+    *scratch = splat_larger(*scratch, splat_field_loss_scratch_bytes(w.on_device, w.n, o->coarse.n_samples, field));
+    if (!blends) return;
+    *frame += blend_bytes(w.n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(w.n) : 0);
+    *scratch = splat_larger(*scratch, splat_raster_backward_scratch_bytes(&w));
+    if (dn) *scratch = splat_larger(*scratch, splat_depth_normal_scratch_bytes(w.on_device, w.width, w.height));
+}
+
+#define TAKE(pointer, n)                                                                                               \
+    SPLAT_TRY(splat_frame_take(j->backend, j->frame, (size_t)(n) * sizeof *(pointer), (void **)&(pointer), error))
+
+/* Depth and normals of the view, and room for the gradients of the maps, all zero. */
+static splat_status blend(job *j, maps *m, splat_error *error)
+{
+    splat_frame *frame = j->frame;
+    size_t n = j->gaussians.n, plane = splat_camera_pixels(&j->camera);
+    TAKE(m->maps, SPLAT_GEOMETRY_CHANNELS * plane);
+    TAKE(m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane);
+    TAKE(m->grad_alpha, plane);
+    TAKE(m->features, SPLAT_GEOMETRY_CHANNELS * n);
+    TAKE(m->gradients, n);
+    SPLAT_TRY(splat_backend_zero(j->backend, m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane * sizeof(float), error));
+    SPLAT_TRY(splat_backend_zero(j->backend, m->grad_alpha, plane * sizeof(float), error));
+    SPLAT_TRY(splat_backend_zero(j->backend, m->gradients, n * sizeof *m->gradients, error));
+    struct splat_geometry_features_args describe = {&j->gaussians, frame, false, m->features};
+    SPLAT_TRY(splat_op_geometry_features(j->backend, &describe, error));
+    struct splat_geometry_args geometry = {frame, m->features, false, m->maps, NULL};
+    splat_view_blend blend = {.max_instances = j->t->options.max_instances, .geometry = &geometry};
+    return splat_view_forward(j->backend, frame, &blend, error);
+}
+
+static splat_status depth_normal_loss(job *j, const maps *m, splat_error *error)
+{
+    struct splat_depth_normal_args args = {.camera = &j->camera,
+                                           .maps = m->maps,
+                                           .transmittance = j->frame->transmittance,
+                                           .weight = j->options->dn_factor,
+                                           .grad_maps = m->grad_maps,
+                                           .grad_alpha = m->grad_alpha,
+                                           .result = j->results + SPLAT_COARSE_DEPTH_NORMAL};
+    return splat_op_depth_normal(j->backend, &args, error);
+}
+
+static splat_status field_loss(job *j, const maps *m, splat_error *error)
+{
+    bool is_sdf = wants(j, SPLAT_REGULARIZE_SDF);
+    const uint32_t *neighbors = splat_extra_rows_data(&j->t->regularizer_rows, SPLAT_COARSE_NEIGHBORS);
+    struct splat_field_loss_args args = {.gaussians = &j->gaussians,
+                                         .frame = j->frame,
+                                         .neighbors = neighbors,
+                                         .n_samples = (uint32_t)j->options->n_samples,
+                                         .seed = j->t->options.seed,
+                                         .step = (uint32_t)j->iteration,
+                                         .mode = is_sdf ? SPLAT_FIELD_SDF : SPLAT_FIELD_DENSITY,
+                                         .field_weight = j->options->estimation_factor,
+                                         .normal_weight = j->options->normal_factor,
+                                         .extent = j->t->scene->dataset.extent,
+                                         .maps = is_sdf ? m->maps : NULL,
+                                         .transmittance = is_sdf ? j->frame->transmittance : NULL,
+                                         .grad_maps = is_sdf ? m->grad_maps : NULL,
+                                         .grad_alpha = is_sdf ? m->grad_alpha : NULL,
+                                         .gradients = &j->gradients,
+                                         .result = j->results + SPLAT_COARSE_FIELD};
+    return splat_op_field_loss(j->backend, &args, error);
+}
+
+static splat_status entropy_loss(job *j, splat_error *error)
+{
+    struct splat_opacity_entropy_args args = {.gaussians = &j->gaussians,
+                                              .frame = j->frame,
+                                              .weight = j->options->entropy_factor,
+                                              .grad_opacities = j->gradients.opacities,
+                                              .result = j->results + SPLAT_COARSE_ENTROPY};
+    return splat_op_opacity_entropy(j->backend, &args, error);
+}
+
+/* From the maps to the Gaussians, on top of what the other losses left in the gradients. */
+static splat_status blend_backward(job *j, const maps *m, splat_error *error)
+{
+    splat_frame *frame = j->frame;
+    struct splat_geometry_backward_args geometry = {frame, m->features, m->grad_maps, m->grad_alpha, m->gradients};
+    SPLAT_TRY(splat_view_backward(j->backend, frame, &(splat_view_gradients){.geometry = &geometry}, error));
+    struct splat_geometry_features_backward_args described = {&j->gaussians, frame, false, m->gradients, &j->gradients};
+    SPLAT_TRY(splat_op_geometry_features_backward(j->backend, &described, error));
+    struct splat_project_backward_args projected = {
+        .gaussians = &j->gaussians, .frame = frame, .gradients = &j->gradients, .added = &j->gradients};
+    return splat_op_project_backward(j->backend, &projected, error);
+}
+
+splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, splat_tensors *gradients, bool *any,
+                               splat_error *error)
+{
+    job j = {.t = t, .backend = t->backend, .frame = &t->model->frame,
+             .options = &t->options.coarse, .iteration = iteration, .gaussians = t->model->gaussians};
+    maps m;
+    bool regularizes = splat_coarse_regularizes(&t->options, iteration);
+    bool has_entropy = splat_coarse_has_entropy(&t->options, iteration);
+    j.gaussians.active_sh_degree = 0;
+    *any = regularizes || has_entropy;
+    if (!*any) return SPLAT_OK;
+    SPLAT_TRY(splat_coarse_search_neighbors(t, iteration, error));
+    SPLAT_TRY(begin(&j, view, error));
+    SPLAT_TRY(splat_op_project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
+    if (j.blends) SPLAT_TRY(blend(&j, &m, error));
+    if (wants(&j, SPLAT_REGULARIZE_DN_CONSISTENCY)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
+    if (regularizes) SPLAT_TRY(field_loss(&j, &m, error));
+    if (has_entropy) SPLAT_TRY(entropy_loss(&j, error));
+    if (j.blends) SPLAT_TRY(blend_backward(&j, &m, error));
+    *gradients = j.gradients;
+    return SPLAT_OK;
+}

@@ -1,0 +1,154 @@
+/* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
+#include "base/compare.h"
+#include "mesh/mesh_clean.h"
+#include "mesh/point_outliers.h"
+#include "mesh/poisson/poisson.h"
+#include "sugar/extract/extract_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Removes the vertices below a quantile of the density: surface that the solver had to invent. */
+static splat_status trim(splat_mesh *mesh, const float *density, double quantile, splat_error *error)
+{
+    size_t n = mesh->n_vertices;
+    if (quantile <= 0 || n == 0) return SPLAT_OK;
+    float *sorted = malloc(n * sizeof *sorted);
+    uint8_t *keep = malloc(n);
+    splat_status status = SPLAT_OK;
+    if (sorted && keep) {
+        memcpy(sorted, density, n * sizeof *sorted);
+        qsort(sorted, n, sizeof *sorted, splat_compare_floats);
+        double position = quantile * (double)(n - 1);
+        size_t rank = (size_t)position;
+        double above = (double)sorted[rank + 1 < n ? rank + 1 : rank], below = (double)sorted[rank];
+        double threshold = below + (position - (double)rank) * (above - below);
+        for (size_t i = 0; i < n; i++) keep[i] = (double)density[i] >= threshold;
+        status = splat_mesh_keep_vertices(mesh, keep, error);
+    } else {
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to trim %zu vertices", n);
+    }
+    free(sorted);
+    free(keep);
+    return status;
+}
+
+/* Removes what the solver put outside of a box. */
+static splat_status crop(splat_mesh *mesh, const double low[3], const double high[3], splat_error *error)
+{
+    uint8_t *keep = malloc(mesh->n_vertices + 1);
+    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to crop %zu vertices", mesh->n_vertices);
+    for (size_t i = 0; i < mesh->n_vertices; i++) keep[i] = splat_surface_is_inside(mesh->vertices + 3 * i, low, high);
+    splat_status status = splat_mesh_keep_vertices(mesh, keep, error);
+    free(keep);
+    return status;
+}
+
+static bool tell_poisson(void *user, const char *stage, double fraction)
+{
+    const splat_mesh_extract_options *o = user;
+    (void)stage;
+    return !o->progress || o->progress(o->progress_user, "reconstructing", fraction);
+}
+
+static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, size_t first, size_t n,
+                                splat_mesh *mesh, splat_error *error)
+{
+    const splat_mesh_extract_options *o = e->options;
+    splat_poisson_options options;
+    splat_poisson_points input = {n, points->positions + 3 * first, points->normals + 3 * first,
+                                  points->colors + 4 * first};
+    splat_mesh_extract_options user = *o;
+    float *density = NULL;
+    splat_poisson_options_default(&options);
+    options.depth = o->poisson_depth;
+    options.threads = e->threads;
+    options.memory_limit_bytes = e->octree_bytes;
+    options.progress = tell_poisson;
+    options.progress_user = &user;
+    SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, NULL, error));
+    splat_status status = trim(mesh, density, o->density_quantile, error);
+    free(density);
+    return status;
+}
+
+/* Swaps the points inside the box to the front; how many there are. */
+static size_t partition(splat_surface_points *points, size_t first, const double low[3], const double high[3])
+{
+    size_t kept = first;
+    for (size_t i = first; i < points->n; i++) {
+        if (!splat_surface_is_inside(points->positions + 3 * i, low, high)) continue;
+        for (int k = 0; k < 3; k++) {
+            float p = points->positions[3 * kept + (size_t)k], m = points->normals[3 * kept + (size_t)k];
+            points->positions[3 * kept + (size_t)k] = points->positions[3 * i + (size_t)k];
+            points->normals[3 * kept + (size_t)k] = points->normals[3 * i + (size_t)k];
+            points->positions[3 * i + (size_t)k] = p;
+            points->normals[3 * i + (size_t)k] = m;
+        }
+        uint8_t color[4];
+        memcpy(color, points->colors + 4 * kept, 4);
+        memcpy(points->colors + 4 * kept, points->colors + 4 * i, 4);
+        memcpy(points->colors + 4 * i, color, 4);
+        kept++;
+    }
+    return kept - first;
+}
+
+#define LEAST_POINTS 1000 /* of a part of its own */
+
+/* Removes the lonely ones among n points from `first` on; *n_kept: how many stay, in front. */
+static splat_status drop_outliers(const splat_extraction *e, splat_surface_points *points, size_t first, size_t n,
+                                  size_t *n_kept, splat_error *error)
+{
+    const splat_mesh_extract_options *o = e->options;
+    splat_point_outlier_options options;
+    splat_point_outlier_options_init(&options);
+    options.n_neighbors = (uint32_t)o->outlier_neighbors;
+    options.std_ratio = o->outlier_std;
+    options.threads = e->threads;
+    *n_kept = n;
+    if (o->outlier_neighbors == 0 || n <= o->outlier_neighbors) return SPLAT_OK;
+    SPLAT_TRY(splat_surface_go_on(o, "removing outliers", 0, error));
+    uint8_t *keep = malloc(n);
+    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu points", n);
+    splat_status status =
+        splat_point_outliers(points->positions + 3 * first, n, &options, keep, NULL, error);
+    size_t to = first;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++)
+        if (keep[i]) splat_surface_points_move(points, first + i, to++);
+    *n_kept = to - first;
+    free(keep);
+    return status;
+}
+
+splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
+                                   splat_error *error)
+{
+    const splat_surface_boxes *boxes = &e->boxes;
+    splat_mesh far = {0};
+    size_t n = points->n, n_near = partition(points, 0, boxes->low, boxes->high), n_far = 0, kept;
+    if (e->options->background) n_far = partition(points, n_near, boxes->outer_low, boxes->outer_high);
+    SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
+    n_far = kept;
+    SPLAT_TRY(drop_outliers(e, points, 0, n_near, &kept, error));
+    for (size_t i = 0; i < n_far; i++) splat_surface_points_move(points, n_near + i, kept + i);
+    n_near = kept;
+    points->n = n_near + n_far;
+    if (n < LEAST_POINTS)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "the views show only %zu points of a surface, and a mesh needs %d; train longer, take larger "
+                          "pictures (resolution_factor) or other points (points)", n, LEAST_POINTS);
+    if (n_near < LEAST_POINTS && n_far < LEAST_POINTS)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "only %zu of %zu surface points lie inside the boxes; move them with `bboxmin` and "
+                          "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
+    splat_status status = SPLAT_OK;
+    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, error);
+    if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
+        status = reconstruct(e, points, n_near, n_far, &far, error);
+        if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
+    }
+    splat_mesh_free(&far);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* Changing the number of Gaussians: what density strategies and regularizers share. */
+#ifndef SPLAT_TRAIN_DENSITY_H
+#define SPLAT_TRAIN_DENSITY_H
+
+#include "ops/densify/densify.h"
+#include "train/trainer.h"
+
+/* Begins a change between two steps: *scratch is `bytes` of the frame's memory, as no view is in work. From here on a
+ * failure leaves half of the change: the trainer is broken until what belongs after the iteration is done. */
+splat_status splat_density_begin(splat_trainer *trainer, size_t bytes, void **scratch, splat_error *error);
+/* Ends it: views will need as much more or less room as there are Gaussians now; memory that nothing needs is given
+ * back. old_n: Gaussians before. */
+void splat_density_end(splat_trainer *trainer, uint32_t old_n);
+/* density_prune and the trainer's arrays after it. `args` holds the limits, actions and cap; model and order are filled
+ * in. option: what to lower when none is left. Errors: NUMERIC (none is left), those of the op. */
+splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
+                                 const char *option, splat_error *error);
+
+#endif

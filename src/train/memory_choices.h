@@ -1,0 +1,35 @@
+/* What can be done about memory, once: the plan makes choices from this table, the profile says what each would have
+ * saved. */
+#ifndef SPLAT_TRAIN_MEMORY_CHOICES_H
+#define SPLAT_TRAIN_MEMORY_CHOICES_H
+
+#include "splatsmith/train.h"
+
+/* Bytes that a run held on the device, by what a choice would change. */
+typedef struct splat_memory_held {
+    size_t n_gaussians;
+    int sh_degree;
+    size_t largest_photo;         /* bytes: 3 a pixel */
+    double harmonics_float32;     /* sh_rest, as long as it is float32 */
+    double moments_float32;       /* Adam's moments, likewise */
+    double harmonics_all;         /* sh_rest and its moments in any storage */
+    double photos;                /* all training photos, where they are kept */
+    double frame;                 /* of the largest view */
+    double rows;                  /* parameters and moments */
+} splat_memory_held;
+
+typedef struct splat_memory_choice {
+    const char *option, *cost;    /* as the command line says it, and what it costs in words */
+    bool only_gpu;
+    size_t keep;                  /* offset of the flag in splat_plan_options that forbids it; 0: none does */
+    /* Changes the options of a run with n Gaussians; NULL: not for a plan to decide. */
+    void (*apply)(splat_train_options *options, size_t n);
+    /* Bytes that it would have saved; NULL: not to be told from what was held. */
+    double (*saving)(const splat_memory_held *held);
+} splat_memory_choice;
+
+/* In the order in which a plan makes them: the cheapest first. */
+#define SPLAT_N_MEMORY_CHOICES 7
+extern const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES];
+
+#endif

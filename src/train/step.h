@@ -1,0 +1,71 @@
+/* A training step: what its files share. trainer.c has the step itself. */
+#ifndef SPLAT_TRAIN_STEP_H
+#define SPLAT_TRAIN_STEP_H
+
+#include "ops/jitter/jitter.h"
+#include "splatsmith/train.h"
+#include "train/photo_store.h"
+
+/* ---------------------------------------------------------------- step_view.c */
+
+typedef struct splat_step_view {
+    uint32_t index;         /* into the dataset's views */
+    const splat_camera *camera;
+    float background[3];
+    splat_photo photo;
+    float *photo_resampled; /* device; with resample_gt_image instead of the photo, else NULL */
+    float *grad_image;      /* device, dL/dimage */
+} splat_step_view;
+
+/* What a step takes of the frame beside the view's own arrays: dL/dimage, and with ray jitter op jitter's arrays. */
+static inline size_t splat_step_gradient_bytes(size_t n_pixels)
+{
+    return 3 * n_pixels * sizeof(float);
+}
+
+static inline size_t splat_step_view_bytes(const splat_train_options *options, size_t n_pixels)
+{
+    size_t bytes = splat_step_gradient_bytes(n_pixels);
+    if (options->ray_jitter) bytes += splat_jitter_offsets_bytes(n_pixels);
+    if (options->resample_gt_image) bytes += splat_jitter_photo_bytes(n_pixels);
+    return bytes;
+}
+
+/* The view of an iteration, without its photo; has those of the next ones decoded. */
+void splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view);
+/* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
+ * there. After the view has begun: buffers are the frame's. */
+splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
+
+/* ---------------------------------------------------------------- step_results.c */
+
+/* NUMERIC unless the loss is finite. */
+splat_status splat_step_check_loss(const splat_trainer *trainer, double loss, int iteration, uint32_t view,
+                                   splat_error *error);
+/* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
+splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, const splat_step_view *view,
+                                         splat_step_result *result, splat_error *error);
+
+/* ---------------------------------------------------------------- step_times.c */
+
+/* The step's stages, in order; each ends at the mark of its number. */
+typedef enum splat_step_mark {
+    SPLAT_MARK_BEGIN,
+    SPLAT_MARK_DATA,
+    SPLAT_MARK_PROJECT,
+    SPLAT_MARK_BIN,
+    SPLAT_MARK_RASTER,
+    SPLAT_MARK_LOSS,
+    SPLAT_MARK_RASTER_BACKWARD,
+    SPLAT_MARK_PROJECT_BACKWARD,
+    SPLAT_N_MARKS
+} splat_step_mark;
+
+/* Marks the end of a stage, when stages are measured. */
+splat_status splat_step_stamp(splat_trainer *trainer, splat_step_mark mark, splat_error *error);
+/* The stopwatch's number of a mark of this step. */
+int splat_step_mark_number(const splat_trainer *trainer, splat_step_mark mark);
+/* After a step that has set all marks: adds the times of the step two before. */
+splat_status splat_step_add_times(splat_trainer *trainer, splat_error *error);
+
+#endif

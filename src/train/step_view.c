@@ -1,0 +1,67 @@
+/* The view of a step: which, on what background, and its photo. */
+#include "math/camera.h"
+#include "train/step.h"
+
+#include "base/rng.h"
+#include "ops/jitter/jitter.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+#define HIGHRES_PROBABILITY 0.3f
+#define HIGHRES_WIDTH 800
+#define PREFETCH_VIEWS 4
+
+static uint32_t training_view(splat_trainer *t, int iteration)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    uint32_t n = (uint32_t)dataset->n_train;
+    uint32_t index =
+        dataset->train[splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch)];
+    if (!t->options.sample_more_highres) return index;
+    /* With probability 0.3 a uniform view at least 800 wide replaces the drawn one, which is consumed all the same. */
+    splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_HIGHRES_VIEW, (uint32_t)iteration, 0);
+    if (splat_uniform(r.x[0]) >= HIGHRES_PROBABILITY) return index;
+    uint32_t n_wide = 0;
+    for (uint32_t i = 0; i < n; i++) n_wide += dataset->views[dataset->train[i]].camera.width >= HIGHRES_WIDTH;
+    if (!n_wide) return index;
+    uint32_t wanted = (uint32_t)(((uint64_t)r.x[1] * n_wide) >> 32);
+    for (uint32_t i = 0; i < n; i++)
+        if (dataset->views[dataset->train[i]].camera.width >= HIGHRES_WIDTH && wanted-- == 0) return dataset->train[i];
+    return index;
+}
+
+void splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view)
+{
+    uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);
+    view->index = training_view(t, iteration);
+    for (int ahead = 1; ahead <= PREFETCH_VIEWS && iteration + ahead <= t->options.iterations; ahead++) {
+        if ((first + (uint32_t)ahead) / n != first / n) break; /* the next epoch's order is drawn when it begins */
+        uint32_t later = training_view(t, iteration + ahead);
+        if (!splat_photo_store_has(&t->photos, later)) splat_image_cache_prefetch(t->scene->cache, later);
+    }
+    view->camera = &t->scene->dataset.views[view->index].camera;
+    splat_scene_background(t->scene, view->background);
+    if (!t->options.random_background) return;
+    splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_BACKGROUND, (uint32_t)iteration, 0);
+    for (int c = 0; c < 3; c++) view->background[c] = splat_uniform(r.x[c]);
+}
+
+splat_status splat_step_stage_photo(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    splat_frame *frame = &t->model->frame;
+    size_t n_pixels = splat_camera_pixels(view->camera);
+    void *jitter, *resampled = NULL;
+    SPLAT_TRY(splat_photo_store_fetch(&t->photos, b, t->scene, view->index, iteration % 2, &view->photo, error));
+    SPLAT_TRY(splat_frame_take(b, frame, splat_step_gradient_bytes(n_pixels), (void **)&view->grad_image, error));
+    view->photo_resampled = NULL;
+    if (!t->options.ray_jitter) return SPLAT_OK;
+    SPLAT_TRY(splat_frame_take(b, frame, splat_jitter_offsets_bytes(n_pixels), &jitter, error));
+    if (t->options.resample_gt_image)
+        SPLAT_TRY(splat_frame_take(b, frame, splat_jitter_photo_bytes(n_pixels), &resampled, error));
+    frame->jitter = jitter;
+    view->photo_resampled = resampled;
+    struct splat_jitter_args args = {view->camera->width, view->camera->height, t->options.seed, (uint32_t)iteration,
+                                     jitter,              view->photo.rgb,      resampled};
+    return splat_op_jitter(b, &args, error);
+}

@@ -1,0 +1,234 @@
+/* The adaptive density control of 3D Gaussian Splatting as Mip-Splatting trains with it: clone, split, prune, cap,
+ * opacity reset (docs/method.md 10). */
+#include "train/strategies/default.h"
+
+#include "train/density.h"
+#include "train/strategy.h"
+
+#define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
+#define RESET_OPACITY 0.01f
+#define CAP_EXCHANGE 20           /* one in so many is exchanged in a round at the cap */
+
+/* ---------------------------------------------------------------- the schedule */
+
+bool splat_default_wants_statistics(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter;
+}
+
+bool splat_default_densifies_after(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter && iteration > options->densify_from_iter &&
+           iteration % options->densification_interval == 0;
+}
+
+bool splat_default_resets_opacity_after(const splat_train_options *options, bool white_background, int iteration)
+{
+    if (iteration >= options->densify_until_iter || iteration < 1) return false;
+    return iteration % options->opacity_reset_interval == 0 ||
+           (white_background && iteration == options->densify_from_iter);
+}
+
+bool splat_default_prunes_large(const splat_train_options *options, int iteration)
+{
+    return iteration > options->opacity_reset_interval;
+}
+
+static bool resets_opacity_after(const splat_trainer *t, int iteration)
+{
+    return splat_default_resets_opacity_after(&t->options, t->scene->options.white_background, iteration);
+}
+
+/* The published trainer replaces tensors in density control and opacity reset before it steps, which loses their
+ * gradients: no step at densification, and none of the opacities at a reset. */
+static void updates(const splat_trainer *t, int iteration, splat_adam *adam)
+{
+    bool densifies = splat_default_densifies_after(&t->options, iteration);
+    for (int i = 0; i < SPLAT_N_TENSORS && densifies; i++) adam->update[i] = false;
+    if (resets_opacity_after(t, iteration)) adam->update[SPLAT_TENSOR_opacities] = false;
+}
+
+/* ---------------------------------------------------------------- what is selected */
+
+/* Rows that memory allows density control to have before it prunes. */
+static uint64_t room_for_rows(const splat_trainer *t)
+{
+    uint64_t most = UINT32_MAX / 2, bound = t->options.max_gaussians;
+    return bound && bound < most ? bound : most;
+}
+
+/* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
+ * most transparent. Exchanging all that the threshold asks for would never let the model settle
+ * (docs/performance.md). */
+static uint64_t room_under_cap(const splat_trainer *t)
+{
+    uint64_t cap = t->options.target_gaussian_count;
+    return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
+}
+
+static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, splat_density_selection *selection,
+                              splat_error *error)
+{
+    splat_statistics statistics = splat_trainer_statistics(t);
+    struct splat_density_select_args args = {
+        &t->model->gaussians, &statistics, threshold, t->options.percent_dense, t->scene->dataset.extent,
+        actions,              selection};
+    return splat_op_density_select(t->backend, &args, error);
+}
+
+static uint64_t n_new(const splat_density_selection *selection)
+{
+    return selection->n_clone + 2ull * selection->n_split;
+}
+
+/* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
+typedef struct growth_room {
+    uint64_t rows, gaussians;
+} growth_room;
+
+static bool fits(const splat_density_selection *selection, growth_room room)
+{
+    return n_new(selection) <= room.rows && (uint64_t)selection->n_clone + selection->n_split <= room.gaussians;
+}
+
+#define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
+
+/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
+ * the largest gradients, as many as fit. *asked: rows without that bound. */
+static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions,
+                                  splat_density_selection *selection, uint64_t *asked, splat_error *error)
+{
+    float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
+    SPLAT_TRY(select_at(t, low, actions, selection, error));
+    *asked = n_new(selection);
+    if (fits(selection, room)) return SPLAT_OK;
+    for (int i = 0; i < 40 && !fits(selection, room); i++) {
+        low = high;
+        high *= 2;
+        SPLAT_TRY(select_at(t, high, actions, selection, error));
+    }
+    for (int i = 0; i < THRESHOLD_STEPS; i++) {
+        float middle = 0.5f * (low + high);
+        SPLAT_TRY(select_at(t, middle, actions, selection, error));
+        if (fits(selection, room))
+            high = middle;
+        else
+            low = middle;
+    }
+    SPLAT_TRY(select_at(t, high, actions, selection, error));
+    if (!fits(selection, room)) *selection = (splat_density_selection){0};
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- growth */
+
+/* Working memory of density_grow and density_prune: reserved before anything grows, so that what has begun ends. */
+static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *error)
+{
+    void *unused;
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    size_t bytes = splat_density_scratch_bytes(t->backend->device_bytes > 0, (size_t)n);
+    SPLAT_TRY(splat_scratch_take(t->backend, bytes, &unused, error));
+    return splat_scratch_reset(t->backend, error);
+}
+
+/* Makes room for the selected rows; when memory does not allow it, nothing has changed. */
+static splat_status make_room(splat_trainer *t, uint64_t n, splat_error *refused)
+{
+    SPLAT_TRY(reserve_work(t, n, refused));
+    return splat_trainer_resize(t, (uint32_t)n, refused);
+}
+
+#define GROWTH_TRIES 4
+
+/* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
+ * growth. */
+static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions,
+                                     splat_density_selection *selection, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked, first = 0;
+    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
+    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selection) / 2) {
+        splat_error refused;
+        SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
+        if (i == 0) first = n_new(selection);
+        bool granted = n_new(selection) == 0 || make_room(t, old_n + n_new(selection), &refused) == SPLAT_OK;
+        bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
+        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
+        if (granted) return SPLAT_OK;
+        if (i + 1 < GROWTH_TRIES) continue;
+        t->n_refused = (size_t)first;
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: "
+                  "%s", iteration, (unsigned long long)(old_n + n_new(selection)), refused.message);
+    }
+    *selection = (splat_density_selection){0};
+    return SPLAT_OK;
+}
+
+/* Clones and splits what the statistics select; appends them. */
+static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint32_t *n_actions, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    splat_gaussians *g = &t->model->gaussians;
+    splat_density_selection selection;
+    uint32_t old_n = g->n;
+    *n_actions = 0;
+    SPLAT_TRY(select_with_room(t, iteration, actions, &selection, error));
+    if (n_new(&selection) == 0) return SPLAT_OK;
+    g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
+    struct splat_density_grow_args growth = {g, &t->moments, actions, selection.n_clone, selection.n_split,
+                                             t->options.seed, (uint32_t)iteration};
+    splat_status status = splat_op_density_grow(b, &growth, error);
+    g->n = old_n + (uint32_t)n_new(&selection);
+    *n_actions = old_n;
+    t->n_added += (size_t)n_new(&selection);
+    return status;
+}
+
+/* ---------------------------------------------------------------- after an iteration */
+
+static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
+                          splat_error *error)
+{
+    size_t cap = t->options.target_gaussian_count;
+    struct splat_density_prune_args args = {
+        .actions = actions,
+        .n_actions = n_actions,
+        .min_opacity = t->options.min_opacity_threshold,
+        .max_scale = splat_default_prunes_large(&t->options, iteration) ? LARGE_SCALE * t->scene->dataset.extent : 0,
+        .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
+    return splat_density_prune(t, iteration, args, "min_opacity_threshold", error);
+}
+
+static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
+{
+    uint32_t n_actions = 0, old_n = t->model->gaussians.n;
+    void *actions;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
+    SPLAT_TRY(grow(t, iteration, actions, &n_actions, error));
+    SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
+    splat_density_end(t, old_n);
+    return SPLAT_OK;
+}
+
+static splat_status after(splat_trainer *t, int iteration, splat_error *error)
+{
+    if (splat_default_densifies_after(&t->options, iteration)) {
+        SPLAT_TRY(densify(t, iteration, error));
+        SPLAT_TRY(splat_trainer_update_filter(t, error));
+    }
+    if (!resets_opacity_after(t, iteration)) return SPLAT_OK;
+    struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
+    t->is_broken = true;
+    return splat_op_opacity_reset(t->backend, &args, error);
+}
+
+const splat_strategy splat_strategy_default = {
+    .name = "default",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .work_bytes = splat_density_scratch_bytes,
+};

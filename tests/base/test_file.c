@@ -1,0 +1,163 @@
+/* Atomic saves where they are not plain: through links, over files with modes of their own. */
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ASSERT_OK(expression)                                                                                          \
+    do {                                                                                                               \
+        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
+    } while (0)
+
+static int enter_empty_folder(void **state)
+{
+    (void)state;
+    splat_error error;
+    ASSERT_OK(splat_folder_delete("file_test", &error));
+    ASSERT_OK(splat_folder_create("file_test/elsewhere", &error));
+    return chdir("file_test");
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("..");
+}
+
+static void save(const char *path, const char *text)
+{
+    splat_error error;
+    ASSERT_OK(splat_file_write(path, text, strlen(text), &error));
+}
+
+static void assert_holds(const char *path, const char *text)
+{
+    splat_error error;
+    uint8_t *data;
+    size_t size;
+    ASSERT_OK(splat_file_read(path, &data, &size, &error));
+    assert_string_equal((const char *)data, text);
+    free(data);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+/* How many names a folder holds: no temporary may be left in it. */
+static size_t count(const char *folder)
+{
+    splat_error error;
+    char **names;
+    size_t n;
+    ASSERT_OK(splat_folder_list(folder, &names, &n, &error));
+    splat_names_free(names, n);
+    return n;
+}
+
+static void a_link_stays_and_its_target_is_written(void **state)
+{
+    (void)state;
+    save("elsewhere/target", "old");
+    assert_int_equal(symlink("elsewhere/target", "link"), 0);       /* relative to the link's folder, not to ours */
+    assert_int_equal(symlink("../link", "elsewhere/link_of_link"), 0);
+    save("elsewhere/link_of_link", "new");
+    assert_true(is_link("link") && is_link("elsewhere/link_of_link") && !is_link("elsewhere/target"));
+    assert_holds("elsewhere/target", "new");
+    char absolute[4096], path[4200];
+    assert_non_null(getcwd(absolute, sizeof absolute));
+    snprintf(path, sizeof path, "%s/elsewhere/target", absolute);
+    assert_int_equal(symlink(path, "absolute"), 0);
+    save("absolute", "newer");
+    assert_true(is_link("absolute"));
+    assert_holds("elsewhere/target", "newer");
+    assert_int_equal(count("elsewhere"), 2);
+    assert_int_equal(count("."), 3);
+}
+
+static void a_link_to_nothing_makes_the_file_it_names(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("elsewhere/later", "link"), 0);
+    save("link", "made");
+    assert_true(is_link("link"));
+    assert_holds("elsewhere/later", "made");
+}
+
+static void links_that_lead_nowhere_are_an_error(void **state)
+{
+    (void)state;
+    splat_error error;
+    assert_int_equal(symlink("b", "a"), 0);
+    assert_int_equal(symlink("a", "b"), 0);
+    assert_int_equal(splat_file_write("a", "x", 1, &error), SPLAT_ERROR_IO);
+    assert_non_null(strstr(error.message, "symbolic links"));
+    assert_int_equal(symlink("absent/file", "dangling"), 0);
+    assert_int_equal(splat_file_write("dangling", "x", 1, &error), SPLAT_ERROR_IO);
+    assert_true(is_link("a") && is_link("b") && is_link("dangling"));
+}
+
+static void a_save_that_is_given_up_leaves_link_and_target(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_save given_up;
+    save("elsewhere/target", "old");
+    assert_int_equal(symlink("elsewhere/target", "link"), 0);
+    ASSERT_OK(splat_save_open(&given_up, "link", &error));
+    fputs("half of", given_up.stream);
+    assert_int_equal(count("elsewhere"), 2); /* the temporary lies beside the file that it will replace */
+    splat_save_abort(&given_up);
+    assert_true(is_link("link"));
+    assert_holds("elsewhere/target", "old");
+    assert_int_equal(count("elsewhere"), 1);
+}
+
+static void a_file_keeps_its_mode(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = {0600, 0640, 0664, 0755, 0444};
+    mode_t mask = umask(022);
+    save("file", "first");
+    assert_int_equal(mode_of("file"), 0644); /* what a plain open gives */
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        assert_int_equal(chmod("file", modes[i]), 0);
+        save("file", "next");
+        assert_int_equal(mode_of("file"), modes[i]);
+    }
+    assert_int_equal(chmod("file", 0600), 0);
+    assert_int_equal(symlink("file", "link"), 0);
+    save("link", "through a link");
+    assert_int_equal(mode_of("file"), 0600);
+    assert_holds("file", "through a link");
+    umask(mask);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_empty_folder, leave_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_link_stays_and_its_target_is_written),
+        IN_FOLDER(a_link_to_nothing_makes_the_file_it_names),
+        IN_FOLDER(links_that_lead_nowhere_are_an_error),
+        IN_FOLDER(a_save_that_is_given_up_leaves_link_and_target),
+        IN_FOLDER(a_file_keeps_its_mode),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

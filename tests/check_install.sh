@@ -1,0 +1,46 @@
+#!/bin/sh
+# check_install.sh BUILD_FOLDER: installs a build under a scratch DESTDIR and uses it as a stranger would: the program
+# runs, a sample compiles and links with what pkg-config says, from another folder too. Run by ctest.
+set -eu
+build=$1
+source=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/splatsmith_install.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+fail()
+{
+    echo "$1" >&2
+    exit 1
+}
+
+# What `make install` builds and where it puts it.
+commands=$(make -n -C "$source" install PREFIX=/opt/splat "DESTDIR=$scratch/destdir" CUDA=0)
+case $commands in *"--target installed"*) ;; *) fail "make install does not build the target 'installed'" ;; esac
+case $commands in *"DESTDIR=\"$scratch/destdir\" cmake --install build --prefix \"/opt/splat\""*) ;;
+*) fail "make install does not pass DESTDIR and PREFIX on: $commands" ;; esac
+case $(CMAKE_INSTALL_PREFIX=/opt/other make -n -C "$source" install) in *"--prefix \"/opt/other\""*) ;;
+*) fail "make install ignores CMAKE_INSTALL_PREFIX" ;; esac
+if ninja -C "$build" -t inputs installed 2>/dev/null | grep -E '_test\.c\.o$|(^|/)tests/|(^|/)samples/'; then
+    fail "the target 'installed' compiles tests or samples"
+fi
+
+DESTDIR=$scratch/destdir cmake --install "$build" --prefix /opt/splat >/dev/null
+prefix=$scratch/destdir/opt/splat
+for file in bin/splatsmith bin/splatsmith-lpips-convert share/man/man1/splatsmith.1 include/splatsmith.h \
+    share/bash-completion/completions/splatsmith; do
+    [ -s "$prefix/$file" ] || fail "$file was not installed"
+done
+[ -z "$(find "$scratch/destdir" -type f ! -path "$prefix/*")" ] || fail "something lies outside of the prefix"
+"$prefix/bin/splatsmith" info >/dev/null
+
+# Moved after it was installed, as packages are: the .pc file finds itself.
+mv "$prefix" "$scratch/moved"
+PKG_CONFIG_PATH=$(dirname "$(find "$scratch/moved" -name splatsmith.pc)")
+export PKG_CONFIG_PATH
+cd "$scratch"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c17 -Wall -Wextra -Werror "$source/samples/train_minimal.c" \
+    $(pkg-config --cflags --libs splatsmith) -o consumer
+nm consumer | grep -q ' T splat_version$' || fail "the consumer did not link the static library"
+./consumer scene splat.ply >/dev/null
+[ -s splat.ply ] || fail "the consumer wrote no splat"

@@ -1,0 +1,116 @@
+/* Memory on the command line: plan, limits, storages, and what a full disk does to a run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+
+#define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "40", "--test_iterations", "-1"
+
+static void test_scene(void **state)
+{
+    (void)state;
+    RUN_OUT(0, NULL, "sample", "scene", "--width", "96", "--height", "64", "--cameras", "12", "--points", "400",
+            "--backend", "cpu");
+}
+
+static void test_plan(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "Plan for 6000000 Gaussians below 8.00 GiB on a GPU", "plan", "-s", "scene", "--vram_limit", "8G",
+            "--gaussians", "6M", "--backend", "cpu", "--device_memory", "16G");
+    assert_non_null(strstr(standard_output, "spherical harmonics"));
+    assert_non_null(strstr(standard_output, "Everything fits as it is"));
+    assert_non_null(strstr(standard_output, "afterwards: coarse (SuGaR)"));
+    assert_non_null(strstr(standard_output, "splatsmith train -s scene"));
+    RUN_OUT(0, "--optimizer_storage quantized", "plan", "-s", "scene", "--device_memory", "8G", "--vram_limit", "50%",
+            "--gaussians", "6M");
+    RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "2G", "--gaussians", "20M");
+    assert_non_null(strstr(standard_output, "--sh_offload"));
+    /* What the user fixes is not changed, and less fits. */
+    RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "2G", "--gaussians", "20M",
+            "--sh_offload", "False", "--optimizer_storage", "float32");
+    assert_null(strstr(standard_output, "--sh_offload  "));
+    assert_null(strstr(standard_output, "--optimizer_storage quantized  saves"));
+    RUN_ERR(1, "least possible", "plan", "-s", "scene", "--device_memory", "16G", "--vram_limit", "100M");
+    RUN_ERR(2, "--vram_limit takes a size", "plan", "-s", "scene", "--vram_limit", "much");
+    RUN_ERR(2, "a percentage above 0 and at most 100", "plan", "-s", "scene", "--vram_limit", "101%");
+    RUN_ERR(2, "--vram_limit takes a size", "train", "-s", "absent", "--vram_limit", "8X"); /* before the scene */
+    RUN_ERR(2, "--device_memory", "plan", "-s", "scene", "--device_memory", "-3G");
+    RUN_ERR(2, "more than --device_memory", "plan", "-s", "scene", "--vram_limit", "9G", "--device_memory", "8G");
+    RUN_ERR(2, "-s", "plan");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "Memory: limit 12 MiB", TRAIN, "-m", "limited", "--vram_limit", "12M");
+    /* What does not fit is named, and no choice saves more than there is. */
+    RUN_OUT(0, "1000000 would not fit", TRAIN, "-m", "small", "--vram_limit", "3500K");
+    assert_non_null(strstr(standard_output, "Memory: limit 3.4 MiB; planned 3.4 MiB for "));
+    for (const char *saves = strstr(standard_output, "saves"); saves; saves = strstr(saves + 1, "saves")) {
+        double amount;
+        char unit[8];
+        assert_int_equal(sscanf(saves, "saves %lf %7[KMGi]", &amount, unit), 2);
+        assert_true(strcmp(unit, "Ki") == 0 || (strcmp(unit, "Mi") == 0 && amount < 3.4));
+    }
+    RUN_OUT(0, "PSNR", "eval", "-m", "limited", "--vram_limit", "12M", "--backend", "cpu");
+    RUN_ERR(1, "least possible", TRAIN, "-m", "never", "--vram_limit", "200K");
+    assert_false(exists("never/point_cloud"));
+    RUN_OUT(0, NULL, TRAIN, "-m", "limited", "--vram_limit", "max");
+    RUN_OUT(0, NULL, TRAIN, "-m", "limited", "--vram_limit", "50%");
+    RUN_ERR(2, "--vram_limit", TRAIN, "-m", "never", "--vram_limit", "120%");
+    RUN_ERR(1, "limit", "eval", "-m", "limited", "--vram_limit", "20K", "--backend", "cpu");
+}
+
+static void test_storages(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"aggressive", "normal", "minimal"};
+    RUN_OUT(0, NULL, TRAIN, "-m", "small", "--optimize_memory", "True", "--optimizer_storage", "quantized");
+    RUN_OUT(0, NULL, TRAIN, "-m", "half", "--sh_storage", "float16", "--optimizer_storage", "quantized");
+    RUN_OUT(0, NULL, TRAIN, "-m", "offload", "--sh_offload", "--checkpoint_iterations", "20");
+    for (int i = 0; i < 3; i++) RUN_OUT(0, NULL, TRAIN, "-m", "policy", "--fragmentation", policies[i]);
+    RUN_ERR(2, "--sh_storage", TRAIN, "-m", "never", "--sh_storage", "float8");
+    /* Another storage goes on from the checkpoint, and the run says so. */
+    RUN_ERR(0, "sh_storage", TRAIN, "-m", "offload", "--start_checkpoint", "latest", "--sh_storage", "float16");
+    RUN_OUT(0, NULL, "export", "-m", "half", "--sh_degree", "1", "-o", "cut.ply", "--backend", "cpu");
+    assert_true(file_contains("cut.ply", "f_rest_8\n"));
+    assert_false(file_contains("cut.ply", "f_rest_9\n"));
+    RUN_OUT(0, "PSNR", "eval", "-m", "half", "--sh_degree", "0", "--backend", "cpu");
+}
+
+/* What is given for nothing is reported. */
+static void test_options_without_effect(void **state)
+{
+    (void)state;
+    RUN_ERR(0, "--profile_interval has no effect without --profile_tensors", TRAIN, "-m", "unprofiled",
+            "--profile_interval", "5");
+    assert_false(exists("unprofiled/profiles"));
+    RUN_ERR(0, "--tensorboard_tags has no effect with --tensorboard False", TRAIN, "-m", "untold", "--tensorboard",
+            "False", "--tensorboard_tags", "upstream");
+    RUN_ERR(0, NULL, TRAIN, "-m", "profiled", "--profile_tensors", "True", "--profile_interval", "5",
+            "--tensorboard_tags", "upstream");
+    assert_true(exists("profiled/profiles"));
+    assert_null(strstr(standard_error, "has no effect"));
+}
+
+int main(void)
+{
+    if (!getenv("SPLATSMITH_BINARY")) {
+        print_message("SPLATSMITH_BINARY must name the binary\n");
+        return 1;
+    }
+    if (system("rm -rf scene") != 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scene),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_storages),
+        cmocka_unit_test(test_options_without_effect),
+    };
+    return cmocka_run_group_tests_name("memory on the command line", tests, NULL, NULL);
+}

@@ -1,0 +1,422 @@
+/* splatsmith pipeline from outside: which stages run, which are left alone, and that stopped runs go on to the same
+ * bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+
+#include <sys/file.h>
+
+/* Small enough for seconds. The barely trained splat is not opaque: it loses all to pruning at 1/2. */
+static const char *const small[] = {
+    "--eval", "--iterations", "400", "--densify_from_iter", "100", "--densify_until_iter", "300",
+    "--coarse_iterations", "7090", "--regularize_after", "7030", "--prune_opacity", "0.05", "--n_samples", "2000",
+    "--surface_points", "5000", "--poisson_depth", "6", "--min_component_faces", "0", "--tensorboard", "False",
+    "--threads", "2", "--backend", "cpu"};
+#define N_SMALL (sizeof small / sizeof small[0])
+
+static pid_t begin_pipeline(const char *out, va_list more)
+{
+    char *words[MAX_WORDS];
+    const char *head[] = {getenv("SPLATSMITH_BINARY"), "pipeline", "-s", "scene", "-o", out};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) words[n++] = (char *)(uintptr_t)head[i];
+    for (size_t i = 0; i < N_SMALL; i++) words[n++] = (char *)(uintptr_t)small[i];
+    for (const char *word; n < MAX_WORDS - 1 && (word = va_arg(more, const char *));)
+        words[n++] = (char *)(uintptr_t)word;
+    words[n] = NULL;
+    return start(words);
+}
+
+static int pipeline(const char *out, ...)
+{
+    va_list more;
+    va_start(more, out);
+    pid_t child = begin_pipeline(out, more);
+    va_end(more);
+    return finish(child);
+}
+#define PIPELINE(wanted, ...) expect(__LINE__, pipeline(__VA_ARGS__, (char *)NULL), wanted, standard_error, NULL)
+#define SAID(part) expect(__LINE__, 0, 0, standard_output, part)
+#define NOTED(part) expect(__LINE__, 0, 0, standard_error, part)
+#define NOT_SAID(part) assert_null(strstr(standard_output, part))
+#define NOT_NOTED(part) assert_null(strstr(standard_error, part))
+
+static void shell(const char *command)
+{
+    if (system(command) != 0) fail_msg("%s", command);
+}
+
+/* A complete pipeline, made once; tests work on copies. */
+static void make_base(void)
+{
+    if (exists("base")) return;
+    RUN_OUT(0, NULL, "sample", "scene", "--width", "64", "--height", "48", "--cameras", "16", "--points", "600",
+            "--truth_points", "1000");
+    PIPELINE(0, "base");
+}
+
+static void copy_base(const char *to)
+{
+    char command[128];
+    make_base();
+    snprintf(command, sizeof command, "rm -rf %s && cp -a base %s", to, to);
+    shell(command);
+}
+
+#define TRAIN_PLY "/train/point_cloud/iteration_400/point_cloud.ply"
+#define COARSE_PLY "/coarse/point_cloud/iteration_7090/point_cloud.ply"
+#define MESH_PLY "/mesh/mesh.ply"
+
+static void assert_same_file(const char *a, const char *b)
+{
+    char command[256];
+    snprintf(command, sizeof command, "cmp %s %s", a, b);
+    shell(command);
+}
+
+static void assert_different_file(const char *a, const char *b)
+{
+    char command[256];
+    snprintf(command, sizeof command, "! cmp -s %s %s", a, b);
+    shell(command);
+}
+
+/* ---------------------------------------------------------------- a run, and nothing to do */
+
+static void a_whole_run(void **state)
+{
+    (void)state;
+    make_base();
+    assert_true(exists("base" TRAIN_PLY) && exists("base" COARSE_PLY) && exists("base" MESH_PLY));
+    static const char *const stages[] = {"train", "coarse", "mesh"};
+    for (int i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "base/%s/stage.json", stages[i]);
+        assert_true(file_contains(path, "\"complete\": true"));
+        assert_true(file_contains("base/pipeline.json", stages[i]));
+    }
+    assert_true(file_contains("base/train/stage.json", "\"iterations\": \"400\""));
+    assert_false(file_contains("base/train/stage.json", "densification_interval")); /* it is the default */
+    assert_false(file_contains("base/train/stage.json", "n_samples"));              /* another stage's */
+    assert_true(file_contains("base/mesh/stage.json", "\"path\": \"coarse/point_cloud/iteration_7090/"));
+    assert_true(file_contains("base/mesh/stage.json", "\"n_faces\": "));
+    /* coarse tests on what train tested on */
+    assert_same_file("base/train/split.json", "base/coarse/split.json");
+}
+
+static void nothing_to_do(void **state)
+{
+    (void)state;
+    copy_base("again"); /* moved: paths in it are its own */
+    shell("touch mark; sleep 0.05");
+    PIPELINE(0, "again", "--threads", "1", "--vram_limit", "4G", "--test_iterations", "50"); /* make no other result */
+    SAID("[1/3] train: done before");
+    SAID("[2/3] coarse: done before");
+    SAID("[3/3] mesh: done before");
+    SAID("Gaussians, test PSNR ");
+    SAID("again/mesh/mesh.ply");
+    NOT_NOTED("runs again");
+    shell("test -z \"$(find again -newer mark -name '*.ply')$(find again -newer mark -name stage.json)\"");
+}
+
+/* ---------------------------------------------------------------- what runs again */
+
+static void a_changed_mesh(void **state)
+{
+    (void)state;
+    copy_base("changed");
+    PIPELINE(0, "changed", "--surface_points", "6000");
+    SAID("[1/3] train: done before");
+    SAID("[2/3] coarse: done before");
+    NOT_SAID("mesh: done before");
+    NOTED("mesh runs again: --surface_points was 5000, is 6000");
+    assert_different_file("base" MESH_PLY, "changed" MESH_PLY);
+    assert_false(exists("changed/mesh.previous"));
+    PIPELINE(0, "changed", "--surface_points", "6000");
+    SAID("[3/3] mesh: done before");
+}
+
+static void a_changed_coarse(void **state)
+{
+    (void)state;
+    copy_base("changed");
+    PIPELINE(0, "changed", "-r", "density");
+    SAID("[1/3] train: done before");
+    NOT_SAID("coarse: done before");
+    NOT_SAID("mesh: done before");
+    NOTED("coarse runs again: --regularization_type was dn_consistency, is density");
+    NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
+    assert_false(exists_like("changed/*.previous"));
+}
+
+static void damage(void **state)
+{
+    (void)state;
+    copy_base("damaged");
+    write_text("damaged/mesh/stage.json", "{\"format\": \"splatsmith stage\", \"stage\": \"mesh\", \"comp");
+    PIPELINE(0, "damaged");
+    SAID("[2/3] coarse: done before");
+    NOTED("mesh runs again: damaged/mesh/stage.json is damaged");
+    assert_same_file("base" MESH_PLY, "damaged" MESH_PLY);
+    write_text("damaged/mesh/stage.json",
+               "{\"format\": \"splatsmith stage\", \"stage\": \"mesh\", \"complete\": true, \"settings\": {\"x\": 3},"
+               " \"inputs\": {}, \"seconds\": 1, \"results\": {}}"); /* JSON, but not ours */
+    PIPELINE(0, "damaged");
+    NOTED("mesh runs again: damaged/mesh/stage.json is damaged");
+    shell("rm damaged/mesh/mesh.ply");
+    PIPELINE(0, "damaged");
+    NOTED("mesh runs again: its result damaged/mesh/mesh.ply is missing");
+    shell("rm damaged/mesh/stage.json");
+    PIPELINE(0, "damaged");
+    NOTED("mesh runs again: damaged/mesh/stage.json is missing");
+    shell("printf x >> damaged" COARSE_PLY);
+    PIPELINE(0, "damaged", "-r", "dn_consistency");
+    NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
+}
+
+/* ---------------------------------------------------------------- runs that end early */
+
+/* Starts, waits for a file like that, sends the signal. Returns the exit code. */
+static int interrupt(const char *out, const char *pattern, int number, ...)
+{
+    va_list more;
+    va_start(more, number);
+    pid_t child = begin_pipeline(out, more);
+    va_end(more);
+    for (int i = 0; i < 30000 && !exists_like(pattern); i++) usleep(2000);
+    assert_int_equal(kill(child, number), 0);
+    return finish(child);
+}
+
+#define INTERVAL "--checkpoint_interval", "20", (char *)NULL
+
+static void killed_and_stopped(void **state)
+{
+    (void)state;
+    make_base();
+    assert_int_equal(interrupt("stopped", "stopped/train/chkpnt*.splatsmith", SIGKILL, INTERVAL), 128 + SIGKILL);
+    assert_true(file_contains("stopped/train/stage.json", "\"complete\": false"));
+    assert_int_equal(interrupt("stopped", "stopped/coarse/chkpnt*.splatsmith", SIGINT, INTERVAL), 128 + SIGINT);
+    SAID("[1/3] train: goes on from its last checkpoint");
+    NOT_SAID("Trained 400 steps");
+    SAID("waiting");
+    assert_true(file_contains("stopped/pipeline.json", "\"stopped\""));
+    assert_true(file_contains("stopped/coarse/stage.json", "\"complete\": false"));
+    PIPELINE(0, "stopped");
+    SAID("[1/3] train: done before");
+    SAID("[2/3] coarse: goes on from its last checkpoint");
+    NOT_SAID("Trained 90 steps");
+    NOT_NOTED("runs again");
+    assert_same_file("base" TRAIN_PLY, "stopped" TRAIN_PLY);
+    assert_same_file("base" COARSE_PLY, "stopped" COARSE_PLY);
+    assert_same_file("base" MESH_PLY, "stopped" MESH_PLY);
+    assert_true(exists_like("stopped/train/chkpnt*"));   /* asked for by the run that ended this stage */
+    assert_false(exists_like("stopped/coarse/chkpnt*")); /* not asked for */
+}
+
+/* A checkpoint of other settings is not gone on from. */
+static void stopped_then_changed(void **state)
+{
+    (void)state;
+    copy_base("turned");
+    shell("rm -rf turned/coarse turned/mesh");
+    assert_int_equal(interrupt("turned", "turned/coarse/chkpnt706*.splatsmith", SIGKILL, "-r", "sdf", INTERVAL),
+                     128 + SIGKILL); /* well after --regularize_after */
+    PIPELINE(0, "turned");
+    NOTED("coarse runs again: --regularization_type was sdf, is dn_consistency");
+    assert_same_file("base" COARSE_PLY, "turned" COARSE_PLY);
+}
+
+static void a_failing_stage(void **state)
+{
+    (void)state;
+    copy_base("failed");
+    PIPELINE(1, "failed", "--bboxmin", "1000,1000,1000", "--bboxmax", "1001,1001,1001", "--background", "False");
+    NOTED("mesh runs again: --bboxmin was not given, is 1000,1000,1000");
+    assert_true(file_contains("failed/pipeline.json", "\"failed\""));
+    SAID("failed");
+    assert_same_file("base" MESH_PLY, "failed" MESH_PLY); /* the earlier mesh is back */
+    PIPELINE(0, "failed");
+    SAID("[3/3] mesh: done before");
+
+    shell("rm -rf failed/mesh && mkdir failed/mesh.previous && cp base/mesh/* failed/mesh.previous"); /* killed then */
+    PIPELINE(0, "failed");
+    SAID("[3/3] mesh: done before");
+    assert_false(exists("failed/mesh.previous"));
+
+    PIPELINE(1, "failed2", "-c", "base/train", "--entropy_factor", "0", "--prune_opacity", "1"); /* all are pruned */
+    NOTED("error");
+    SAID("waiting");
+    assert_true(file_contains("failed2/pipeline.json", "\"failed\""));
+    assert_false(exists("failed2/mesh"));
+}
+
+/* ---------------------------------------------------------------- stages that others took the place of */
+
+static void given_splats(void **state)
+{
+    (void)state;
+    make_base();
+    PIPELINE(0, "given", "-c", "base/train", "--skip_training");
+    SAID("[1/3] train: left out, as --gs_output_dir says");
+    NOTED("--iterations has no effect: its stage is left out");
+    NOT_NOTED("--eval has no effect");
+    assert_false(exists("given/train"));
+    assert_same_file("base" COARSE_PLY, "given" COARSE_PLY);
+    assert_same_file("base" MESH_PLY, "given" MESH_PLY);
+
+    PIPELINE(0, "plain", "--gs_output_dir", "base" TRAIN_PLY, "--skip_coarse", "True");
+    SAID("[2/3] coarse: left out, as --skip_coarse says");
+    assert_true(exists("plain" MESH_PLY) && !exists("plain/coarse"));
+    assert_different_file("base" MESH_PLY, "plain" MESH_PLY);
+    PIPELINE(0, "plain", "--gs_output_dir", "base/train", "--skip_coarse"); /* the same splat */
+    SAID("[3/3] mesh: done before");
+
+    PIPELINE(0, "checkpoint", "--coarse_checkpoint", "base/coarse", "-c", "base/train", "--skip_coarse");
+    NOTED("--gs_output_dir has no effect");
+    assert_false(exists("checkpoint/train") || exists("checkpoint/coarse"));
+    assert_same_file("base" MESH_PLY, "checkpoint" MESH_PLY);
+    PIPELINE(0, "checkpoint", "--coarse_checkpoint", "base/train");
+    NOTED("mesh runs again: it began with /");
+}
+
+/* Without a PLY the checkpoint is the splat, and stays. */
+static void without_a_ply(void **state)
+{
+    (void)state;
+    make_base();
+    PIPELINE(0, "no_ply", "-c", "base/train", "--export_ply", "False");
+    assert_true(exists("no_ply/coarse/chkpnt7090.splatsmith") && !exists("no_ply" COARSE_PLY));
+    assert_same_file("base" MESH_PLY, "no_ply" MESH_PLY);
+    PIPELINE(0, "no_ply", "-c", "base/train", "--export_ply", "False");
+    SAID("[2/3] coarse: done before");
+    SAID("[3/3] mesh: done before");
+}
+
+static void presets(void **state)
+{
+    (void)state;
+    copy_base("presets");
+    PIPELINE(0, "presets", "--low_poly", "--refinement_time", "short", "-v", "5000");
+    NOTED("--target_vertices has no effect: --low_poly sets it");
+    const char *absent = "refinement and texture are not part of this version"; /* before the work and after it */
+    NOTED(absent);
+    assert_non_null(strstr(strstr(standard_error, absent) + 1, absent));
+    NOTED("mesh runs again: --target_vertices was 1000000, is 200000");
+    assert_true(file_contains("presets/mesh/stage.json", "\"target_vertices\": \"200000\""));
+    assert_true(file_contains("presets/pipeline.json", "\"gaussians_per_triangle\": 6"));
+    assert_true(file_contains("presets/pipeline.json", "\"refinement_iterations\": 2000"));
+    PIPELINE(0, "presets", "--high_poly", "True", "-t", "True", "-g", "3", "-f", "500", "--square_size", "8",
+             "--postprocess_mesh", "False", "--delete_first", "False"); /* one rule for all of them */
+    assert_true(file_contains("presets/pipeline.json", "\"square_size\": 8"));
+    assert_true(file_contains("presets/pipeline.json", "\"refinement_iterations\": 500"));
+    assert_true(file_contains("presets/pipeline.json", "\"postprocess_mesh\": false"));
+    assert_true(file_contains("presets/pipeline.json", "\"gaussians_per_triangle\": 3"));
+    assert_true(file_contains("presets/pipeline.json", "\"export_obj\": true"));
+    SAID("[2/3] coarse: done before");
+    PIPELINE(0, "presets", "--high_poly"); /* what is not asked for again is not kept */
+    assert_true(file_contains("presets/pipeline.json", "\"gaussians_per_triangle\": 1"));
+    assert_false(file_contains("presets/pipeline.json", "refinement_iterations"));
+    PIPELINE(0, "presets", "-c", "base/train", "--skip_coarse", "--delete_first");
+    NOTED("mesh runs again: --delete_first");
+}
+
+/* ---------------------------------------------------------------- mistakes */
+
+static void mistakes(void **state)
+{
+    (void)state;
+    copy_base("mistakes");
+    RUN_ERR(2, "give the scene's folder with -s", "pipeline", "-o", "x");
+    RUN_ERR(1, "cannot open the scene nowhere", "pipeline", "-s", "nowhere", "-o", "x");
+    PIPELINE(2, "x", "--skip_training");
+    NOTED("--skip_training needs a splat: give it with -c");
+    PIPELINE(2, "x", "--low_poly", "--high_poly");
+    NOTED("--low_poly and --high_poly exclude each other");
+    PIPELINE(2, "x,y");
+    NOTED("x,y has a comma in its name");
+    PIPELINE(1, "x", "-c", "scene");
+    NOTED("has no point_cloud/iteration_N/point_cloud.ply");
+    PIPELINE(1, "x", "-c", "base/train", "-i", "12");
+    NOTED("iteration_12");
+    PIPELINE(1, "x", "--coarse_checkpoint", "scene/sparse/0/cameras.bin");
+    assert_false(exists("x"));
+    PIPELINE(2, "scene");
+    NOTED("scene holds something else");
+    PIPELINE(1, "base/mesh/mesh.ply/out");
+    NOTED("cannot create the folder base/mesh/mesh.ply");
+    RUN_ERR(2, "--experiment_name takes the name of a folder", "pipeline", "-s", "scene", "--experiment_name", "a/b");
+    RUN_ERR(2, "the size of the pictures is --resolution", "pipeline", "-s", "scene", "-r", "2"); /* as for train */
+    PIPELINE(2, "mistakes", "-c", "mistakes/coarse"); /* which the coarse stage would write */
+    NOTED("which this stage has to write");
+    assert_true(exists("mistakes" COARSE_PLY));
+    shell("mkdir mistakes/pipeline.json.tmp");
+    PIPELINE(1, "mistakes");
+    NOTED("cannot write mistakes/pipeline.json");
+    shell("rmdir mistakes/pipeline.json.tmp");
+
+    int folder = open("mistakes", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(folder, LOCK_EX), 0);
+    PIPELINE(1, "mistakes");
+    NOTED("another run is at work in this folder; wait until it has ended, or name another folder (mistakes)");
+    close(folder);
+}
+
+/* What the last stage would refuse is refused before the first has begun, and nothing is written. */
+static void mistakes_of_later_stages(void **state)
+{
+    (void)state;
+    copy_base("later");
+    PIPELINE(2, "x", "--coarse_iterations", "20");
+    NOTED("coarse training counts from 7000 on");
+    PIPELINE(2, "x", "--regularize_after", "100");
+    PIPELINE(2, "x", "--bboxmin", "1,1,1", "--bboxmax", "0,0,0");
+    NOTED("the box is empty: bboxmin must be below bboxmax");
+    PIPELINE(2, "x", "--bboxmin", "1,1,1");
+    PIPELINE(2, "x", "--surface_level", "0.3,0.3");
+    PIPELINE(2, "x", "--resample_gt_image");
+    PIPELINE(2, "x", "--densification_interval", "2000000000");
+    assert_false(exists("x"));
+    PIPELINE(2, "later", "--delete_first", "--surface_level", "0.3,0.3");
+    shell("diff -r base later");
+    /* a stage that is left out may be asked for anything */
+    PIPELINE(0, "later", "--coarse_checkpoint", "base" COARSE_PLY, "--coarse_iterations", "20");
+    NOTED("--coarse_iterations has no effect");
+    RUN_ERR(2, "the box is empty", "mesh", "-m", "absent", "--bboxmin", "1,1,1", "--bboxmax", "0,0,0");
+}
+
+static void help(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "usage: splatsmith pipeline -s SCENE", "pipeline", "--help");
+    SAID("-r, --regularization_type dn_consistency|density|sdf");
+    SAID("--iterations N                training steps of the first stage [default: 7000]");
+    SAID("-c, --gs_output_dir FOLDER|FILE");
+    SAID("--poisson_depth N");
+    RUN_ERR(2, "unknown option '--start_checkpoint'", "pipeline", "--start_checkpoint", "latest");
+    RUN_ERR(2, "ambiguous", "pipeline", "--skip", "x");
+    /* names and letters exist once */
+    RUN_OUT(0, NULL, "pipeline", "--help");
+    write_text("help.txt", standard_output);
+    shell("test -z \"$(grep -oE '^ {2,6}(-[A-Za-z], )?--[0-9a-z_A-Z]+' help.txt | sed 's/.*--//' | sort | uniq -d)\"");
+    shell("test -z \"$(grep -oE '^  -[A-Za-z],' help.txt | sort | uniq -d)\"");
+}
+
+int main(void)
+{
+    shell("rm -rf base scene again changed damaged stopped turned failed* given plain checkpoint no_ply presets "
+          "mistakes later x");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_run),     cmocka_unit_test(nothing_to_do),        cmocka_unit_test(a_changed_mesh),
+        cmocka_unit_test(a_changed_coarse), cmocka_unit_test(damage),              cmocka_unit_test(killed_and_stopped),
+        cmocka_unit_test(stopped_then_changed), cmocka_unit_test(a_failing_stage), cmocka_unit_test(given_splats),
+        cmocka_unit_test(without_a_ply),   cmocka_unit_test(presets),              cmocka_unit_test(mistakes),
+        cmocka_unit_test(mistakes_of_later_stages),
+        cmocka_unit_test(help)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* Files of meshes: PLY and GLB by their first bytes, anything else as OBJ. */
+#include "fuzz.h"
+
+#include "mesh/files/mesh_io.h"
+
+static bool begins(const uint8_t *data, size_t size, const char *magic)
+{
+    return size >= strlen(magic) && memcmp(data, magic, strlen(magic)) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    splat_mesh mesh;
+    splat_error error;
+    const char *path = begins(data, size, "ply") ? "in.ply" : begins(data, size, "glTF") ? "in.glb" : "in.obj";
+    fuzz_file(path, data, size);
+    splat_status status = splat_mesh_read(path, &mesh, &error);
+    fuzz_judge(status, &error);
+    if (status != SPLAT_OK) return 0;
+    fuzz_touch(mesh.vertices, 12 * mesh.n_vertices);
+    for (size_t i = 0; i < 3 * mesh.n_faces; i++)
+        if (mesh.faces[i] >= mesh.n_vertices) abort();
+    if (mesh.normals) fuzz_touch(mesh.normals, 12 * mesh.n_vertices);
+    if (mesh.colors) fuzz_touch(mesh.colors, 4 * mesh.n_vertices);
+    splat_mesh_free(&mesh);
+    return 0;
+}

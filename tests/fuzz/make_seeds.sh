@@ -1,0 +1,84 @@
+#!/bin/sh
+# make_seeds.sh BUILD_FOLDER FOLDER: what the fuzzers begin with, in FOLDER/<fuzzer>/: files that the program itself
+# writes, those of tests/golden, and a few by hand. Also FOLDER/scene, which two fuzzers train and open.
+set -eu
+build=$(cd "$1" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
+rm -rf "$2"
+mkdir -p "$2"
+cd "$2"
+splatsmith()
+{
+    OMP_NUM_THREADS=1 "$build/splatsmith" "$@" >log 2>&1 || { cat log >&2; echo "no seeds: splatsmith $1 failed" >&2; exit 1; }
+}
+
+# seed FUZZER NAME [FIRST_BYTE] < FILE: FIRST_BYTE as printf takes it, for fuzzers that read several kinds of files
+seed()
+{
+    mkdir -p "$1"
+    { [ -z "${3:-}" ] || printf "%b" "$3"; cat; } >"$1/$2"
+}
+
+splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1
+splatsmith pipeline -s scene -o pipeline --eval --iterations 20 --test_iterations 20 --sh_degree 1 --skip_coarse \
+    --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf --target_vertices 100
+model=pipeline/train
+splatsmith eval -m "$model"
+splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
+splatsmith sample surface --width 64 --height 48 --cameras 8 --points 500 --truth_points 20 --supersample 1
+splatsmith train -s surface -m surface/model --iterations 60 --sh_degree 0 --report False --tensorboard False
+splatsmith mesh -m surface/model --method tsdf --target_vertices 60 -o mesh.ply,mesh.obj,mesh.glb
+
+for kind in cameras.bin:0 images.bin:1 points3D.bin:2 cameras.txt:3 images.txt:4 points3D.txt:5; do
+    seed colmap "${kind%:*}" "\\000${kind#*:}" <"scene/sparse/0/${kind%:*}"
+done
+for lens in 2:1110 3:11100 6:111100000000; do # model id, parameters: SIMPLE_RADIAL, RADIAL, FULL_OPENCV
+    { printf '\001\000\000\000\000\000\000\000\001\000\000\000'
+      printf "\\00${lens%:*}\\000\\000\\000"
+      printf '\100\000\000\000\000\000\000\000\060\000\000\000\000\000\000\000'
+      for number in $(echo "${lens#*:}" | sed 's/./& /g'); do
+          [ "$number" = 0 ] && printf '\000\000\000\000\000\000\000\000' || printf '\000\000\000\000\000\000\360\077'
+      done
+    } | seed colmap "lens${lens%:*}" '\0000'
+done
+splat=$model/point_cloud/iteration_20/point_cloud
+seed ply splat <"$splat.ply"
+seed ply fused <"${splat}_fused.ply"
+seed ply points <"$model/input.ply"
+printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty float y\nproperty int z\n'`
+    `'element face 1\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n4 5 6\n3 0 1 1\n' | tee ascii.ply | seed ply ascii
+seed image png <"$(find scene/images -type f | head -n 1)"
+grep -o 'data:image/jpeg;base64,[^")]*' "$model/report.html" | head -n 1 | cut -d, -f2 | base64 -d | seed image jpeg
+printf '{"camera_angle_x": 0.7, "w": 4, "h": 3, "k1": 0, "ply_file_path": "x.ply", "train_filenames": ["a.png"],'`
+    `'"test_filenames": ["./b"], "frames": [{"file_path": "a.png", "fl_x": 3.5, "transform_matrix": [[1,0,0,0],'`
+    `'[0,1,0,0],[0,0,1,2],[0,0,0,1]]}, {"file_path": "./b", "transform_matrix": [[2,0,0,0],[0,0,-2,0],[0,2,0,2]]}]}' |
+    tee transforms.json | seed transforms transforms '\0000'
+printf '{"camera_angle_x": 0.7, "frames": [{"file_path": "./a", "transform_matrix": [[1,0,0,0],[0,1,0,0],'`
+    `'[0,0,1,2],[0,0,0,1]]}]}' | seed transforms synthetic '\0001'
+printf '{"train": {"file_path": ["a.png"], "cam2world": [[[1,0,0,0],[0,1,0,0],[0,0,1,2],[0,0,0,1]]], "width": [4],'`
+    `'"height": [3], "focal": [5]}, "test": {"file_path": [], "cam2world": [], "width": [], "height": [], "focal": []}}' |
+    seed transforms metadata '\0002'
+for file in "$source"/tests/golden/*.pth; do seed torch "$(basename "$file")" <"$file"; done
+printf '\160\000\000\000\000\000\000\000%-112s\000\000\200\077\000\000\000\100\000\074' \
+    '{"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"b":{"dtype":"F16","shape":[],"data_offsets":[8,10]}}' |
+    seed safetensors two
+seed cfg_args written <"$model/cfg_args"
+printf "Namespace(a=[1,(2,'x')], source_path=\"\\\\u00e4\\\\x41'\", images=None, kernel_size=-1.5e-3, eval=True)" |
+    seed cfg_args others
+seed model_folder split <"$model/split.json"
+seed model_folder results <"$model/results.json"
+for ending in ply obj glb; do seed mesh $ending <mesh.$ending; done
+seed mesh ascii <ascii.ply
+printf 'v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf -4/1/1 -3 -2 -1\n' | seed mesh polygons
+seed checkpoint written <"$model/chkpnt20.splatsmith"
+seed profile written <"$(find "$model/profiles" -name '*.jsonl' | head -n 1)"
+seed history written <"$model/history.jsonl"
+seed bench written <bench.json
+for number in 1 -0.5 1e-3 1e308 nan inf 0x1p3 1,5 123456789.123456789; do printf %s "$number" | seed number "n$number"; done
+printf 'train\n-s\nscene\n-m=out\n--iterations\n7K\n--test_iterations\n7000\n30000\n--eval\n--lr=0.5' | seed command_line train
+printf 'mesh\n-b\n-1,2.5,3\n--vram_limit\n8G\n--max_host_memory=1.5T\n-l0.1,0.3\n--background\nFalse' | seed command_line mesh
+printf 'trian\n-x' | seed command_line wrong
+seed stage_file written <"$model/stage.json"
+printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | seed test_list split '\0001'
+printf 'a.png\n# comment\n b.v2 \nnope\n' | seed test_list list '\0000'
+rm -rf pipeline surface mesh.* *.json *.ply log

@@ -1,0 +1,591 @@
+/* mesh/poisson.h: shapes that are known, topology, the same bytes with any number of threads, memory, refusals. */
+#include "poisson_fixture.h"
+
+#include "mesh/poisson/poisson_parts.h"
+
+typedef struct outcome {
+    splat_mesh mesh;
+    float *density;
+    splat_poisson_report report;
+} outcome;
+
+static splat_poisson_options options_of(int depth, int threads)
+{
+    splat_poisson_options options;
+    splat_poisson_options_default(&options);
+    options.depth = depth;
+    options.threads = threads;
+    return options;
+}
+
+static outcome reconstruct_with(const cloud *c, const splat_poisson_options *options)
+{
+    outcome out;
+    splat_error error = {0};
+    splat_poisson_points points = cloud_points(c);
+    splat_status status = splat_poisson_reconstruct(&points, options, &out.mesh, &out.density, &out.report, &error);
+    if (status != SPLAT_OK) fail_msg("%s", error.message);
+    assert_int_equal(splat_mesh_check(&out.mesh, &error), SPLAT_OK);
+    return out;
+}
+
+static outcome reconstruct_cloud(const cloud *c, int depth)
+{
+    splat_poisson_options options = options_of(depth, 2);
+    return reconstruct_with(c, &options);
+}
+
+static void outcome_free(outcome *out)
+{
+    splat_mesh_free(&out->mesh);
+    free(out->density);
+}
+
+/* ---------------------------------------------------------------- shapes */
+
+/* Points without noise. Trilinear pieces of a smooth function miss a curved surface by about (cell / radius) / 8 cells,
+ * and few points a cell leave unevenness: Open3D 0.16 has 0.07 cells at most on such a torus, we have 0.13. */
+static void sphere_is_round(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(40000);
+    outcome out = reconstruct_cloud(&c, 7);
+    distances d = mesh_distances(&out.mesh, sphere_distance);
+    double volume = 4.0 / 3 * 3.14159265 * 8;
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(d.rms < 0.04 * out.report.cell);
+    assert_true(d.max < 0.25 * out.report.cell);
+    assert_true(fabs(splat_mesh_volume(&out.mesh) - volume) < 1e-3 * volume); /* positive: normals point outward */
+    assert_true(fabs(out.report.area - 50.265) < 0.05 * 50.265); /* counts of few points scatter upward */
+    assert_true(fabs(out.report.iso_value) < 0.02);
+    assert_true(fabs(out.report.cell - 1.1 * 4 / 128) < 1e-3); /* points miss the poles by little */
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+static void torus_has_a_hole(void **state)
+{
+    (void)state;
+    cloud c = torus_cloud(40000);
+    outcome out = reconstruct_cloud(&c, 8); /* more cells than points ask for: leaves of several sizes */
+    distances d = mesh_distances(&out.mesh, torus_distance);
+    double volume = 2 * 3.14159265 * 3.14159265 * 0.16;
+    assert_closed(&out.mesh, 0, 1);
+    assert_true(d.rms < 0.08 * out.report.cell);
+    assert_true(d.max < 0.5 * out.report.cell);
+    assert_true(fabs(splat_mesh_volume(&out.mesh) - volume) < 2e-3 * volume);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+/* Noise of half a cell; the average of the points of a cell and its neighbours has less. Sharp edges are rounded off
+ * within a cell or two. */
+static void noisy_box_is_smooth(void **state)
+{
+    (void)state;
+    float noise = 0.5f * 2.2f / 128;
+    cloud c = box_cloud(100000, noise);
+    outcome out = reconstruct_cloud(&c, 7);
+    distances d = mesh_distances(&out.mesh, box_distance);
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(d.rms < 0.5 * noise);
+    assert_true(d.max < 2 * out.report.cell);
+    assert_true(fabs(splat_mesh_volume(&out.mesh) - 8) < 0.02 * 8);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Half a sphere: the reconstruction closes it with a lid that no point supports and the density tells. */
+static void open_hemisphere_is_trimmed_by_density(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(40000);
+    for (size_t i = 0; i < c.n; i++)
+        if (c.positions[3 * i + 2] < 5) {
+            c.positions[3 * i + 2] = 10 - c.positions[3 * i + 2];
+            c.normals[3 * i + 2] = -c.normals[3 * i + 2];
+        }
+    outcome out = reconstruct_cloud(&c, 7);
+    size_t n = out.mesh.n_vertices, n_kept = 0, n_far = 0, n_far_kept = 0, n_near = 0, n_near_kept = 0;
+    float *sorted = malloc(4 * n);
+    assert_non_null(sorted);
+    memcpy(sorted, out.density, 4 * n);
+    qsort(sorted, n, 4, compare_floats);
+    float median = sorted[n / 2]; /* less than half of the surface is lid */
+    for (size_t i = 0; i < n; i++) {
+        const float *p = out.mesh.vertices + 3 * i;
+        bool near = fabs(sphere_distance(p)) < out.report.cell && p[2] > 5, kept = out.density[i] > median - 1.5f;
+        /* the density is counted in cells four times as wide, over two of them */
+        bool far = fabs(sphere_distance(p)) > 10 * out.report.cell || p[2] < 5 - 10 * out.report.cell;
+        assert_true(isfinite(out.density[i]));
+        n_kept += kept;
+        n_near += near;
+        n_near_kept += near && kept;
+        n_far += far;
+        n_far_kept += far && kept;
+    }
+    assert_true(n_far > 300);        /* there is a lid or a skirt, of cells four times as wide */
+    assert_int_equal(n_far_kept, 0); /* and nothing of it is dense */
+    assert_true(n_near_kept > 0.999 * (double)n_near);
+    assert_true(n_kept < n);
+    free(sorted);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+static void densities_count_points(void **state)
+{
+    (void)state;
+    double mean[2];
+    for (int k = 0; k < 2; k++) {
+        cloud c = sphere_cloud(k ? 40000 : 10000);
+        outcome out = reconstruct_cloud(&c, 7);
+        double sum = 0;
+        for (size_t i = 0; i < out.mesh.n_vertices; i++) sum += out.density[i];
+        mean[k] = sum / (double)out.mesh.n_vertices;
+        outcome_free(&out);
+        cloud_free(&c);
+    }
+    /* 40000 points on area 50.27 in a cube of side 4.4: 1.5 a square of side 4.4 / 2^6.67 */
+    assert_true(fabs(mean[1] - 6.67) < 0.15);
+    /* four times as many points: a level more; the mean of logarithms of few points is a little low */
+    assert_true(fabs(mean[1] - mean[0] - 1) < 0.1);
+}
+
+static void two_objects_stay_two(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(40000);
+    for (size_t i = 1; i < c.n; i += 2) /* a smaller one beside it, half a unit away */
+        for (size_t a = 0; a < 3; a++) {
+            float center = a == 0 ? 3 : a == 1 ? -2 : 5;
+            c.positions[3 * i + a] = center + 0.5f * (c.positions[3 * i + a] - center) + (a == 0 ? 3.5f : 0);
+        }
+    outcome out = reconstruct_cloud(&c, 7);
+    double volume = 4.0 / 3 * 3.14159265 * (8 + 1);
+    assert_closed(&out.mesh, 4, 2);
+    assert_true(fabs(splat_mesh_volume(&out.mesh) - volume) < 2e-3 * volume);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+/* A hundred times as many points on one side: the surface crosses cells of four sizes without a crack. */
+static void uneven_points_make_no_cracks(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(60000);
+    size_t n = 0;
+    for (size_t i = 0; i < c.n; i++) {
+        float t = (c.normals[3 * i] + 1) / 2; /* 0 .. 1 */
+        if (splat_uniform(splat_random(5, SPLAT_STREAM_TEST, 7, i).x[0]) > 0.01f + t * t * t) continue;
+        memmove(c.positions + 3 * n, c.positions + 3 * i, 12);
+        memmove(c.normals + 3 * n++, c.normals + 3 * i, 12);
+    }
+    c.n = n;
+    outcome out = reconstruct_cloud(&c, 8);
+    int n_levels = 0;
+    for (int d = 0; d <= SPLAT_POISSON_MAX_DEPTH; d++) n_levels += out.report.iterations[d] > 0;
+    distances d = mesh_distances(&out.mesh, sphere_distance);
+    assert_int_equal(n_levels, 9);
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(d.max < 0.05); /* a cell of the sparse side is 0.14 wide */
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+static void normals_decide_what_is_outside(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(5000);
+    for (size_t i = 0; i < 3 * c.n; i++) c.normals[i] *= -7; /* their length does not count */
+    outcome out = reconstruct_cloud(&c, 6);
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(splat_mesh_volume(&out.mesh) < -33);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+static double cube_low[3], cube_high[3];
+
+static bool is_on_cube(const float *p, const float *q)
+{
+    for (int a = 0; a < 3; a++) {
+        double margin = 1e-4 * (cube_high[a] - cube_low[a]);
+        if ((fabs(p[a] - cube_low[a]) < margin && fabs(q[a] - cube_low[a]) < margin) ||
+            (fabs(p[a] - cube_high[a]) < margin && fabs(q[a] - cube_high[a]) < margin))
+            return true;
+    }
+    return false;
+}
+
+/* Whatever the points are, edges have two faces but on the cube's sides. */
+static void strange_points_make_sound_meshes(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 6; kind++) {
+        cloud c = cloud_make(kind == 5 ? 4 : 3000);
+        for (size_t i = 0; i < c.n; i++) {
+            splat_random4 r = splat_random(21, SPLAT_STREAM_TEST, (uint32_t)kind, i);
+            float *p = c.positions + 3 * i, *normal = c.normals + 3 * i;
+            random_direction(9, i, normal);
+            for (int a = 0; a < 3; a++) p[a] = splat_uniform(r.x[a]);                 /* 0: a volume of noise */
+            if (kind == 1) normal[0] = normal[1] = 0, normal[2] = 1, p[2] = 0.5f;     /* a sheet */
+            if (kind == 2) p[1] = p[2] = 0.25f;                                       /* a line */
+            if (kind == 3) p[0] = p[1] = p[2] = (float)(i % 3);                       /* three places */
+            if (kind == 4) p[0] = i ? 1e-3f * p[0] : 1;                               /* one far away */
+        }
+        for (int a = 0; a < 3; a++) {
+            double low = 1e9, high = -1e9;
+            for (size_t i = 0; i < c.n; i++) {
+                low = fmin(low, c.positions[3 * i + (size_t)a]);
+                high = fmax(high, c.positions[3 * i + (size_t)a]);
+            }
+            cube_low[a] = cube_high[a] = (low + high) / 2;
+        }
+        outcome out = reconstruct_cloud(&c, 7);
+        for (int a = 0; a < 3; a++) {
+            cube_low[a] -= out.report.cell * 64;
+            cube_high[a] += out.report.cell * 64;
+        }
+        mesh_shape shape = mesh_examine(&out.mesh, is_on_cube);
+        assert_int_equal(shape.n_bad, 0);
+        assert_int_equal(shape.n_unused, 0);
+        assert_true(out.mesh.n_faces > 0);
+        if (kind == 1) assert_true(shape.n_borders > 0 && shape.n_parts == 1);
+        outcome_free(&out);
+        cloud_free(&c);
+    }
+}
+
+/* ---------------------------------------------------------------- colours */
+
+static void colors_come_from_near_points(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(20000);
+    c.colors = malloc(4 * c.n);
+    assert_non_null(c.colors);
+    for (size_t i = 0; i < c.n; i++) {
+        bool up = c.normals[3 * i + 2] > 0;
+        memcpy(c.colors + 4 * i, up ? "\xff\x20\x10\x00" : "\x00\x40\xf0\x00", 4);
+    }
+    outcome out = reconstruct_cloud(&c, 7);
+    assert_non_null(out.mesh.colors);
+    size_t n_checked = 0;
+    for (size_t i = 0; i < out.mesh.n_vertices; i++) {
+        float z = out.mesh.vertices[3 * i + 2] - 5;
+        const uint8_t *color = out.mesh.colors + 4 * i;
+        assert_int_equal(color[3], 255);
+        if (fabsf(z) < 0.4f) continue;
+        /* what lies 10 cells away has a weight of 1 / 32^2 at most */
+        assert_in_range(color[0], z > 0 ? 254 : 0, z > 0 ? 255 : 1);
+        assert_in_range(color[2], z > 0 ? 16 : 239, z > 0 ? 17 : 240);
+        n_checked++;
+    }
+    assert_true(n_checked > out.mesh.n_vertices / 2);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
+/* ---------------------------------------------------------------- threads, memory, progress */
+
+static void threads_change_no_byte(void **state)
+{
+    (void)state;
+    cloud c = box_cloud(20000, 0.01f);
+    c.colors = malloc(4 * c.n);
+    assert_non_null(c.colors);
+    for (size_t i = 0; i < 4 * c.n; i++) c.colors[i] = (uint8_t)splat_random(3, SPLAT_STREAM_TEST, 0, i).x[0];
+    outcome one;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        splat_poisson_options options = options_of(7, threads);
+        outcome out = reconstruct_with(&c, &options);
+        if (threads == 1) {
+            one = out;
+            continue;
+        }
+        assert_int_equal(out.mesh.n_vertices, one.mesh.n_vertices);
+        assert_int_equal(out.mesh.n_faces, one.mesh.n_faces);
+        assert_memory_equal(out.mesh.vertices, one.mesh.vertices, 12 * one.mesh.n_vertices);
+        assert_memory_equal(out.mesh.faces, one.mesh.faces, 12 * one.mesh.n_faces);
+        assert_memory_equal(out.mesh.colors, one.mesh.colors, 4 * one.mesh.n_vertices);
+        assert_memory_equal(out.density, one.density, 4 * one.mesh.n_vertices);
+        assert_int_equal(out.report.peak_bytes, one.report.peak_bytes);
+        outcome_free(&out);
+    }
+    outcome_free(&one);
+    cloud_free(&c);
+}
+
+static void estimate_bounds_what_is_used(void **state)
+{
+    (void)state;
+    for (int depth = 6; depth <= 8; depth += 2)
+        for (int shape = 0; shape < 3; shape++) {
+            size_t n = shape == 0 ? 1000 : 40000;
+            cloud c = shape == 2 ? box_cloud(n, 0.02f) : shape == 1 ? torus_cloud(n) : sphere_cloud(n);
+            c.colors = calloc(n, 4);
+            splat_poisson_options options = options_of(depth, 2);
+            uint64_t bytes;
+            splat_error error;
+            assert_int_equal(splat_poisson_estimate(&options, n, true, &bytes, &error), SPLAT_OK);
+            outcome out = reconstruct_with(&c, &options);
+            print_message("depth %d, %zu points: estimate %.1f MB, used %.1f MB\n", depth, n, (double)bytes / 1e6,
+                          (double)out.report.peak_bytes / 1e6);
+            assert_true(out.report.peak_bytes <= bytes);
+            assert_true(out.report.peak_bytes > bytes / 6); /* and is worth stating */
+            outcome_free(&out);
+            cloud_free(&c);
+        }
+}
+
+/* Any block can be the one too many: MEMORY, nothing leaked (ASan), nothing left in the results. */
+static void memory_limit_holds(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(3000);
+    c.colors = calloc(c.n, 4);
+    splat_poisson_options options = options_of(6, 1);
+    splat_poisson_points points = cloud_points(&c);
+    outcome out = reconstruct_with(&c, &options);
+    uint64_t peak = out.report.peak_bytes;
+    outcome_free(&out);
+    options.memory_limit_bytes = peak;
+    out = reconstruct_with(&c, &options);
+    outcome_free(&out);
+    for (uint64_t k = 0; k < 24; k++) {
+        splat_error error;
+        options.memory_limit_bytes = k == 23 ? peak - 1 : 1 + peak * k / 24;
+        assert_int_equal(splat_poisson_reconstruct(&points, &options, &out.mesh, &out.density, &out.report, &error),
+                         SPLAT_ERROR_MEMORY);
+        assert_non_null(strstr(error.message, "limit of"));
+        assert_true(out.report.peak_bytes <= options.memory_limit_bytes);
+        assert_null(out.mesh.vertices);
+        assert_null(out.mesh.faces);
+        assert_null(out.density);
+    }
+    cloud_free(&c);
+}
+
+typedef struct watcher {
+    int calls, stop_at;
+    double last;
+} watcher;
+
+static bool watch(void *user, const char *stage, double fraction)
+{
+    watcher *w = user;
+    assert_true(strlen(stage) > 0);
+    assert_true(fraction >= w->last && fraction <= 1);
+    w->last = fraction;
+    return ++w->calls != w->stop_at;
+}
+
+static void progress_goes_up_and_can_stop(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(2000);
+    watcher w = {0};
+    splat_poisson_options options = options_of(6, 1);
+    splat_poisson_points points = cloud_points(&c);
+    options.progress = watch;
+    options.progress_user = &w;
+    outcome out = reconstruct_with(&c, &options);
+    int calls = w.calls;
+    assert_true(calls > 8);
+    assert_true(w.last == 1);
+    outcome_free(&out);
+    for (int k = 1; k <= calls; k++) {
+        splat_error error;
+        w = (watcher){.stop_at = k};
+        assert_int_equal(splat_poisson_reconstruct(&points, &options, &out.mesh, &out.density, NULL, &error),
+                         SPLAT_ERROR_STOPPED);
+        assert_int_equal(w.calls, k);
+        assert_null(out.mesh.vertices);
+        assert_null(out.density);
+    }
+    cloud_free(&c);
+}
+
+/* ---------------------------------------------------------------- refusals */
+
+static void expect_refusal(const cloud *c, const splat_poisson_options *options, splat_status expected,
+                           const char *words)
+{
+    splat_mesh mesh;
+    float *density;
+    splat_error error = {0};
+    splat_poisson_points points = cloud_points(c);
+    assert_int_equal(splat_poisson_reconstruct(&points, options, &mesh, &density, NULL, &error), expected);
+    if (!strstr(error.message, words)) fail_msg("\"%s\" does not say \"%s\"", error.message, words);
+    assert_null(mesh.vertices);
+    assert_null(density);
+}
+
+static void bad_points_are_refused(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(100);
+    splat_poisson_options options = options_of(6, 1);
+    c.n = 3;
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "here are 3");
+    c.n = 0;
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "here are 0");
+    c.n = 100;
+    float kept = c.positions[17 * 3 + 1];
+    c.positions[17 * 3 + 1] = NAN;
+    expect_refusal(&c, &options, SPLAT_ERROR_NUMERIC, "point 17 of 100");
+    c.positions[17 * 3 + 1] = kept;
+    kept = c.normals[99 * 3 + 2];
+    c.normals[99 * 3 + 2] = INFINITY;
+    expect_refusal(&c, &options, SPLAT_ERROR_NUMERIC, "point 99 of 100");
+    c.normals[99 * 3 + 2] = kept;
+    memset(c.normals + 3 * 5, 0, 12);
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "point 5 of 100 has a normal of length zero");
+    c.normals[3 * 5] = 1;
+    for (size_t i = 0; i < 300; i++) c.positions[i] = 4;
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "within 0 units");
+    c.positions[0] = 4.0000005f; /* one step of float */
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "no surface");
+    c.positions[0] = -3e38f;
+    c.positions[3] = 3e38f;
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "no surface");
+    cloud_free(&c);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(100);
+    const splat_poisson_options good = options_of(6, 1);
+    splat_poisson_options options;
+    uint64_t bytes;
+    splat_error error;
+#define REFUSED(field, value, words)                                                                                   \
+    options = good;                                                                                                    \
+    options.field = value;                                                                                             \
+    expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, words);                                                         \
+    assert_int_equal(splat_poisson_estimate(&options, 100, false, &bytes, &error), SPLAT_ERROR_ARGUMENT);
+    REFUSED(depth, 5, "depth is 5")
+    REFUSED(depth, 13, "depth is 13")
+    REFUSED(samples_per_node, 0.4, "samples a node")
+    REFUSED(samples_per_node, NAN, "samples a node")
+    REFUSED(screening, -1, "screening")
+    REFUSED(screening, NAN, "screening")
+    REFUSED(scale, 1, "scale")
+    REFUSED(threads, 0, "0 threads")
+    cloud_free(&c);
+}
+
+/* ---------------------------------------------------------------- parts */
+
+/* The function between places `cells` cells inside and outside of the unit sphere, over 200 directions. */
+static double mean_step(const poisson_job *job, const poisson_octree *tree, float *const *values, double cells)
+{
+    double sum = 0;
+    for (int k = 0; k < 400; k++) {
+        uint32_t around[POISSON_MAX_LEVELS];
+        float direction[3], p[3], weights[8];
+        random_direction(5, (uint64_t)k / 2, direction);
+        double radius = 2 + (k & 1 ? -1 : 1) * cells * job->side / 128;
+        for (int a = 0; a < 3; a++) {
+            double center = a == 0 ? 3 : a == 1 ? -2 : 5;
+            p[a] = (float)((center + radius * direction[a] - job->origin[a]) / job->side);
+        }
+        int d = poisson_descend(tree, p, around);
+        poisson_weights(&tree->level[d], d, around[d], p, weights);
+        sum += (k & 1 ? 1 : -1) * poisson_interpolate(&tree->level[d], around[d], weights, values[d]);
+    }
+    return sum / 200;
+}
+
+/* Without screening the function is the solid's indicator, smoothed over two cells or so: 1 more inside than outside,
+ * close to the surface (the deepest level's work) and far from it (that of the top). Every level's share of the
+ * normals must count on every level for that. */
+static void function_steps_by_one(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(40000);
+    splat_error error;
+    splat_poisson_options options = options_of(7, 2);
+    splat_poisson_points points = cloud_points(&c);
+    splat_poisson_report report;
+    options.screening = 0;
+    poisson_job job = {.input = &points, .options = &options, .error = &error};
+    poisson_samples samples;
+    poisson_density density;
+    poisson_octree tree;
+    poisson_field field;
+    float *values[POISSON_MAX_LEVELS] = {NULL};
+    assert_int_equal(poisson_samples_make(&job, &samples), SPLAT_OK);
+    assert_int_equal(poisson_density_make(&job, &density, &samples), SPLAT_OK);
+    assert_int_equal(poisson_octree_build(&job, &tree, &samples, samples.depth, 7, 5, true), SPLAT_OK);
+    assert_int_equal(poisson_field_make(&job, &field, &tree, &samples), SPLAT_OK);
+    assert_int_equal(poisson_solve(&job, values, &tree, &field, &report), SPLAT_OK);
+    /* areas are 3 % high; the places lie in the smoothed zone's foot */
+    double near = mean_step(&job, &tree, values, 3), far = mean_step(&job, &tree, values, 8);
+    double steep = mean_step(&job, &tree, values, 1);
+    print_message("step within 1 cell %.3f, 3 cells %.3f, 8 %.3f\n", steep, near, far);
+    assert_true(fabs(steep - 0.79) < 0.06); /* 0.68 when the deepest level sees its own share alone */
+    assert_true(fabs(near - 1) < 0.04);
+    assert_true(fabs(far - 1) < 0.06);
+    for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(&job, values[d]);
+    poisson_field_free(&job, &field);
+    poisson_octree_free(&job, &tree);
+    poisson_density_free(&job, &density);
+    poisson_samples_free(&job, &samples);
+    assert_int_equal(job.used_bytes, 0); /* all was counted, all was freed */
+    cloud_free(&c);
+}
+
+static void polygons_have_no_chords_in_sides(void **state)
+{
+    (void)state;
+    const float square[4][3] = {{0, 0, 0}, {2, 0, 0}, {2, 1, 0}, {0, 1, 0.5f}};
+    uint8_t triangles[POISSON_MAX_POLYGON][3], sides[4] = {1, 2, 4, 8};
+    assert_int_equal(poisson_triangulate(4, square, sides, triangles), 2);
+    sides[0] = sides[2] = 1; /* 0 - 2 lies in a side */
+    assert_int_equal(poisson_triangulate(4, square, sides, triangles), 2);
+    for (int i = 0; i < 2; i++) {
+        bool has_0 = false, has_2 = false;
+        for (int k = 0; k < 3; k++) {
+            has_0 |= triangles[i][k] == 0;
+            has_2 |= triangles[i][k] == 2;
+        }
+        assert_false(has_0 && has_2);
+    }
+    sides[1] = sides[3] = 2; /* and so does the other */
+    assert_int_equal(poisson_triangulate(4, square, sides, triangles), 0);
+    assert_int_equal(poisson_triangulate(3, square, sides, triangles), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sphere_is_round),
+        cmocka_unit_test(torus_has_a_hole),
+        cmocka_unit_test(noisy_box_is_smooth),
+        cmocka_unit_test(open_hemisphere_is_trimmed_by_density),
+        cmocka_unit_test(densities_count_points),
+        cmocka_unit_test(two_objects_stay_two),
+        cmocka_unit_test(uneven_points_make_no_cracks),
+        cmocka_unit_test(normals_decide_what_is_outside),
+        cmocka_unit_test(strange_points_make_sound_meshes),
+        cmocka_unit_test(colors_come_from_near_points),
+        cmocka_unit_test(threads_change_no_byte),
+        cmocka_unit_test(estimate_bounds_what_is_used),
+        cmocka_unit_test(memory_limit_holds),
+        cmocka_unit_test(progress_goes_up_and_can_stop),
+        cmocka_unit_test(bad_points_are_refused),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(function_steps_by_one),
+        cmocka_unit_test(polygons_have_no_chords_in_sides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* Walks the op table: every op's test, on every backend and SIMD level of this machine.
+ * `test_ops [--backend cpu|cuda] [name...]` runs some. */
+#include "ops/test_ops.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*test)(splat_backend *backend);
+} tests[] = {
+#define SPLAT_OP(name) {#name, test_op_##name},
+#include "ops/ops.def"
+#undef SPLAT_OP
+};
+
+/* argv: the names asked for; all when there is none. */
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], name) == 0) return true;
+    return argc == 0;
+}
+
+static bool is_op(const char *name)
+{
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (strcmp(tests[i].name, name) == 0) return true;
+    return false;
+}
+
+/* In blocks that somebody must give back; the scratch region stays with the backend. */
+static size_t held(const splat_backend *backend)
+{
+    return backend->memory.device.reserved - backend->scratch.block.reserved;
+}
+
+typedef struct test_totals { int passed, failed, skipped; } test_totals;
+
+static void run_tests(splat_backend *backend, int argc, char **argv, test_totals *totals)
+{
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        if (!wanted(tests[i].name, argc, argv)) continue;
+        size_t before = held(backend);
+        int failures = tests[i].test(backend);
+        size_t left = held(backend) - before;
+        TEST_CHECK(failures, left == 0, "%s left %zu bytes of blocks", tests[i].name, left);
+        printf("%s %s on %s\n", failures ? "FAILED" : "ok", tests[i].name, backend->description);
+        fflush(stdout);
+        if (failures)
+            totals->failed++;
+        else
+            totals->passed++;
+    }
+    splat_backend_destroy(backend);
+}
+
+static void run_cpu(int argc, char **argv, test_totals *totals)
+{
+    static const char *const levels[] = {"c", "avx2", "avx512"};
+    static const int thread_counts[] = {1, 3};
+    for (size_t level = 0; level < 3; level++)
+        for (size_t t = 0; t < 2; t++) {
+            splat_backend *backend;
+            if (splat_backend_cpu_create(thread_counts[t], levels[level], &backend, NULL) == SPLAT_OK) {
+                run_tests(backend, argc, argv, totals);
+            } else {
+                printf("SKIPPED: this CPU has no %s\n", levels[level]);
+                totals->skipped++;
+            }
+        }
+}
+
+static void run_cuda(int argc, char **argv, test_totals *totals)
+{
+    splat_error error = {.message = "this build has no CUDA backend"};
+#if SPLATSMITH_HAS_CUDA
+    splat_backend *backend;
+    if (splat_backend_cuda_create(0, 1, false, &backend, &error) == SPLAT_OK) {
+        run_tests(backend, argc, argv, totals);
+        if (splat_backend_cuda_create(0, 1, true, &backend, &error) == SPLAT_OK) run_tests(backend, argc, argv, totals);
+        return;
+    }
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    printf("SKIPPED: the ops on CUDA: %s\n", error.message);
+    totals->skipped++;
+}
+
+int main(int argc, char **argv)
+{
+    test_totals totals = {0};
+    bool cpu = true, cuda = true;
+    argc--;
+    argv++;
+    if (argc && strcmp(argv[0], "--backend") == 0) {
+        cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
+        cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+        if (!cpu && !cuda) {
+            fprintf(stderr, "test_ops: --backend takes cpu or cuda\n");
+            return 2;
+        }
+        argc -= 2;
+        argv += 2;
+    }
+    for (int i = 0; i < argc; i++)
+        if (!is_op(argv[i])) {
+            fprintf(stderr, "test_ops: there is no op '%s'\n", argv[i]);
+            return 2;
+        }
+    if (cpu) run_cpu(argc, argv, &totals);
+    if (cuda) run_cuda(argc, argv, &totals);
+    printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
+    return totals.failed || !totals.passed;
+}
