@@ -1,4 +1,4 @@
-/* Growing, copying and checking meshes, and their areas, volumes and normals. */
+/* Growing, copying and checking meshes and their textures; areas, volumes and normals. */
 #include "mesh/mesh.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@ void splat_mesh_free(splat_mesh *mesh)
     free(mesh->normals);
     free(mesh->colors);
     free(mesh->faces);
+    splat_mesh_drop_texture(mesh);
     memset(mesh, 0, sizeof *mesh);
 }
 
@@ -19,7 +20,145 @@ static splat_status no_memory(size_t n, const char *what, splat_error *error)
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu %s", n, what);
 }
 
-/* Counts fit 32 bits, so a row of at most 12 bytes never overflows a size of 64. */
+/* ---------------------------------------------------------------- texture */
+
+void splat_mesh_drop_texture(splat_mesh *mesh)
+{
+    for (size_t i = 0; i < mesh->n_pages; i++) splat_image_free(&mesh->pages[i]);
+    free(mesh->pages);
+    free(mesh->uvs);
+    free(mesh->face_pages);
+    mesh->pages = NULL;
+    mesh->uvs = NULL;
+    mesh->face_pages = NULL;
+    mesh->n_pages = 0;
+}
+
+static bool grow_texture(splat_mesh *mesh, size_t n)
+{
+    if (mesh->uvs) {
+        float *grown = realloc(mesh->uvs, 6 * n * sizeof *grown);
+        if (!grown) return false;
+        mesh->uvs = grown;
+    }
+    if (mesh->face_pages) {
+        uint8_t *grown = realloc(mesh->face_pages, n);
+        if (!grown) return false;
+        mesh->face_pages = grown;
+    }
+    return true;
+}
+
+splat_status splat_mesh_require_uvs(splat_mesh *mesh, splat_error *error)
+{
+    if (mesh->uvs) return SPLAT_OK;
+    mesh->uvs = calloc(mesh->face_capacity ? mesh->face_capacity : 1, 6 * sizeof *mesh->uvs);
+    return mesh->uvs ? SPLAT_OK : no_memory(mesh->n_faces, "textured faces", error);
+}
+
+splat_status splat_mesh_require_face_pages(splat_mesh *mesh, splat_error *error)
+{
+    if (mesh->face_pages) return SPLAT_OK;
+    mesh->face_pages = calloc(mesh->face_capacity ? mesh->face_capacity : 1, 1);
+    return mesh->face_pages ? SPLAT_OK : no_memory(mesh->n_faces, "textured faces", error);
+}
+
+splat_status splat_mesh_add_page(splat_mesh *mesh, splat_image *page, splat_error *error)
+{
+    if (page->channels != 3 || page->width < 1 || page->height < 1 || !page->pixels)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a page of a texture must be a picture of RGB");
+    if (mesh->n_pages >= SPLAT_MESH_MAX_PAGES)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the texture of a mesh has at most %d pages; make them larger",
+                          SPLAT_MESH_MAX_PAGES);
+    splat_image *grown = realloc(mesh->pages, (mesh->n_pages + 1) * sizeof *grown);
+    if (!grown) return no_memory(mesh->n_faces, "textured faces", error);
+    mesh->pages = grown;
+    mesh->pages[mesh->n_pages++] = *page;
+    *page = (splat_image){0};
+    return SPLAT_OK;
+}
+
+static splat_status add_copy(splat_mesh *mesh, const splat_image *page, splat_error *error)
+{
+    splat_image copy = *page;
+    size_t size = (size_t)page->width * (size_t)page->height * 3;
+    copy.pixels = malloc(size ? size : 1);
+    if (!copy.pixels) return no_memory(mesh->n_faces, "textured faces", error);
+    memcpy(copy.pixels, page->pixels, size);
+    splat_status status = splat_mesh_add_page(mesh, &copy, error);
+    splat_image_free(&copy);
+    return status;
+}
+
+void splat_mesh_move_face(splat_mesh *mesh, size_t to, size_t from)
+{
+    memmove(mesh->faces + 3 * to, mesh->faces + 3 * from, 12);
+    if (mesh->uvs) memmove(mesh->uvs + 6 * to, mesh->uvs + 6 * from, 24);
+    if (mesh->face_pages) mesh->face_pages[to] = mesh->face_pages[from];
+}
+
+void splat_mesh_turn_face(splat_mesh *mesh, size_t face)
+{
+    uint32_t *corner = mesh->faces + 3 * face, b = corner[1];
+    corner[1] = corner[2];
+    corner[2] = b;
+    for (size_t c = 0; mesh->uvs && c < 2; c++) {
+        float *uv = mesh->uvs + 6 * face, keep = uv[2 + c];
+        uv[2 + c] = uv[4 + c];
+        uv[4 + c] = keep;
+    }
+}
+
+/* The page of faces that have none, beside others that have. */
+static splat_status white_page(splat_mesh *mesh, size_t *page, splat_error *error)
+{
+    uint8_t white[3] = {255, 255, 255};
+    *page = mesh->n_pages;
+    return add_copy(mesh, &(splat_image){.width = 1, .height = 1, .channels = 3, .pixels = white}, error);
+}
+
+static splat_status append_texture(splat_mesh *mesh, const splat_mesh *other, splat_error *error)
+{
+    size_t n = mesh->n_faces, m = other->n_faces, base = mesh->n_pages, first = 0, second = mesh->n_pages;
+    if (!mesh->uvs && !other->uvs) return SPLAT_OK;
+    SPLAT_TRY(splat_mesh_require_uvs(mesh, error));
+    if (base + other->n_pages > 0 || other->face_pages) SPLAT_TRY(splat_mesh_require_face_pages(mesh, error));
+    for (size_t i = 0; i < other->n_pages; i++) SPLAT_TRY(add_copy(mesh, &other->pages[i], error));
+    if (base == 0 && other->n_pages > 0 && n > 0) {
+        SPLAT_TRY(white_page(mesh, &first, error));
+        memset(mesh->face_pages, (int)first, n);
+    }
+    if (base > 0 && other->n_pages == 0 && m > 0) SPLAT_TRY(white_page(mesh, &second, error));
+    if (other->uvs) memcpy(mesh->uvs + 6 * n, other->uvs, 24 * m);
+    else memset(mesh->uvs + 6 * n, 0, 24 * m);
+    for (size_t i = 0; mesh->face_pages && i < m; i++)
+        mesh->face_pages[n + i] = (uint8_t)(second + (other->face_pages ? other->face_pages[i] : 0));
+    return SPLAT_OK;
+}
+
+static splat_status check_texture(const splat_mesh *mesh, splat_error *error)
+{
+    if (!mesh->uvs && mesh->n_pages > 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the mesh has a texture, but no texture coordinates");
+    for (size_t i = 0; i < mesh->n_pages; i++) {
+        const splat_image *page = &mesh->pages[i];
+        if (page->channels != 3 || page->width < 1 || page->height < 1 || !page->pixels)
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "page %zu of the mesh's texture is no picture of RGB", i);
+    }
+    for (size_t i = 0; mesh->n_pages && mesh->face_pages && i < mesh->n_faces; i++)
+        if (mesh->face_pages[i] >= mesh->n_pages)
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "face %zu of the mesh names page %u of its texture, which "
+                              "has %zu", i, (unsigned)mesh->face_pages[i], mesh->n_pages);
+    for (size_t i = 0; mesh->uvs && i < 6 * mesh->n_faces; i++)
+        if (!isfinite(mesh->uvs[i]))
+            return splat_fail(error, SPLAT_ERROR_NUMERIC, "a texture coordinate of face %zu of the mesh is not finite",
+                              i / 6);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- growing */
+
+/* Counts fit 32 bits, so a row of at most 24 bytes never overflows a size of 64. */
 static bool grow_floats(float **array, size_t n)
 {
     float *grown = realloc(*array, 3 * n * sizeof *grown);
@@ -40,7 +179,7 @@ static bool grow_faces(splat_mesh *mesh, size_t n)
 {
     uint32_t *grown = realloc(mesh->faces, 3 * n * sizeof *grown);
     if (grown) mesh->faces = grown;
-    return grown != NULL;
+    return grown != NULL && grow_texture(mesh, n);
 }
 
 splat_status splat_mesh_reserve(splat_mesh *mesh, size_t n_vertices, size_t n_faces, splat_error *error)
@@ -83,6 +222,8 @@ splat_status splat_mesh_add_face(splat_mesh *mesh, uint32_t a, uint32_t b, uint3
     if (i == mesh->face_capacity) SPLAT_TRY(splat_mesh_reserve(mesh, 0, doubled(i), error));
     const uint32_t corners[3] = {a, b, c};
     memcpy(mesh->faces + 3 * i, corners, 12);
+    if (mesh->uvs) memset(mesh->uvs + 6 * i, 0, 24);
+    if (mesh->face_pages) mesh->face_pages[i] = 0;
     mesh->n_faces++;
     return SPLAT_OK;
 }
@@ -110,6 +251,7 @@ splat_status splat_mesh_append(splat_mesh *mesh, const splat_mesh *other, splat_
     if (other->normals) SPLAT_TRY(splat_mesh_require_normals(mesh, error));
     if (other->colors) SPLAT_TRY(splat_mesh_require_colors(mesh, error));
     SPLAT_TRY(splat_mesh_reserve(mesh, n + other->n_vertices, m + other->n_faces, error));
+    SPLAT_TRY(append_texture(mesh, other, error));
     if (other->n_vertices) memcpy(mesh->vertices + 3 * n, other->vertices, 12 * other->n_vertices);
     if (mesh->normals && other->normals) memcpy(mesh->normals + 3 * n, other->normals, 12 * other->n_vertices);
     if (mesh->normals && !other->normals) memset(mesh->normals + 3 * n, 0, 12 * other->n_vertices);
@@ -139,7 +281,7 @@ splat_status splat_mesh_check(const splat_mesh *mesh, splat_error *error)
         if (!isfinite(mesh->vertices[i]))
             return splat_fail(error, SPLAT_ERROR_NUMERIC, "a coordinate of vertex %zu of the mesh is not finite",
                               i / 3);
-    return SPLAT_OK;
+    return check_texture(mesh, error);
 }
 
 void splat_mesh_bounds(const splat_mesh *mesh, float low[3], float high[3])
@@ -219,10 +361,6 @@ splat_status splat_mesh_compute_normals(splat_mesh *mesh, splat_error *error)
 
 void splat_mesh_flip(splat_mesh *mesh)
 {
-    for (size_t i = 0; i < mesh->n_faces; i++) {
-        uint32_t b = mesh->faces[3 * i + 1];
-        mesh->faces[3 * i + 1] = mesh->faces[3 * i + 2];
-        mesh->faces[3 * i + 2] = b;
-    }
+    for (size_t i = 0; i < mesh->n_faces; i++) splat_mesh_turn_face(mesh, i);
     for (size_t i = 0; mesh->normals && i < 3 * mesh->n_vertices; i++) mesh->normals[i] = -mesh->normals[i];
 }

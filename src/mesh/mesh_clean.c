@@ -39,7 +39,7 @@ void splat_mesh_remove_degenerate(splat_mesh *mesh, double area, size_t *n_faces
         const uint32_t *f = mesh->faces + 3 * i;
         bool degenerate = f[0] == f[1] || f[1] == f[2] || f[2] == f[0] ||
                           (area >= 0.0 && splat_mesh_face_area(mesh, i) <= area);
-        if (!degenerate) memmove(mesh->faces + 3 * n++, f, 12);
+        if (!degenerate) splat_mesh_move_face(mesh, n++, i);
     }
     *n_faces += mesh->n_faces - n;
     mesh->n_faces = n;
@@ -194,9 +194,7 @@ static void turn_faces(splat_mesh *mesh, const uint8_t *sides, size_t *n_faces)
 {
     for (size_t i = 0; i < mesh->n_faces; i++) {
         if (sides[i] != TURNS) continue;
-        uint32_t *f = mesh->faces + 3 * i, b = f[1];
-        f[1] = f[2];
-        f[2] = b;
+        splat_mesh_turn_face(mesh, i);
         ++*n_faces;
     }
 }

@@ -19,8 +19,9 @@ typedef struct splat_mesh_clean_counts {
 
 /* merge 0, degenerate_area -1, no small components, orient. */
 void splat_mesh_clean_options_init(splat_mesh_clean_options *options);
-/* All steps below, in this order. counts may be NULL. The mesh must be valid (splat_mesh_check). Normals are kept with
- * their vertices; compute them anew when the surface counts. Errors: MEMORY; then the mesh is still valid. */
+/* All steps below, in this order. counts may be NULL. The mesh must be valid (splat_mesh_check). The texture is
+ * kept with the faces, normals with their vertices; compute them anew when the surface counts. Errors: MEMORY; then the
+ * mesh is still valid. */
 splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *options,
                               splat_mesh_clean_counts *counts, splat_error *error);
 

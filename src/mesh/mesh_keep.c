@@ -8,7 +8,7 @@ void splat_mesh_keep_faces(splat_mesh *mesh, const uint8_t *keep)
 {
     size_t n = 0;
     for (size_t i = 0; i < mesh->n_faces; i++)
-        if (keep[i]) memmove(mesh->faces + 3 * n++, mesh->faces + 3 * i, 12);
+        if (keep[i]) splat_mesh_move_face(mesh, n++, i);
     mesh->n_faces = n;
 }
 
@@ -30,6 +30,7 @@ splat_status splat_mesh_keep_vertices(splat_mesh *mesh, const uint8_t *keep, spl
         const uint32_t *f = mesh->faces + 3 * i;
         if (!keep[f[0]] || !keep[f[1]] || !keep[f[2]]) continue;
         const uint32_t corners[3] = {moved[f[0]], moved[f[1]], moved[f[2]]};
+        splat_mesh_move_face(mesh, m, i);
         memcpy(mesh->faces + 3 * m++, corners, sizeof corners);
     }
     mesh->n_vertices = n;

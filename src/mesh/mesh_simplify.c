@@ -427,6 +427,7 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "simplification needs a thread, and a largest error and a "
                           "boundary weight that are not negative");
     *report = (splat_mesh_simplify_info){.peak_bytes = splat_mesh_simplify_bytes(mesh->n_vertices, mesh->n_faces)};
+    splat_mesh_drop_texture(mesh);
     splat_mesh_remove_degenerate(mesh, -1.0, &n);
     splat_mesh_bounds(mesh, low, high);
     for (int c = 0; c < 3; c++) s.center[c] = 0.5 * ((double)low[c] + (double)high[c]);

@@ -25,8 +25,9 @@ void splat_mesh_simplify_options_init(splat_mesh_simplify_options *options);
 size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces);
 /* Simplifies in place. Collapses neither fold a face over nor change the topology: a manifold stays one, with the same
  * pieces, holes and handles, which may end the work above the target. Edges with more than two faces stay where they
- * are. Colours are interpolated; existing normals are computed anew. Vertices that no face uses go. The mesh must
- * be valid. info may be NULL. Errors: ARGUMENT, MEMORY. */
+ * are. Colours are interpolated; existing normals are computed anew. Vertices that no face uses go, and so does a
+ * texture, even where nothing collapses: its coordinates cannot follow. The mesh must be valid. info may be NULL.
+ * Errors: ARGUMENT, MEMORY. */
 splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_options *options,
                                  splat_mesh_simplify_info *info, splat_error *error);
 
