@@ -55,7 +55,7 @@ static splat_status train(splat_context *context, const char *folder, const char
     if (status == SPLAT_OK) status = splat_trainer_run(trainer, &run_options, error);
     splat_save_options_init(&save_options);
     save_options.fused = true; /* for other viewers */
-    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_model(trainer), output, &save_options, error);
+    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_get_model(trainer), output, &save_options, error);
 
     splat_trainer_destroy(trainer);
     splat_scene_close(scene);

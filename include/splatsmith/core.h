@@ -113,9 +113,9 @@ splat_status splat_context_create(const splat_context_options *options, splat_co
 /* Every scene, model and trainer of the context must be gone before. NULL is allowed. */
 void splat_context_destroy(splat_context *context);
 /* "cpu (avx512, 2 threads)" and the like; lives as long as the context. */
-const char *splat_context_description(const splat_context *context);
+const char *splat_context_get_description(const splat_context *context);
 /* "0000:3b:00.0": the GPU of the context, "" on the CPU. */
-const char *splat_context_pci_bus_id(const splat_context *context);
+const char *splat_context_get_pci_bus_id(const splat_context *context);
 
 /* An NVIDIA GPU, as the driver describes it. */
 typedef struct splat_device_info {
@@ -143,11 +143,11 @@ typedef struct splat_memory_info {
 } splat_memory_info;
 
 /* Device memory of the context (host memory for the CPU backend). */
-void splat_context_memory(const splat_context *context, splat_memory_info *info);
+void splat_context_get_memory(const splat_context *context, splat_memory_info *info);
 /* Calls back once a named block, largest first; then, with the owner "host", what the host holds for photos and files.
  */
 typedef void (*splat_memory_block_function)(void *user, const char *owner, const char *name, size_t bytes);
-void splat_context_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user);
+void splat_context_visit_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user);
 
 /* The whole process on the device, as its driver counts it, will not pass limit_bytes: the context's own share is taken
  * off and every growth of a block beyond the rest is refused (MEMORY). On the CPU backend the named blocks alone count.

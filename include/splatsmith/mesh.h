@@ -17,7 +17,7 @@ extern "C" {
 
 /* The formats of meshes, from the table that reading and writing go through: fills *format with row `index` and returns
  * true; false beyond the last. */
-bool splat_mesh_format(size_t index, splat_file_format *format);
+bool splat_mesh_get_format(size_t index, splat_file_format *format);
 /* ARGUMENT, naming the endings that exist, when no mesh is written under the end of this name. */
 splat_status splat_mesh_check_path(const char *path, splat_error *error);
 
@@ -87,9 +87,9 @@ size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
 /* ARGUMENT when an option is out of its range; splat_mesh_extract asks it, too. */
 splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *options, splat_error *error);
 /* Makes meshes with colours and outward normals from what the training views see of a splat, and writes each to its
- * paths (splat_mesh_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the levels;
- * info: [meshes]. One view is in memory at a time. What the work will need in host memory is reported as a notice
- * before it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
+ * paths (splat_mesh_get_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the
+ * levels; info: [meshes]. One view is in memory at a time. What the work will need in host memory is reported as a
+ * notice before it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
  *
  * LEVEL, CENTERS and MARCHING_CUBES look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter
  * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the

@@ -25,8 +25,8 @@ typedef struct splat_model_info {
     float kernel_size;
 } splat_model_info;
 
-/* Reads a file of any format of splats (splat_model_format), recognised by its content, then by its name: a PLY of the
- * 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other columns ignored), or the
+/* Reads a file of any format of splats (splat_model_get_format), recognised by its content, then by its name: a PLY of
+ * the 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other columns ignored), or the
  * parameters of a checkpoint, without its optimizer. The model is owned by the caller (splat_model_destroy). Errors:
  * IO, FORMAT, UNSUPPORTED, MEMORY. */
 splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
@@ -36,7 +36,7 @@ splat_status splat_model_describe(const char *path, splat_model_info *info, spla
 void splat_model_get_info(const splat_model *model, splat_model_info *info);
 /* The mean over all Gaussians of their opacity in [0,1], without the 3D filter; 0 without any. Waits for the device.
  * Errors: MEMORY, DEVICE. */
-splat_status splat_model_mean_opacity(const splat_model *model, double *mean, splat_error *error);
+splat_status splat_model_get_mean_opacity(const splat_model *model, double *mean, splat_error *error);
 /* Cuts the SH bands above sh_degree off and gives their memory back; a higher degree than the model's changes nothing.
  * Errors: ARGUMENT, MEMORY. */
 splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_error *error);
@@ -45,7 +45,7 @@ splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode m
                                          splat_error *error);
 /* The formats of splats, from the table that loading and saving go through: fills *format with row `index` and returns
  * true; false beyond the last. */
-bool splat_model_format(size_t index, splat_file_format *format);
+bool splat_model_get_format(size_t index, splat_file_format *format);
 /* ARGUMENT, naming the endings that exist, when splat_model_save has no format for the end of this name. */
 splat_status splat_model_check_path(const char *path, splat_error *error);
 

@@ -114,8 +114,8 @@ typedef enum splat_mesh_view_kind {
     SPLAT_MESH_VIEW_SHADED = 8  /* gray faces in the light of a lamp at the camera; their backs are red */
 } splat_mesh_view_kind;
 #define SPLAT_N_MESH_VIEW_KINDS 4
-/* Draws a mesh (splat_mesh_format), both sides of its faces, over the scene's background from the cameras of a job, and
- * writes <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`;
+/* Draws a mesh (splat_mesh_get_format), both sides of its faces, over the scene's background from the cameras of a job,
+ * and writes <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`;
  * <name> is that of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The
  * pictures do not depend on the context's threads; the mesh and one view are in memory. Nothing is measured. Errors:
  * ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT, UNSUPPORTED, MEMORY, STOPPED. */
@@ -164,7 +164,7 @@ typedef struct splat_monitor_options {
     size_t size;
     int pid;                 /* the process to watch; 0 (default): the calling one; -1: the machine only */
     double period_s;         /* between two samples; 0.01 to 86400, default 1 */
-    const char *gpu;         /* PCI bus id (splat_context_pci_bus_id) or index in the order of nvidia-smi; NULL: the
+    const char *gpu;         /* PCI bus id (splat_context_get_pci_bus_id) or index in the order of nvidia-smi; NULL: the
                               * first one; "": none */
     const char *csv_path;    /* rows are appended here; NULL: none */
     const char *proc_root;   /* NULL: "/proc" */
@@ -180,7 +180,7 @@ void splat_monitor_options_init_sized(splat_monitor_options *options, size_t siz
 splat_status splat_monitor_create(const splat_monitor_options *options, splat_monitor **monitor, splat_error *error);
 /* The latest sample; quick, and may be called from any thread. After a failed write of the CSV, which is given up
  * then, the first call logs a warning. */
-void splat_monitor_latest(splat_monitor *monitor, splat_monitor_sample *sample);
+void splat_monitor_get_latest(splat_monitor *monitor, splat_monitor_sample *sample);
 /* Stops the thread. NULL is allowed. */
 void splat_monitor_destroy(splat_monitor *monitor);
 
@@ -476,7 +476,7 @@ void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_r
 typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
 /* Calls back for everything that makes the comparison unfair: another machine, GPU, driver, scene, resolution, count of
  * Gaussians (by more than 5 %), range of iterations, option, or throttled clocks. */
-void splat_bench_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
+void splat_bench_list_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
                              splat_bench_difference_function visit, void *user);
 
 /* The table of phases, a row a record (of training) in their order, and what each differs in from the one before, as
@@ -567,7 +567,7 @@ typedef struct splat_mesh_report {
 
 void splat_mesh_report_options_init_sized(splat_mesh_report_options *options, size_t size);
 #define splat_mesh_report_options_init(options) splat_mesh_report_options_init_sized(options, sizeof *(options))
-/* Reads a mesh (splat_mesh_format) and measures it. The same file, options and seed give the same figures for any
+/* Reads a mesh (splat_mesh_get_format) and measures it. The same file, options and seed give the same figures for any
  * number of threads. Errors: IO, FORMAT (with byte or line; no faces), UNSUPPORTED, ARGUMENT (a threshold that is not
  * above 0; a reference without points, or without any part of the mesh near it), MEMORY. */
 splat_status splat_mesh_report_make(const splat_context *context, const char *path,

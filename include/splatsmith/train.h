@@ -146,12 +146,12 @@ typedef struct splat_plan_choice {
 #define SPLAT_PLAN_CHOICES 8
 
 typedef struct splat_plan {
-    splat_train_options options; /* as asked, with the choices made: what to train with */
+    size_t size;
     size_t limit_bytes;
     size_t n_gaussians;          /* planned for */
     bool estimated;              /* n_gaussians comes from the number of points */
     size_t n_rows;
-    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with options.max_gaussians rows */
+    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with max_gaussians rows */
     size_t total_bytes;          /* their sum, <= limit_bytes */
     size_t evaluation_bytes;     /* of the process while it evaluates */
     size_t render_bytes;         /* of a process that only renders the trained splat */
@@ -164,11 +164,16 @@ typedef struct splat_plan {
 
 void splat_plan_options_init_sized(splat_plan_options *options, size_t size);
 #define splat_plan_options_init(options) splat_plan_options_init_sized(options, sizeof *(options))
+void splat_plan_init_sized(splat_plan *plan, size_t size);
+#define splat_plan_init(plan) splat_plan_init_sized(plan, sizeof *(plan))
 /* Chooses how to train a scene within a limit, the cheapest choices first: photos streamed; pictures in bands of tiles;
  * 16-bit SH; quantized moments; SH and their moments in host memory (GPU); a cap on the count. Pure arithmetic: nothing
- * is allocated. Errors: MEMORY when not even the smallest model fits (the message names the least limit), ARGUMENT. */
+ * is allocated. chosen: as wanted, with the choices made, what to train with; it may be `wanted` itself, and NULL when
+ * nobody asks. Both it and the plan are as their _init left them, or of an earlier call; they change on success only.
+ * Errors: MEMORY when not even the smallest model fits (the message names the least limit), ARGUMENT. */
 splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
-                             const splat_plan_options *options, splat_plan *plan, splat_error *error);
+                             const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
+                             splat_error *error);
 
 /* ---------------------------------------------------------------- the trainer, step by step */
 
@@ -176,8 +181,8 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
  * is as it was before), DEVICE, those of reading a photo. */
 splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
 /* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. */
-splat_model *splat_trainer_model(splat_trainer *trainer);
-int splat_trainer_iteration(const splat_trainer *trainer);
+splat_model *splat_trainer_get_model(splat_trainer *trainer);
+int splat_trainer_get_iteration(const splat_trainer *trainer);
 
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {
@@ -187,7 +192,7 @@ typedef struct splat_stage_times {
 /* Off at first. Turning it on clears the sums; the last two steps are not in them yet. */
 void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
 /* The sums since the last call of this function. */
-void splat_trainer_stage_times(splat_trainer *trainer, splat_stage_times *times);
+void splat_trainer_take_stage_times(splat_trainer *trainer, splat_stage_times *times);
 
 /* Starts from a splat instead of the scene's points: parameters and filter from a PLY of the trainer's SH degree, fresh
  * moments; the next step is iteration + 1. On error the trainer is unchanged. */
@@ -213,7 +218,7 @@ typedef struct splat_loss {
 #define SPLAT_MAX_LOSSES 8
 /* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
  * regularizer. */
-splat_status splat_trainer_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
+splat_status splat_trainer_get_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
                                   splat_error *error);
 
 /* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */

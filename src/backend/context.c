@@ -103,7 +103,7 @@ void splat_context_destroy(splat_context *context)
     free(context);
 }
 
-const char *splat_context_description(const splat_context *context)
+const char *splat_context_get_description(const splat_context *context)
 {
     return context->backend->description;
 }
@@ -124,12 +124,12 @@ splat_status splat_context_set_memory_limit(splat_context *context, size_t limit
                       splat_bytes_format(limit_bytes, a, sizeof a), splat_bytes_format(least, b, sizeof b));
 }
 
-const char *splat_context_pci_bus_id(const splat_context *context)
+const char *splat_context_get_pci_bus_id(const splat_context *context)
 {
     return context->backend->pci_bus_id;
 }
 
-void splat_context_memory(const splat_context *context, splat_memory_info *info)
+void splat_context_get_memory(const splat_context *context, splat_memory_info *info)
 {
     const splat_memory *memory = &context->backend->memory;
     *info = (splat_memory_info){.bytes = memory->device.reserved,
@@ -148,7 +148,7 @@ static int compare_blocks(const void *a, const void *b)
     return x->reserved != y->reserved ? (x->reserved < y->reserved ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-void splat_context_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user)
+void splat_context_visit_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user)
 {
     const splat_memory *memory = &context->backend->memory;
     const splat_block **blocks = malloc((memory->n_blocks + 1) * sizeof *blocks);

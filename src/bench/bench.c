@@ -40,7 +40,7 @@ static void look(watch *w)
 {
     splat_monitor_sample sample;
     if (!w->monitor) return;
-    splat_monitor_latest(w->monitor, &sample);
+    splat_monitor_get_latest(w->monitor, &sample);
     if (sample.number == w->last_number) return;
     w->last_number = sample.number;
     w->host_bytes = fmax(w->host_bytes, sample.process_rss_bytes);
@@ -206,7 +206,7 @@ static splat_status train(splat_trainer *t, const splat_bench_options *options, 
     SPLAT_TRY(splat_backend_synchronize(t->backend, error));
     struct rusage usage;
     result->n_gaussians_last = t->model->gaussians.n;
-    SPLAT_TRY(splat_model_mean_opacity(t->model, &result->mean_opacity, error));
+    SPLAT_TRY(splat_model_get_mean_opacity(t->model, &result->mean_opacity, error));
     result->gpu = w.gpu;
     result->host_bytes = w.host_bytes;
     /* The kernel's peak is kept roughly and may lie a little below what was seen. */
@@ -289,7 +289,7 @@ static splat_status measure_stages(splat_trainer *t, int n, splat_stage_times *s
     splat_trainer_measure_stages(t, true);
     splat_status status = SPLAT_OK;
     for (int i = 0; i < n && status == SPLAT_OK; i++) status = splat_trainer_step(t, NULL, error);
-    splat_trainer_stage_times(t, sums);
+    splat_trainer_take_stage_times(t, sums);
     splat_trainer_measure_stages(t, false);
     if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
     return status;

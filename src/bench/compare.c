@@ -172,7 +172,7 @@ void splat_bench_setting_differences(const splat_bench_record *baseline, const s
     compare_options(&d);
 }
 
-void splat_bench_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
+void splat_bench_list_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
                              splat_bench_difference_function visit, void *user)
 {
     splat_bench_setting_differences(baseline, candidate, visit, user);

@@ -179,7 +179,7 @@ static void put_memories(object root, const splat_context *context, const splat_
     put_real(host, "rss_bytes", r->host_bytes);
     put_real(host, "peak_rss_bytes", r->host_peak_bytes);
     json_t *blocks = json_array(), *filled = blocks;
-    splat_context_memory_blocks(context, put_block, &filled);
+    splat_context_visit_memory_blocks(context, put_block, &filled);
     if (!filled) *memory.failed = true;
     put(memory, "blocks", blocks);
 }

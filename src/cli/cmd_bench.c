@@ -20,7 +20,8 @@ typedef struct bench {
 
 #define N_SHOWN_BLOCKS 8
 
-/* The largest named blocks; a visitor for splat_context_memory_blocks, which calls back once a block, largest first. */
+/* The largest named blocks; a visitor for splat_context_visit_memory_blocks, which calls back once a block, largest
+ * first. */
 static void print_block(void *user, const char *owner, const char *name, size_t bytes)
 {
     int *n_shown = user;
@@ -98,7 +99,7 @@ static void print_result(const bench *b)
     print_memory("evaluating", &r->evaluation);
     if (isfinite(r->host_peak_bytes))
         cli_say("memory of the host: %s at most", cli_bytes((size_t)r->host_peak_bytes, host));
-    splat_context_memory_blocks(b->session.context, print_block, &n_shown);
+    splat_context_visit_memory_blocks(b->session.context, print_block, &n_shown);
     print_gpu(&r->gpu);
     for (size_t i = 0; i < r->n_evaluations; i++)
         print_quality(&r->evaluations[i].quality, r->evaluations[i].iteration);
@@ -143,12 +144,12 @@ static int load_state(bench *b)
             return cli_report(&error);
         return CLI_OK;
     }
-    if (given && splat_trainer_iteration(b->trainer) > values->from_iteration) {
+    if (given && splat_trainer_get_iteration(b->trainer) > values->from_iteration) {
         cli_error("%s is at iteration %d, beyond --from_iteration %d", values->start_checkpoint,
-                  splat_trainer_iteration(b->trainer), values->from_iteration);
+                  splat_trainer_get_iteration(b->trainer), values->from_iteration);
         return CLI_USAGE;
     }
-    while (splat_trainer_iteration(b->trainer) < values->from_iteration)
+    while (splat_trainer_get_iteration(b->trainer) < values->from_iteration)
         if (splat_trainer_step(b->trainer, NULL, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }

@@ -236,7 +236,7 @@ static int compare_two(const heads *names, const splat_bench_record *a, const sp
         splat_bench_compare(a, b, &comparison);
         print_comparison(names, &baseline, &candidate, &comparison);
     }
-    splat_bench_differences(a, b, print_difference, NULL);
+    splat_bench_list_differences(a, b, print_difference, NULL);
     return baseline.n_rows ? code : judge(t, &candidate, &comparison);
 }
 

@@ -10,7 +10,7 @@ static void print_backend(const cli_values *values, const char *backend)
     char text[sizeof error.message + 64];
     options.backend = backend;
     if (splat_context_create(&options, &context, &error) == SPLAT_OK)
-        cli_say("backend %-6s%s", backend, splat_context_description(context));
+        cli_say("backend %-6s%s", backend, splat_context_get_description(context));
     else
         cli_say("backend %-6snot available: %s", backend, cli_library_text(error.message, text, sizeof text));
     splat_context_destroy(context);

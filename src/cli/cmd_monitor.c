@@ -105,7 +105,7 @@ static void show(splat_monitor *monitor, int pid, double period)
     struct timespec pause = {0, (long)(wait * 1e9)};
     while (!stop_asked) {
         splat_monitor_sample sample;
-        splat_monitor_latest(monitor, &sample);
+        splat_monitor_get_latest(monitor, &sample);
         if (sample.number != shown) print_sample(pid, &sample, over);
         shown = sample.number;
         if (ferror(stdout)) return;

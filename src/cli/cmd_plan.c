@@ -29,10 +29,9 @@ static void print_choices(const splat_plan *plan)
 }
 
 /* The command that trains like this. */
-static void print_command(const cli_values *values, const splat_plan *plan)
+static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan)
 {
     char line[2 * CLI_PATH_MAX];
-    const splat_train_options *o = &plan->options;
     size_t n = (size_t)snprintf(line, sizeof line, "splatsmith train -s %s", values->scene.source_path);
 #define ADD(...) if (n < sizeof line) n += (size_t)snprintf(line + n, sizeof line - n, __VA_ARGS__)
     if (values->scene.resolution != -1) ADD(" -r %d", values->scene.resolution);
@@ -73,11 +72,12 @@ static bool find_limit(const cli_values *values, const splat_context *context, s
 static int plan_scene(const cli_values *values, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
-    splat_train_options wanted, afterwards;
+    splat_train_options chosen, afterwards;
     splat_plan plan;
     splat_error error;
     char bytes[32];
-    cli_asked_options(values, &wanted);
+    cli_asked_options(values, &chosen);
+    splat_plan_init(&plan);
     cli_plan_options(values, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_DN_CONSISTENCY);
     options.afterwards = &afterwards;
@@ -85,17 +85,17 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     if (!find_limit(values, context, &options)) return CLI_USAGE;
     if (cli_given(values, "vram_limit") && !(values->context.backend && strcmp(values->context.backend, "cpu") == 0))
         options.for_gpu = true;
-    if (splat_plan_make(context, scene, &wanted, &options, &plan, &error) != SPLAT_OK) return cli_report(&error);
+    if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
+        return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,
             plan.estimated ? " (estimated from the scene's points; --gaussians N names them)" : "",
             cli_bytes(plan.limit_bytes, bytes),
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     print_choices(&plan);
-    cli_say("At most %zu Gaussians fit like this.", plan.options.target_gaussian_count > plan.n_gaussians
-                                                        ? plan.options.target_gaussian_count
-                                                        : (size_t)((double)plan.options.max_gaussians));
-    print_command(values, &plan);
+    cli_say("At most %zu Gaussians fit like this.",
+            chosen.target_gaussian_count > plan.n_gaussians ? chosen.target_gaussian_count : chosen.max_gaussians);
+    print_command(values, &chosen, &plan);
     return CLI_OK;
 }
 

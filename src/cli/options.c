@@ -132,10 +132,10 @@ static const struct format_list {
     bool (*format)(size_t index, splat_file_format *format);
     bool writing;
 } format_lists[] = {
-    {"{splats read}", splat_model_format, false},
-    {"{splats written}", splat_model_format, true},
-    {"{meshes read}", splat_mesh_format, false},
-    {"{meshes written}", splat_mesh_format, true},
+    {"{splats read}", splat_model_get_format, false},
+    {"{splats written}", splat_model_get_format, true},
+    {"{meshes read}", splat_mesh_get_format, false},
+    {"{meshes written}", splat_mesh_get_format, true},
 };
 
 /* ".ply, .obj or .glb" */

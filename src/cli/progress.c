@@ -249,13 +249,13 @@ static void add_machine(status_line *l, const cli_progress *progress)
     splat_monitor_sample sample;
     splat_memory_info memory = {0};
     bool watched = progress->monitor != NULL;
-    if (watched) splat_monitor_latest(progress->monitor, &sample);
+    if (watched) splat_monitor_get_latest(progress->monitor, &sample);
     if (watched && sample.gpu.memory_total_bytes > 0) {
         add(l, " | VRAM:%.0f%% (%.1fGiB)", 100.0 * sample.gpu.memory_used_bytes / sample.gpu.memory_total_bytes,
             sample.gpu.memory_used_bytes / SPLAT_GIB);
     } else {
-        splat_context_memory(progress->context, &memory);
-        add(l, " | %s:%s", splat_context_pci_bus_id(progress->context)[0] ? "VRAM" : "Tensors",
+        splat_context_get_memory(progress->context, &memory);
+        add(l, " | %s:%s", splat_context_get_pci_bus_id(progress->context)[0] ? "VRAM" : "Tensors",
             cli_bytes(memory.bytes, bytes));
     }
     if (watched && sample.ram_total_bytes > 0)

@@ -17,7 +17,7 @@ int cli_context_create(const cli_values *values, splat_context **context)
                             : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
                                                                              : SPLAT_FRAGMENTATION_NORMAL;
     if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
-    if (cli_given(values, "gpu") && !splat_context_pci_bus_id(*context)[0])
+    if (cli_given(values, "gpu") && !splat_context_get_pci_bus_id(*context)[0])
         cli_notice("--gpu has no effect: running on the CPU");
     return cli_limit_memory(values, *context);
 }
@@ -201,7 +201,7 @@ void cli_note_memory(cli_outcome *outcome, const splat_context *context)
 {
     splat_memory_info memory;
     if (!outcome || !context) return;
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     outcome->peak_bytes = memory.peak_bytes + memory.overhead_bytes;
 }
 

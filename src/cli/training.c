@@ -115,7 +115,7 @@ static void print_memory(const cli_report_state *r)
 {
     splat_memory_info memory;
     char peak[32], evaluating[48] = "", bytes[32], overhead[32], host[32];
-    splat_context_memory(r->progress.context, &memory);
+    splat_context_get_memory(r->progress.context, &memory);
     if (r->evaluation_peak_bytes)
         snprintf(evaluating, sizeof evaluating, ", %s while evaluating", cli_bytes(r->evaluation_peak_bytes, bytes));
     cli_say("  memory       %s at most%s%s%s%s%s",
@@ -136,7 +136,7 @@ static void print_summary(const cli_training *j)
     if (r->psnr_iteration)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
     double opacity;
-    if (splat_model_mean_opacity(splat_trainer_model(j->trainer), &opacity, NULL) == SPLAT_OK)
+    if (splat_model_get_mean_opacity(splat_trainer_get_model(j->trainer), &opacity, NULL) == SPLAT_OK)
         snprintf(opacity_text, sizeof opacity_text, " of mean opacity %.2f", opacity);
     cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_duration(seconds, time_text),
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);
@@ -208,7 +208,7 @@ void cli_training_describe(const cli_training *j)
     cli_say("Output folder: %s", j->model_path);
     cli_say("Scene: %s, %zu train and %zu test views up to %dx%d, %zu points%s; %s", info.format, info.n_train,
             info.n_test, info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
-            splat_context_description(j->context));
+            splat_context_get_description(j->context));
 }
 
 /* Figures of the machine for the progress line and --monitor_csv. Returns an exit code. */
@@ -217,7 +217,7 @@ static int start_monitor(cli_training *j, const cli_values *values)
     splat_monitor_options options;
     splat_error error;
     splat_monitor_options_init(&options);
-    options.gpu = splat_context_pci_bus_id(j->context);
+    options.gpu = splat_context_get_pci_bus_id(j->context);
     options.csv_path = values->monitor_csv;
     options.log = cli_log;
     if (splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK) return CLI_OK;
@@ -230,7 +230,7 @@ static int start_monitor(cli_training *j, const cli_values *values)
 static void tell_stop(const cli_training *j, const cli_values *values)
 {
     const char *checkpoint = j->report.checkpoint;
-    cli_notice("stopped at step %d of %d%s%s%s", splat_trainer_iteration(j->trainer), j->train_options.iterations,
+    cli_notice("stopped at step %d of %d%s%s%s", splat_trainer_get_iteration(j->trainer), j->train_options.iterations,
                !checkpoint[0] ? "" : values->outcome ? "; the same command" : "; --start_checkpoint ",
                values->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
 }
@@ -249,7 +249,7 @@ static int train(cli_training *j, const cli_values *values)
     if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(j);
     if (status == SPLAT_OK && r->n_steps == 0)
         cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
-                   splat_trainer_iteration(j->trainer));
+                   splat_trainer_get_iteration(j->trainer));
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_STOPPED) {
         tell_stop(j, values);

@@ -13,7 +13,7 @@ size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, con
     size_t n = 0, gpu = (size_t)values->context.gpu;
     if (limit->kind == CLI_LIMIT_NONE) return 0;
     if (limit->kind == CLI_LIMIT_BYTES) return (size_t)limit->value;
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), total = page * (size_t)sysconf(_SC_PHYS_PAGES);
     size_t available = page * (size_t)sysconf(_SC_AVPHYS_PAGES); /* what is free or already ours */
     if (memory.overhead_bytes && splat_device_list(devices, 64, &n, NULL) == SPLAT_OK && gpu < n) {
@@ -68,9 +68,10 @@ int cli_plan_training(const cli_values *values, const splat_context *context, co
     char limit[32], total[32], most[64] = ""; /* coarse training does not grow */
     if (!values->vram_limit.kind) return CLI_OK;
     cli_plan_options(values, &plan_options);
+    splat_plan_init(&plan);
     if (n_gaussians) plan_options.n_gaussians = n_gaussians;
-    if (splat_plan_make(context, scene, options, &plan_options, &plan, &error) != SPLAT_OK) return cli_report(&error);
-    *options = plan.options;
+    if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
+        return cli_report(&error);
     size_t cap = options->target_gaussian_count;
     bool is_cut = cap && cap < plan.n_gaussians;
     if (is_cut)

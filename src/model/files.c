@@ -113,7 +113,7 @@ splat_status splat_model_describe(const char *path, splat_model_info *info, spla
 
 /* ---------------------------------------------------------------- saving */
 
-bool splat_model_format(size_t index, splat_file_format *format)
+bool splat_model_get_format(size_t index, splat_file_format *format)
 {
     splat_file_formats formats = splat_cloud_formats();
     if (index >= formats.n) return false;

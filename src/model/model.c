@@ -146,7 +146,7 @@ void splat_model_get_info(const splat_model *model, splat_model_info *info)
                                .kernel_size = model->kernel_size};
 }
 
-splat_status splat_model_mean_opacity(const splat_model *model, double *mean, splat_error *error)
+splat_status splat_model_get_mean_opacity(const splat_model *model, double *mean, splat_error *error)
 {
     const double edges[2] = {0, 1};
     uint32_t counts[SPLAT_SUMMARY_N];

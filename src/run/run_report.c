@@ -103,7 +103,7 @@ static void tell_losses(splat_run_report *r, const splat_step_info *step)
     int late = steps_late(r);
     if (late && r->losses_at && r->losses_at == step->iteration - late) tell_read_losses(r, (double)step->loss);
     if (step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
-    warn(r, splat_trainer_losses(r->trainer, r->losses, &r->n_losses, &error), &error);
+    warn(r, splat_trainer_get_losses(r->trainer, r->losses, &r->n_losses, &error), &error);
     r->losses_at = step->iteration;
     if (!late) tell_read_losses(r, (double)step->loss);
 }
@@ -113,7 +113,7 @@ static void tell_machine(splat_run_report *r, int iteration)
     const splat_memory *memory = &r->trainer->backend->memory;
     splat_monitor_sample sample;
     if (!r->tensorboard.writer || iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;
-    if (r->run->monitor) splat_monitor_latest(r->run->monitor, &sample);
+    if (r->run->monitor) splat_monitor_get_latest(r->run->monitor, &sample);
     splat_tensorboard_report_performance(&r->tensorboard, iteration, (double)memory->device.bytes,
                                          (double)memory->device.reserved, r->run->monitor ? &sample : NULL);
 }
@@ -139,7 +139,7 @@ static void measure_stages(splat_run_report *r, int iteration, splat_history_poi
         r->measures_stages = true;
     }
     if (iteration % EVERY != TO || !r->measures_stages) return;
-    splat_trainer_stage_times(t, &sums);
+    splat_trainer_take_stage_times(t, &sums);
     splat_trainer_measure_stages(t, false);
     r->measures_stages = false;
     const double ms[SPLAT_N_STAGES] = {sums.data, sums.project,         sums.bin,             sums.raster,
@@ -156,7 +156,7 @@ static void look_at_memory(splat_run_report *r, splat_history_point *point)
         for (int i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
             point->memory[i] = (double)r->snapshot.categories[SPLAT_PLACE_DEVICE][i].reserved;
     if (!r->run->monitor) return;
-    splat_monitor_latest(r->run->monitor, &sample);
+    splat_monitor_get_latest(r->run->monitor, &sample);
     point->driver = sample.gpu.process_bytes;
     point->process = sample.process_rss_bytes;
 }
@@ -293,8 +293,9 @@ static void write_page(splat_run_report *r, splat_status status, const splat_err
     const splat_trainer *t = r->trainer;
     if (!r->run->report || t->iteration == r->first_iteration) return;
     splat_scene_get_info(t->scene, &scene);
-    splat_context_memory(t->context, &memory);
-    if (splat_model_mean_opacity(t->model, &opacity, &error) != SPLAT_OK) opacity = (double)NAN; /* a broken device */
+    splat_context_get_memory(t->context, &memory);
+    if (splat_model_get_mean_opacity(t->model, &opacity, &error) != SPLAT_OK)
+        opacity = (double)NAN; /* a broken device */
     end_phase(r, &r->training_peak);
     splat_run_page page = {.folder = r->run->model_path,
                            .ended = status == SPLAT_OK ? NULL : ended->message,

@@ -74,7 +74,7 @@ static void add_machine(text_table *table, const splat_trainer *trainer)
     char size[32];
     const splat_backend *backend = trainer->backend;
     splat_environment_read(NULL, &environment);
-    add(table, "device", "%s", splat_context_description(trainer->context));
+    add(table, "device", "%s", splat_context_get_description(trainer->context));
     if (backend->device_bytes)
         add(table, "device memory", "%s", splat_bytes_format(backend->device_bytes, size, sizeof size));
     if (backend->memory.limit)

@@ -222,9 +222,9 @@ static size_t total_afterwards(const setup *u, const splat_train_options *o, con
     return total_for(u, &later, n);
 }
 
-static void fill_rows(const setup *u, const splat_plan_options *options, size_t n, splat_plan *plan)
+static void fill_rows(const setup *u, const splat_train_options *o, const splat_plan_options *options, size_t n,
+                      splat_plan *plan)
 {
-    const splat_train_options *o = &plan->options;
     sizes s = size_of(u, o, n);
     bool half = o->sh_storage == SPLAT_SH_FLOAT16, quantized = o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
     add_row(plan, "context", "driver and kernels", s.overhead);
@@ -255,6 +255,12 @@ void splat_plan_options_init_sized(splat_plan_options *options, size_t size)
 {
     const splat_plan_options defaults = {0};
     splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+void splat_plan_init_sized(splat_plan *plan, size_t size)
+{
+    const splat_plan nothing = {0};
+    splat_options_give(plan, size, &nothing, sizeof nothing);
 }
 
 static setup setup_of(const splat_context *context, const splat_scene *scene, const splat_plan_options *options)
@@ -296,18 +302,11 @@ static size_t usual_count(size_t n_points)
     return n < 1000000 ? 1000000 : n > 6000000 ? 6000000 : n;
 }
 
-splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
-                             const splat_plan_options *options, splat_plan *plan, splat_error *error)
+/* chosen: `wanted` with the choices made. All structs are the library's own. */
+static splat_status make_plan(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
+                              const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
+                              splat_error *error)
 {
-    splat_train_options own_wanted;
-    splat_plan_options own;
-    memset(plan, 0, sizeof *plan);
-    splat_train_options_init(&own_wanted);
-    splat_plan_options_init(&own);
-    SPLAT_TRY(splat_options_take(&own_wanted, wanted, "splat_train_options", error));
-    SPLAT_TRY(splat_options_take(&own, options, "splat_plan_options", error));
-    wanted = &own_wanted;
-    options = &own;
     SPLAT_TRY(splat_train_options_check(wanted, error));
     size_t limit = options->limit_bytes ? options->limit_bytes : context->backend->memory.process_limit;
     if (!limit) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a plan needs a memory limit");
@@ -320,18 +319,18 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
     size_t rows = splat_schedule_continues_splat(wanted) ? n : (size_t)((double)n / OVERSHOOT) + 1;
     bool taken[N_CHOICES];
     choose(&u, wanted, options, limit, rows, taken);
-    plan->options = with(wanted, taken, rows);
+    *chosen = with(wanted, taken, rows);
 
     size_t least = u.n_points < LEAST_GAUSSIANS ? u.n_points : LEAST_GAUSSIANS;
     /* With a bound on the instances that was chosen for many Gaussians, fewer would fit than could. */
-    size_t fit = most_that_fit(&u, &plan->options, limit);
-    if (plan->options.max_instances && fit < rows) {
-        plan->options.max_instances = splat_larger(fit, 1 << 14);
-        fit = most_that_fit(&u, &plan->options, limit);
+    size_t fit = most_that_fit(&u, chosen, limit);
+    if (chosen->max_instances && fit < rows) {
+        chosen->max_instances = splat_larger(fit, 1 << 14);
+        fit = most_that_fit(&u, chosen, limit);
     }
     if (splat_schedule_continues_splat(wanted)) least = n; /* nothing of a trained splat can be left away */
     if (fit < least) {
-        size_t needed = total_for(&u, &plan->options, least);
+        size_t needed = total_for(&u, chosen, least);
         char text[32]; /* the least in whole MiB, rounded up: what can be typed */
         return splat_fail(error, SPLAT_ERROR_MEMORY,
                           "a memory limit of %s is too small for this scene: the least possible is %.0f MiB (%zu "
@@ -340,19 +339,41 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
                           (double)splat_work_pixels(&u.view) / 1e6);
     }
     /* Instances are never unbounded under a limit: a view with more than usual is done in bands. */
-    if (!plan->options.max_instances) plan->options.max_instances = generous_instances(&u, fit < rows ? fit : rows);
-    fit = most_that_fit(&u, &plan->options, limit);
-    plan->options.max_gaussians = fit;
+    if (!chosen->max_instances) chosen->max_instances = generous_instances(&u, fit < rows ? fit : rows);
+    fit = most_that_fit(&u, chosen, limit);
+    chosen->max_gaussians = fit;
     list_choices(&u, wanted, taken, fit < rows ? fit : rows, plan);
     if (splat_schedule_continues_splat(wanted)) {
-        fill_rows(&u, options, n, plan);
+        fill_rows(&u, chosen, options, n, plan);
         return SPLAT_OK;
     }
     size_t cap = (size_t)((double)fit * OVERSHOOT);
-    if (!target || cap < target) plan->options.target_gaussian_count = cap > 4 ? cap : 4;
+    if (!target || cap < target) chosen->target_gaussian_count = cap > 4 ? cap : 4;
     if (cap < n)
         plan->choices[plan->n_choices++] = (splat_plan_choice){
             "`target_gaussian_count`", "density control keeps the most opaque and refuses the smallest gradients", 0};
-    fill_rows(&u, options, fit < rows ? fit : rows, plan);
+    fill_rows(&u, chosen, options, fit < rows ? fit : rows, plan);
+    return SPLAT_OK;
+}
+
+splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
+                             const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
+                             splat_error *error)
+{
+    splat_train_options own_wanted, own_chosen;
+    splat_plan_options own;
+    splat_plan own_plan;
+    splat_train_options_init(&own_wanted);
+    splat_train_options_init(&own_chosen);
+    splat_plan_options_init(&own);
+    splat_plan_init(&own_plan);
+    SPLAT_TRY(splat_options_take(&own_wanted, wanted, "splat_train_options", error));
+    SPLAT_TRY(splat_options_take(&own, options, "splat_plan_options", error));
+    SPLAT_TRY(splat_options_take(&own_plan, plan, "splat_plan", error));
+    if (chosen) SPLAT_TRY(splat_options_take(&own_chosen, chosen, "splat_train_options", error));
+    splat_plan_init(&own_plan);
+    SPLAT_TRY(make_plan(context, scene, &own_wanted, &own, &own_chosen, &own_plan, error));
+    splat_options_give(plan, plan->size, &own_plan, sizeof own_plan);
+    if (chosen) splat_options_give(chosen, chosen->size, &own_chosen, sizeof own_chosen);
     return SPLAT_OK;
 }

@@ -51,8 +51,8 @@ struct splat_regularizer {
     void (*work_bytes)(const splat_train_options *options, const splat_work *photo, size_t *frame, size_t *scratch);
     /* What belongs after an iteration, after density control, once: it may change the model (train/density.h). */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
-    /* Its losses and figures, as splat_trainer_losses gives them; results: of the last step, on the host; NULL: there
-     * was none. Returns how many. */
+    /* Its losses and figures, as splat_trainer_get_losses gives them; results: of the last step, on the host; NULL:
+     * there was none. Returns how many. */
     size_t (*losses)(const splat_trainer *trainer, const double *results, splat_loss losses[SPLAT_MAX_LOSSES]);
 };
 

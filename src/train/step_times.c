@@ -42,7 +42,7 @@ void splat_trainer_measure_stages(splat_trainer *t, bool on)
     memset(&t->times, 0, sizeof t->times);
 }
 
-void splat_trainer_stage_times(splat_trainer *t, splat_stage_times *times)
+void splat_trainer_take_stage_times(splat_trainer *t, splat_stage_times *times)
 {
     *times = t->times;
     memset(&t->times, 0, sizeof t->times);

@@ -51,7 +51,7 @@ splat_status splat_trainer_regularizer_results(splat_trainer *t, double **result
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_losses(const splat_trainer *t, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
+splat_status splat_trainer_get_losses(const splat_trainer *t, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
                                   splat_error *error)
 {
     const splat_regularizer *regularizer = t->options.regularizer;
@@ -254,12 +254,12 @@ void splat_trainer_forget_results(splat_trainer *t)
     memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
 }
 
-splat_model *splat_trainer_model(splat_trainer *t)
+splat_model *splat_trainer_get_model(splat_trainer *t)
 {
     return t->model;
 }
 
-int splat_trainer_iteration(const splat_trainer *t)
+int splat_trainer_get_iteration(const splat_trainer *t)
 {
     return t->iteration;
 }

@@ -19,7 +19,7 @@
 static splat_memory_info memory_of(const splat_context *context)
 {
     splat_memory_info memory;
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     return memory;
 }
 
@@ -145,17 +145,18 @@ static bool train_below(size_t limit, size_t *n_gaussians)
     splat_error error;
     wanted.densify_grad_threshold = 0.00002f; /* much growth */
     splat_plan_options_init(&options);
+    splat_plan_init(&plan);
     options.limit_bytes = limit;
-    bool planned = splat_plan_make(context, scene, &wanted, &options, &plan, &error) == SPLAT_OK;
+    bool planned = splat_plan_make(context, scene, &wanted, &options, &wanted, &plan, &error) == SPLAT_OK;
     if (planned) {
         assert_true(plan.total_bytes <= limit);
         must(splat_context_set_memory_limit(context, limit, &error), &error);
-        splat_trainer *trainer = new_trainer(context, scene, &plan.options);
+        splat_trainer *trainer = new_trainer(context, scene, &wanted);
         splat_step_info info = run_steps(trainer, 60);
         splat_metrics metrics;
-        must(evaluate_set(splat_trainer_model(trainer), scene, SPLAT_VIEWS_TEST, false, &metrics, &error), &error);
+        must(evaluate_set(splat_trainer_get_model(trainer), scene, SPLAT_VIEWS_TEST, false, &metrics, &error), &error);
         *n_gaussians = info.n_gaussians;
-        assert_true(info.n_gaussians <= plan.options.target_gaussian_count);
+        assert_true(info.n_gaussians <= wanted.target_gaussian_count);
         assert_true(memory_of(context).peak_bytes <= limit);
         assert_true(metrics.psnr > 8);
         splat_trainer_destroy(trainer);
@@ -200,8 +201,9 @@ static void the_least_possible_is_possible(void **state)
     splat_error error;
     double least_mib;
     splat_plan_options_init(&options);
+    splat_plan_init(&plan);
     options.limit_bytes = 1000;
-    assert_int_equal(splat_plan_make(context, scene, &wanted, &options, &plan, &error), SPLAT_ERROR_MEMORY);
+    assert_int_equal(splat_plan_make(context, scene, &wanted, &options, &wanted, &plan, &error), SPLAT_ERROR_MEMORY);
     const char *text = strstr(error.message, "least possible is ");
     assert_non_null(text);
     assert_int_equal(sscanf(text, "least possible is %lf MiB", &least_mib), 1);
@@ -223,10 +225,11 @@ static void a_plan_is_near_the_truth(void **state)
     splat_error error;
     wanted.densify_until_iter = 20;
     splat_plan_options_init(&options);
+    splat_plan_init(&plan);
     options.limit_bytes = (size_t)1 << 30;
     options.n_gaussians = 60000;
-    must(splat_plan_make(context, scene, &wanted, &options, &plan, &error), &error);
-    splat_trainer *trainer = new_trainer(context, scene, &plan.options);
+    must(splat_plan_make(context, scene, &wanted, &options, &wanted, &plan, &error), &error);
+    splat_trainer *trainer = new_trainer(context, scene, &wanted);
     must(splat_trainer_grow_to(trainer, 60000, &error), &error);
     run_steps(trainer, 15);
     size_t peak = memory_of(context).peak_bytes;
@@ -246,12 +249,13 @@ static void the_stage_after_is_planned_too(void **state)
     splat_plan plan;
     splat_error error;
     splat_plan_options_init(&options);
+    splat_plan_init(&plan);
     options.limit_bytes = (size_t)5 << 30;
     options.n_gaussians = 6000000;
     splat_train_options afterwards;
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_DN_CONSISTENCY);
     options.afterwards = &afterwards;
-    must(splat_plan_make(context, scene, &wanted, &options, &plan, &error), &error);
+    must(splat_plan_make(context, scene, &wanted, &options, &wanted, &plan, &error), &error);
     assert_int_equal(plan.n_choices, 0);
     assert_true(plan.afterwards_bytes > plan.total_bytes / 2 && plan.afterwards_bytes <= plan.limit_bytes);
     close_training(context, scene, NULL);
@@ -300,7 +304,7 @@ static void small_storages_learn_as_well(void **state)
         splat_trainer *trainer = new_trainer(context, scene, &o);
         trainer->iteration = LATE;
         splat_step_info info = run_steps(trainer, 120);
-        must(evaluate_set(splat_trainer_model(trainer), scene, SPLAT_VIEWS_TEST, false, &metrics, &error), &error);
+        must(evaluate_set(splat_trainer_get_model(trainer), scene, SPLAT_VIEWS_TEST, false, &metrics, &error), &error);
         psnr[i] = metrics.psnr;
         size_t held = 0;
         splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
@@ -326,7 +330,7 @@ static void sh_bands_can_be_cut_off(void **state)
     splat_error error;
     splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 10);
-    splat_model *model = splat_trainer_model(trainer), *cut;
+    splat_model *model = splat_trainer_get_model(trainer), *cut;
     must(splat_model_save(model, "full.ply", NULL, &error), &error);
     must(splat_model_load(context, "full.ply", &cut, &error), &error);
     size_t before = memory_of(context).used_bytes;
@@ -341,7 +345,7 @@ static void sh_bands_can_be_cut_off(void **state)
     must(splat_trainer_load_model(lower, "full.ply", 0, &error), &error);
     size_t size_a, size_b;
     uint8_t *a = model_bytes(cut, "cut.ply", &size_a),
-            *b = model_bytes(splat_trainer_model(lower), "lower.ply", &size_b);
+            *b = model_bytes(splat_trainer_get_model(lower), "lower.ply", &size_b);
     assert_int_equal(size_a, size_b);
     free(a);
     free(b);
@@ -395,7 +399,7 @@ static bool run_with_failure(uint64_t k)
     memory->fail_growth = k;
     splat_status status = splat_trainer_create(context, scene, &o, &trainer, &error);
     for (int i = 0; i < 16 && status == SPLAT_OK; i++) status = splat_trainer_step(trainer, NULL, &error);
-    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_model(trainer), "failure.ply", NULL, &error);
+    if (status == SPLAT_OK) status = splat_model_save(splat_trainer_get_model(trainer), "failure.ply", NULL, &error);
     bool failed = memory->fail_growth == 0;
     if (status != SPLAT_OK) {
         assert_true(failed);
@@ -429,15 +433,15 @@ static void a_refused_growth_changes_nothing(void **state)
     splat_trainer *trainer = new_trainer(context, scene, &o);
     run_steps(trainer, 5);
     size_t size, size_after, refused = 0;
-    uint8_t *before = model_bytes(splat_trainer_model(trainer), "before.ply", &size);
-    uint32_t n = splat_trainer_model(trainer)->gaussians.n;
+    uint8_t *before = model_bytes(splat_trainer_get_model(trainer), "before.ply", &size);
+    uint32_t n = splat_trainer_get_model(trainer)->gaussians.n;
     for (uint64_t k = 1;; k++) {
         context->backend->memory.fail_growth = k;
         splat_status status = splat_trainer_resize(trainer, n + 100000, &error);
         context->backend->memory.fail_growth = 0;
         if (status == SPLAT_OK) break;
         refused++;
-        uint8_t *after = model_bytes(splat_trainer_model(trainer), "after.ply", &size_after);
+        uint8_t *after = model_bytes(splat_trainer_get_model(trainer), "after.ply", &size_after);
         assert_int_equal(size_after, size);
         assert_memory_equal(after, before, size);
         free(after);
@@ -483,9 +487,9 @@ static void a_refused_picture_leaves_the_training(void **state)
     for (int i = 0; i < 2; i++) {
         splat_trainer *trainer = new_trainer(context, scene, &o);
         run_steps(trainer, 2);
-        if (i == 1) refuse_pictures(context, scene, splat_trainer_model(trainer));
+        if (i == 1) refuse_pictures(context, scene, splat_trainer_get_model(trainer));
         run_steps(trainer, 2);
-        bytes[i] = model_bytes(splat_trainer_model(trainer), "model.ply", &sizes[i]);
+        bytes[i] = model_bytes(splat_trainer_get_model(trainer), "model.ply", &sizes[i]);
         splat_trainer_destroy(trainer);
     }
     assert_int_equal(sizes[0], sizes[1]);
@@ -511,7 +515,7 @@ static void stages_of_a_step_that_is_left_out_do_not_count(void **state)
     context->backend->memory.fail_growth = 1;
     run_steps(trainer, 6);
     assert_int_equal(trainer->n_left_out, 1);
-    splat_trainer_stage_times(trainer, &times);
+    splat_trainer_take_stage_times(trainer, &times);
     assert_int_equal(times.steps, 3); /* the last two are read later */
     assert_true(times.data >= 0 && times.project > 0 && times.bin > 0 && times.raster > 0 && times.loss > 0);
     assert_true(times.raster_backward > 0 && times.project_backward > 0);

@@ -53,7 +53,7 @@ static splat_status open_and_train(splat_error *error)
     if (status == SPLAT_OK) status = splat_trainer_create(context, opened, &options, &made, error);
     for (int i = 0; i < 12 && status == SPLAT_OK; i++) status = splat_trainer_step(made, NULL, error);
     if (status == SPLAT_OK)
-        status = evaluate_set(splat_trainer_model(made), opened, SPLAT_VIEWS_TEST, false, &metrics, error);
+        status = evaluate_set(splat_trainer_get_model(made), opened, SPLAT_VIEWS_TEST, false, &metrics, error);
     splat_trainer_destroy(made);
     splat_scene_close(opened);
     return status;
@@ -61,7 +61,7 @@ static splat_status open_and_train(splat_error *error)
 
 static splat_status save(splat_error *error)
 {
-    splat_status status = splat_model_save(splat_trainer_model(trainer), "saved.ply", NULL, error);
+    splat_status status = splat_model_save(splat_trainer_get_model(trainer), "saved.ply", NULL, error);
     if (status == SPLAT_OK) status = splat_trainer_save_checkpoint(trainer, "saved.splatsmith", error);
     return status;
 }
@@ -87,12 +87,12 @@ static splat_status measure(splat_error *error)
 {
     splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
     splat_metrics metrics;
-    splat_status status = splat_results_write(splat_trainer_model(trainer), scene, &job, "model", 3, &metrics,
+    splat_status status = splat_results_write(splat_trainer_get_model(trainer), scene, &job, "model", 3, &metrics,
                                               error);
     if (status == SPLAT_OK)
-        status = splat_contact_sheet_write(splat_trainer_model(trainer), scene, 2, "sheet.png", error);
+        status = splat_contact_sheet_write(splat_trainer_get_model(trainer), scene, 2, "sheet.png", error);
     if (status == SPLAT_OK)
-        status = splat_maps_write(splat_trainer_model(trainer), scene, &job, SPLAT_MAP_DEPTH | SPLAT_MAP_NORMAL,
+        status = splat_maps_write(splat_trainer_get_model(trainer), scene, &job, SPLAT_MAP_DEPTH | SPLAT_MAP_NORMAL,
                                   "maps", 3, error);
     return status;
 }
@@ -190,7 +190,7 @@ static bool fail_at(const char *name, action *act, long k, bool all, splat_statu
 {
     splat_error error = {0};
     splat_memory_info before, after;
-    splat_context_memory(context, &before);
+    splat_context_get_memory(context, &before);
     warnings[0] = '\0';
     failing_malloc_arm(k, all);
     *status = act(&error);
@@ -201,7 +201,7 @@ static bool fail_at(const char *name, action *act, long k, bool all, splat_statu
                  error.message, error.file);
     if (strstr(warnings, "damaged") || strstr(warnings, "not valid"))
         fail_msg("%s, allocation %ld: memory ran out, and the log says: %s", name, k, warnings);
-    splat_context_memory(context, &after);
+    splat_context_get_memory(context, &after);
     if (after.n_blocks != before.n_blocks) fail_msg("%s, allocation %ld: a block was not given back", name, k);
     return reached;
 }
@@ -316,7 +316,7 @@ static int set_up(void **state)
     scene = open_scene(context);
     trainer = new_trainer(context, scene, &train_options);
     run_steps(trainer, 3);
-    must(splat_model_save(splat_trainer_model(trainer), "good.ply", NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(trainer), "good.ply", NULL, &error), &error);
     must(splat_trainer_save_checkpoint(trainer, "good.splatsmith", &error), &error);
     must(splat_folder_create("model", &error), &error);
     must(splat_folder_create("maps", &error), &error);

@@ -89,6 +89,36 @@ static void new_programs_may_use_what_the_library_knows(void **state)
     splat_context_destroy(context);
 }
 
+/* A plan, and the options that it chose, of a program with shorter structs: nothing is written after them. */
+static void old_programs_plan(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_context *context = open_cpu(1);
+    splat_scene *scene = open_scene(context);
+    splat_train_options wanted = busy_options(10), chosen;
+    splat_plan_options options;
+    splat_plan plan;
+    const size_t plan_size = OLD_SIZE(splat_plan, host_bytes);
+    const size_t chosen_size = OLD_SIZE(splat_train_options, max_gaussians);
+    splat_plan_options_init(&options);
+    options.limit_bytes = (size_t)1 << 30;
+    memset(&chosen, 0x55, sizeof chosen);
+    memset(&plan, 0x55, sizeof plan);
+    splat_train_options_init_sized(&chosen, chosen_size);
+    splat_plan_init_sized(&plan, plan_size);
+    must(splat_plan_make(context, scene, &wanted, &options, &chosen, &plan, &error), &error);
+    assert_true(plan.size == plan_size && plan.n_rows > 3 && plan.total_bytes > 0 && plan.render_bytes > 0);
+    assert_true(chosen.size == chosen_size && chosen.iterations == 10 && chosen.max_instances > 0);
+    for (size_t i = plan_size; i < sizeof plan; i++) assert_int_equal(((const unsigned char *)&plan)[i], 0x55);
+    for (size_t i = chosen_size; i < sizeof chosen; i++) assert_int_equal(((const unsigned char *)&chosen)[i], 0x55);
+    splat_plan kept = plan;
+    options.limit_bytes = 1000;
+    assert_int_equal(splat_plan_make(context, scene, &wanted, &options, &chosen, &plan, &error), SPLAT_ERROR_MEMORY);
+    assert_memory_equal(&kept, &plan, sizeof plan);
+    close_training(context, scene, NULL);
+}
+
 static splat_error refusal;
 
 static void refused(splat_status status, const char *type)
@@ -110,6 +140,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
         splat_view_job job;
         splat_train_options train;
         splat_plan_options plan;
+        splat_plan planned;
         splat_run_options run;
         splat_mesh_extract_options extract;
         splat_lpips_options lpips;
@@ -119,6 +150,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
         splat_mesh_report_options report;
     } o;
     splat_train_options train;
+    splat_plan_options plan_options;
     splat_context *no_context;
     splat_scene *no_scene;
     splat_trainer *no_trainer;
@@ -130,7 +162,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     splat_metrics mean;
     splat_camera camera;
     splat_plan plan;
-    splat_model *model = splat_trainer_model(trainer);
+    splat_model *model = splat_trainer_get_model(trainer);
     splat_error *e = &refusal;
     const char *path = "mesh.ply";
     memset(&o, byte, sizeof o);
@@ -146,8 +178,12 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     refused(splat_mesh_views_write(scene, path, &o.job, SPLAT_MESH_VIEW_DEPTH, "absent", e), "splat_view_job");
     refused(splat_train_options_check(&o.train, e), "splat_train_options");
     refused(splat_trainer_create(context, scene, &o.train, &no_trainer, e), "splat_train_options");
-    refused(splat_plan_make(context, scene, &o.train, &o.plan, &plan, e), "splat_train_options");
-    refused(splat_plan_make(context, scene, &train, &o.plan, &plan, e), "splat_plan_options");
+    splat_plan_options_init(&plan_options);
+    splat_plan_init(&plan);
+    refused(splat_plan_make(context, scene, &o.train, &o.plan, NULL, &plan, e), "splat_train_options");
+    refused(splat_plan_make(context, scene, &train, &o.plan, NULL, &plan, e), "splat_plan_options");
+    refused(splat_plan_make(context, scene, &train, &plan_options, NULL, &o.planned, e), "splat_plan");
+    refused(splat_plan_make(context, scene, &train, &plan_options, &o.train, &plan, e), "splat_train_options");
     refused(splat_trainer_run(trainer, &o.run, e), "splat_run_options");
     refused(splat_mesh_extract_options_check(&o.extract, e), "splat_mesh_extract_options");
     refused(splat_mesh_extract(context, scene, model, &o.extract, &path, 1, &info, e), "splat_mesh_extract_options");
@@ -179,6 +215,7 @@ int main(void)
         cmocka_unit_test(an_old_struct_is_filled_and_nothing_after_it),
         cmocka_unit_test(a_new_struct_is_zero_after_what_the_library_knows),
         cmocka_unit_test(old_programs_train_with_the_defaults_of_what_they_lack),
+        cmocka_unit_test(old_programs_plan),
         cmocka_unit_test(new_programs_may_use_what_the_library_knows),
         cmocka_unit_test(structs_without_init_are_refused),
     };

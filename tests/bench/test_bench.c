@@ -136,7 +136,7 @@ static void test_measure(void **state)
     must(splat_trainer_bench(trainer, &options, &r, &error), &error);
     assert_int_equal(r.first_iteration, 4);
     assert_int_equal(r.step.n, 20);
-    assert_int_equal(splat_trainer_iteration(trainer), 23);
+    assert_int_equal(splat_trainer_get_iteration(trainer), 23);
     double sum = 0;
     for (int i = 0; i < 20; i++) sum += r.step_ms[i];
     assert_near(1e-3 * sum, r.seconds, 1e-9);
@@ -151,16 +151,16 @@ static void test_measure(void **state)
     assert_false(r.gpu.present);
     assert_int_equal(r.n_stages, 0);
     assert_true(r.copy_gb_per_s > 0);
-    must(evaluate_set(splat_trainer_model(trainer), scene, SPLAT_VIEWS_TEST, true, &quality, &error), &error);
+    must(evaluate_set(splat_trainer_get_model(trainer), scene, SPLAT_VIEWS_TEST, true, &quality, &error), &error);
     assert_true(quality.render_ms > 0);
     quality.render_ms = r.quality.render_ms; /* a time */
     assert_memory_equal(&quality, &r.quality, sizeof quality);
-    splat_context_memory(context, &memory); /* the copy's blocks are neither left nor counted */
+    splat_context_get_memory(context, &memory); /* the copy's blocks are neither left nor counted */
     assert_true(memory.peak_bytes < 100e6);
     splat_bench_result_free(&r);
     options = (splat_bench_options){.size = sizeof options, .warmup = 0, .iterations = 5, .stages = true};
     must(splat_trainer_bench(trainer, &options, &r, &error), &error);
-    assert_int_equal(splat_trainer_iteration(trainer), 33); /* five more for the stages */
+    assert_int_equal(splat_trainer_get_iteration(trainer), 33); /* five more for the stages */
     assert_int_equal(r.n_stages, SPLAT_BENCH_STAGES);
     assert_true(r.stages[3].ms > 0 && r.stages[3].limit_ms > 0);
     splat_bench_result_free(&r);
@@ -412,7 +412,7 @@ static void test_other_network(void **state)
     splat_bench_compare(vgg, worse, &c);
     assert_near(c.quality_loss, 0.1, 1e-9);
     differences[0] = '\0';
-    splat_bench_differences(vgg, alex, collect, NULL);
+    splat_bench_list_differences(vgg, alex, collect, NULL);
     assert_string_equal(differences, "the network of LPIPS differs: \"vgg\" and \"alex\"\n");
     splat_bench_record_free(vgg);
     splat_bench_record_free(alex);
@@ -431,9 +431,9 @@ static void test_differences(void **state)
                    "\"gpu\": {\"throttled_power\": 0.25}, ");
     splat_bench_record *a = read_result("a.json"), *b = read_result("b.json");
     differences[0] = '\0';
-    splat_bench_differences(a, a, collect, NULL);
+    splat_bench_list_differences(a, a, collect, NULL);
     assert_string_equal(differences, "");
-    splat_bench_differences(a, b, collect, NULL);
+    splat_bench_list_differences(a, b, collect, NULL);
     assert_string_equal(differences, "the machine differs: \"one\" and \"two\"\n"
                                      "the GPU differs: \"A\" and \"B\"\n"
                                      "the width of the pictures differs: 100 and 200\n"
@@ -454,7 +454,7 @@ static void test_counts_differ(void **state)
     fixture_result("a.json", 1, 1, 1, 0, "");
     splat_bench_record *a = read_result("a.json"), *c = read_result("c.json");
     differences[0] = '\0';
-    splat_bench_differences(a, c, collect, NULL);
+    splat_bench_list_differences(a, c, collect, NULL);
     assert_string_equal(differences, "the number of Gaussians differs: 1000 and 1060\n");
     splat_bench_record_free(a);
     splat_bench_record_free(c);
@@ -554,7 +554,7 @@ static void test_data_and_render(void **state)
     assert_failure(splat_bench_data(context, scene, 0, &rows, &error), SPLAT_ERROR_ARGUMENT, &error, "at least one");
 
     splat_trainer *trainer = make_trainer(scene);
-    splat_model *model = splat_trainer_model(trainer);
+    splat_model *model = splat_trainer_get_model(trainer);
     ASSERT_OK(splat_bench_render(scene, model, 0, 0, 1, 5, &rows, &error));
     check_rows(&rows, 4, 5);
     assert_string_equal(rows.rows[2].name, "random view on the device");

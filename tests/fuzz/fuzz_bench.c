@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status != SPLAT_OK) return 0;
     splat_bench_record *const records[] = {record, record};
     splat_bench_compare(record, record, &comparison);
-    splat_bench_differences(record, record, ignore, NULL);
+    splat_bench_list_differences(record, record, ignore, NULL);
     char *markdown = splat_bench_report_markdown(records, 2, 0.1), *html = splat_bench_report_html(records, 2, 0.1);
     if (!markdown || !html) abort();
     free(markdown);

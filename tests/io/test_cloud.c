@@ -154,7 +154,7 @@ static void every_format_is_described(void **state)
     free(path);
     for (const splat_cloud_format *row; (row = splat_cloud_format_at(n)); n++) {
         splat_file_format format;
-        assert_true(splat_model_format(n, &format));
+        assert_true(splat_model_get_format(n, &format));
         assert_true(row->ending[0] == '.' && row->name[0] && row->description[0]);
         assert_true(!row->read == !row->describe && (row->read || row->write));
         assert_true(format.reads == (row->read != NULL) && format.writes == (row->write != NULL));
@@ -168,7 +168,7 @@ static void every_format_is_described(void **state)
     }
     free(text);
     assert_true(n >= 2);
-    assert_false(splat_model_format(n, &(splat_file_format){0}));
+    assert_false(splat_model_get_format(n, &(splat_file_format){0}));
 }
 
 /* Every format that is both written and read, in every SH degree, with a filter and without, also cut and fused. */

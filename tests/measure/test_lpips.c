@@ -274,7 +274,7 @@ static void memory_stays_below_300_mb(void **state)
             splat_block pictures[2] = {{0}};
             splat_backend *b = context->backend;
             double taps[SPLAT_LPIPS_MAX_TAPS], best = INFINITY;
-            splat_context_memory(context, &before); /* with the weights */
+            splat_context_get_memory(context, &before); /* with the weights */
             must(splat_block_resize(b, &pictures[0], "test", SPLAT_OWNER_OTHER, 1600 * 1000 * 12, &error), &error);
             must(splat_block_resize(b, &pictures[1], "test", SPLAT_OWNER_OTHER, 1600 * 1000 * 3, &error), &error);
             splat_backend_upload(b, pictures[0].data, p.image, 1600 * 1000 * 12, NULL);
@@ -286,13 +286,13 @@ static void memory_stays_below_300_mb(void **state)
             }
             splat_block_free(b, &pictures[0]);
             splat_block_free(b, &pictures[1]);
-            splat_context_memory(context, &after);
+            splat_context_get_memory(context, &after);
             size_t others = before.bytes - lpips->weights.reserved; /* the context's own */
             print_message("%s on %s, 1600x1000: %.1f ms, %.1f MB\n", nets[i], context->backend->description, 1e3 * best,
                           1e-6 * (double)(after.bytes - others));
             assert_true(after.bytes - others < 300000000);
             splat_lpips_release(lpips);
-            splat_context_memory(context, &after);
+            splat_context_get_memory(context, &after);
             assert_int_equal(after.bytes, before.bytes);
             free_pair(&p);
         }
@@ -313,7 +313,7 @@ static void many_threads_stay_below_300_mb(void **state)
     double taps[SPLAT_LPIPS_MAX_TAPS];
     pair p = make_pair(1600, 1000);
     must(splat_lpips_run(lpips, p.width, p.height, p.image, p.photo, taps, &error), &error);
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     print_message("squeeze with 200 threads: %.1f MB\n", 1e-6 * (double)memory.bytes);
     assert_true(memory.bytes < 300000000);
     splat_lpips_destroy(lpips);
@@ -382,7 +382,7 @@ static void an_evaluation_measures_it_and_the_results_name_the_net(void **state)
     splat_error error;
     json_t *root;
     must(splat_trainer_create(context, scene, &options, &trainer, &error), &error);
-    splat_model *model = splat_trainer_model(trainer);
+    splat_model *model = splat_trainer_get_model(trainer);
     must(evaluate_set(model, scene, SPLAT_VIEWS_TEST, true, &plain, &error), &error);
     assert_true(plain.lpips_net == NULL && plain.lpips == 0 && plain.n_views > 1);
 
@@ -391,10 +391,10 @@ static void an_evaluation_measures_it_and_the_results_name_the_net(void **state)
     splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
     job.quantize = true;
     job.lpips = lpips;
-    splat_context_memory(context, &before);
+    splat_context_get_memory(context, &before);
     must(splat_folder_create("model", &error), &error);
     must(splat_model_evaluate(model, scene, &job, &mean, &error), &error);
-    splat_context_memory(context, &after);
+    splat_context_get_memory(context, &after);
     assert_int_equal(after.bytes, before.bytes);
     job.visit = check_view;
     job.user = &check;
@@ -436,12 +436,12 @@ static void refused(splat_context *context, const char *net, const char *weights
     splat_lpips *lpips;
     splat_error error = {0};
     splat_memory_info before, after;
-    splat_context_memory(context, &before);
+    splat_context_get_memory(context, &before);
     assert_int_equal(splat_lpips_create(context, &options, &lpips, &error), expected);
     assert_null(lpips);
     if (!strstr(error.message, part)) fail_msg("'%s' is not in: %s", part, error.message);
     assert_null(strchr(error.message, '\n'));
-    splat_context_memory(context, &after);
+    splat_context_get_memory(context, &after);
     assert_int_equal(after.bytes, before.bytes);
 }
 

@@ -149,7 +149,7 @@ static void test_files(void **state)
     static float depth[PIXELS], median[PIXELS], normal[3 * PIXELS], alpha[PIXELS];
     static uint32_t blended[PIXELS];
     splat_geometry_maps maps = {depth, median, normal, alpha, blended, false};
-    splat_model *model = splat_trainer_model(trainer);
+    splat_model *model = splat_trainer_get_model(trainer);
     splat_error error;
     int bits, channels;
     unsigned all = (1u << SPLAT_N_MAP_KINDS) - 1;
@@ -186,7 +186,7 @@ static void test_files(void **state)
 
 static void test_errors(void **state)
 {
-    splat_model *model = splat_trainer_model(trainer);
+    splat_model *model = splat_trainer_get_model(trainer);
     splat_error error;
     stop_after stop = {.last = 2};
     const splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);

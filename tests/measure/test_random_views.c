@@ -157,12 +157,12 @@ static void test_files(void **state)
     ASSERT_OK(splat_random_views_make(scene, &options, cameras, &error));
     options.visit = stop_after_view;
     options.user = &stop;
-    assert_failure(splat_random_views_write(splat_trainer_model(trainer), scene, &options, "novel", &error),
+    assert_failure(splat_random_views_write(splat_trainer_get_model(trainer), scene, &options, "novel", &error),
                    SPLAT_ERROR_STOPPED, &error, "after 3 of 5");
     assert_int_equal(stop.n_done, 3);
     assert_false(splat_path_exists("novel/transforms.json"));
     options.visit = NULL;
-    ASSERT_OK(splat_random_views_write(splat_trainer_model(trainer), scene, &options, "novel", &error));
+    ASSERT_OK(splat_random_views_write(splat_trainer_get_model(trainer), scene, &options, "novel", &error));
     splat_scene_options_init(&scene_options); /* as COLMAP */
     scene_options.source_path = "novel";
     ASSERT_OK(splat_scene_open(context, &scene_options, &written, &error));
@@ -174,7 +174,7 @@ static void test_files(void **state)
         ASSERT_OK(splat_scene_get_view(written, i, &view, &error));
         assert_same_camera(&view.camera, &cameras[i]);
         ASSERT_OK(splat_scene_read_photo(written, i, photo, &error));
-        ASSERT_OK(splat_model_render(splat_trainer_model(trainer), &cameras[i], black, render, &error));
+        ASSERT_OK(splat_model_render(splat_trainer_get_model(trainer), &cameras[i], black, render, &error));
         for (int p = 0; p < WIDTH * HEIGHT; p++) {
             float wanted = 255 * fminf(fmaxf(render[p], 0), 1);
             assert_true(fabsf(wanted - (float)photo[3 * p]) < 0.501f);
@@ -208,7 +208,7 @@ static void test_errors(void **state)
     options = options_of(0, NAN, 0);
     assert_failure(splat_random_views_make(scene, &options, cameras, &error), SPLAT_ERROR_ARGUMENT, &error, "nan");
     options.n = 0;
-    assert_failure(splat_random_views_write(splat_trainer_model(trainer), scene, &options, "none", &error),
+    assert_failure(splat_random_views_write(splat_trainer_get_model(trainer), scene, &options, "none", &error),
                    SPLAT_ERROR_ARGUMENT, &error, "not 0");
     options = options_of(0, 0, 0);
     size_t n_train = scene->dataset.n_train;

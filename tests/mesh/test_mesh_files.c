@@ -357,7 +357,7 @@ static void test_table(void **state)
     for (const splat_mesh_file_format *row; (row = splat_mesh_format_at(n)); n++) {
         splat_file_format format;
         splat_mesh mesh = make_torus(5, 4, 1, 0.25), back;
-        assert_true(splat_mesh_format(n, &format));
+        assert_true(splat_mesh_get_format(n, &format));
         assert_true(row->ending[0] == '.' && row->name[0] && row->description[0] && (row->read || row->write));
         for (size_t k = 0; k < n; k++) assert_string_not_equal(splat_mesh_format_at(k)->ending, row->ending);
         char *line = splat_format("| %s | `%s` | %s | %s | %s |", row->name, row->ending, format.reads ? "yes" : "no",
@@ -375,7 +375,7 @@ static void test_table(void **state)
     }
     free(text);
     assert_true(n >= 3);
-    assert_false(splat_mesh_format(n, &(splat_file_format){0}));
+    assert_false(splat_mesh_get_format(n, &(splat_file_format){0}));
 }
 
 /* A decimal comma in the program's locale must not reach the file. */

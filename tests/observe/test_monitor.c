@@ -357,7 +357,7 @@ static splat_monitor_sample wait_for(splat_monitor *monitor, uint64_t sample_num
     do {
         if (splat_clock_seconds() - start_time > 20) fail_msg("no sample %d", (int)sample_number);
         usleep(1000);
-        splat_monitor_latest(monitor, &s);
+        splat_monitor_get_latest(monitor, &s);
     } while (s.number < sample_number);
     return s;
 }
@@ -365,7 +365,7 @@ static splat_monitor_sample wait_for(splat_monitor *monitor, uint64_t sample_num
 static splat_monitor_sample next_but_one(splat_monitor *monitor)
 {
     splat_monitor_sample s;
-    splat_monitor_latest(monitor, &s);
+    splat_monitor_get_latest(monitor, &s);
     return wait_for(monitor, s.number + 2); /* a sample that began after this call */
 }
 
@@ -382,7 +382,7 @@ static void test_thread(void **state)
     unlink("m.csv");
     options.csv_path = "m.csv";
     splat_monitor *monitor = start(&options);
-    splat_monitor_latest(monitor, &s); /* the first exists at once */
+    splat_monitor_get_latest(monitor, &s); /* the first exists at once */
     assert_true(s.number >= 1);
     s = wait_for(monitor, 5);
     assert_true(s.process_alive && s.process_rss_bytes > 0 && s.ram_percent > 0 && s.seconds > 0.03);
@@ -474,7 +474,7 @@ static void test_process_that_ends(void **state)
     double begin = splat_clock_seconds();
     do {
         usleep(1000);
-        splat_monitor_latest(monitor, &s);
+        splat_monitor_get_latest(monitor, &s);
     } while (s.process_alive && splat_clock_seconds() - begin < 20);
     assert_false(s.process_alive); /* although nobody has waited for it yet */
     assert_true(s.process_rss_bytes > 0);

@@ -75,7 +75,7 @@ static void check_snapshot(const splat_memory_snapshot *s, const splat_context *
 {
     splat_memory_info memory;
     splat_memory_sum categories = {0}, types = {0}, device = {0}, pinned = {0};
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     for (size_t i = 0; i < s->n_rows; i++) {
         splat_memory_sum *sum = s->rows[i].place == SPLAT_PLACE_DEVICE ? &device : &pinned;
         if (s->rows[i].place == SPLAT_PLACE_HOST) continue;
@@ -323,7 +323,7 @@ static void test_files_of_a_run(void **state)
         run_steps(f.trainer, 1);
         splat_memory_profiler_step(profiler, f.trainer, writer);
     }
-    splat_context_memory(f.context, &memory);
+    splat_context_get_memory(f.context, &memory);
     check_log(&memory); /* flushed: the profiler is still open */
     check_lines(&memory);
     check_full_list(f.trainer);

@@ -28,7 +28,7 @@ static splat_trainer *start_at_900(const tiny_place *p, const splat_train_option
     splat_error error;
     splat_trainer *t = tiny_trainer(p, o);
     if (!splat_path_exists("start.ply"))
-        must(splat_model_save(splat_trainer_model(t), "start.ply", NULL, &error), &error);
+        must(splat_model_save(splat_trainer_get_model(t), "start.ply", NULL, &error), &error);
     must(splat_trainer_load_model(t, "start.ply", 900, &error), &error);
     return t;
 }
@@ -42,7 +42,7 @@ static void train_in_parts(const splat_train_options *o, int threads, unsigned r
         tiny_place p = open_tiny(threads);
         splat_trainer *t = start_at_900(&p, o);
         if (done) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-        assert_int_equal(splat_trainer_iteration(t), 900 + done);
+        assert_int_equal(splat_trainer_get_iteration(t), 900 + done);
         random = random * 1103515245u + 12345u;
         int n = 1 + (int)(random >> 16) % 70;
         if (done + n > 400) n = 400 - done;
@@ -66,7 +66,7 @@ static void resumed_runs_are_the_same_run(void **state)
         splat_trainer *whole = start_at_900(&p, &o);
         run_steps(whole, 400);
         save_as(whole, "whole.splatsmith", "whole.ply");
-        assert_true(splat_trainer_model(whole)->gaussians.n > 250);
+        assert_true(splat_trainer_get_model(whole)->gaussians.n > 250);
         splat_trainer_destroy(whole);
         close_tiny(&p);
         for (int threads = 1; threads <= 2; threads++) {
@@ -311,7 +311,7 @@ static void published_checkpoints_are_taken(void **state)
     o.sh_degree = 1;
     t = tiny_trainer(&p, &o);
     must(splat_trainer_load_checkpoint(t, path, &error), &error);
-    assert_int_equal(splat_trainer_iteration(t), 1234);
+    assert_int_equal(splat_trainer_get_iteration(t), 1234);
     must(splat_trainer_save_checkpoint(t, "torch.splatsmith", &error), &error);
     /* tests/golden/make_torch_golden.py: ramps of step 0.25 */
     float *values = floats_of("torch.splatsmith", "means", &n);

@@ -166,9 +166,9 @@ static void a_model_is_read_without_its_optimizer(void **state)
         run_steps(t, 30);
         save_as(t, "a.splatsmith", "a.ply");
         splat_trainer_destroy(t);
-        splat_context_memory(p.context, &before);
+        splat_context_get_memory(p.context, &before);
         must(splat_model_load(p.context, "a.splatsmith", &model, &error), &error);
-        splat_context_memory(p.context, &after);
+        splat_context_get_memory(p.context, &after);
         splat_model_info info;
         splat_model_get_info(model, &info);
         assert_true(info.has_filter_3d && info.render_mode == SPLAT_RENDER_MIP && info.kernel_size == 0.2f);
@@ -306,7 +306,7 @@ static void an_error_leaves_a_checkpoint(void **state)
     p = open_tiny_at("broken_scene", 1);
     t = tiny_trainer(&p, &o);
     assert_int_equal(splat_trainer_run(t, &run, &error), SPLAT_ERROR_FORMAT);
-    assert_int_equal(splat_trainer_iteration(t), 6);
+    assert_int_equal(splat_trainer_get_iteration(t), 6);
     assert_non_null(strstr(p.log->text, "the state after iteration 6 is saved"));
     splat_tensor_reader file;
     must(splat_tensor_reader_open(&file, "failed/chkpnt6.splatsmith", &error), &error);

@@ -143,7 +143,7 @@ static splat_status save_checkpoint(int version, splat_error *error)
 
 static splat_status save_splat(int version, splat_error *error)
 {
-    return splat_model_save(splat_trainer_model(trainers[version]), "faults/point_cloud.ply", NULL, error);
+    return splat_model_save(splat_trainer_get_model(trainers[version]), "faults/point_cloud.ply", NULL, error);
 }
 
 static splat_status save_fused(int version, splat_error *error)
@@ -151,7 +151,7 @@ static splat_status save_fused(int version, splat_error *error)
     splat_save_options options;
     splat_save_options_init(&options);
     options.fused = true;
-    return splat_model_save(splat_trainer_model(trainers[version]), "faults/point_cloud.ply", &options, error);
+    return splat_model_save(splat_trainer_get_model(trainers[version]), "faults/point_cloud.ply", &options, error);
 }
 
 static splat_status save_points(int version, splat_error *error)
@@ -233,8 +233,8 @@ static splat_status save_map(int version, splat_error *error)
 
 static splat_status save_sheet(int version, splat_error *error)
 {
-    return splat_contact_sheet_write((splat_model *)splat_trainer_model(trainers[0]), place.scene, (size_t)version + 1,
-                                     "faults/sheet.png", error);
+    return splat_contact_sheet_write((splat_model *)splat_trainer_get_model(trainers[0]), place.scene,
+                                     (size_t)version + 1, "faults/sheet.png", error);
 }
 
 static splat_status save_page(int version, splat_error *error)
@@ -486,7 +486,7 @@ static void a_full_disk_is_seen_before_training(void **state)
     assert_int_equal(splat_trainer_run(t, &run, &error), SPLAT_ERROR_IO);
     plan.free_bytes = 0;
     assert_non_null(strstr(error.message, "make room"));
-    assert_int_equal(splat_trainer_iteration(t), 0);
+    assert_int_equal(splat_trainer_get_iteration(t), 0);
     must(splat_trainer_run(t, &run, &error), &error);
     splat_trainer_destroy(t);
 }

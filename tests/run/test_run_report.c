@@ -44,7 +44,7 @@ static void run(const char *folder, splat_tensorboard_kind tensorboard, bool wit
     splat_scene_close(scene);
     splat_monitor_destroy(monitor);
     splat_memory_info memory;
-    splat_context_memory(context, &memory);
+    splat_context_get_memory(context, &memory);
     assert_int_equal(memory.bytes, 0);
     splat_context_destroy(context);
 }

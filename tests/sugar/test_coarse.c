@@ -36,7 +36,7 @@ static void make_splat(void)
     o.opacity_reset_interval = 100000;
     splat_trainer *t = tiny_trainer(&p, &o);
     run_steps(t, 800);
-    must(splat_model_save(splat_trainer_model(t), SPLAT, NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(t), SPLAT, NULL, &error), &error);
     splat_trainer_destroy(t);
     close_tiny(&p);
 }
@@ -78,7 +78,7 @@ static uint8_t *early_result(const tiny_place *p, const splat_train_options *o, 
 {
     splat_trainer *t = start(p, o);
     run_steps(t, 12);
-    uint8_t *bytes = model_bytes(splat_trainer_model(t), "result.ply", size);
+    uint8_t *bytes = model_bytes(splat_trainer_get_model(t), "result.ply", size);
     splat_trainer_destroy(t);
     return bytes;
 }
@@ -170,12 +170,12 @@ static void it_begins_with_the_splat(void **state)
     tiny_place p = open_tiny(2);
     splat_trainer *t = start(&p, &o);
     must(splat_model_load(p.context, SPLAT, &splat, &error), &error);
-    splat_model_get_info(splat_trainer_model(t), &info);
+    splat_model_get_info(splat_trainer_get_model(t), &info);
     assert_int_equal(info.render_mode, SPLAT_RENDER_MIP);
     assert_false(info.has_filter_3d);
-    assert_int_equal(splat_trainer_iteration(t), FIRST);
-    assert_int_equal(splat_trainer_model(t)->gaussians.active_sh_degree, 3);
-    double worst = difference(&p, splat, splat_trainer_model(t));
+    assert_int_equal(splat_trainer_get_iteration(t), FIRST);
+    assert_int_equal(splat_trainer_get_model(t)->gaussians.active_sh_degree, 3);
+    double worst = difference(&p, splat, splat_trainer_get_model(t));
     assert_true(worst < 1e-4); /* scales and opacities were rounded once more */
     splat_model_destroy(splat);
 
@@ -187,10 +187,10 @@ static void it_begins_with_the_splat(void **state)
     must(splat_cloud_write("classic.ply", &host, NULL, &error), &error);
     splat_cloud_free(&host);
     must(splat_trainer_start_coarse(t, "classic.ply", &error), &error);
-    splat_model_get_info(splat_trainer_model(t), &info);
+    splat_model_get_info(splat_trainer_get_model(t), &info);
     assert_int_equal(info.render_mode, SPLAT_RENDER_CLASSIC);
     must(splat_model_load(p.context, "classic.ply", &splat, &error), &error);
-    assert_true(difference(&p, splat, splat_trainer_model(t)) < 1e-6);
+    assert_true(difference(&p, splat, splat_trainer_get_model(t)) < 1e-6);
     splat_model_destroy(splat);
     splat_trainer_destroy(t);
     close_tiny(&p);
@@ -260,7 +260,7 @@ static void what_cannot_begin(void **state)
     char *path = splat_format("%s/tests/golden/torch_checkpoint.pth", source ? source : ".");
     assert_failure(splat_trainer_load_checkpoint(t, path, &error), SPLAT_ERROR_ARGUMENT, &error, "stage coarse");
     free(path);
-    assert_int_equal(splat_trainer_iteration(t), FIRST);
+    assert_int_equal(splat_trainer_get_iteration(t), FIRST);
     splat_trainer_destroy(t);
     o.densify_until_iter = 10;
     assert_failure(splat_trainer_create(p.context, p.scene, &o, &t, &error), SPLAT_ERROR_ARGUMENT, &error,
@@ -305,7 +305,7 @@ static double loss_of(const splat_trainer *t, const char *name)
     splat_error error;
     splat_loss losses[SPLAT_MAX_LOSSES];
     size_t n;
-    must(splat_trainer_losses(t, losses, &n, &error), &error);
+    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     for (size_t i = 0; i < n; i++)
         if (strcmp(losses[i].name, name) == 0) return losses[i].value;
     fail_msg("there is no loss %s", name);
@@ -334,18 +334,18 @@ static void each_loss_at_its_time(void **state)
         tiny_place p = open_tiny(2);
         splat_train_options o = short_options(modes[m]);
         splat_trainer *t = start(&p, &o);
-        double before = psnr_of(&p, splat_trainer_model(t));
-        size_t n = splat_trainer_model(t)->gaussians.n;
+        double before = psnr_of(&p, splat_trainer_get_model(t));
+        size_t n = splat_trainer_get_model(t)->gaussians.n;
         run_steps(t, AFTER - FIRST - 1);
         assert_true(loss_of(t, "entropy") > 0 && loss_of(t, "entropy") < 0.6932);
         assert_true(isnan(loss_of(t, "estimation")) && isnan(loss_of(t, "normal")));
         run_steps(t, 1); /* 9000 of the usual clock: no loss of its own */
         assert_true(isnan(loss_of(t, "entropy")) && isnan(loss_of(t, "estimation")));
-        shape_of(splat_trainer_model(t), &flat[0], &opacity[0], &least);
-        assert_int_equal(splat_trainer_model(t)->gaussians.n, n);
+        shape_of(splat_trainer_get_model(t), &flat[0], &opacity[0], &least);
+        assert_int_equal(splat_trainer_get_model(t)->gaussians.n, n);
         splat_step_info step = run_steps(t, 1);
         assert_true(step.n_removed > 0 && step.n_gaussians == n - step.n_removed);
-        shape_of(splat_trainer_model(t), &flat[0], &opacity[0], &least);
+        shape_of(splat_trainer_get_model(t), &flat[0], &opacity[0], &least);
         assert_true(least > 0.45); /* a step after those below 0.5 went */
         assert_true(isnan(loss_of(t, "entropy")) && loss_of(t, "estimation") > 0 && loss_of(t, "normal") > 0);
         double sampled = loss_of(t, "sampled_gaussians");
@@ -354,10 +354,10 @@ static void each_loss_at_its_time(void **state)
         double first = mean_estimation(t), last;
         run_steps(t, LAST - AFTER - 1 - 2 * MEAN_STEPS);
         last = mean_estimation(t);
-        shape_of(splat_trainer_model(t), &flat[1], &opacity[1], &least);
-        double after = psnr_of(&p, splat_trainer_model(t));
+        shape_of(splat_trainer_get_model(t), &flat[1], &opacity[1], &least);
+        double after = psnr_of(&p, splat_trainer_get_model(t));
         print_message("mode %d: PSNR %.2f -> %.2f, %zu -> %u Gaussians, flatness %.3f -> %.3f, opacity %.3f -> %.3f, "
-                      "loss %.4f -> %.4f\n", (int)modes[m], before, after, n, splat_trainer_model(t)->gaussians.n,
+                      "loss %.4f -> %.4f\n", (int)modes[m], before, after, n, splat_trainer_get_model(t)->gaussians.n,
                       flat[0], flat[1], opacity[0], opacity[1], first, last);
         assert_true(last < 0.9 * first);
         assert_true(after > before - 1.5);
@@ -388,7 +388,7 @@ static void a_stopped_run_is_the_same_run(void **state)
                 must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
             else
                 must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-            assert_int_equal(splat_trainer_iteration(t), at);
+            assert_int_equal(splat_trainer_get_iteration(t), at);
             random = random * 1103515245u + 12345u;
             int n = 1 + (int)(random >> 16) % 17;
             if (at + n > LAST) n = LAST - at;
@@ -436,7 +436,7 @@ static void neighbors_stay_inside(void **state)
     tiny_place p = open_tiny(1);
     splat_trainer *t = start(&p, &o);
     run_steps(t, 3);
-    uint32_t n = splat_trainer_model(t)->gaussians.n;
+    uint32_t n = splat_trainer_get_model(t)->gaussians.n;
     must(splat_trainer_save_checkpoint(t, "neighbors.splatsmith", &error), &error);
     write_with_neighbor("neighbors.splatsmith", "inside.splatsmith", (size_t)n * SPLAT_NEIGHBORS - 1, n - 1);
     write_with_neighbor("neighbors.splatsmith", "outside.splatsmith", (size_t)n * SPLAT_NEIGHBORS - 1, n);
@@ -468,9 +468,9 @@ static void a_checkpoint_is_a_splat(void **state)
     must(splat_model_load(p.context, "classic.splatsmith", &loaded, &error), &error);
     splat_model_get_info(loaded, &info);
     assert_int_equal(info.render_mode, SPLAT_RENDER_CLASSIC);
-    assert_true(difference(&p, loaded, splat_trainer_model(t)) == 0);
+    assert_true(difference(&p, loaded, splat_trainer_get_model(t)) == 0);
     must(splat_model_describe("classic.splatsmith", &info, &error), &error);
-    assert_int_equal(info.n_gaussians, splat_trainer_model(t)->gaussians.n);
+    assert_int_equal(info.n_gaussians, splat_trainer_get_model(t)->gaussians.n);
     assert_int_equal(info.render_mode, SPLAT_RENDER_CLASSIC);
     must(splat_model_describe(SPLAT, &info, &error), &error);
     assert_true(info.has_filter_3d && info.sh_degree == 3 && info.render_mode == SPLAT_RENDER_MIP);
@@ -489,25 +489,27 @@ static void keep_limit(const char *scene, splat_regularization mode, int threads
     splat_plan_options wanted;
     splat_memory_info memory;
     splat_model_info splat;
-    splat_train_options o = short_options(mode);
+    splat_train_options o = short_options(mode), chosen;
     o.coarse.regularize_after = after;
+    splat_train_options_init(&chosen);
     make_splat();
     tiny_place p = open_tiny_at(scene, threads);
     must(splat_model_describe(SPLAT, &splat, &error), &error);
     splat_plan_options_init(&wanted);
+    splat_plan_init(&plan);
     wanted.n_gaussians = splat.n_gaussians;
     wanted.limit_bytes = (size_t)1 << 40;
-    must(splat_plan_make(p.context, p.scene, &o, &wanted, &plan, &error), &error);
+    must(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), &error);
     size_t ample = plan.total_bytes;
     wanted.limit_bytes = 100000;
-    assert_failure(splat_plan_make(p.context, p.scene, &o, &wanted, &plan, &error), SPLAT_ERROR_MEMORY, &error,
+    assert_failure(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), SPLAT_ERROR_MEMORY, &error,
                    "least possible");
     wanted.limit_bytes = ample;
-    must(splat_plan_make(p.context, p.scene, &o, &wanted, &plan, &error), &error);
+    must(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), &error);
     must(splat_context_set_memory_limit(p.context, ample, &error), &error);
-    splat_trainer *t = start(&p, &plan.options);
+    splat_trainer *t = start(&p, &chosen);
     run_steps(t, n_steps);
-    splat_context_memory(p.context, &memory);
+    splat_context_get_memory(p.context, &memory);
     print_message("planned %zu, peak %zu\n", ample, memory.peak_bytes);
     assert_true(memory.peak_bytes <= ample);
     assert_int_equal(p.log->n_warnings, 0); /* no step was left out */

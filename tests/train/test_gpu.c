@@ -118,20 +118,20 @@ static void deterministic_runs_give_the_same_bytes(void **state)
     assert_true(n_added > 0 && n_removed > 0);
     assert_int_equal(most, 450); /* the cap was met */
     run_steps(other, 80);
-    assert_true(same_models(splat_trainer_model(whole), splat_trainer_model(other)));
+    assert_true(same_models(splat_trainer_get_model(whole), splat_trainer_get_model(other)));
     splat_trainer_destroy(other);
     close_place(&q);
 
     o.photos_on_host = true; /* photos that are uploaded ahead of the work are the same photos */
     other = make_trainer(&p, &o);
     run_steps(other, 80);
-    assert_true(same_models(splat_trainer_model(whole), splat_trainer_model(other)));
+    assert_true(same_models(splat_trainer_get_model(whole), splat_trainer_get_model(other)));
     splat_trainer_destroy(other);
 
     o.seed = 1; /* the comparison can tell runs apart */
     other = make_trainer(&p, &o);
     run_steps(other, 80);
-    assert_false(same_models(splat_trainer_model(whole), splat_trainer_model(other)));
+    assert_false(same_models(splat_trainer_get_model(whole), splat_trainer_get_model(other)));
     splat_trainer_destroy(other);
     splat_trainer_destroy(whole);
     close_place(&p);
@@ -156,7 +156,7 @@ static void a_resumed_run_is_the_same_run(void **state)
         run_steps(after, 3); /* its own state, and a result that is on its way, are replaced */
         must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
         run_steps(after, 80 - stops[i]);
-        if (!same_models(splat_trainer_model(whole), splat_trainer_model(after)))
+        if (!same_models(splat_trainer_get_model(whole), splat_trainer_get_model(after)))
             fail_msg("resumed at %d, the run ends with another model", stops[i]);
         splat_trainer_destroy(after);
     }
@@ -176,7 +176,7 @@ static void many_resumes_are_the_same_run(void **state)
     o.densify_until_iter = 300;
     splat_trainer *t = make_trainer(&p, &o);
     run_steps(t, 400);
-    must(splat_model_save(splat_trainer_model(t), "whole.ply", NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(t), "whole.ply", NULL, &error), &error);
     splat_trainer_destroy(t);
     unsigned random = 11;
     int done = 0, n_parts = 0;
@@ -189,7 +189,7 @@ static void many_resumes_are_the_same_run(void **state)
         run_steps(t, n);
         done += n;
         must(splat_trainer_save_checkpoint(t, "state.splatsmith", &error), &error);
-        must(splat_model_save(splat_trainer_model(t), "parts.ply", NULL, &error), &error);
+        must(splat_model_save(splat_trainer_get_model(t), "parts.ply", NULL, &error), &error);
         splat_trainer_destroy(t);
     }
     uint8_t *whole, *parts;
@@ -231,10 +231,11 @@ static void options_of_the_step_change_the_result(void **state)
         p.scene->options.white_background = variant == 1;
         splat_trainer *trainer = make_trainer(&p, &o);
         if (variant == 5)
-            must(splat_model_set_render_mode(splat_trainer_model(trainer), SPLAT_RENDER_CLASSIC, 0, &error), &error);
+            must(splat_model_set_render_mode(splat_trainer_get_model(trainer), SPLAT_RENDER_CLASSIC, 0, &error),
+                 &error);
         for (int i = 0; i < 15; i++)
             if (!isfinite(run_steps(trainer, 1).loss)) fail_msg("variant %d: step %d", variant, i + 1);
-        bytes[variant] = model_bytes(splat_trainer_model(trainer), "bytes.ply", &sizes[variant]);
+        bytes[variant] = model_bytes(splat_trainer_get_model(trainer), "bytes.ply", &sizes[variant]);
         splat_trainer_destroy(trainer);
         for (int other = 0; other < variant; other++)
             if (sizes[other] == sizes[variant] && memcmp(bytes[other], bytes[variant], sizes[variant]) == 0)
@@ -273,17 +274,17 @@ static void every_sh_degree_trains(void **state)
         o.iterations = 4000;
         o.sh_degree = degree;
         splat_trainer *start = make_trainer(&p, &o), *trainer = make_trainer(&p, &o);
-        must(splat_model_save(splat_trainer_model(start), "start.ply", NULL, &error), &error);
+        must(splat_model_save(splat_trainer_get_model(start), "start.ply", NULL, &error), &error);
         must(splat_trainer_load_model(trainer, "start.ply", 3010, &error), &error); /* every band is active */
         for (int i = 0; i < 15; i++) {
             splat_step_info info = run_steps(trainer, 1);
             assert_true(isfinite(info.loss));
             assert_int_equal(info.active_sh_degree, degree);
         }
-        assert_false(same_models(splat_trainer_model(start), splat_trainer_model(trainer)));
+        assert_false(same_models(splat_trainer_get_model(start), splat_trainer_get_model(trainer)));
         if (degree > 0) {
-            assert_true(highest_band(splat_trainer_model(start), degree) == 0);
-            assert_true(highest_band(splat_trainer_model(trainer), degree) > 1e-5);
+            assert_true(highest_band(splat_trainer_get_model(start), degree) == 0);
+            assert_true(highest_band(splat_trainer_get_model(trainer), degree) > 1e-5);
         }
         splat_trainer_destroy(start);
         splat_trainer_destroy(trainer);
@@ -302,7 +303,7 @@ static void write_splat(const char *path)
     o.opacity_reset_interval = 1000;
     splat_trainer *trainer = make_trainer(&p, &o);
     run_steps(trainer, 150);
-    must(splat_model_save(splat_trainer_model(trainer), path, NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(trainer), path, NULL, &error), &error);
     splat_trainer_destroy(trainer);
     close_place(&p);
 }
@@ -381,7 +382,7 @@ static void a_picture_of_more_tiles_than_16_bits_is_the_same(void **state)
     splat_model *on_cpu, *on_gpu;
     splat_trainer *trainer = make_trainer(&cpu, &o);
     run_steps(trainer, 20);
-    must(splat_model_save(splat_trainer_model(trainer), "large.ply", NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(trainer), "large.ply", NULL, &error), &error);
     splat_trainer_destroy(trainer);
     must(splat_model_load(cpu.context, "large.ply", &on_cpu, &error), &error);
     must(splat_model_load(gpu.context, "large.ply", &on_gpu, &error), &error);
@@ -411,9 +412,9 @@ static void a_model_in_training_renders_as_its_file(void **state)
     splat_trainer *trainer = make_trainer(&p, &o);
     run_steps(trainer, 20);
     splat_camera camera = enlarged(camera_of(&p, 0), 30);
-    must(splat_model_save(splat_trainer_model(trainer), "training.ply", NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(trainer), "training.ply", NULL, &error), &error);
     must(splat_model_load(p.context, "training.ply", &loaded, &error), &error);
-    float *a = render(splat_trainer_model(trainer), &camera), *b = render(loaded, &camera);
+    float *a = render(splat_trainer_get_model(trainer), &camera), *b = render(loaded, &camera);
     print_message("%llu instances\n", (unsigned long long)loaded->frame.n_instances);
     assert_true(loaded->frame.n_instances > 100000);
     assert_memory_equal(a, b, 3 * (size_t)camera.width * (size_t)camera.height * sizeof *a);
@@ -488,7 +489,7 @@ static void degenerate_gaussians_are_counted_and_do_not_spread(void **state)
     splat_error error;
     splat_metrics mean;
     splat_trainer *trainer = make_trainer(&p, &o);
-    must(splat_model_save(splat_trainer_model(trainer), "good.ply", NULL, &error), &error);
+    must(splat_model_save(splat_trainer_get_model(trainer), "good.ply", NULL, &error), &error);
     write_degenerate(&p, "good.ply", "bad.ply");
 
     must(splat_model_load(p.context, "bad.ply", &loaded, &error), &error);
@@ -502,7 +503,7 @@ static void degenerate_gaussians_are_counted_and_do_not_spread(void **state)
     splat_model_destroy(loaded);
 
     must(splat_trainer_load_model(trainer, "bad.ply", 5, &error), &error);
-    assert_true(count_bad_rows(splat_trainer_model(trainer), 0) >= N_COUNTED); /* the zero quaternion is finite */
+    assert_true(count_bad_rows(splat_trainer_get_model(trainer), 0) >= N_COUNTED); /* the zero quaternion is finite */
     size_t n_degenerate = 0;
     for (int i = 0; i < 10; i++) { /* up to 15: before the first density control, rows keep their places */
         splat_step_info info = run_steps(trainer, 1);
@@ -510,11 +511,11 @@ static void degenerate_gaussians_are_counted_and_do_not_spread(void **state)
         n_degenerate = info.n_degenerate > n_degenerate ? info.n_degenerate : n_degenerate;
     }
     assert_true(n_degenerate >= N_COUNTED && n_degenerate <= N_BAD);
-    assert_int_equal(count_bad_rows(splat_trainer_model(trainer), N_BAD), 0);
+    assert_int_equal(count_bad_rows(splat_trainer_get_model(trainer), N_BAD), 0);
     splat_step_info info = run_steps(trainer, 40);
     assert_true(isfinite(info.loss) && info.n_gaussians > 10 * N_BAD);
-    assert_true(count_bad_rows(splat_trainer_model(trainer), 0) <= N_BAD);
-    must(evaluate_set(splat_trainer_model(trainer), p.scene, SPLAT_VIEWS_TEST, false, &mean, &error), &error);
+    assert_true(count_bad_rows(splat_trainer_get_model(trainer), 0) <= N_BAD);
+    must(evaluate_set(splat_trainer_get_model(trainer), p.scene, SPLAT_VIEWS_TEST, false, &mean, &error), &error);
     assert_true(isfinite(mean.psnr) && mean.psnr > 10);
     splat_trainer_destroy(trainer);
     close_place(&p);

@@ -16,7 +16,7 @@
 static size_t peak_of(const place *p)
 {
     splat_memory_info memory;
-    splat_context_memory(p->context, &memory);
+    splat_context_get_memory(p->context, &memory);
     return memory.peak_bytes;
 }
 
@@ -43,10 +43,10 @@ static void evaluation_needs_no_more_memory_than_training(void **state)
     splat_model *loaded;
     splat_trainer *trainer = make_trainer(&p, &o);
     run_steps(trainer, 40);
-    size_t training = peak_of(&p), during = evaluation_peak(&p, splat_trainer_model(trainer));
-    must(splat_model_save(splat_trainer_model(trainer), "memory.ply", NULL, &error), &error);
+    size_t training = peak_of(&p), during = evaluation_peak(&p, splat_trainer_get_model(trainer));
+    must(splat_model_save(splat_trainer_get_model(trainer), "memory.ply", NULL, &error), &error);
     splat_trainer_destroy(trainer);
-    splat_context_memory(p.context, &memory);
+    splat_context_get_memory(p.context, &memory);
     assert_int_equal(memory.bytes, p.bytes);
 
     must(splat_model_load(p.context, "memory.ply", &loaded, &error), &error);
@@ -92,13 +92,13 @@ static void refuse_a_model(const place *p, size_t total)
     splat_model *model;
     splat_error error;
     splat_memory_info before, after;
-    splat_context_memory(p->context, &before);
+    splat_context_get_memory(p->context, &before);
     must(splat_model_create(p->context, 3, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, &model, &error), &error);
     assert_int_equal(splat_model_resize(model, (uint32_t)(total / 150), &error), SPLAT_ERROR_MEMORY);
     print_message("%s\n", error.message);
     assert_non_null(strstr(error.message, "block 'sh_rest'"));
     assert_int_equal(model->gaussians.n, 0);
-    splat_context_memory(p->context, &after);
+    splat_context_get_memory(p->context, &after);
     assert_int_equal(after.bytes, before.bytes);
     assert_int_equal(after.n_blocks, before.n_blocks);
     splat_model_destroy(model);
@@ -115,7 +115,7 @@ static void memory_that_is_not_there_is_an_error(void **state)
     splat_trainer *trainer = make_trainer(&p, &o);
     run_steps(trainer, 20);
     splat_camera camera = camera_of(&p, 0);
-    float *before = render(splat_trainer_model(trainer), &camera);
+    float *before = render(splat_trainer_get_model(trainer), &camera);
 
     assert_int_equal(splat_block_resize(p.context->backend, &absurd, "absurd", SPLAT_OWNER_OTHER, (size_t)1 << 62,
                                         &error), SPLAT_ERROR_MEMORY);
@@ -124,11 +124,11 @@ static void memory_that_is_not_there_is_an_error(void **state)
     assert_true(absurd.reserved == 0 && absurd.bytes == 0 && absurd.data == NULL);
     size_t total = device_bytes();
     if (total) { /* what a host refuses depends on its settings */
-        refuse_a_picture(&p, splat_trainer_model(trainer), total);
+        refuse_a_picture(&p, splat_trainer_get_model(trainer), total);
         refuse_a_model(&p, total);
     }
 
-    float *after = render(splat_trainer_model(trainer), &camera);
+    float *after = render(splat_trainer_get_model(trainer), &camera);
     assert_memory_equal(before, after, 3 * WIDTH * HEIGHT * sizeof *before);
     free(before);
     free(after);
@@ -261,7 +261,7 @@ static void every_storage_is_deterministic(void **state)
         run_steps(whole, N_STEPS - 13);
         must(splat_trainer_load_checkpoint(resumed, "storage.splatsmith", &error), &error);
         run_steps(resumed, N_STEPS - 13);
-        if (!same_models(splat_trainer_model(whole), splat_trainer_model(resumed)))
+        if (!same_models(splat_trainer_get_model(whole), splat_trainer_get_model(resumed)))
             fail_msg("%s: a resumed run is another one", variants[k].name);
         splat_trainer_destroy(whole);
         splat_trainer_destroy(resumed);
@@ -285,16 +285,17 @@ static void a_limit_holds(void **state)
         splat_error error;
         wanted.densify_grad_threshold = 0.00002f;
         splat_plan_options_init(&options);
+        splat_plan_init(&plan);
         options.limit_bytes = overhead + ((size_t)30 << 20) +
                               ((size_t)12 << 20) * (size_t)i; /* the context's late kernels, then granules */
-        if (splat_plan_make(p.context, p.scene, &wanted, &options, &plan, &error) != SPLAT_OK) {
+        if (splat_plan_make(p.context, p.scene, &wanted, &options, &wanted, &plan, &error) != SPLAT_OK) {
             assert_int_equal(error.status, SPLAT_ERROR_MEMORY);
             n_refused++;
             continue;
         }
         b->memory.device.peak_reserved = b->memory.device.reserved;
         must(splat_context_set_memory_limit(p.context, options.limit_bytes, &error), &error);
-        splat_trainer *trainer = make_trainer(&p, &plan.options);
+        splat_trainer *trainer = make_trainer(&p, &wanted);
         run_steps(trainer, 60);
         size_t now = splat_backend_overhead(b);
         assert_true(b->memory.device.peak_reserved + now <= options.limit_bytes);

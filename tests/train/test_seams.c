@@ -102,7 +102,7 @@ static void a_strategy_decides_what_a_step_does(void **state)
     splat_train_options o = toy_options();
     tiny_place p = open_tiny(2);
     splat_trainer *t = tiny_trainer(&p, &o);
-    const splat_gaussians *g = &splat_trainer_model(t)->gaussians;
+    const splat_gaussians *g = &splat_trainer_get_model(t)->gaussians;
     uint32_t n = g->n;
     float scale = g->p.scales[0], opacity = g->p.opacities[0];
     assert_int_equal(t->n_statistics, 0); /* it wants none */
@@ -128,7 +128,7 @@ static void kept_rows_grow_with_the_model(void **state)
     splat_train_options o = toy_options();
     tiny_place p = open_tiny(2);
     splat_trainer *t = tiny_trainer(&p, &o);
-    uint32_t n = splat_trainer_model(t)->gaussians.n;
+    uint32_t n = splat_trainer_get_model(t)->gaussians.n;
     run_steps(t, 5);
     must(splat_trainer_resize(t, n + 7, &error), &error);
     const float *seen = splat_extra_rows_data(&t->strategy_rows, SEEN);
@@ -202,7 +202,8 @@ static void a_strategy_is_planned(void **state)
     wanted.limit_bytes = (size_t)1 << 44;
     for (int i = 0; i < 2; i++) {
         o.strategy = i ? &toy_strategy : NULL;
-        must(splat_plan_make(p.context, p.scene, &o, &wanted, &plan[i], &error), &error);
+        splat_plan_init(&plan[i]);
+        must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &plan[i], &error), &error);
     }
     assert_int_equal(planned(&plan[1], "statistics", NULL) / 16, planned(&plan[0], "statistics", NULL) / 12);
     assert_true(planned(&plan[0], "transients", "working memory of the ops") < 1000 * wanted.n_gaussians);
@@ -341,21 +342,21 @@ static void a_regularizers_losses_are_listed(void **state)
     tiny_place p = open_tiny(2);
     splat_train_options o = pull_options();
     splat_trainer *t = tiny_trainer(&p, &o);
-    must(splat_trainer_losses(t, losses, &n, &error), &error);
+    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_int_equal(n, 2);
     assert_true(isnan(losses[0].value));
     run_steps(t, PULL_FROM - 1);
-    must(splat_trainer_losses(t, losses, &n, &error), &error);
+    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_true(isnan(losses[0].value));
     double height = mean_height(t);
     run_steps(t, 1);
-    must(splat_trainer_losses(t, losses, &n, &error), &error);
+    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_true(losses[0].value == height && losses[0].factor == 0.5 && !losses[0].is_figure);
     assert_true(losses[1].value == t->model->gaussians.n && losses[1].is_figure);
     splat_trainer_destroy(t);
     o.regularizer = NULL;
     t = tiny_trainer(&p, &o);
-    must(splat_trainer_losses(t, losses, &n, &error), &error);
+    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_int_equal(n, 0);
     splat_trainer_destroy(t);
     close_tiny(&p);
@@ -399,7 +400,7 @@ static void cached_rows_go_with_their_gaussians(void **state)
     splat_train_options o = pull_options();
     tiny_place p = open_tiny(2);
     splat_trainer *t = tiny_trainer(&p, &o);
-    uint32_t n = splat_trainer_model(t)->gaussians.n;
+    uint32_t n = splat_trainer_get_model(t)->gaussians.n;
     run_steps(t, PULL_FROM);
     assert_int_equal(t->regularizer_rows.n_cached, n);
     must(splat_trainer_resize(t, n + 7, &error), &error);
@@ -459,14 +460,16 @@ static void a_regularizer_is_planned(void **state)
     splat_plan_options_init(&wanted);
     wanted.n_gaussians = 1000000;
     wanted.limit_bytes = (size_t)1 << 44;
-    must(splat_plan_make(p.context, p.scene, &o, &wanted, &pulled, &error), &error);
+    splat_plan_init(&plain);
+    splat_plan_init(&pulled);
+    must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &pulled, &error), &error);
     size_t n = planned(&pulled, "statistics", NULL) / 12; /* rows of the plan: some more than what is asked for */
     assert_int_equal(planned(&pulled, "pulling down", "what pulls"), n * 4 * (3 + 3 + 4 + 1 + 1));
     assert_true(planned(&pulled, "transients", "frame of the largest view") >= 2000 * n);
     assert_true(planned(&pulled, "transients", "working memory of the ops") >= 1000 * n);
     assert_int_equal(pulled.afterwards_bytes, 0);
     wanted.afterwards = &o;
-    must(splat_plan_make(p.context, p.scene, &none, &wanted, &plain, &error), &error);
+    must(splat_plan_make(p.context, p.scene, &none, &wanted, NULL, &plain, &error), &error);
     assert_int_equal(planned(&plain, "pulling down", NULL), 0);
     assert_int_equal(plain.afterwards_bytes, pulled.total_bytes);
     assert_true(plain.total_bytes < pulled.total_bytes);

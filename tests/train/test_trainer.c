@@ -40,7 +40,7 @@ static void close_fixture(fixture *f)
 {
     splat_scene_close(f->scene);
     splat_memory_info memory;
-    splat_context_memory(f->context, &memory);
+    splat_context_get_memory(f->context, &memory);
     assert_int_equal(memory.bytes, 0); /* every block was given back */
     splat_context_destroy(f->context);
 }
@@ -53,8 +53,8 @@ static splat_trainer *make_trainer(const fixture *f, const splat_train_options *
 static void assert_same_model(splat_trainer *a, splat_trainer *b)
 {
     size_t size_a, size_b;
-    uint8_t *bytes_a = model_bytes(splat_trainer_model(a), "a.ply", &size_a),
-            *bytes_b = model_bytes(splat_trainer_model(b), "b.ply", &size_b);
+    uint8_t *bytes_a = model_bytes(splat_trainer_get_model(a), "a.ply", &size_a),
+            *bytes_b = model_bytes(splat_trainer_get_model(b), "b.ply", &size_b);
     assert_int_equal(size_a, size_b);
     assert_memory_equal(bytes_a, bytes_b, size_a);
     free(bytes_a);
@@ -141,7 +141,7 @@ static splat_metrics measure(const fixture *f, splat_trainer *trainer, splat_vie
 {
     splat_metrics mean;
     splat_error error;
-    must(evaluate_set(splat_trainer_model(trainer), f->scene, set, false, &mean, &error), &error);
+    must(evaluate_set(splat_trainer_get_model(trainer), f->scene, set, false, &mean, &error), &error);
     return mean;
 }
 
@@ -188,8 +188,8 @@ static void threads_and_simd_do_not_change_a_byte(void **state)
     splat_trainer *other = make_trainer(&f, &o);
     run_steps(other, 60);
     size_t size_a, size_b;
-    uint8_t *a = model_bytes(splat_trainer_model(reference), "a.ply", &size_a),
-            *b = model_bytes(splat_trainer_model(other), "b.ply", &size_b);
+    uint8_t *a = model_bytes(splat_trainer_get_model(reference), "a.ply", &size_a),
+            *b = model_bytes(splat_trainer_get_model(other), "b.ply", &size_b);
     assert_true(size_a != size_b || memcmp(a, b, size_a) != 0);
     free(a);
     free(b);
@@ -235,7 +235,7 @@ static uint8_t *late_result(const fixture *f, const splat_train_options *options
     splat_trainer *trainer = make_trainer(f, options);
     trainer->iteration = LATE;
     run_steps(trainer, EFFECT_STEPS);
-    uint8_t *bytes = model_bytes(splat_trainer_model(trainer), "result.ply", size);
+    uint8_t *bytes = model_bytes(splat_trainer_get_model(trainer), "result.ply", size);
     splat_trainer_destroy(trainer);
     return bytes;
 }
@@ -355,7 +355,7 @@ static void a_resumed_run_is_the_same_run(void **state)
         splat_trainer *after = make_trainer(&f, &o);
         run_steps(after, 3); /* its own state is replaced */
         must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
-        assert_int_equal(splat_trainer_iteration(after), stops[i]);
+        assert_int_equal(splat_trainer_get_iteration(after), stops[i]);
         run_steps(after, 60 - stops[i]);
         assert_same_model(whole, after);
         splat_trainer_destroy(after);

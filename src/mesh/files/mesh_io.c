@@ -33,7 +33,7 @@ static splat_file_formats list_formats(void)
     return formats;
 }
 
-bool splat_mesh_format(size_t index, splat_file_format *format)
+bool splat_mesh_get_format(size_t index, splat_file_format *format)
 {
     splat_file_formats formats = list_formats();
     if (index >= formats.n) return false;

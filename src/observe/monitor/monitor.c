@@ -258,7 +258,7 @@ static void report_csv(splat_monitor *monitor)
     monitor->log(monitor->log_user, SPLAT_LOG_WARNING, line);
 }
 
-void splat_monitor_latest(splat_monitor *monitor, splat_monitor_sample *sample)
+void splat_monitor_get_latest(splat_monitor *monitor, splat_monitor_sample *sample)
 {
     pthread_mutex_lock(&monitor->lock);
     *sample = monitor->latest;

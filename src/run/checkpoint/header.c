@@ -67,7 +67,7 @@ json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
         "{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:o, s:{s:s, s:s}, s:{s:s, s:f}, s:{s:s, s:o},"
         " s:{s:I, s:I, s:I}, s:o, s:o, s:o}",
         "format", "splatsmith checkpoint", "version", SPLAT_CHECKPOINT_VERSION, "library", splat_version(), "backend",
-        splat_context_description(t->context), "stage", stage_of(o), "strategy", t->strategy->name,
+        splat_context_get_description(t->context), "stage", stage_of(o), "strategy", t->strategy->name,
         "reason", reason, "iteration", t->iteration,
         "density_control_done", (int)(t->iteration > 0 && t->last_density_control == t->iteration),
         "n_gaussians", (json_int_t)g->n, "sh_degree", g->sh_degree, "active_sh_degree", g->active_sh_degree,
