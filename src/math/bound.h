@@ -1,0 +1,60 @@
+/* Gaussians bound to the triangles of a mesh: their tensors (bound.def) as numbers, pointers and tables, and where on a
+ * triangle they sit (SuGaR, Guedon and Lepetit, CVPR 2024, section 4.3). Shared by C and CUDA. */
+#ifndef SPLAT_MATH_BOUND_H
+#define SPLAT_MATH_BOUND_H
+
+#include "math/gaussians.h"
+#include "math/inline.h"
+
+enum {
+#define SPLAT_BOUND_TENSOR(name, ...) SPLAT_BOUND_##name,
+#include "math/bound.def"
+#undef SPLAT_BOUND_TENSOR
+    SPLAT_N_BOUND_TENSORS
+};
+
+/* One array for each: parameters, a moment, or gradients. */
+typedef struct splat_bound_tensors {
+#define SPLAT_BOUND_TENSOR(name, ...) float *name;
+#include "math/bound.def"
+#undef SPLAT_BOUND_TENSOR
+} splat_bound_tensors;
+
+/* As tables: those with a row a vertex, and those with a row a Gaussian. Together they are bound.def in its order. */
+extern const splat_tensor_table splat_bound_vertex_tensors, splat_bound_plane_tensors;
+
+/* ---------------------------------------------------------------- on a triangle
+ *
+ * Gaussian `face * per_face + j` sits at sum_k b_k v_k of its face's corners. */
+
+#define SPLAT_MAX_PER_FACE 6
+
+SPLAT_MATH_INLINE int splat_bound_is_per_face(int per_face)
+{
+    return per_face == 1 || per_face == 3 || per_face == 4 || per_face == 6;
+}
+
+/* b_k of Gaussian j, in twelfths: exact, so that three of them sum to 12. */
+SPLAT_MATH_INLINE int splat_bound_twelfths(int per_face, int j, int k)
+{
+    if (per_face == 3) return k == j ? 6 : 3;
+    if (per_face == 4 && j > 0) return k == j - 1 ? 8 : 2;
+    if (per_face == 6) return j < 3 ? (k == j ? 8 : 2) : (k == j - 3 ? 2 : 5);
+    return 4;
+}
+
+SPLAT_MATH_INLINE float splat_bound_barycentric(int per_face, int j, int k)
+{
+    return (float)splat_bound_twelfths(per_face, j, k) * (1.0f / 12.0f);
+}
+
+/* rho: the deviation at the start is rho times the shortest edge. It is the radius of circles around these points that
+ * fill an equilateral triangle without overlap. */
+SPLAT_MATH_INLINE float splat_bound_radius(int per_face)
+{
+    const float root = 1.7320508f;
+    return per_face == 1 ? 1.0f / (2.0f * root) : per_face == 3 ? 1.0f / (2.0f * (root + 1.0f))
+         : per_face == 4 ? 1.0f / (4.0f * root) : 1.0f / (4.0f + 2.0f * root);
+}
+
+#endif
