@@ -44,6 +44,7 @@ typedef struct splat_coarse_options {
 
 typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
+typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
 /* "default": the adaptive density control of 3D Gaussian Splatting. NULL: there is none of that name. */
 const splat_strategy *splat_strategy_find(const char *name);
 
@@ -85,6 +86,7 @@ typedef struct splat_train_options {
     const splat_strategy *strategy; /* NULL: the default one */
     const splat_regularizer *regularizer; /* losses beside that of the photo: NULL, or that of coarse training, which
                                        splat_train_options_init_coarse sets */
+    const splat_binding *binding;   /* what the Gaussians follow from instead of being free; NULL: nothing */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -129,6 +131,7 @@ typedef struct splat_plan_options {
     const splat_train_options *afterwards; /* of a stage that will train the result on with the same storages, as
                                 splat_train_options_init_coarse makes them; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
+    size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
 } splat_plan_options;
 
 typedef struct splat_plan_row {

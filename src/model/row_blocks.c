@@ -23,17 +23,17 @@ void splat_row_blocks_describe_parameters(splat_row_blocks *rows, const splat_te
     splat_row_blocks_add(rows, "filter_3d", SPLAT_TYPE_FLOAT32, 1);
 }
 
-void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_tensor_table *tensors, int sh_degree,
-                                       splat_optimizer_storage storage, splat_placement harmonics)
+void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_tensor_table *tensors, unsigned without,
+                                       int sh_degree, splat_optimizer_storage storage, splat_placement harmonics)
 {
     moments[0].owner = moments[1].owner = SPLAT_OWNER_OPTIMIZER;
     for (int i = 0; i < tensors->n; i++) {
         const splat_tensor_row *row = &tensors->rows[i];
-        bool is_rest = row->storage == SPLAT_STORED_HARMONICS;
-        uint32_t channels = splat_tensor_row_channels(row, sh_degree);
+        bool is_rest = row->storage == SPLAT_STORED_HARMONICS, has_none = without >> i & 1;
+        uint32_t channels = has_none ? 0 : splat_tensor_row_channels(row, sh_degree);
         if (storage == SPLAT_OPTIMIZER_QUANTIZED) {
             splat_row_blocks_add(&moments[0], row->mv, is_rest ? SPLAT_TYPE_QUANTIZED8 : SPLAT_TYPE_QUANTIZED16,
-                                 splat_tensor_row_moment_words(row, sh_degree));
+                                 has_none ? 0 : splat_tensor_row_moment_words(row, sh_degree));
         } else {
             splat_row_blocks_add(&moments[0], row->m, SPLAT_TYPE_FLOAT32, channels);
             splat_row_blocks_add(&moments[1], row->v, SPLAT_TYPE_FLOAT32, channels);

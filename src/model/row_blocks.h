@@ -21,9 +21,10 @@ void splat_row_blocks_add(splat_row_blocks *rows, const char *name, splat_elemen
 /* Describes the parameters, and filter_3d after them. harmonics: where those are placed. */
 void splat_row_blocks_describe_parameters(splat_row_blocks *rows, const splat_tensor_table *tensors, int sh_degree,
                                           splat_sh_storage storage, splat_placement harmonics);
-/* Describes Adam's moments: m and v, or both in the first when they are quantized. */
-void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_tensor_table *tensors, int sh_degree,
-                                       splat_optimizer_storage storage, splat_placement harmonics);
+/* Describes Adam's moments: m and v, or both in the first when they are quantized. Tensors of the bits `without`
+ * (1 << number) have none: their arrays stay empty. */
+void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_tensor_table *tensors, unsigned without,
+                                       int sh_degree, splat_optimizer_storage storage, splat_placement harmonics);
 
 /* Makes every array n rows long (old_n before); content is kept, new rows are zero. On failure (MEMORY) all are as
  * before. */

@@ -132,6 +132,15 @@ static splat_status check_room(const splat_trainer *t, const splat_run_options *
 
 /* ---------------------------------------------------------------- during the run */
 
+/* What a binding writes beside the splat; the last one's stands in the model folder, too. */
+static splat_status save_bound(const splat_trainer *t, const char *model_path, const char *folder, splat_error *error)
+{
+    const splat_binding *binding = t->options.binding;
+    if (!binding || !binding->save) return SPLAT_OK;
+    SPLAT_TRY(binding->save(t, folder, error));
+    return binding->save(t, model_path, error);
+}
+
 static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
                                splat_error *error)
 {
@@ -145,6 +154,7 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     splat_save_options_init(&bake);
     bake.fused = true;
     if (status == SPLAT_OK) status = splat_model_save(t->model, fused, &bake, error);
+    if (status == SPLAT_OK) status = save_bound(t, run->model_path, folder, error);
     if (status == SPLAT_OK) status = write_split(t, folder, error); /* this splat's, wherever its folder goes */
     if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_SAVED, .step = step, .path = plain});
     free(folder);

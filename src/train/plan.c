@@ -25,11 +25,11 @@
 /* Everything that decides how much memory a run takes. */
 typedef struct setup {
     splat_work view; /* the backend, and the largest picture; without counts */
-    size_t overhead, granule, photos_all, photos_two, n_points;
+    size_t overhead, granule, photos_all, photos_two, n_points, n_vertices;
 } setup;
 
 typedef struct sizes {
-    size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, frame, scratch, photos, rest;
+    size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos, rest;
     size_t host;
 } sizes;
 
@@ -71,7 +71,7 @@ static size_t row_bytes(const splat_row_blocks *rows)
     return words * sizeof(uint32_t);
 }
 
-static void size_of_state(const splat_train_options *o, size_t n, sizes *s)
+static void size_of_state(const setup *u, const splat_train_options *o, size_t n, sizes *s)
 {
     splat_placement harmonics = o->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
     const splat_strategy *strategy = splat_strategy_of(o);
@@ -79,12 +79,14 @@ static void size_of_state(const splat_train_options *o, size_t n, sizes *s)
     const splat_tensor_table *tensors = &splat_gaussian_tensors;
     splat_row_blocks parameters = {.n_arrays = 0}, moments[2] = {{.n_arrays = 0}}, statistics = {.n_arrays = 0};
     splat_row_blocks_describe_parameters(&parameters, tensors, o->sh_degree, o->sh_storage, harmonics);
-    splat_row_blocks_describe_moments(moments, tensors, o->sh_degree, o->optimizer_storage, harmonics);
+    splat_row_blocks_describe_moments(moments, tensors, splat_bound_follows(o), o->sh_degree, o->optimizer_storage,
+                                      harmonics);
     add_rows(&parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(&moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
     splat_statistics_describe(&statistics);
     if (strategy->wants_statistics(o, 0)) s->statistics = n * row_bytes(&statistics);
     s->statistics += n * splat_extra_row_bytes(strategy->arrays, strategy->n_arrays);
+    s->bound = splat_bound_bytes(o, n, u->n_vertices);
     if (regularizer) s->regularizer = n * splat_extra_row_bytes(regularizer->arrays, regularizer->n_arrays);
 }
 
@@ -93,13 +95,14 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
     sizes s = {.overhead = u->overhead};
     splat_work w = work_of(u, o, n);
     const splat_strategy *strategy = splat_strategy_of(o);
-    size_of_state(o, n, &s);
+    size_of_state(u, o, n, &s);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
               (w.bands ? splat_view_gradients_bytes(n) : 0);
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */
     if (strategy->work_bytes) s.scratch = splat_larger(s.scratch, strategy->work_bytes(w.on_device, n));
+    if (o->binding && o->binding->scratch_bytes) s.scratch = splat_larger(s.scratch, o->binding->scratch_bytes(o, n));
     if (o->regularizer && o->regularizer->work_bytes) {
         size_t frame, scratch;
         o->regularizer->work_bytes(o, &w, &frame, &scratch); /* before the photo's view, in the same memory */
@@ -113,7 +116,8 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
 
 static size_t total_of(const sizes *s)
 {
-    size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer;
+    size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer +
+                   s->bound;
     return s->overhead + state + s->frame + s->scratch + s->photos + s->rest;
 }
 
@@ -235,6 +239,7 @@ static void fill_rows(const setup *u, const splat_train_options *o, const splat_
             s.sh_moments);
     add_row(plan, "statistics", "of density control", s.statistics);
     if (o->regularizer) add_row(plan, o->regularizer->title, o->regularizer->arrays_title, s.regularizer);
+    if (o->binding) add_row(plan, o->binding->title, "arrays, moments and gradients", s.bound);
     add_row(plan, "transients", "frame of the largest view", s.frame);
     add_row(plan, "transients", "working memory of the ops", s.scratch);
     add_row(plan, "images", o->photos_on_host ? "photos of two steps" : "all training photos", s.photos);
@@ -273,6 +278,7 @@ static setup setup_of(const splat_context *context, const splat_scene *scene, co
                         .threads = (size_t)context->threads},
                .granule = backend->granularity,
                .n_points = dataset->n_points,
+               .n_vertices = options->n_vertices,
                .overhead = options->overhead_bytes};
     if (gpu && u.granule < GPU_GRANULE) u.granule = GPU_GRANULE;
     if (!u.overhead && gpu) u.overhead = backend->device_bytes ? splat_backend_overhead(backend) + SPLAT_LATE_BYTES

@@ -78,6 +78,25 @@ static splat_status regularize(splat_trainer *t, int iteration, const splat_step
     return regularizer ? regularizer->step(t, iteration, view->index, gradients, any, error) : SPLAT_OK;
 }
 
+/* Adam's step of the tensors that are free: those that follow from something else stay, and have no moments. */
+static splat_adam adam_of_free(const splat_trainer *t, const splat_adam *adam)
+{
+    splat_adam free_ones = *adam;
+    for (int i = 0; i < t->model->tensors->n; i++)
+        if (splat_bound_follows(&t->options) >> i & 1) free_ones.update[i] = false;
+    return free_ones;
+}
+
+/* What Gaussians follow from is stepped, and they follow. A failure is halfway: the colours are stepped already. */
+static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients,
+                               splat_error *error)
+{
+    const splat_binding *binding = t->options.binding;
+    splat_status status = binding ? binding->step(t, adam, gradients, error) : SPLAT_OK;
+    t->is_broken |= status != SPLAT_OK;
+    return status;
+}
+
 static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
                              splat_error *error)
 {
@@ -85,7 +104,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     splat_gaussians *gaussians = &t->model->gaussians;
     splat_frame *frame = &t->model->frame;
 
-    splat_tensors regularizer_gradients;
+    splat_tensors regularizer_gradients, bound_gradients;
     bool is_regularized;
 
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
@@ -102,18 +121,22 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
     SPLAT_TRY(splat_view_backward(b, frame, &(splat_view_gradients){.image = view->grad_image}, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
+    SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
 
     splat_adam adam;
     adam_of_step(t, iteration, &adam);
+    splat_adam adam_free = adam_of_free(t, &adam);
     splat_statistics statistics = splat_trainer_statistics(t);
     struct splat_project_backward_args backward = {
         .gaussians = gaussians,
         .frame = frame,
-        .adam = &adam,
+        .adam = &adam_free,
         .statistics = t->strategy->wants_statistics(&t->options, iteration) ? &statistics : NULL,
+        .gradients = splat_bound_gradients(t, &bound_gradients),
         .added = is_regularized ? &regularizer_gradients : NULL};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));
+    SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
     result->n_degenerate = frame->n_degenerate;

@@ -6,6 +6,7 @@
 #include "ops/loss/loss.h"
 #include "scene/scene.h"
 #include "splatsmith/train.h"
+#include "train/binding.h"
 #include "train/photo_store.h"
 #include "train/regularizer.h"
 #include "train/strategy.h"
@@ -33,6 +34,8 @@ struct splat_trainer {
     splat_extra_rows strategy_rows;      /* what it keeps */
     splat_extra_rows regularizer_rows;   /* what the regularizer keeps; empty without one */
     splat_block regularizer_results;     /* double[n_results] of the last step with such losses */
+
+    splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] of when each was last trained on */
@@ -88,9 +91,12 @@ typedef struct splat_state_array {
     void *device;
 } splat_state_array;
 
-#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 4 + 2 * SPLAT_MAX_EXTRA_ARRAYS)
+#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 4 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
 /* Appends the arrays of a description; that of a trainer, or that of a checkpoint, where there is no device memory. */
 void splat_state_arrays_add(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows);
+/* Those of a binding with so many rows; bound: where they lie, or NULL as above. */
+void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat_binding *binding,
+                                  const uint32_t *rows, const splat_bound_state *bound);
 int splat_trainer_state_arrays(const splat_trainer *trainer, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS]);
 
 #endif

@@ -79,6 +79,7 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     const resized all[] = {{&t->moment_blocks[0], old_n, n},
                            {&t->moment_blocks[1], old_n, n},
                            {&t->statistics, t->n_statistics, n_statistics},
+                           {&t->bound.gradients, old_n, n},
                            {&t->strategy_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
                            {&t->strategy_rows.rows[SPLAT_ROWS_SCRATCH], old_n, n},
                            {&t->regularizer_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
@@ -151,6 +152,29 @@ static void add_extra(splat_state_array *arrays, int *n, const splat_extra_rows 
     }
 }
 
+void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat_binding *binding,
+                                  const uint32_t *rows, const splat_bound_state *bound)
+{
+    for (int i = 0; binding && i < binding->n_arrays; i++) {
+        const splat_bound_array *source = &binding->arrays[i];
+        splat_state_array array = {.name = source->name,
+                                   .type = source->is_index ? "U32" : "F32",
+                                   .is_index = source->is_index,
+                                   .rows = rows[i],
+                                   .words = source->words,
+                                   .device = bound ? bound->arrays[i].data : NULL};
+        if (source->is_derived) continue;
+        arrays[(*n)++] = array;
+        if (!source->m) continue;
+        array.name = source->m;
+        array.device = bound ? bound->m[i].data : NULL;
+        arrays[(*n)++] = array;
+        array.name = source->v;
+        array.device = bound ? bound->v[i].data : NULL;
+        arrays[(*n)++] = array;
+    }
+}
+
 int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
 {
     int n = 0;
@@ -160,6 +184,7 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
     splat_state_arrays_add(arrays, &n, &t->statistics, t->n_statistics);
     add_extra(arrays, &n, &t->strategy_rows, rows);
     add_extra(arrays, &n, &t->regularizer_rows, rows);
+    splat_state_arrays_add_bound(arrays, &n, t->options.binding, t->bound.rows, &t->bound);
     return n;
 }
 
@@ -180,8 +205,9 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     splat_placement harmonics = t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
     SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage, harmonics, &t->model,
                                  error));
-    splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, t->options.sh_degree,
-                                      t->options.optimizer_storage, harmonics);
+    splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, splat_bound_follows(&t->options),
+                                      t->options.sh_degree, t->options.optimizer_storage, harmonics);
+    splat_bound_init(t);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
@@ -231,6 +257,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
+    splat_bound_free(t);
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);

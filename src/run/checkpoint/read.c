@@ -35,14 +35,39 @@ static void add_extra(splat_state_array *list, int *n, const splat_extra_rows *e
     }
 }
 
+/* Rows of the binding's arrays: those of the file, which must fit together. */
+static void bound_rows(const splat_binding *binding, const splat_tensor_reader *r, uint32_t *rows)
+{
+    for (int i = 0; binding && i < binding->n_arrays; i++) {
+        const splat_tensor_entry *found = splat_tensor_reader_find(r, binding->arrays[i].name);
+        rows[i] = found && !binding->arrays[i].is_derived ? found->rows : 0;
+    }
+}
+
+static splat_status add_bound(const splat_trainer *t, splat_state_array *list, int *n, const splat_tensor_reader *r,
+                              uint32_t n_gaussians, splat_error *error)
+{
+    const splat_binding *binding = t->options.binding;
+    uint32_t rows[SPLAT_MAX_BOUND_ARRAYS];
+    splat_error reason;
+    if (!binding) return SPLAT_OK;
+    bound_rows(binding, r, rows);
+    if (binding->check(&t->options, n_gaussians, rows, &reason) != SPLAT_OK)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, r->path, SPLAT_NO_OFFSET, "%s", reason.message);
+    splat_state_arrays_add_bound(list, n, binding, rows, NULL);
+    return SPLAT_OK;
+}
+
 /* n_statistics: their rows. */
-static int expected_arrays(const splat_tensor_table *tensors, const splat_checkpoint_state *s, uint32_t n_statistics,
+static int expected_arrays(const splat_trainer *t, const splat_checkpoint_state *s, uint32_t n_statistics,
                            splat_state_array *list)
 {
+    const splat_tensor_table *tensors = t->model->tensors;
     int n = 0;
     splat_row_blocks parameters = {.n_arrays = 0}, moments[2] = {{.n_arrays = 0}}, statistics = {.n_arrays = 0};
     splat_row_blocks_describe_parameters(&parameters, tensors, s->sh_degree, s->sh_storage, SPLAT_ON_DEVICE);
-    splat_row_blocks_describe_moments(moments, tensors, s->sh_degree, s->optimizer_storage, SPLAT_ON_DEVICE);
+    splat_row_blocks_describe_moments(moments, tensors, splat_bound_follows(&t->options), s->sh_degree,
+                                      s->optimizer_storage, SPLAT_ON_DEVICE);
     splat_statistics_describe(&statistics);
     splat_state_arrays_add(list, &n, &parameters, s->n);
     for (int i = 0; i < 2; i++) splat_state_arrays_add(list, &n, &moments[i], s->n);
@@ -55,9 +80,10 @@ static splat_status check_tensors(const splat_trainer *t, const splat_tensor_rea
 {
     splat_state_array expected[SPLAT_MAX_STATE_ARRAYS];
     const splat_tensor_entry *grad = splat_tensor_reader_find(r, splat_statistics_names[0]);
-    int n = expected_arrays(t->model->tensors, state, grad && grad->rows ? state->n : 0, expected);
+    int n = expected_arrays(t, state, grad && grad->rows ? state->n : 0, expected);
     add_extra(expected, &n, &t->strategy_rows, r, state->n);
     add_extra(expected, &n, &t->regularizer_rows, r, state->n);
+    SPLAT_TRY(add_bound(t, expected, &n, r, state->n, error));
     if (r->n != (size_t)n)
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "a tensor is missing, or one too many", error);
     for (int i = 0; i < n; i++) {
@@ -115,6 +141,7 @@ static splat_status take_moments(const load *l, int tensor, uint32_t first, uint
     bool quantized = l->state->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
     uint32_t from = splat_tensor_row_channels(row, l->state->sh_degree);
     float *m = (float *)l->buffers[0], *v = (float *)l->buffers[1];
+    if (splat_bound_follows(o) >> tensor & 1) return SPLAT_OK; /* there are none */
     if (l->state->optimizer_storage == o->optimizer_storage && from == splat_tensor_row_channels(row, o->sh_degree)) {
         if (quantized) return take_as_it_is(l, row->mv, first, n, error);
         SPLAT_TRY(take_as_it_is(l, row->m, first, n, error));
@@ -150,6 +177,40 @@ static splat_status take_all_extra(const load *l, const splat_extra_rows *extra,
         if (extra->arrays[i].life != SPLAT_ROWS_SCRATCH && splat_extra_rows_count(extra, i, l->state->n))
             SPLAT_TRY(take_extra(l, &extra->arrays[i], first, n, error));
     return SPLAT_OK;
+}
+
+/* A piece of an array that `check` told to be indices below a number. */
+static splat_status take_bound_piece(const load *l, const char *name, uint32_t first, uint32_t n, uint32_t words,
+                                     const uint32_t *below, splat_error *error)
+{
+    SPLAT_TRY(read_rows(l, name, first, n, l->buffers[0], error));
+    for (size_t i = 0; below && i < (size_t)n * words; i++)
+        if (l->buffers[0][i] >= *below)
+            return splat_tensor_reader_damaged(l->file, find_entry(l, name)->offset, "an index leads out of its array",
+                                               error);
+    return splat_checkpoint_put(l->t, name, first, n, l->buffers[0], error);
+}
+
+/* The binding's arrays, whose rows are their own. */
+static splat_status take_bound(const load *l, splat_error *error)
+{
+    const splat_binding *binding = l->t->options.binding;
+    uint32_t rows[SPLAT_MAX_BOUND_ARRAYS];
+    if (!binding) return SPLAT_OK;
+    bound_rows(binding, l->file, rows);
+    SPLAT_TRY(splat_bound_resize(l->t, rows, error));
+    for (int i = 0; i < binding->n_arrays; i++) {
+        const splat_bound_array *array = &binding->arrays[i];
+        const uint32_t *below = array->is_index ? &rows[array->index_of] : NULL;
+        for (uint32_t at = 0; at < rows[i]; at += SPLAT_PIECE_ROWS) {
+            uint32_t n = rows[i] - at < SPLAT_PIECE_ROWS ? rows[i] - at : SPLAT_PIECE_ROWS;
+            SPLAT_TRY(take_bound_piece(l, array->name, at, n, array->words, below, error));
+            if (!array->m) continue;
+            SPLAT_TRY(take_bound_piece(l, array->m, at, n, array->words, NULL, error));
+            SPLAT_TRY(take_bound_piece(l, array->v, at, n, array->words, NULL, error));
+        }
+    }
+    return binding->restored ? binding->restored(l->t, error) : SPLAT_OK;
 }
 
 /* Cached arrays get the rows that the file has. */
@@ -202,6 +263,7 @@ static splat_status take(load *l, splat_error *error)
     if (status == SPLAT_OK) status = make_cached(&t->regularizer_rows, t->backend, l->file, n, error);
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
+    if (status == SPLAT_OK) status = take_bound(l, error);
     /* A splat that is trained on is rendered as it asks for; the first stage renders as its options do. */
     if (status == SPLAT_OK && splat_schedule_continues_splat(&t->options))
         status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);

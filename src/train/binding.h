@@ -1,0 +1,68 @@
+/* The seam for Gaussians that follow from something else, such as the triangles of a mesh: a binding is a constant
+ * table of data and functions that the options name (NULL: none). project_backward leaves the tensors that follow as
+ * they are and writes their gradients; the binding takes these to its own arrays, steps them, and makes the tensors
+ * anew, so that the model is that of its arrays after every step. The trainer allocates and checkpoints the arrays, and
+ * knows nothing else of it. */
+#ifndef SPLAT_TRAIN_BINDING_H
+#define SPLAT_TRAIN_BINDING_H
+
+#include "model/row_blocks.h"
+#include "ops/project/project.h"
+#include "splatsmith/train.h"
+
+typedef struct splat_bound_array {
+    const char *name;   /* in checkpoints and lists of memory */
+    const char *m, *v;  /* of Adam's moments, float32; NULL: the array is not trained */
+    uint32_t words;     /* 32 bits each, of a row: floats; or, */
+    bool is_index;      /* uint32_t, */
+    int index_of;       /* each below the number of rows of this array, which is checked when a checkpoint is read */
+    bool is_derived;    /* made from the others: not in checkpoints */
+} splat_bound_array;
+
+#define SPLAT_MAX_BOUND_ARRAYS 8
+
+struct splat_binding {
+    const char *title;               /* in plans: "bound mesh" */
+    unsigned follows;                /* bits 1 << SPLAT_TENSOR_*, of means, scales, rotations: they have no moments */
+    const splat_bound_array *arrays; /* [n_arrays] */
+    int n_arrays;
+
+    /* For the plan: rows[n_arrays] for n Gaussians on a mesh with so many vertices (0: not known). */
+    void (*expect)(const splat_train_options *options, size_t n, size_t n_vertices, size_t *rows);
+    /* ARGUMENT, in words, when rows[n_arrays] (those of derived arrays are not read) are not of n Gaussians. */
+    splat_status (*check)(const splat_train_options *options, size_t n, const uint32_t *rows, splat_error *error);
+    /* All arrays but the derived ones, and the tensors that follow, were replaced: makes the derived ones. */
+    splat_status (*restored)(splat_trainer *trainer, splat_error *error);
+    /* What `step` takes of scratch at a time, for n Gaussians. */
+    size_t (*scratch_bytes)(const splat_train_options *options, size_t n);
+    /* After project_backward: from dL/d(tensors that follow) to the arrays; Adam, with the rates and corrections of the
+     * tensors, where these would be updated; then the tensors anew. Allocates nothing. */
+    splat_status (*step)(splat_trainer *trainer, const splat_adam *adam, const splat_tensors *gradients,
+                         splat_error *error);
+    /* Writes into a folder what belongs to the splat that was saved: beside it, and into the model folder, where it
+     * stands for the last one. NULL: nothing. */
+    splat_status (*save)(const splat_trainer *trainer, const char *folder, splat_error *error);
+};
+
+/* The arrays of a trainer, and the gradients that lead to them. All empty without a binding. */
+typedef struct splat_bound_state {
+    uint32_t rows[SPLAT_MAX_BOUND_ARRAYS];
+    splat_block arrays[SPLAT_MAX_BOUND_ARRAYS], m[SPLAT_MAX_BOUND_ARRAYS], v[SPLAT_MAX_BOUND_ARRAYS];
+    splat_row_blocks gradients;      /* of the tensors that follow, in the order of the tensors; a row a Gaussian */
+} splat_bound_state;
+
+/* The bits of options->binding, or 0. */
+unsigned splat_bound_follows(const splat_train_options *options);
+void splat_bound_init(splat_trainer *trainer);
+void splat_bound_free(splat_trainer *trainer);
+/* Makes array i rows[i] long, its moments too; content is kept, new rows are zero. On failure (MEMORY) all are as
+ * before. */
+splat_status splat_bound_resize(splat_trainer *trainer, const uint32_t *rows, splat_error *error);
+/* Those of the step, or NULL without a binding. */
+const splat_tensors *splat_bound_gradients(const splat_trainer *trainer, splat_tensors *gradients);
+/* Room in scratch for `step`, before anything is changed. */
+splat_status splat_bound_reserve(splat_trainer *trainer, splat_error *error);
+/* For the plan: arrays, moments and gradients. */
+size_t splat_bound_bytes(const splat_train_options *options, size_t n, size_t n_vertices);
+
+#endif
