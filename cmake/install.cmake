@@ -20,6 +20,15 @@ endif()
 file(RELATIVE_PATH splatsmith_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
 
+# The same for find_package(splatsmith).
+include(CMakePackageConfigHelpers)
+string(REPLACE " " ";" splatsmith_cuda_items "${splatsmith_cuda_libs}")
+set(splatsmith_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/splatsmith)
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith-config.cmake.in
+  ${CMAKE_BINARY_DIR}/splatsmith-config.cmake INSTALL_DESTINATION ${splatsmith_cmake_folder}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake COMPATIBILITY SameMinorVersion)
+
 # Everything that is installed and nothing else: tests and samples are not compiled for it.
 add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmith_lib splatsmith_documents)
 
@@ -28,6 +37,8 @@ install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake
+  DESTINATION ${splatsmith_cmake_folder})
 install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${splatsmith_completion}
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith)

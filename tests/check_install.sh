@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_install.sh BUILD_FOLDER: installs a build under a scratch DESTDIR and uses it as a stranger would: the program
-# runs, a sample compiles and links with what pkg-config says, from another folder too. Run by ctest.
+# runs, a sample compiles and links with what pkg-config says and with find_package, from another folder too. Run by
+# ctest.
 set -eu
 build=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,3 +45,21 @@ ${CC:-cc} -std=c17 -Wall -Wextra -Werror "$source/samples/train_minimal.c" \
 nm consumer | grep -q ' T splat_version$' || fail "the consumer did not link the static library"
 ./consumer scene splat.ply >/dev/null
 [ -s splat.ply ] || fail "the consumer wrote no splat"
+
+# The same sample by find_package, in a project of its own; another version is not taken.
+mkdir project
+cat > project/CMakeLists.txt <<EOF
+cmake_minimum_required(VERSION 3.22)
+project(consumer LANGUAGES C)
+find_package(splatsmith \${WANTED} REQUIRED CONFIG)
+add_executable(consumer "$source/samples/train_minimal.c")
+target_link_libraries(consumer PRIVATE splatsmith::splatsmith)
+EOF
+version=$("$scratch/moved/bin/splatsmith" --version | tr -cd '0-9.')
+cmake -S project -B project/build -G Ninja -DWANTED="$version" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+cmake --build project/build >/dev/null
+project/build/consumer scene2 splat2.ply >/dev/null
+cmp splat.ply splat2.ply || fail "the two consumers differ"
+if cmake -S project -B project/newer -G Ninja -DWANTED=99.0 -DCMAKE_PREFIX_PATH="$scratch/moved" >newer.log 2>&1; then
+    fail "find_package(splatsmith 99.0) found this version"
+fi
