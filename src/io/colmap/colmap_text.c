@@ -137,26 +137,41 @@ static splat_status read_camera(text *t, splat_colmap_camera *camera, splat_erro
     return splat_colmap_set_lens(camera, lens, values, &t->place, error);
 }
 
+/* A file whose records have ids: `add` reads a record, makes room for it and keeps its id. */
+typedef struct records {
+    text t;
+    splat_colmap_model *model;
+    splat_colmap_ids ids;
+    size_t capacity;
+} records;
+
+static splat_status read_records(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,
+                                 const char *what, splat_status (*add)(records *r, splat_error *error),
+                                 splat_error *error)
+{
+    records r = {.t = text_open(path, data, size), .model = model};
+    splat_status status = SPLAT_OK;
+    while (status == SPLAT_OK && next_record(&r.t)) status = add(&r, error);
+    return splat_colmap_ids_finish(&r.ids, what, path, true, status, error);
+}
+
+static splat_status add_camera(records *r, splat_error *error)
+{
+    splat_colmap_model *model = r->model;
+    void *grown = splat_array_grow(model->cameras, &r->capacity, model->n_cameras, sizeof *model->cameras);
+    if (!grown) return splat_colmap_fail_memory(r->t.place.path, error);
+    model->cameras = grown;
+    splat_colmap_camera *camera = &model->cameras[model->n_cameras];
+    SPLAT_TRY(read_camera(&r->t, camera, error));
+    SPLAT_TRY(splat_colmap_ids_add(&r->ids, camera->id, &r->t.place, error));
+    model->n_cameras++;
+    return SPLAT_OK;
+}
+
 splat_status splat_colmap_parse_cameras_text(const char *path, const uint8_t *data, size_t size,
                                              splat_colmap_model *model, splat_error *error)
 {
-    text t = text_open(path, data, size);
-    splat_colmap_ids ids = {0};
-    size_t capacity = 0;
-    splat_status status = SPLAT_OK;
-    while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_array_grow(model->cameras, &capacity, model->n_cameras, sizeof *model->cameras);
-        if (!grown) {
-            status = splat_colmap_fail_memory(path, error);
-            break;
-        }
-        model->cameras = grown;
-        splat_colmap_camera *camera = &model->cameras[model->n_cameras];
-        status = read_camera(&t, camera, error);
-        if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, camera->id, &t.place, error);
-        if (status == SPLAT_OK) model->n_cameras++;
-    }
-    return splat_colmap_ids_finish(&ids, "camera", path, true, status, error);
+    return read_records(path, data, size, model, "camera", add_camera, error);
 }
 
 /* IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME; the name is the rest of the line, as names may have spaces. */
@@ -192,27 +207,23 @@ static splat_status skip_points2d(text *t, const splat_colmap_image *image, spla
                              image->id);
 }
 
+static splat_status add_image(records *r, splat_error *error)
+{
+    splat_colmap_model *model = r->model;
+    void *grown = splat_array_grow(model->images, &r->capacity, model->n_images, sizeof *model->images);
+    if (!grown) return splat_colmap_fail_memory(r->t.place.path, error);
+    model->images = grown;
+    splat_colmap_image *image = &model->images[model->n_images++]; /* counted first: the model frees its name */
+    *image = (splat_colmap_image){0};
+    SPLAT_TRY(read_image(&r->t, model, image, error));
+    SPLAT_TRY(splat_colmap_ids_add(&r->ids, image->id, &r->t.place, error));
+    return skip_points2d(&r->t, image, error);
+}
+
 splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *data, size_t size,
                                             splat_colmap_model *model, splat_error *error)
 {
-    text t = text_open(path, data, size);
-    splat_colmap_ids ids = {0};
-    size_t capacity = 0;
-    splat_status status = SPLAT_OK;
-    while (status == SPLAT_OK && next_record(&t)) {
-        void *grown = splat_array_grow(model->images, &capacity, model->n_images, sizeof *model->images);
-        if (!grown) {
-            status = splat_colmap_fail_memory(path, error);
-            break;
-        }
-        model->images = grown;
-        splat_colmap_image *image = &model->images[model->n_images++]; /* counted first: the model frees its name */
-        *image = (splat_colmap_image){0};
-        status = read_image(&t, model, image, error);
-        if (status == SPLAT_OK) status = splat_colmap_ids_add(&ids, image->id, &t.place, error);
-        if (status == SPLAT_OK) status = skip_points2d(&t, image, error);
-    }
-    return splat_colmap_ids_finish(&ids, "image", path, true, status, error);
+    return read_records(path, data, size, model, "image", add_image, error);
 }
 
 /* POINT3D_ID X Y Z R G B ERROR TRACK[]; what follows the colour is not needed. */

@@ -24,7 +24,7 @@ SPLAT_FILTER3D_KERNEL(SIMD(splat_filter3d))
                 int sees = (cz > 0.2f) & (cx >= k->low[0] * cz) & (cx <= k->high[0] * cz) & (cy >= k->low[1] * cz) &
                            (cy <= k->high[1] * cz);
                 float distance = cz * k->inverse_fx;
-                best[i] = sees & (distance < best[i]) ? distance : best[i];
+                best[i] = (sees & (distance < best[i])) ? distance : best[i];
             }
         }
         for (uint32_t i = 0; i < n_lanes; i++) distances[first + i] = best[i];
