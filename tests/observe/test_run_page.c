@@ -237,6 +237,7 @@ static void a_run_that_goes_on_has_one_history(void **state)
     assert_int_equal(run("parts", false, 35, &error), SPLAT_ERROR_STOPPED);
     char *page = read_text("parts", "report.html");
     assert_non_null(strstr(page, "<p class=\"bad\">stopped after iteration 35 of 60"));
+    assert_non_null(strstr(page, "saved, and <code>--start_checkpoint latest</code> goes on</p>"));
     free(page);
     FILE *file = fopen("parts/history.jsonl", "a"); /* what a later, killed run left, and the line it was writing */
     fputs("{\"iteration\":40,\"seconds\":9e9,\"loss\":0.5}\n[]\n{\"iteration\":", file);

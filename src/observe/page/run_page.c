@@ -101,13 +101,32 @@ static void put_speed(FILE *out, const splat_run_page *page)
     put_tile(out, "a step, median", text);
 }
 
+/* A sentence of the library: options stand between backquotes there, and get their dashes here. */
+static void put_message(FILE *out, const char *sentence)
+{
+    char part[sizeof ((splat_error *)0)->message];
+    bool is_option = false;
+    while (*sentence) {
+        const char *end = strchr(sentence, '`');
+        bool opens = end && (is_option || strchr(end + 1, '`')); /* one without a partner is a backquote */
+        size_t length = opens ? (size_t)(end - sentence) : strlen(sentence);
+        snprintf(part, sizeof part, "%.*s", (int)length, sentence);
+        splat_xml_text(out, part);
+        sentence += length;
+        if (!opens) continue;
+        fputs(is_option ? "</code>" : "<code>--", out);
+        is_option = !is_option;
+        sentence++;
+    }
+}
+
 static void put_head(FILE *out, const splat_run_page *page, const char *name)
 {
     char text[64];
     fputs("<h1>", out);
     splat_xml_text(out, name);
     fprintf(out, "</h1>\n<p%s>", page->ended ? " class=\"bad\"" : "");
-    if (page->ended) splat_xml_text(out, page->ended);
+    if (page->ended) put_message(out, page->ended);
     else fprintf(out, "finished: %d iterations", page->iteration);
     fprintf(out, "</p>\n<p>%zu training and %zu test views of up to %d x %d pixels</p>\n<div class=\"tiles\">\n",
             page->n_train, page->n_test, page->width, page->height);
