@@ -397,6 +397,72 @@ static void a_full_disk_is_told_once(void **state)
     event_file_free(&file);
 }
 
+/* Records of all kinds, flushed each. Returns whether a loss was reported. */
+static bool add_until_full(splat_tensorboard *writer)
+{
+    static const uint8_t picture[3 * 4 * 4] = {0};
+    const splat_tensorboard_image image = {.tag = "image", .width = 4, .height = 4, .rgb = picture};
+    bool reported = false;
+    for (int i = 1; i <= 4; i++) {
+        splat_error error = {0};
+        splat_tensorboard_add_scalar(writer, "value", i, i);
+        if (i == 2) splat_tensorboard_add_text(writer, "text", i, "words");
+        if (i == 3) splat_tensorboard_add_images(writer, i, &image, 1, 1);
+        if (splat_tensorboard_flush(writer, &error) == SPLAT_OK) continue;
+        assert_false(reported); /* once */
+        reported = true;
+        assert_int_equal(error.status, SPLAT_ERROR_IO);
+        assert_string_equal(error.file, splat_tensorboard_path(writer));
+    }
+    return reported;
+}
+
+/* At every byte: opening fails and leaves no file, or what is read are whole records in their order, all of them unless
+ * a loss was reported. */
+static void a_disk_may_be_full_at_any_byte(void **state)
+{
+    (void)state;
+    splat_error error = {0};
+    struct rlimit old, small;
+    size_t n_refused = 0, n_lost = 0;
+    const size_t n_whole = 1 + 4 + 2;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (bool whole = false; !whole;) {
+        splat_tensorboard *writer = NULL;
+        char **names;
+        size_t n;
+        ASSERT_OK(splat_folder_delete("bytes", &error));
+        ASSERT_OK(splat_folder_create("bytes", &error));
+        small = (struct rlimit){n_refused + n_lost, old.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        splat_status opened = splat_tensorboard_open("bytes", 1e9, SPLAT_TENSORBOARD_BESIDE, &writer, &error);
+        bool reported = opened == SPLAT_OK && add_until_full(writer);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        if (opened != SPLAT_OK) {
+            assert_int_equal(opened, SPLAT_ERROR_IO);
+            assert_null(writer);
+            ASSERT_OK(splat_folder_list("bytes", &names, &n, &error));
+            assert_int_equal(n, 0);
+            splat_names_free(names, n);
+            n_refused++;
+            continue;
+        }
+        event_file file = close_and_read(writer); /* whole records */
+        int step = 0;
+        for (size_t i = 1; i < file.n; i++) {
+            assert_true(file.events[i].step >= step); /* a shorter record may still fit after one that did not */
+            step = (int)file.events[i].step;
+        }
+        whole = file.n == n_whole;
+        assert_true(whole == !reported);
+        event_file_free(&file);
+        n_lost += reported;
+    }
+    print_message("%zu sizes too small to open, %zu for all records\n", n_refused, n_lost);
+    assert_true(n_refused > 20 && n_lost > 200);
+}
+
 static void nothing_to_open_is_an_error(void **state)
 {
     (void)state;
@@ -433,6 +499,7 @@ int main(void)
         cmocka_unit_test(the_timer_flushes),
         cmocka_unit_test(a_run_says_where_it_begins),
         cmocka_unit_test(a_full_disk_is_told_once),
+        cmocka_unit_test(a_disk_may_be_full_at_any_byte),
         cmocka_unit_test(nothing_to_open_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

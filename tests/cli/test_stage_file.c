@@ -1,0 +1,177 @@
+/* stage.json and pipeline.json under faults: each system call of their one writer fails once. The old file stays or the
+ * new one is whole, no temporary and no descriptor is left, and the command says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "cli/stage_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the calls, as stage_file.c sees them */
+
+static int fail_at, n_calls; /* the call that fails, 1 is the first; 0: none */
+static bool half;            /* write() takes half before it fails at the next call */
+
+static bool fails(void)
+{
+    n_calls++;
+    if (n_calls != fail_at) return false;
+    errno = ENOSPC;
+    return true;
+}
+
+static int try_open(const char *path, int flags, mode_t mode)
+{
+    bool is_folder = (flags & O_DIRECTORY) != 0; /* its flush is not in question: the file exists by then */
+    return !is_folder && fails() ? -1 : open(path, flags, mode);
+}
+
+static ssize_t try_write(int descriptor, const void *data, size_t size)
+{
+    static bool full;
+    bool now = fails();
+    if (full || (now && !half)) {
+        full = false;
+        errno = ENOSPC;
+        return -1;
+    }
+    full = now;
+    return write(descriptor, data, now ? (size + 1) / 2 : size);
+}
+
+static int try_fsync(int descriptor)
+{
+    struct stat status;
+    assert_int_equal(fstat(descriptor, &status), 0);
+    return !S_ISDIR(status.st_mode) && fails() ? -1 : 0;
+}
+
+static int try_close(int descriptor)
+{
+    struct stat status;
+    assert_int_equal(fstat(descriptor, &status), 0);
+    close(descriptor);
+    return !S_ISDIR(status.st_mode) && fails() ? -1 : 0;
+}
+
+static int try_rename(const char *from, const char *to)
+{
+    return fails() ? -1 : rename(from, to);
+}
+
+/* The program is no library: its file is compiled into the test, with the calls above. */
+#define open(path, flags, ...) try_open(path, flags, (mode_t)(0 __VA_OPT__(+) __VA_ARGS__))
+#define write try_write
+#define fsync try_fsync
+#define close try_close
+#define rename try_rename
+#include "cli/stage_file.c"
+#undef open
+#undef write
+#undef fsync
+#undef close
+#undef rename
+
+static char message[1024];
+
+void cli_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+}
+
+/* ---------------------------------------------------------------- the test */
+
+#define FOLDER "stage"
+#define PATH FOLDER "/stage.json"
+
+static int save(int version)
+{
+    stage_file file = {.complete = version == 1, .seconds = version, .settings = json_object(),
+                       .inputs = json_object(), .results = json_object()};
+    stage_json_set_text(file.settings, "regularization", version ? "sdf" : "density");
+    int code = stage_file_write(PATH, "coarse", &file);
+    stage_file_free(&file);
+    return code;
+}
+
+static int entries_of(const char *path)
+{
+    int n = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) n += entry->d_name[0] != '.';
+    closedir(folder);
+    return n;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    if (mkdir(FOLDER, 0777) != 0) assert_int_equal(errno, EEXIST);
+    for (int i = 0; i < 2; i++) {
+        half = i == 1;
+        for (fail_at = 1;; fail_at++) {
+            stage_file file;
+            int at = fail_at, before = entries_of("/proc/self/fd");
+            fail_at = 0;
+            assert_int_equal(save(0), CLI_OK);
+            fail_at = at;
+            n_calls = 0;
+            message[0] = '\0';
+            int code = save(1), n = n_calls;
+            assert_int_equal(entries_of("/proc/self/fd"), before);
+            assert_int_equal(entries_of(FOLDER), 1); /* no temporary */
+            assert_int_equal(stage_file_read(PATH, "coarse", &file), STAGE_FILE_READ);
+            assert_int_equal(file.complete, code == CLI_OK);
+            assert_string_equal(stage_json_text(file.settings, "regularization"), code == CLI_OK ? "sdf" : "density");
+            stage_file_free(&file);
+            if (n < at) {
+                assert_int_equal(code, CLI_OK);
+                break;
+            }
+            assert_int_equal(code, CLI_FAILED);
+            assert_string_equal(message, "cannot write " PATH ": No space left on device");
+        }
+        assert_int_equal(fail_at, 6); /* open, write, fsync, close, rename, and none */
+    }
+}
+
+/* A file that was cut anywhere is damaged, never half believed. */
+static void a_torn_file_is_damaged(void **state)
+{
+    (void)state;
+    static char text[4096];
+    stage_file file;
+    fail_at = 0;
+    assert_int_equal(save(1), CLI_OK);
+    FILE *in = fopen(PATH, "rb");
+    assert_non_null(in);
+    size_t size = fread(text, 1, sizeof text, in);
+    fclose(in);
+    assert_true(size > 100 && size < sizeof text);
+    for (size_t n = 0; n < size; n++) {
+        FILE *out = fopen(PATH, "wb");
+        assert_non_null(out);
+        assert_int_equal(fwrite(text, 1, n, out), n);
+        fclose(out);
+        assert_int_equal(stage_file_read(PATH, "coarse", &file), STAGE_FILE_DAMAGED);
+        stage_file_free(&file);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail), cmocka_unit_test(a_torn_file_is_damaged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
