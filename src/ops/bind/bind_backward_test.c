@@ -337,6 +337,8 @@ static int test_mesh(splat_backend *backend, uint32_t columns, uint32_t rows, in
     backward_scene s;
     int failures = backward_open(&s, backend, &mesh);
     failures += compare_all(&s, &mesh, 0) + compare_all(&s, &mesh, 300);
+    size_t used = backend->scratch.used, stated = splat_bind_backward_scratch_bytes(mesh.n_faces);
+    TEST_CHECK(failures, used >= stated && used <= stated + 2 * 512, "%zu bytes of scratch, stated %zu", used, stated);
     failures += same_bytes(&s, &mesh);
     backward_close(&s);
     if (failures) fprintf(stderr, "  ^ %u x %u, %d a face, %s\n", columns, rows, per_face, backend->description);

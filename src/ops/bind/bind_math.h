@@ -1,4 +1,5 @@
-/* One triangle, one bound Gaussian, one value of Adam: the same on every backend. */
+/* One triangle, one bound Gaussian, one value of Adam: the formulas of bind and bind_backward (docs/method.md), the
+ * same on every backend. */
 #ifndef SPLAT_OPS_BIND_MATH_H
 #define SPLAT_OPS_BIND_MATH_H
 
@@ -210,12 +211,6 @@ SPLAT_MATH_INLINE float splat_bind_consistency(const splat_bind_face *own, const
 typedef struct splat_bind_step {
     float step, inverse_correction2; /* lr / correction1 */
 } splat_bind_step;
-
-static inline splat_bind_step splat_bind_step_of(const splat_bound_adam *adam, int tensor)
-{
-    splat_bind_step step = {adam->lr[tensor] / adam->correction1[tensor], 1.0f / adam->correction2[tensor]};
-    return step;
-}
 
 /* Moments that would be denormal are dropped, as in project_backward. */
 SPLAT_MATH_INLINE void splat_bind_adam(float *parameter, float *m, float *v, float g, splat_bind_step step)
