@@ -41,7 +41,7 @@ law model base math io backend ops
 law mesh base math io
 law train base math io scene model backend ops
 law observe base math io scene model backend ops train
-law measure base math io scene model backend ops train observe
+law measure base math io scene model backend ops mesh train observe
 law run base math io scene model backend ops train observe measure
 law bench base math io scene model backend ops train observe measure run
 law sugar base math io scene model backend ops mesh train

@@ -106,9 +106,25 @@ splat_status splat_random_views_write(splat_model *model, splat_scene *scene, co
 
 /* ---------------------------------------------------------------- pictures of meshes */
 
+/* How the texels of a texture become a colour. All in the photos' encoding (sRGB), as 3DGS and SuGaR blend. */
+typedef enum splat_mesh_filter {
+    SPLAT_MESH_FILTER_TRILINEAR = 0,  /* bilinear on two levels of mip maps, as programs that show meshes do */
+    SPLAT_MESH_FILTER_NEAREST = 1,    /* the texel of the full texture, as SuGaR measures its meshes */
+    SPLAT_MESH_FILTER_ANISOTROPIC = 2 /* up to 16 trilinear samples along the longer side of the pixel's footprint */
+} splat_mesh_filter;
+
+typedef struct splat_mesh_draw_options {
+    size_t size;
+    splat_mesh_filter filter; /* TRILINEAR */
+    int supersampling;        /* samples along each side of a pixel, 1 to 8; 2 */
+} splat_mesh_draw_options;
+
+void splat_mesh_draw_options_init_sized(splat_mesh_draw_options *options, size_t size);
+#define splat_mesh_draw_options_init(options) splat_mesh_draw_options_init_sized(options, sizeof *(options))
+
 /* As bits: */
 typedef enum splat_mesh_view_kind {
-    SPLAT_MESH_VIEW_COLOR = 1,  /* the colours of the vertices, interpolated */
+    SPLAT_MESH_VIEW_COLOR = 1,  /* the texture, else the colours of the vertices, else grey faces */
     SPLAT_MESH_VIEW_NORMAL = 2, /* the faces' normals in the world, whichever side is seen: (n + 1) / 2 as RGB, PFM */
     SPLAT_MESH_VIEW_DEPTH = 4,  /* 16-bit PNG, PFM and JSON, as SPLAT_MAP_DEPTH has them */
     SPLAT_MESH_VIEW_SHADED = 8  /* gray faces in the light of a lamp at the camera; their backs are red */
@@ -116,11 +132,39 @@ typedef enum splat_mesh_view_kind {
 #define SPLAT_N_MESH_VIEW_KINDS 4
 /* Draws a mesh (splat_mesh_get_format), both sides of its faces, over the scene's background from the cameras of a job,
  * and writes <folder>/{train,test}/mesh_<name>/{color,normal,depth,shaded}/%05d.{png,pfm,json}, the kinds of `kinds`;
- * <name> is that of the mesh's file without its end. What is nearer than 0.01 along the camera's axis is cut off. The
- * pictures do not depend on the context's threads; the mesh and one view are in memory. Nothing is measured. Errors:
- * ARGUMENT (no such kind; no faces; colours of a mesh that has none), IO, FORMAT, UNSUPPORTED, MEMORY, STOPPED. */
+ * <name> is that of the mesh's file without its end. Colours are drawn as `options` says (NULL: the defaults), the rest
+ * at the centres of the pixels. What is nearer than 0.01 along the camera's axis is cut off. The pictures do not depend
+ * on the context's threads; the mesh and one view are in memory. Nothing is measured. Errors: ARGUMENT (no such kind;
+ * no faces; an option out of its range), IO, FORMAT, UNSUPPORTED, MEMORY, STOPPED. */
 splat_status splat_mesh_views_write(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
-                                    unsigned kinds, const char *folder, splat_error *error);
+                                    unsigned kinds, const splat_mesh_draw_options *options, const char *folder,
+                                    splat_error *error);
+/* splat_random_views_write with a mesh in place of the splat. */
+splat_status splat_mesh_random_views_write(splat_scene *scene, const char *mesh_path,
+                                           const splat_mesh_draw_options *draw_options,
+                                           const splat_random_views_options *options, const char *folder,
+                                           splat_error *error);
+
+/* A mesh against photos. Means over views. */
+typedef struct splat_mesh_metrics {
+    splat_metrics all;     /* the background is part of the picture */
+    splat_metrics covered; /* l1, psnr and ssim: means over the pixels that the mesh covers with all their samples, the
+                              photo standing in the others, so that windows of SSIM across the border see no step; lpips
+                              is of the same picture, not scaled. Views without such pixels are left out */
+    double coverage;       /* such pixels, of all */
+} splat_mesh_metrics;
+
+/* Draws the mesh and measures it on the views of a job (splat_model_evaluate), one view in memory at a time; quantize
+ * and lpips as there. The visitor gets the metrics of all pixels. Errors: those of splat_mesh_views_write and
+ * splat_model_evaluate. */
+splat_status splat_mesh_evaluate(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
+                                 const splat_mesh_draw_options *options, splat_mesh_metrics *mean, splat_error *error);
+/* The same, with results.json and per_view.json in the model folder, under the method "mesh_<name>": the keys of
+ * splat_results_write, again with "_covered" at their ends, and "coverage". Errors as above, and IO, STOPPED (nothing
+ * is written). */
+splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
+                                      const splat_mesh_draw_options *options, const char *model_path,
+                                      splat_mesh_metrics *mean, splat_error *error);
 
 /* ---------------------------------------------------------------- monitor: the machine while something runs */
 

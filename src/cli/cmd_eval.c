@@ -2,6 +2,12 @@
 #include "cli.h"
 #include "progress.h"
 
+static void print_heading(bool has_lpips)
+{
+    cli_say("%-12s %5s  %19s  %18s  %8s  %8s%s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
+            "L1", has_lpips ? "     LPIPS" : "");
+}
+
 static void print_row(const char *set, const splat_metrics *m)
 {
     if (m->n_views == 0) return;
@@ -48,8 +54,7 @@ static int measure(cli_session *session, const char *model_path)
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", session->ply);
-    cli_say("%-12s %5s  %19s  %18s  %8s  %8s%s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
-            "L1", test.lpips_net || train.lpips_net ? "     LPIPS" : "");
+    print_heading(test.lpips_net || train.lpips_net);
     print_row("test", &test);
     print_row("train sample", &train);
     if (model_path && test.n_views) cli_say("results.json and per_view.json are in %s", model_path);
@@ -66,9 +71,61 @@ static int evaluate(const cli_values *values)
     return code;
 }
 
+/* ---------------------------------------------------------------- a mesh instead of the splat */
+
+static int measure_mesh(cli_session *session, const cli_values *values)
+{
+    cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
+    splat_mesh_metrics test;
+    splat_view_job job;
+    splat_error error;
+    splat_status status;
+    if (c.total == 0) {
+        cli_error("the scene has no test views to measure the mesh on; give --eval to hold some out");
+        return CLI_USAGE;
+    }
+    splat_view_job_init(&job);
+    job.quantize = true;
+    job.lpips = session->lpips;
+    job.visit = cli_count_view;
+    job.user = &c;
+    if (values->model_path)
+        status = splat_mesh_results_write(session->scene, values->mesh_file, &job, &values->mesh_draw,
+                                          values->model_path, &test, &error);
+    else
+        status = splat_mesh_evaluate(session->scene, values->mesh_file, &job, &values->mesh_draw, &test, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%s", values->mesh_file);
+    print_heading(test.all.lpips_net != NULL);
+    print_row("test", &test.all);
+    print_row("covered", &test.covered);
+    cli_say("the mesh covers %.2f %% of the test views' pixels", 100 * test.coverage);
+    if (values->model_path) cli_say("results.json and per_view.json are in %s", values->model_path);
+    return CLI_OK;
+}
+
+/* On the device the pictures are measured; the CPU draws them. */
+static int evaluate_mesh(const cli_values *values)
+{
+    cli_session session = {0};
+    int code = cli_context_create(values, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, values, true);
+    if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
+    if (code == CLI_OK) code = measure_mesh(&session, values);
+    cli_session_close(&session);
+    return code;
+}
+
 /* -m MODEL, or several models as metrics.py takes them: one that fails does not keep the others from being measured. */
 int cmd_eval(const cli_values *values)
 {
+    if (!cli_check_mesh_options(values)) return CLI_USAGE;
+    if (values->mesh_file && values->operand) {
+        cli_error("--mesh belongs to one scene; '%s' is one too many", values->operand);
+        return CLI_USAGE;
+    }
+    if (values->mesh_file) return evaluate_mesh(values);
     if (!values->operand) return evaluate(values);
     if (values->ply) {
         cli_error("--ply is one splat; measure the model folder '%s' by itself", values->operand);

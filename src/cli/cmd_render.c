@@ -101,7 +101,7 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return code;
 }
 
-static int render_mesh_set(cli_session *session, const char *mesh_file, const char *folder, splat_view_set set,
+static int render_mesh_set(cli_session *session, const cli_values *values, const char *folder, splat_view_set set,
                            unsigned what)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
@@ -110,14 +110,15 @@ static int render_mesh_set(cli_session *session, const char *mesh_file, const ch
     splat_error error;
     if (c.total == 0) return CLI_OK;
     const splat_view_job job = counted_job(set, &c);
-    splat_status status = splat_mesh_views_write(session->scene, mesh_file, &job, what, folder, &error);
+    splat_status status = splat_mesh_views_write(session->scene, values->mesh_file, &job, what, &values->mesh_draw,
+                                                 folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("the mesh in %zu views in %s/%s", c.total, folder, is_test ? "test" : "train");
     return CLI_OK;
 }
 
-/* mesh_file NULL: the splat. */
+/* Of the splat, or of --mesh. */
 static int render(cli_session *session, const cli_values *values, unsigned what)
 {
     const char *folder = values->output ? values->output : values->model_path;
@@ -128,7 +129,7 @@ static int render(cli_session *session, const cli_values *values, unsigned what)
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         splat_view_set set = i ? SPLAT_VIEWS_TEST : SPLAT_VIEWS_TRAIN;
         if (skipped[i]) continue;
-        code = values->mesh_file ? render_mesh_set(session, values->mesh_file, folder, set, what)
+        code = values->mesh_file ? render_mesh_set(session, values, folder, set, what)
                                  : render_set(session, folder, set, what);
     }
     return code;
@@ -155,8 +156,12 @@ static int render_random_views(cli_session *session, const cli_values *values)
     splat_random_views_options options = values->random_views;
     char folder[CLI_PATH_MAX], name[64];
     splat_error error;
+    splat_status status;
     if (!read_perturbation(values->perturb, &options)) return CLI_USAGE;
-    snprintf(name, sizeof name, "random/ours_%d", session->iteration);
+    if (values->mesh_file)
+        snprintf(name, sizeof name, "random/mesh");
+    else
+        snprintf(name, sizeof name, "random/ours_%d", session->iteration);
     if (values->output)
         snprintf(folder, sizeof folder, "%s", values->output);
     else if (!cli_path_join(folder, values->model_path, name))
@@ -164,7 +169,11 @@ static int render_random_views(cli_session *session, const cli_values *values)
     cli_counter c = cli_counter_start("rendering random views", options.n);
     options.visit = cli_count_view;
     options.user = &c;
-    splat_status status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
+    if (values->mesh_file)
+        status = splat_mesh_random_views_write(session->scene, values->mesh_file, &values->mesh_draw, &options, folder,
+                                               &error);
+    else
+        status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%zu pictures in %s/images, their poses in transforms.json and sparse/0", options.n, folder);
@@ -176,13 +185,12 @@ static int render_random_views(cli_session *session, const cli_values *values)
 /* Needs the scene alone, and no GPU. */
 static int render_mesh(const cli_values *values, unsigned what)
 {
-    static const char *const others[] = {"ply", "iteration", "random_views", "render_mode", "kernel_size", "sh_degree",
-                                         "backend", "gpu", "vram_limit"};
+    static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
     cli_session session = {0};
     cli_values on_cpu = *values;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (!cli_given(values, others[i])) continue;
-        cli_error("--mesh draws the mesh instead of a splat, on the CPU; --%s goes without it", others[i]);
+    for (size_t i = 0; i < sizeof on_gpu / sizeof on_gpu[0]; i++) {
+        if (!cli_given(values, on_gpu[i])) continue;
+        cli_error("a mesh is drawn on the CPU; --%s goes without --mesh", on_gpu[i]);
         return CLI_USAGE;
     }
     if (!values->output && !values->model_path) {
@@ -192,7 +200,8 @@ static int render_mesh(const cli_values *values, unsigned what)
     on_cpu.context.backend = "cpu";
     int code = cli_context_create(&on_cpu, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, values, false);
-    if (code == CLI_OK) code = render(&session, values, what);
+    if (code == CLI_OK)
+        code = values->random_views.n ? render_random_views(&session, values) : render(&session, values, what);
     cli_session_close(&session);
     return code;
 }
@@ -207,8 +216,7 @@ int cmd_render(const cli_values *values)
         cli_error("--perturb and --seed need --random_views N");
         return CLI_USAGE;
     }
-    if (values->mesh_file) return render_mesh(values, what);
-    if (random && what != WHAT_RGB) {
+    if (random && what != kind_bit(0, values->mesh_file != NULL)) {
         cli_error("--random_views writes colours only; --what goes without it");
         return CLI_USAGE;
     }
@@ -216,6 +224,8 @@ int cmd_render(const cli_values *values)
         cli_error("--random_views writes no views of the scene; --skip_train and --skip_test go without it");
         return CLI_USAGE;
     }
+    if (!cli_check_mesh_options(values)) return CLI_USAGE;
+    if (values->mesh_file) return render_mesh(values, what);
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -s SCENE -o FOLDER");
         return CLI_USAGE;

@@ -27,6 +27,7 @@ void cli_values_init(cli_values *values)
     values->monitor_interval = 1;
     splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
+    splat_mesh_draw_options_init(&values->mesh_draw);
     values->bench_mode = "training";
     splat_bench_options_init(&values->bench);
     values->render_mode = "auto";

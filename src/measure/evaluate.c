@@ -4,36 +4,11 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "math/camera.h"
-#include "ops/metrics/metrics.h"
 #include "measure/lpips/lpips.h"
+#include "measure/picture_metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The render is in model->frame.image, clamped; the photo on the device. Where the picture is too small for the
- * network, or a memory limit leaves no room, LPIPS is given up and reported: no reason to end a training. */
-static splat_status measure_lpips(splat_evaluator *e, const splat_camera *camera, const uint8_t *photo,
-                                  splat_metrics *metrics, splat_error *error)
-{
-    double taps[SPLAT_LPIPS_MAX_TAPS];
-    splat_error refused;
-    if (!e->job.lpips) return SPLAT_OK;
-    splat_status status = splat_lpips_run(e->job.lpips, camera->width, camera->height, e->model->frame.image, photo,
-                                          taps, &refused);
-    if (status == SPLAT_ERROR_ARGUMENT || (status == SPLAT_ERROR_MEMORY && e->model->context->backend->memory.limit)) {
-        splat_log(e->model->context, SPLAT_LOG_NOTICE, "LPIPS is not measured: %s", refused.message);
-        splat_lpips_release(e->job.lpips);
-        e->job.lpips = NULL;
-        return SPLAT_OK;
-    }
-    if (status != SPLAT_OK) {
-        if (error) *error = refused;
-        return status;
-    }
-    for (int i = 0; i < e->job.lpips->n_taps; i++) metrics->lpips += taps[i];
-    metrics->lpips_net = splat_lpips_label(e->job.lpips);
-    return SPLAT_OK;
-}
 
 /* The picture into model->frame.image, its time, and the counts to the host when they are shown. */
 static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bool shown, double *ms,
@@ -57,7 +32,6 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     splat_backend *b = e->model->context->backend;
     const splat_camera *camera = &e->scene->dataset.views[index].camera;
     size_t n_bytes = 3 * splat_camera_pixels(camera);
-    splat_metrics_result result;
     double render_ms;
     SPLAT_TRY(rasterize(e, camera, shown, &render_ms, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
@@ -65,45 +39,12 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     splat_status status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
     if (status == SPLAT_OK) status = splat_backend_upload(b, uploaded, *photo, n_bytes, error);
     if (status == SPLAT_OK) {
-        struct splat_metrics_args args = {camera->width, camera->height, e->model->frame.image, uploaded,
-                                          e->job.quantize, &result};
-        status = splat_op_metrics(b, &args, error);
-    }
-    if (status == SPLAT_OK) {
-        *metrics = (splat_metrics){.l1 = result.l1,
-                                   .psnr = splat_psnr((result.mse[0] + result.mse[1] + result.mse[2]) / 3),
-                                   .psnr_per_channel = (splat_psnr(result.mse[0]) + splat_psnr(result.mse[1]) +
-                                                        splat_psnr(result.mse[2])) / 3,
-                                   .ssim = result.ssim,
-                                   .n_views = 1,
-                                   .render_ms = render_ms};
-        status = measure_lpips(e, camera, uploaded, metrics, error);
+        const splat_measured_picture picture = {camera, e->model->frame.image, uploaded, e->job.quantize, 1};
+        status = splat_picture_measure(e->model->context, &picture, &e->job.lpips, metrics, error);
+        metrics->render_ms = render_ms;
     }
     if (status != SPLAT_OK) splat_image_cache_release(e->scene->cache, index);
     return status;
-}
-
-static void add(splat_metrics *sum, const splat_metrics *one)
-{
-    sum->l1 += one->l1;
-    sum->psnr += one->psnr;
-    sum->psnr_per_channel += one->psnr_per_channel;
-    sum->ssim += one->ssim;
-    sum->lpips += one->lpips;
-    sum->render_ms += one->render_ms;
-    sum->lpips_net = one->lpips_net;
-    sum->n_views++;
-}
-
-static void divide(splat_metrics *sum)
-{
-    double n = sum->n_views ? (double)sum->n_views : 1;
-    sum->l1 /= n;
-    sum->psnr /= n;
-    sum->psnr_per_channel /= n;
-    sum->ssim /= n;
-    sum->lpips /= n;
-    sum->render_ms /= n;
 }
 
 /* One view: measured, added, shown. *go_on is what the visitor says. */
@@ -115,7 +56,7 @@ static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_
     splat_metrics metrics;
     bool shown = e->job.visit && index_in_set < e->n_shown;
     SPLAT_TRY(splat_evaluator_view(e, index, shown, &photo, &metrics, error));
-    add(mean, &metrics);
+    splat_metrics_add(mean, &metrics);
     splat_status status = SPLAT_OK;
     if (shown) {
         splat_view_info info = {view->name, view->is_test, view->camera};
@@ -167,7 +108,7 @@ splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_
         if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
         status = visit_view(e, indices[i], i, render, mean, &go_on, error);
     }
-    divide(mean);
+    splat_metrics_divide(mean);
     if (e->job.lpips)
         splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */
     else

@@ -5,8 +5,8 @@
 #include "io/picture/image.h"
 #include "io/transforms.h"
 #include "math/camera.h"
+#include "measure/mesh_subject.h"
 #include "model/model.h"
-#include "scene/scene.h"
 #include "splatsmith/observe.h"
 
 #include <math.h>
@@ -254,10 +254,30 @@ typedef struct picture {
     uint8_t *rgb;
 } picture;
 
-static splat_status write_picture(splat_model *model, const splat_camera *camera, const float background[3],
-                                  const char *folder, size_t index, const picture *p, splat_error *error)
+/* Who fills planar [3][height][width] with what a camera sees. */
+typedef struct view_source {
+    splat_status (*draw)(const struct view_source *source, const splat_camera *camera, float *planar,
+                         splat_error *error);
+    splat_model *model;                /* one of the two */
+    const splat_mesh_subject *subject;
+    float background[3];
+} view_source;
+
+static splat_status draw_model(const view_source *source, const splat_camera *camera, float *planar,
+                               splat_error *error)
 {
-    SPLAT_TRY(splat_model_render(model, camera, background, p->planar, error));
+    return splat_model_render(source->model, camera, source->background, planar, error);
+}
+
+static splat_status draw_mesh(const view_source *source, const splat_camera *camera, float *planar, splat_error *error)
+{
+    return splat_mesh_painter_draw(&source->subject->painter, camera, source->background, planar, NULL, error);
+}
+
+static splat_status write_picture(const view_source *source, const splat_camera *camera, const char *folder,
+                                  size_t index, const picture *p, splat_error *error)
+{
+    SPLAT_TRY(source->draw(source, camera, p->planar, error));
     splat_image_from_planar(p->planar, camera->width, camera->height, p->rgb);
     char *path = picture_name(folder, index);
     if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -275,12 +295,11 @@ static bool show(const splat_random_views_options *options, const splat_camera *
     return !options->visit || options->visit(options->user, index, &view, render, NULL, NULL);
 }
 
-static splat_status write_pictures(splat_model *model, splat_scene *scene, const splat_random_views_options *options,
-                                   const splat_camera *cameras, const char *folder, splat_error *error)
+static splat_status write_pictures(const view_source *source, splat_scene *scene,
+                                   const splat_random_views_options *options, const splat_camera *cameras,
+                                   const char *folder, splat_error *error)
 {
     int width, height;
-    float background[3];
-    splat_scene_background(scene, background);
     splat_scene_largest_view(scene, &width, &height);
     size_t n_values = 3 * (size_t)width * (size_t)height;
     picture p = {malloc(n_values * sizeof *p.planar), malloc(n_values)};
@@ -288,7 +307,7 @@ static splat_status write_pictures(splat_model *model, splat_scene *scene, const
     if (!p.planar || !p.rgb)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
     for (size_t i = 0; i < options->n && status == SPLAT_OK; i++) {
-        status = write_picture(model, &cameras[i], background, folder, i, &p, error);
+        status = write_picture(source, &cameras[i], folder, i, &p, error);
         if (status == SPLAT_OK && !show(options, &cameras[i], i, p.planar))
             status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no poses were written",
                                 i + 1, options->n);
@@ -298,24 +317,47 @@ static splat_status write_pictures(splat_model *model, splat_scene *scene, const
     return status;
 }
 
-splat_status splat_random_views_write(splat_model *model, splat_scene *scene, const splat_random_views_options *options,
-                                      const char *folder, splat_error *error)
+static splat_status write_views(view_source *source, splat_scene *scene, const splat_random_views_options *options,
+                                const char *folder, splat_error *error)
 {
-    splat_random_views_options own;
-    splat_random_views_options_init(&own);
-    SPLAT_TRY(splat_options_take(&own, options, "splat_random_views_options", error));
-    options = &own;
     size_t n = options->n;
     if (n < 1 || n > 1000000)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "1 to 1000000 random views can be written, not %zu", n);
     splat_camera *cameras = calloc(n, sizeof *cameras);
     char *images = splat_format("%s/images", folder);
+    splat_scene_background(scene, source->background);
     splat_status status = cameras && images ? splat_random_views_make(scene, options, cameras, error)
                                             : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", n);
     if (status == SPLAT_OK) status = splat_folder_create(images, error);
-    if (status == SPLAT_OK) status = write_pictures(model, scene, options, cameras, images, error);
+    if (status == SPLAT_OK) status = write_pictures(source, scene, options, cameras, images, error);
     if (status == SPLAT_OK) status = write_poses(folder, cameras, n, error); /* last: of pictures that are all there */
     free(cameras);
     free(images);
+    return status;
+}
+
+splat_status splat_random_views_write(splat_model *model, splat_scene *scene, const splat_random_views_options *options,
+                                      const char *folder, splat_error *error)
+{
+    splat_random_views_options own;
+    view_source source = {.draw = draw_model, .model = model};
+    splat_random_views_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_random_views_options", error));
+    return write_views(&source, scene, &own, folder, error);
+}
+
+splat_status splat_mesh_random_views_write(splat_scene *scene, const char *mesh_path,
+                                           const splat_mesh_draw_options *draw_options,
+                                           const splat_random_views_options *options, const char *folder,
+                                           splat_error *error)
+{
+    splat_random_views_options own;
+    splat_mesh_subject subject;
+    view_source source = {.draw = draw_mesh, .subject = &subject};
+    splat_random_views_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_random_views_options", error));
+    splat_status status = splat_mesh_subject_open(&subject, scene, mesh_path, draw_options, error);
+    if (status == SPLAT_OK) status = write_views(&source, scene, &own, folder, error);
+    splat_mesh_subject_close(&subject);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "io/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,27 +32,71 @@ static bool set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value) == 0;
 }
 
+/* The key of a column, "" or "_covered" at its end. */
+static bool set_metric(json_t *object, int key, const char *end, json_t *value)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%s%s", keys[key], end);
+    return set(object, name, value);
+}
+
 static json_t *mean_json(const splat_metrics *mean)
 {
     json_t *object = json_object();
     bool good = object != NULL;
-    for (int k = 0; k < n_keys_of(mean) && good; k++) good = set(object, keys[k], metric_json(mean, k));
+    for (int k = 0; k < n_keys_of(mean) && good; k++) good = set_metric(object, k, "", metric_json(mean, k));
     if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
     if (good) return object;
     json_decref(object);
     return NULL;
 }
 
+/* Adds a column an entry of the metrics to a method of per_view.json. Row i stands `stride` bytes after the one before;
+ * one without views is null. */
+static bool set_columns(json_t *object, const splat_metrics *first, size_t stride, const char *const *names, size_t n,
+                        int n_columns, const char *end)
+{
+    bool good = true;
+    for (int k = 0; k < n_columns && good; k++) {
+        json_t *column = json_object();
+        for (size_t i = 0; i < n && good; i++) {
+            const splat_metrics *one = (const void *)((const char *)first + i * stride);
+            good = set(column, names[i], one->n_views ? metric_json(one, k) : json_null());
+        }
+        good = set_metric(object, k, end, column) && good;
+    }
+    return good;
+}
+
 static json_t *views_json(const splat_metrics *views, const char *const *names, size_t n)
 {
     json_t *object = json_object();
+    int n_columns = n ? n_keys_of(&views[0]) : N_KEYS - 1;
+    if (object && set_columns(object, views, sizeof *views, names, n, n_columns, "")) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *mesh_mean_json(const splat_mesh_metrics *mean)
+{
+    json_t *object = mean_json(&mean->all);
     bool good = object != NULL;
-    int n_keys = n ? n_keys_of(&views[0]) : N_KEYS - 1;
-    for (int k = 0; k < n_keys && good; k++) {
-        json_t *column = json_object();
-        for (size_t i = 0; i < n && good; i++) good = set(column, names[i], metric_json(&views[i], k));
-        good = set(object, keys[k], column) && good;
-    }
+    for (int k = 0; k < n_keys_of(&mean->all) && good; k++)
+        good = set_metric(object, k, "_covered",
+                          mean->covered.n_views ? metric_json(&mean->covered, k) : json_null());
+    if (good && set(object, "coverage", json_real(mean->coverage))) return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *mesh_views_json(const splat_mesh_metrics *views, const char *const *names, size_t n, int n_columns)
+{
+    json_t *object = json_object(), *coverage = json_object();
+    bool good = object && coverage && set_columns(object, &views[0].all, sizeof *views, names, n, n_columns, "") &&
+                set_columns(object, &views[0].covered, sizeof *views, names, n, n_columns, "_covered");
+    for (size_t i = 0; i < n && good; i++) good = set(coverage, names[i], json_real(views[i].coverage));
+    good = good && set(object, "coverage", json_incref(coverage));
+    json_decref(coverage);
     if (good) return object;
     json_decref(object);
     return NULL;
@@ -92,4 +137,12 @@ splat_status splat_results_json_write(const char *model_path, const char *method
 {
     SPLAT_TRY(merge(model_path, "results.json", method, mean_json(mean), error));
     return merge(model_path, "per_view.json", method, views_json(views, names, n), error);
+}
+
+splat_status splat_mesh_results_json_write(const char *model_path, const char *method, const splat_mesh_metrics *mean,
+                                           const splat_mesh_metrics *views, const char *const *names, size_t n,
+                                           splat_error *error)
+{
+    SPLAT_TRY(merge(model_path, "results.json", method, mesh_mean_json(mean), error));
+    return merge(model_path, "per_view.json", method, mesh_views_json(views, names, n, n_keys_of(&mean->all)), error);
 }

@@ -3,12 +3,17 @@
 #define SPLAT_MEASURE_RESULTS_JSON_H
 
 #include "base/error.h"
-#include "splatsmith/model.h"
+#include "splatsmith/observe.h"
 
 /* results.json {method: {SSIM, PSNR, PSNR_per_channel, L1}} and per_view.json {method: {SSIM: {view: value}, ..}},
  * indent 1. Other methods already in the files are kept. names[i] is "00000.png" and so on. */
 splat_status splat_results_json_write(const char *model_path, const char *method, const splat_metrics *mean,
                                       const splat_metrics *views, const char *const *names, size_t n,
                                       splat_error *error);
+/* The same of a mesh: the keys again with "_covered" at their ends, and coverage. A view without covered pixels has
+ * null. */
+splat_status splat_mesh_results_json_write(const char *model_path, const char *method, const splat_mesh_metrics *mean,
+                                           const splat_mesh_metrics *views, const char *const *names, size_t n,
+                                           splat_error *error);
 
 #endif

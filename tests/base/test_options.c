@@ -148,6 +148,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
         splat_monitor_options monitor;
         splat_bench_options bench;
         splat_mesh_report_options report;
+        splat_mesh_draw_options draw;
     } o;
     splat_train_options train;
     splat_plan_options plan_options;
@@ -160,6 +161,8 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     splat_mesh_report report;
     splat_bench_result result;
     splat_metrics mean;
+    splat_mesh_metrics mesh_mean;
+    splat_view_job job;
     splat_camera camera;
     splat_plan plan;
     splat_model *model = splat_trainer_get_model(trainer);
@@ -167,6 +170,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     const char *path = "mesh.ply";
     memset(&o, byte, sizeof o);
     splat_train_options_init(&train);
+    splat_view_job_init(&job);
     refused(splat_context_create(&o.context, &no_context, e), "splat_context_options");
     refused(splat_scene_open(context, &o.scene, &no_scene, e), "splat_scene_options");
     refused(splat_sample_write(context, "absent", &o.sample, e), "splat_sample_options");
@@ -175,7 +179,13 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     refused(splat_results_write(model, scene, &o.job, "absent", 1, &mean, e), "splat_view_job");
     refused(splat_renders_write(model, scene, &o.job, "absent", 1, e), "splat_view_job");
     refused(splat_maps_write(model, scene, &o.job, SPLAT_MAP_DEPTH, "absent", 1, e), "splat_view_job");
-    refused(splat_mesh_views_write(scene, path, &o.job, SPLAT_MESH_VIEW_DEPTH, "absent", e), "splat_view_job");
+    refused(splat_mesh_views_write(scene, path, &o.job, SPLAT_MESH_VIEW_DEPTH, NULL, "absent", e), "splat_view_job");
+    refused(splat_mesh_views_write(scene, path, &job, SPLAT_MESH_VIEW_DEPTH, &o.draw, "absent", e),
+            "splat_mesh_draw_options");
+    refused(splat_mesh_evaluate(scene, path, &o.job, NULL, &mesh_mean, e), "splat_view_job");
+    refused(splat_mesh_evaluate(scene, path, &job, &o.draw, &mesh_mean, e), "splat_mesh_draw_options");
+    refused(splat_mesh_results_write(scene, path, &o.job, NULL, "absent", &mesh_mean, e), "splat_view_job");
+    refused(splat_mesh_random_views_write(scene, path, NULL, &o.random, "absent", e), "splat_random_views_options");
     refused(splat_train_options_check(&o.train, e), "splat_train_options");
     refused(splat_trainer_create(context, scene, &o.train, &no_trainer, e), "splat_train_options");
     splat_plan_options_init(&plan_options);

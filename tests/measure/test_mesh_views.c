@@ -82,7 +82,7 @@ static void draw(const char *mesh, unsigned kinds)
 {
     splat_error error;
     const splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
-    must(splat_mesh_views_write(scene, mesh, &job, kinds, "views", &error), &error);
+    must(splat_mesh_views_write(scene, mesh, &job, kinds, NULL, "views", &error), &error);
 }
 
 static void a_box_shows_its_sides(void **state)
@@ -207,7 +207,7 @@ static void fails(const char *mesh, unsigned kinds, const char *folder, splat_st
 {
     splat_error error;
     const splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
-    splat_status status = splat_mesh_views_write(scene, mesh, &job, kinds, folder, &error);
+    splat_status status = splat_mesh_views_write(scene, mesh, &job, kinds, NULL, folder, &error);
     if (status != wanted || !strstr(error.message, words)) fail_msg("%s: %d, %s", mesh, status, error.message);
 }
 
@@ -217,7 +217,7 @@ static void errors_are_told(void **state)
     stop_after stop = {.last = 2};
     const splat_view_job job = job_on(SPLAT_VIEWS_TRAIN, stop_after_view, &stop);
     (void)state;
-    assert_int_equal(splat_mesh_views_write(scene, "box.ply", &job, SPLAT_MESH_VIEW_DEPTH, "views", &error),
+    assert_int_equal(splat_mesh_views_write(scene, "box.ply", &job, SPLAT_MESH_VIEW_DEPTH, NULL, "views", &error),
                      SPLAT_ERROR_STOPPED);
     assert_true(stop.n_done == 2 && strstr(error.message, "after 2 of"));
     assert_true(splat_path_exists("views/train/mesh_box/depth/00001.json"));
@@ -225,7 +225,6 @@ static void errors_are_told(void **state)
     fails("box.ply", 16, "views", SPLAT_ERROR_ARGUMENT, "unknown kinds");
     fails("absent.ply", SPLAT_MESH_VIEW_DEPTH, "views", SPLAT_ERROR_IO, "No such file");
     write_box("gray.ply", false, false);
-    fails("gray.ply", SPLAT_MESH_VIEW_COLOR, "views", SPLAT_ERROR_ARGUMENT, "no vertex colours");
     write_text("points.obj", "v 0 0 0\nv 1 0 0\n");
     fails("points.obj", SPLAT_MESH_VIEW_SHADED, "views", SPLAT_ERROR_ARGUMENT, "no faces");
     write_text("plain", "x");
@@ -260,12 +259,14 @@ static void the_command_tells_mistakes(void **state)
     (void)state;
     RUN_ERR(2, "rgb, depth, normal and shaded of a mesh", "render", "--mesh", "box.ply", FROM, "--what", "alpha");
     RUN_ERR(2, "median, normal, alpha and density", "render", FROM, "--what", "shaded");
-    RUN_ERR(2, "--random_views goes without it", "render", "--mesh", "box.ply", FROM, "--random_views", "3");
+    RUN_ERR(2, "writes colours only", "render", "--mesh", "box.ply", FROM, "--random_views", "3", "--what", "depth");
+    RUN_ERR(2, "drawn on the CPU; --backend", "render", "--mesh", "box.ply", FROM, "--backend", "cpu");
+    RUN_ERR(2, "--supersampling needs --mesh", "render", FROM, "--supersampling", "2");
+    RUN_ERR(2, "trilinear", "render", "--mesh", "box.ply", FROM, "--texture_filter", "cubic");
     RUN_ERR(2, "--ply goes without it", "render", "--mesh", "box.ply", FROM, "--ply", "x.ply");
     RUN_ERR(2, "--seed need --random_views", "render", "--mesh", "box.ply", FROM, "--seed", "3");
     RUN_ERR(2, "a folder for the pictures", "render", "--mesh", "box.ply", "-s", SCENE);
     RUN_ERR(1, "No such file", "render", "--mesh", "absent.ply", FROM);
-    RUN_ERR(2, "no vertex colours", "render", "--mesh", "gray.ply", FROM);
 }
 
 static int open_all(void **state)

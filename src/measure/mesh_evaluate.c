@@ -1,0 +1,148 @@
+/* Draws a mesh in each view of a set, measures it twice, over all pixels and over those that it covers, and adds up. */
+#include "measure/mesh_evaluate.h"
+
+#include "backend/backend.h"
+#include "base/clock.h"
+#include "base/options.h"
+#include "math/camera.h"
+#include "measure/lpips/lpips.h"
+#include "measure/mesh_subject.h"
+#include "measure/picture_metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mesh_evaluator {
+    splat_scene *scene;
+    splat_view_job job; /* lpips becomes NULL where it is given up */
+    splat_mesh_subject subject;
+    splat_block image, photo; /* on the device */
+    float *render;            /* [3][height][width], host */
+    float *coverage;          /* [height][width] */
+} mesh_evaluator;
+
+static splat_status open_evaluator(mesh_evaluator *e, const char *mesh_path, const splat_mesh_draw_options *options,
+                                   splat_error *error)
+{
+    splat_backend *b = e->scene->context->backend;
+    int width, height;
+    splat_scene_largest_view(e->scene, &width, &height);
+    size_t n = (size_t)width * (size_t)height;
+    SPLAT_TRY(splat_mesh_subject_open(&e->subject, e->scene, mesh_path, options, error));
+    e->render = malloc(3 * n * sizeof *e->render);
+    e->coverage = malloc(n * sizeof *e->coverage);
+    if (!e->render || !e->coverage)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
+    SPLAT_TRY(splat_block_resize(b, &e->image, "mesh picture", SPLAT_OWNER_EVALUATION, 3 * n * sizeof(float), error));
+    return splat_block_resize(b, &e->photo, "mesh photo", SPLAT_OWNER_EVALUATION, 3 * n, error);
+}
+
+static void close_evaluator(mesh_evaluator *e)
+{
+    splat_backend *b = e->scene->context->backend;
+    if (e->job.lpips) splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */
+    splat_mesh_subject_close(&e->subject);
+    splat_block_free(b, &e->image);
+    splat_block_free(b, &e->photo);
+    free(e->render);
+    free(e->coverage);
+}
+
+/* The render where the mesh covers the pixel, else the photo. Returns how many pixels are covered. */
+static size_t put_photo_around(mesh_evaluator *e, const splat_camera *camera, const uint8_t *photo)
+{
+    size_t n = splat_camera_pixels(camera), n_covered = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (e->coverage[i] >= 1) {
+            n_covered++;
+            continue;
+        }
+        for (size_t c = 0; c < 3; c++) e->render[c * n + i] = (float)photo[3 * i + c] / 255.0f;
+    }
+    return n_covered;
+}
+
+/* e->render against the photo that is on the device. */
+static splat_status measure(mesh_evaluator *e, const splat_camera *camera, double share, splat_metrics *metrics,
+                            splat_error *error)
+{
+    splat_context *context = e->scene->context;
+    const splat_measured_picture picture = {camera, e->image.data, e->photo.data, e->job.quantize, share};
+    SPLAT_TRY(splat_backend_upload(context->backend, e->image.data, e->render,
+                                   3 * splat_camera_pixels(camera) * sizeof *e->render, error));
+    return splat_picture_measure(context, &picture, &e->job.lpips, metrics, error);
+}
+
+/* metrics: of this view; n_views is 0 where nothing is covered. */
+static splat_status measure_view(mesh_evaluator *e, const splat_dataset_view *view, size_t index_in_set,
+                                 const uint8_t *photo, splat_mesh_metrics *metrics, bool *go_on, splat_error *error)
+{
+    splat_backend *b = e->scene->context->backend;
+    const splat_camera *camera = &view->camera;
+    size_t n = splat_camera_pixels(camera);
+    double begin = splat_clock_seconds();
+    SPLAT_TRY(splat_mesh_painter_draw(&e->subject.painter, camera, e->subject.background, e->render, e->coverage,
+                                      error));
+    double render_ms = 1000 * (splat_clock_seconds() - begin);
+    SPLAT_TRY(splat_backend_upload(b, e->photo.data, photo, 3 * n, error));
+    SPLAT_TRY(measure(e, camera, 1, &metrics->all, error));
+    metrics->all.render_ms = render_ms;
+    if (e->job.visit) {
+        const splat_view_info info = {view->name, view->is_test, *camera};
+        SPLAT_TRY(splat_backend_download(b, e->render, e->image.data, 3 * n * sizeof *e->render, error));
+        *go_on = e->job.visit(e->job.user, index_in_set, &info, e->render, photo, &metrics->all);
+    }
+    size_t n_covered = put_photo_around(e, camera, photo);
+    metrics->coverage = (double)n_covered / (double)n;
+    return n_covered ? measure(e, camera, metrics->coverage, &metrics->covered, error) : SPLAT_OK;
+}
+
+static splat_status evaluate(mesh_evaluator *e, splat_mesh_metrics *views, splat_mesh_metrics *mean, size_t *n_done,
+                             splat_error *error)
+{
+    uint32_t storage[5];
+    const uint32_t *indices;
+    size_t n = splat_scene_view_set(e->scene, e->job.set, &indices, storage);
+    bool go_on = true;
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
+        splat_mesh_metrics one = {0};
+        const uint8_t *photo;
+        if (i + 1 < n) splat_image_cache_prefetch(e->scene->cache, indices[i + 1]);
+        SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, indices[i], &photo, error));
+        status = measure_view(e, &e->scene->dataset.views[indices[i]], i, photo, &one, &go_on, error);
+        splat_image_cache_release(e->scene->cache, indices[i]);
+        splat_metrics_add(&mean->all, &one.all);
+        if (one.covered.n_views) splat_metrics_add(&mean->covered, &one.covered);
+        mean->coverage += one.coverage;
+        if (views) views[i] = one;
+        *n_done = i + 1;
+    }
+    mean->coverage /= *n_done ? (double)*n_done : 1;
+    splat_metrics_divide(&mean->all);
+    splat_metrics_divide(&mean->covered);
+    if (!e->job.lpips) mean->all.lpips_net = mean->covered.lpips_net = NULL;
+    return status;
+}
+
+splat_status splat_mesh_evaluate_views(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
+                                       const splat_mesh_draw_options *options, splat_mesh_metrics *views,
+                                       splat_mesh_metrics *mean, size_t *n_done, splat_error *error)
+{
+    mesh_evaluator e = {.scene = scene};
+    *mean = (splat_mesh_metrics){0};
+    *n_done = 0;
+    splat_view_job_init(&e.job);
+    SPLAT_TRY(splat_options_take(&e.job, job, "splat_view_job", error));
+    splat_status status = open_evaluator(&e, mesh_path, options, error);
+    if (status == SPLAT_OK) status = evaluate(&e, views, mean, n_done, error);
+    close_evaluator(&e);
+    return status;
+}
+
+splat_status splat_mesh_evaluate(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
+                                 const splat_mesh_draw_options *options, splat_mesh_metrics *mean, splat_error *error)
+{
+    size_t n_done;
+    return splat_mesh_evaluate_views(scene, mesh_path, job, options, NULL, mean, &n_done, error);
+}

@@ -1,0 +1,44 @@
+/* Reading a mesh, and the painter of it. */
+#include "measure/mesh_subject.h"
+
+#include "base/file.h"
+#include "base/options.h"
+#include "mesh/files/mesh_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *splat_mesh_subject_name(const char *mesh_path)
+{
+    const char *name = splat_basename(mesh_path), *end = strrchr(name, '.');
+    int length = (int)(end && end > name ? (size_t)(end - name) : strlen(name));
+    return splat_format("mesh_%.*s", length, name);
+}
+
+splat_status splat_mesh_subject_open(splat_mesh_subject *subject, const splat_scene *scene, const char *mesh_path,
+                                     const splat_mesh_draw_options *options, splat_error *error)
+{
+    splat_mesh_draw_options own;
+    int width, height;
+    memset(subject, 0, sizeof *subject);
+    splat_mesh_draw_options_init(&own);
+    if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_draw_options", error));
+    SPLAT_TRY(splat_mesh_draw_options_check(&own, error));
+    splat_scene_background(scene, subject->background);
+    splat_scene_largest_view(scene, &width, &height);
+    subject->name = splat_mesh_subject_name(mesh_path);
+    if (!subject->name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
+    SPLAT_TRY(splat_mesh_read(mesh_path, &subject->mesh, error));
+    if (subject->mesh.n_faces == 0)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, mesh_path, SPLAT_NO_OFFSET,
+                             "the file has no faces, so there is nothing to draw");
+    return splat_mesh_painter_open(&subject->painter, &subject->mesh, &own, (size_t)width * (size_t)height,
+                                   scene->context->threads, error);
+}
+
+void splat_mesh_subject_close(splat_mesh_subject *subject)
+{
+    splat_mesh_painter_close(&subject->painter);
+    splat_mesh_free(&subject->mesh);
+    free(subject->name);
+}

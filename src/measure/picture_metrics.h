@@ -1,0 +1,28 @@
+/* One picture against its photo, and means of such measurements. */
+#ifndef SPLAT_MEASURE_PICTURE_METRICS_H
+#define SPLAT_MEASURE_PICTURE_METRICS_H
+
+#include "base/context.h"
+#include "ops/types.h"
+#include "splatsmith/model.h"
+
+/* What is measured: both on the device. image [3][height][width] is clamped (and quantised) in place; photo
+ * uint8_t[height][width][3]. */
+typedef struct splat_measured_picture {
+    const splat_camera *camera;
+    float *image;
+    const uint8_t *photo;
+    bool quantize;
+    double share; /* of the pixels; the others are equal in both: l1, psnr, ssim are means over these alone. 1: all */
+} splat_measured_picture;
+
+/* Fills *metrics (n_views 1, render_ms 0). *lpips NULL: LPIPS is not measured; where the picture is too small for the
+ * network, or a memory limit leaves no room, a notice says so and *lpips becomes NULL: no reason to end a training. */
+splat_status splat_picture_measure(splat_context *context, const splat_measured_picture *picture, splat_lpips **lpips,
+                                   splat_metrics *metrics, splat_error *error);
+
+/* sum starts as zeros; divide makes means of it. */
+void splat_metrics_add(splat_metrics *sum, const splat_metrics *one);
+void splat_metrics_divide(splat_metrics *sum);
+
+#endif

@@ -1,0 +1,272 @@
+/* Meshes against photos: the figures over all pixels and over the covered ones, counted again from the pictures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+#include "io/json.h"
+#include "io/picture/image.h"
+#include "mesh/files/mesh_io.h"
+#include "mesh_fixture.h"
+#include "trainer_fixture.h"
+#include "view_job_fixture.h"
+
+enum { N = WIDTH * HEIGHT };
+
+static splat_context *context;
+static splat_scene *scene;
+
+/* A ball where the cameras look, each vertex with a colour of its own; radius 20: all around the scene. */
+static void write_ball(const char *path, double radius)
+{
+    splat_mesh ball = make_sphere(12, radius);
+    splat_error error;
+    ASSERT_OK(splat_mesh_require_colors(&ball, &error));
+    for (size_t i = 0; i < ball.n_vertices; i++) {
+        for (size_t k = 0; k < 3; k++) ball.colors[4 * i + k] = (uint8_t)(60 + 37 * (i * (k + 3)) % 150);
+        ball.vertices[3 * i + 1] -= 1.2f;
+    }
+    ASSERT_OK(splat_mesh_write(path, &ball, &error));
+    splat_mesh_free(&ball);
+}
+
+typedef struct sums {
+    double l1, psnr, per_channel, ssim, coverage;
+    size_t n;
+} sums;
+
+static splat_mesh_draw_options plain_options(void)
+{
+    splat_mesh_draw_options options;
+    splat_mesh_draw_options_init(&options);
+    options.supersampling = 1; /* so that the depth map tells what is covered */
+    return options;
+}
+
+/* From the PNG and the PFM that render writes, and the photos. */
+static void count(const char *folder, bool covered, sums *mean)
+{
+    memset(mean, 0, sizeof *mean);
+    splat_scene_info info;
+    splat_scene_get_info(scene, &info);
+    for (size_t v = 0, i = 0; v < info.n_views; v++) {
+        static uint8_t photo[3 * N];
+        splat_view_info view;
+        splat_image picture;
+        splat_error error;
+        char path[512];
+        uint8_t *pfm;
+        size_t size, n = 0;
+        double squares[3] = {0}, l1 = 0;
+        ASSERT_OK(splat_scene_get_view(scene, v, &view, &error));
+        if (!view.is_test) continue;
+        ASSERT_OK(splat_scene_read_photo(scene, v, photo, &error));
+        snprintf(path, sizeof path, "%s/color/%05zu.png", folder, i);
+        ASSERT_OK(splat_image_read(path, &picture, &error));
+        snprintf(path, sizeof path, "%s/depth/%05zu.pfm", folder, i++);
+        ASSERT_OK(splat_file_read(path, &pfm, &size, &error));
+        for (size_t p = 0; p < N; p++) {
+            float depth;
+            memcpy(&depth, pfm + size - 4 * N + 4 * ((HEIGHT - 1 - p / WIDTH) * WIDTH + p % WIDTH), 4);
+            mean->coverage += (depth > 0) / (double)N;
+            if (covered && depth == 0) continue;
+            n++;
+            for (size_t c = 0; c < 3; c++) {
+                double d = (picture.pixels[3 * p + c] - photo[3 * p + c]) / 255.0;
+                squares[c] += d * d;
+                l1 += fabs(d);
+            }
+        }
+        mean->n++;
+        mean->l1 += l1 / (3.0 * (double)n);
+        mean->psnr -= 10 * log10((squares[0] + squares[1] + squares[2]) / (3.0 * (double)n));
+        for (int c = 0; c < 3; c++) mean->per_channel -= 10 * log10(squares[c] / (double)n) / 3;
+        splat_image_free(&picture);
+        free(pfm);
+    }
+    mean->l1 /= (double)mean->n;
+    mean->psnr /= (double)mean->n;
+    mean->per_channel /= (double)mean->n;
+    mean->coverage /= (double)mean->n;
+}
+
+static void assert_counted(const splat_metrics *metrics, const sums *counted)
+{
+    assert_int_equal(metrics->n_views, counted->n);
+    if (fabs(metrics->l1 - counted->l1) > 1e-6 || fabs(metrics->psnr - counted->psnr) > 1e-4 ||
+        fabs(metrics->psnr_per_channel - counted->per_channel) > 1e-4)
+        fail_msg("L1 %g, PSNR %g and %g, counted %g, %g and %g", metrics->l1, metrics->psnr, metrics->psnr_per_channel,
+                 counted->l1, counted->psnr, counted->per_channel);
+}
+
+static splat_mesh_metrics evaluate(const char *mesh)
+{
+    splat_mesh_metrics mean;
+    splat_error error;
+    const splat_mesh_draw_options options = plain_options();
+    splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
+    job.quantize = true;
+    must(splat_mesh_evaluate(scene, mesh, &job, &options, &mean, &error), &error);
+    return mean;
+}
+
+static void figures_are_those_of_the_pictures(void **state)
+{
+    splat_error error;
+    sums all, covered;
+    (void)state;
+    write_ball("ball.ply", 0.7);
+    const splat_mesh_draw_options options = plain_options();
+    const splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
+    must(splat_mesh_views_write(scene, "ball.ply", &job, SPLAT_MESH_VIEW_COLOR | SPLAT_MESH_VIEW_DEPTH, &options,
+                                "drawn", &error), &error);
+    splat_mesh_metrics mean = evaluate("ball.ply");
+    count("drawn/test/mesh_ball", false, &all);
+    count("drawn/test/mesh_ball", true, &covered);
+    assert_counted(&mean.all, &all);
+    assert_counted(&mean.covered, &covered);
+    assert_true(fabs(mean.coverage - all.coverage) < 1e-9 && mean.coverage > 0.02 && mean.coverage < 0.6);
+    assert_true(mean.all.psnr < mean.covered.psnr); /* the background is black */
+    assert_true(mean.covered.ssim > -1 && mean.covered.ssim < 1 && mean.covered.ssim != mean.all.ssim);
+    assert_null(mean.all.lpips_net);
+    assert_true(mean.all.render_ms > 0);
+}
+
+/* From inside a ball that fills the views, covered is all. */
+static void covered_is_all_where_the_mesh_fills_the_view(void **state)
+{
+    (void)state;
+    write_ball("sky.ply", 20);
+    splat_mesh_metrics mean = evaluate("sky.ply");
+    assert_true(mean.coverage == 1 && mean.all.psnr == mean.covered.psnr && mean.all.ssim == mean.covered.ssim &&
+                mean.all.l1 == mean.covered.l1);
+    write_text("far.obj", "v 0 500 0\nv 1 500 0\nv 0 501 0\nf 1 2 3\n"); /* no camera sees it */
+    mean = evaluate("far.obj");
+    assert_true(mean.coverage == 0 && mean.covered.n_views == 0 && mean.all.n_views > 0 && mean.covered.psnr == 0);
+}
+
+/* sum: of the PSNRs, of the views so far, and after how many it stops; 0: never. */
+static bool remember_metrics(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
+                             const uint8_t *photo, const splat_metrics *metrics)
+{
+    double *sum = user;
+    (void)view;
+    assert_non_null(photo);
+    sum[0] += metrics->psnr;
+    sum[1] = (double)index_in_set + 1;
+    for (size_t i = 0; i < 3 * N; i++) assert_true(render[i] >= 0 && render[i] <= 1);
+    return sum[2] == 0 || (double)index_in_set + 1 < sum[2];
+}
+
+static void visitors_see_each_view_and_may_stop(void **state)
+{
+    splat_error error;
+    splat_mesh_metrics mean;
+    double sum[3] = {0};
+    (void)state;
+    splat_view_job job = job_on(SPLAT_VIEWS_TEST, remember_metrics, sum);
+    must(splat_mesh_evaluate(scene, "ball.ply", &job, NULL, &mean, &error), &error);
+    assert_true(fabs(sum[0] / sum[1] - mean.all.psnr) < 1e-9 && sum[1] == (double)mean.all.n_views);
+    sum[2] = 1;
+    must(splat_mesh_evaluate(scene, "ball.ply", &job, NULL, &mean, &error), &error);
+    assert_int_equal(mean.all.n_views, 1);
+    must(splat_folder_delete("stopped", &error), &error);
+    must(splat_folder_create("stopped", &error), &error);
+    assert_int_equal(splat_mesh_results_write(scene, "ball.ply", &job, NULL, "stopped", &mean, &error),
+                     SPLAT_ERROR_STOPPED);
+    assert_false(splat_path_exists("stopped/results.json"));
+}
+
+/* ---------------------------------------------------------------- the command */
+
+static double number_in(json_t *root, const char *method, const char *key)
+{
+    json_t *value = json_object_get(json_object_get(root, method), key);
+    if (!json_is_number(value)) fail_msg("no number %s of %s", key, method);
+    return json_number_value(value);
+}
+
+static void the_command_writes_results(void **state)
+{
+    splat_error error;
+    json_t *root;
+    (void)state;
+    must(splat_folder_delete("model", &error), &error);
+    must(splat_folder_create("model", &error), &error);
+    write_text("model/results.json", "{\"ours_7\": {\"PSNR\": 5}}");
+    RUN_OUT(0, "the mesh covers", "eval", "--mesh", "ball.ply", "-m", "model", "-s", SCENE, "--eval",
+            "--supersampling", "1", "--enable_lpips", "False");
+    splat_mesh_metrics mean = evaluate("ball.ply");
+    must(splat_json_read("model/results.json", &root, &error), &error);
+    assert_true(number_in(root, "ours_7", "PSNR") == 5);
+    assert_true(fabs(number_in(root, "mesh_ball", "PSNR") - mean.all.psnr) < 1e-9);
+    assert_true(fabs(number_in(root, "mesh_ball", "SSIM_covered") - mean.covered.ssim) < 1e-9);
+    assert_true(fabs(number_in(root, "mesh_ball", "coverage") - mean.coverage) < 1e-9);
+    assert_null(json_object_get(json_object_get(root, "mesh_ball"), "LPIPS"));
+    json_decref(root);
+    must(splat_json_read("model/per_view.json", &root, &error), &error);
+    json_t *columns = json_object_get(root, "mesh_ball");
+    assert_true(json_is_real(json_object_get(json_object_get(columns, "PSNR_covered"), "00001.png")));
+    assert_true(json_is_real(json_object_get(json_object_get(columns, "coverage"), "00000.png")));
+    json_decref(root);
+    RUN_OUT(0, "covered", "eval", "--mesh", "ball.ply", "-s", SCENE, "--enable_lpips", "False"); /* no folder */
+    RUN_OUT(0, "0.00 %", "eval", "--mesh", "far.obj", "-m", "model", "-s", SCENE, "--eval", "--enable_lpips", "False");
+    must(splat_json_read("model/per_view.json", &root, &error), &error);
+    columns = json_object_get(root, "mesh_far");
+    assert_true(json_is_null(json_object_get(json_object_get(columns, "PSNR_covered"), "00000.png")));
+    json_decref(root);
+}
+
+static void the_command_tells_mistakes(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "--iteration goes without it", "eval", "--mesh", "ball.ply", "-s", SCENE, "--iteration", "3");
+    RUN_ERR(2, "--texture_filter needs --mesh", "eval", "-m", "model", "--texture_filter", "nearest");
+    RUN_ERR(2, "no test views", "eval", "--mesh", "ball.ply", "-s", SCENE, "--eval", "False");
+    RUN_ERR(2, "one too many", "eval", "--mesh", "ball.ply", "-m", "model", "other");
+    RUN_ERR(1, "No such file", "eval", "--mesh", "absent.glb", "-s", SCENE);
+    write_text("points.obj", "v 0 0 0\nv 1 0 0\n");
+    RUN_ERR(2, "no faces", "eval", "--mesh", "points.obj", "-s", SCENE);
+}
+
+static void random_views_show_the_mesh(void **state)
+{
+    splat_error error;
+    splat_image picture;
+    size_t n_bright = 0;
+    (void)state;
+    must(splat_folder_delete("novel", &error), &error);
+    RUN_OUT(0, "3 pictures in novel/images", "render", "--mesh", "sky.ply", "-s", SCENE, "--random_views", "3", "-o",
+            "novel");
+    ASSERT_OK(splat_image_read("novel/images/000002.png", &picture, &error));
+    for (size_t i = 0; i < 3 * N; i++) n_bright += picture.pixels[i] >= 60; /* the darkest colour of the ball */
+    assert_int_equal(n_bright, 3 * N);
+    assert_true(exists("novel/transforms.json") && exists("novel/sparse/0/images.bin"));
+    splat_image_free(&picture);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    context = open_cpu(2);
+    scene = open_scene(context);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    close_training(context, scene, NULL);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_those_of_the_pictures), /* makes the files of the others */
+        cmocka_unit_test(covered_is_all_where_the_mesh_fills_the_view),
+        cmocka_unit_test(visitors_see_each_view_and_may_stop), cmocka_unit_test(the_command_writes_results),
+        cmocka_unit_test(the_command_tells_mistakes), cmocka_unit_test(random_views_show_the_mesh)};
+    return cmocka_run_group_tests_name("meshes against photos", tests, open_all, close_all);
+}
