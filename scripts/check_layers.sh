@@ -39,6 +39,7 @@ law ops base math backend
 law scene base math io
 law model base math io backend ops
 law mesh base math io
+law texture base math io scene backend ops model mesh
 law train base math io scene model backend ops
 law observe base math io scene model backend ops train
 law measure base math io scene model backend ops mesh train observe

@@ -1,0 +1,97 @@
+/* Atlases: where on the pages of a texture each face of a mesh lies, and which texels it has there.
+ *
+ * Coordinates are those of the mesh (mesh/mesh.h): u to the right, v down, 0 .. 1 over the page. A texel (column, row)
+ * has its centre at ((column + 1/2) / width, (row + 1/2) / height). */
+#ifndef SPLAT_TEXTURE_ATLAS_H
+#define SPLAT_TEXTURE_ATLAS_H
+
+#include "mesh/mesh.h"
+
+typedef struct splat_atlas {
+    size_t n_pages;
+    struct { int width, height; } pages[SPLAT_MESH_MAX_PAGES];
+    int gutter;             /* texels: charts stand at least so far apart, and share no block of gutter x gutter texels
+                             * that begins at a multiple of gutter */
+    size_t n_charts;        /* pieces that are connected on the page; 0: unknown, as for squares, and blocks may be
+                             * shared */
+    double texel_density;   /* texels a world unit: sqrt(texels of the faces / area of the faces) */
+    double used;            /* share of the pages' area that faces cover */
+} splat_atlas;
+
+typedef struct splat_atlas_options {
+    double texel_density; /* 1; above 0: factor of `densities`, or texels a world unit where there are none */
+    int texture_size;     /* 0: pages as they come; else the only page is texture_size x texture_size, 64 to 65500, and
+                           * all densities are scaled so that it is full */
+    int max_texture;      /* 8192: sides of pages, 64 to 65500 */
+    int mip_levels;       /* 2; 0 to 5: mip levels whose texels mix no two charts; gutters are 2^mip_levels */
+    int threads;          /* 1; the atlas does not depend on it */
+} splat_atlas_options;
+
+void splat_atlas_options_init(splat_atlas_options *options);
+
+/* Parametrises a mesh: charts grow over faces within 45 degrees of their mean normal, are projected on their planes,
+ * scaled, rotated to the smallest box and packed. Writes mesh->uvs and mesh->face_pages; a texture that the mesh had
+ * goes. densities[n_faces]: texels a world unit that each face is to have (of the best photo); 0 or not finite:
+ * unknown, then the median; all are clamped to [1/4, 4] of the median; NULL: all alike.
+ *
+ * Charts do not overlap themselves or each other: a texel's centre lies in one face at most, except where faces fold
+ * over within 1/256 texel. Faces that share an edge inside of a chart share its coordinates exactly.
+ *
+ * Working memory: about 100 bytes a face, and a byte for each texel of the largest chart. The mesh must be valid and
+ * have faces. Errors: ARGUMENT (an option; more than SPLAT_MESH_MAX_PAGES pages: the sentence names the density that
+ * fits; a texture_size too small for the charts), MEMORY; the mesh then has no texture. */
+splat_status splat_atlas_charts(splat_mesh *mesh, const splat_atlas_options *options, const float *densities,
+                                splat_atlas *atlas, splat_error *error);
+
+/* SuGaR's packing: pairs of faces in squares of square_size x square_size texels (at least 5), whatever their shapes.
+ * Faces that do not fit into one page of max_texture go on to more pages. Errors: ARGUMENT (square_size below 5 or
+ * above max_texture; more than SPLAT_MESH_MAX_PAGES pages: the sentence names the largest size that fits), MEMORY. */
+splat_status splat_atlas_squares(splat_mesh *mesh, int square_size, int max_texture, splat_atlas *atlas,
+                                 splat_error *error);
+
+/* Texels around the faces of a chart that are the chart's, so that no block within this distance is another's. */
+static inline int splat_atlas_margin(int gutter)
+{
+    return gutter > 4 ? gutter / 2 : 2;
+}
+
+/* The pages of a mesh that has a texture already, and what it uses of them. */
+void splat_atlas_of_mesh(const splat_mesh *mesh, splat_atlas *atlas);
+/* texel_density and used, from the mesh's coordinates and the sizes of the pages. */
+void splat_atlas_measure(const splat_mesh *mesh, splat_atlas *atlas);
+
+/* ---------------------------------------------------------------- texels */
+
+/* Which face each texel belongs to: prepared once, then asked band by band. */
+typedef struct splat_atlas_texels splat_atlas_texels;
+
+/* mesh (with uvs) and atlas must outlive it. Working memory: 12 bytes a face, and 4 for each 64 rows that it touches.
+ * Errors: MEMORY. */
+splat_status splat_atlas_texels_make(const splat_mesh *mesh, const splat_atlas *atlas, splat_atlas_texels **texels,
+                                     splat_error *error);
+void splat_atlas_texels_free(splat_atlas_texels *texels);
+
+/* Rows [first, first + n) of a page. faces[n][width]: number of the face + 1, 0: none; weights[n][width]: barycentrics
+ * b0, b1 (b2 = 1 - b0 - b1) of the point of the face that the texel shows, all within 0 .. 1 but for rounding.
+ *
+ * A texel whose centre lies in a face shows that point. One whose centre lies in none shows the nearest point of the
+ * nearest face (of equal ones the lowest) of the chart that its block belongs to: so every texel that a bilinear lookup
+ * inside of a face reads, down to the mip level that the atlas was made for, is given. In an atlas without blocks it
+ * shows the nearest face less than sqrt 2 texels away. The others are empty: fill them (splat_texture_fill). The result
+ * does not depend on the bands asked for, nor on the number of threads. Memory: 4 bytes a texel of the rows. Errors:
+ * ARGUMENT (no such rows), MEMORY. */
+splat_status splat_atlas_texels_rows(const splat_atlas_texels *texels, size_t page, int first, int n, int threads,
+                                     uint32_t *faces, float (*weights)[2], splat_error *error);
+/* The texels whose centres lie in a face, without those beyond its edges. */
+splat_status splat_atlas_texels_inside(const splat_atlas_texels *texels, size_t page, int first, int n, int threads,
+                                       uint32_t *faces, float (*weights)[2], splat_error *error);
+
+/* ---------------------------------------------------------------- gutters */
+
+/* Fills the texels of a page whose `valid` is 0 by push-pull over the whole page: each takes the mean of the valid
+ * texels of the finest level of a pyramid that has any there, interpolated. So mip maps and the blocks of JPEG do not
+ * mix what nobody painted into charts. valid: [height][width] of the page; a page without valid texels becomes gray.
+ * Memory: 4 bytes for each 3 texels. Errors: MEMORY. */
+splat_status splat_texture_fill(splat_image *page, const uint8_t *valid, int threads, splat_error *error);
+
+#endif

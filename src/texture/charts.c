@@ -1,0 +1,264 @@
+/* Growing, merging and cutting charts. */
+#include "texture/charts.h"
+
+#include "base/array.h"
+#include "mesh/mesh_edges.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double growth_cosine = 0.70710678118654752; /* of 45 degrees */
+enum { SMALL_CHART = 20, MERGE_ROUNDS = 3 };
+
+static splat_status no_memory(const splat_mesh *mesh, splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the charts of a mesh of %zu faces", mesh->n_faces);
+}
+
+void splat_charts_free(splat_charts *charts)
+{
+    free(charts->opposite);
+    free(charts->crosses);
+    free(charts->of_face);
+    free(charts->faces);
+    free(charts->charts);
+    memset(charts, 0, sizeof *charts);
+}
+
+/* Edges of two faces that run in opposite directions. */
+static splat_status find_opposites(const splat_mesh *mesh, uint32_t *opposite, splat_error *error)
+{
+    splat_mesh_edges edges;
+    SPLAT_TRY(splat_mesh_edges_make(mesh, &edges, error));
+    memset(opposite, 255, 3 * mesh->n_faces * sizeof *opposite);
+    for (size_t v = 0; v < mesh->n_vertices; v++) {
+        for (size_t i = edges.starts[v], end; i < edges.starts[v + 1]; i = end) {
+            end = splat_mesh_edges_run(&edges, i, edges.starts[v + 1]);
+            if (end - i != 2) continue;
+            uint32_t a = edges.uses[i].half_edge, b = edges.uses[i + 1].half_edge;
+            if (splat_half_edge_from(mesh, a) == splat_half_edge_from(mesh, b)) continue;
+            opposite[a] = b;
+            opposite[b] = a;
+        }
+    }
+    splat_mesh_edges_free(&edges);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- normals */
+
+static double length_of(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static void add_cross(const splat_charts *charts, uint32_t face, double sum[3])
+{
+    for (size_t c = 0; c < 3; c++) sum[c] += (double)charts->crosses[3 * (size_t)face + c];
+}
+
+/* Of a face and any vector; 1 where either has no length. */
+static double cosine(const splat_charts *charts, uint32_t face, const double v[3])
+{
+    const float *f = charts->crosses + 3 * (size_t)face;
+    const double n[3] = {(double)f[0], (double)f[1], (double)f[2]};
+    double length = length_of(n) * length_of(v);
+    return length > 0.0 ? (n[0] * v[0] + n[1] * v[1] + n[2] * v[2]) / length : 1.0;
+}
+
+double splat_chart_cosine(const splat_charts *charts, uint32_t face, const double normal[3])
+{
+    return cosine(charts, face, normal);
+}
+
+void splat_chart_normal(const splat_charts *charts, size_t chart, double normal[3])
+{
+    splat_chart at = charts->charts[chart];
+    normal[0] = normal[1] = normal[2] = 0.0;
+    for (uint32_t i = 0; i < at.n; i++) add_cross(charts, charts->faces[at.first + i], normal);
+    double length = length_of(normal);
+    for (int c = 0; c < 3; c++) normal[c] = length > 0.0 ? normal[c] / length : c == 2;
+}
+
+/* ---------------------------------------------------------------- growing */
+
+/* A chart from a face on; its faces come into the queue. Returns how many. */
+static uint32_t grow_from(splat_charts *charts, uint32_t seed, uint32_t number, uint32_t *queue)
+{
+    uint32_t n = 0;
+    double sum[3] = {0.0, 0.0, 0.0};
+    queue[n++] = seed;
+    charts->of_face[seed] = number;
+    add_cross(charts, seed, sum);
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            uint32_t other = charts->opposite[3 * (size_t)queue[i] + k];
+            if (other == UINT32_MAX) continue;
+            uint32_t face = other / 3;
+            if (charts->of_face[face] != UINT32_MAX || cosine(charts, face, sum) < growth_cosine) continue;
+            charts->of_face[face] = number;
+            add_cross(charts, face, sum);
+            queue[n++] = face;
+        }
+    }
+    return n;
+}
+
+static splat_status add_chart(splat_charts *charts, splat_chart chart, splat_error *error)
+{
+    splat_chart *grown = splat_array_grow(charts->charts, &charts->capacity, charts->n, sizeof *grown);
+    if (!grown)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu charts of a mesh", charts->n + 1);
+    charts->charts = grown;
+    charts->charts[charts->n++] = chart;
+    return SPLAT_OK;
+}
+
+static splat_status grow_all(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+{
+    uint32_t n_done = 0;
+    memset(charts->of_face, 255, mesh->n_faces * sizeof *charts->of_face);
+    for (uint32_t face = 0; face < mesh->n_faces; face++) {
+        if (charts->of_face[face] != UINT32_MAX) continue;
+        uint32_t n = grow_from(charts, face, (uint32_t)charts->n, charts->faces + n_done);
+        SPLAT_TRY(add_chart(charts, (splat_chart){n_done, n}, error));
+        n_done += n;
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- merging */
+
+/* The neighbour of a small chart that it may join, with the nearest normal; UINT32_MAX: none. */
+static uint32_t find_home(const splat_charts *charts, uint32_t chart, const double (*sums)[3])
+{
+    splat_chart at = charts->charts[chart];
+    uint32_t best = UINT32_MAX;
+    double best_cosine = -1.0;
+    for (uint32_t i = 0; i < 3 * at.n; i++) {
+        uint32_t other = charts->opposite[3 * (size_t)charts->faces[at.first + i / 3] + i % 3];
+        if (other == UINT32_MAX) continue;
+        uint32_t home = charts->of_face[other / 3];
+        if (home == chart || home == best) continue;
+        const double *a = sums[chart], *b = sums[home];
+        double length = length_of(a) * length_of(b);
+        double similarity = length > 0.0 ? (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / length : 1.0;
+        if (similarity <= best_cosine) continue;
+        const double sum[3] = {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+        bool fits = true;
+        for (uint32_t k = 0; fits && k < at.n; k++)
+            fits = cosine(charts, charts->faces[at.first + k], sum) > SPLAT_CHART_MIN_COSINE;
+        if (!fits) continue;
+        best = home;
+        best_cosine = similarity;
+    }
+    return best;
+}
+
+/* Lists the faces chart by chart again, and numbers the charts that are left in their order. */
+static void list_faces(const splat_mesh *mesh, splat_charts *charts, uint32_t *numbers)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < charts->n; c++) charts->charts[c].n = 0;
+    for (size_t f = 0; f < mesh->n_faces; f++) charts->charts[charts->of_face[f]].n++;
+    for (size_t c = 0, first = 0; c < charts->n; c++) {
+        uint32_t size = charts->charts[c].n;
+        numbers[c] = (uint32_t)n;
+        if (size == 0) continue;
+        charts->charts[n++] = (splat_chart){(uint32_t)first, 0};
+        first += size;
+    }
+    charts->n = n;
+    for (uint32_t f = 0; f < mesh->n_faces; f++) {
+        splat_chart *chart = &charts->charts[charts->of_face[f] = numbers[charts->of_face[f]]];
+        charts->faces[chart->first + chart->n++] = f;
+    }
+}
+
+/* Rounds in which small charts, in their order, join neighbours; a chart that took part waits for the next round. */
+static splat_status merge_small(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+{
+    for (int round = 0; round < MERGE_ROUNDS; round++) {
+        size_t n_merged = 0, n = charts->n;
+        double(*sums)[3] = calloc(n, sizeof *sums);
+        uint32_t *numbers = malloc(n * sizeof *numbers);
+        uint8_t *is_done = calloc(n, 1);
+        if (sums && numbers && is_done) {
+            for (size_t f = 0; f < mesh->n_faces; f++) add_cross(charts, (uint32_t)f, sums[charts->of_face[f]]);
+            for (uint32_t c = 0; c < n; c++) {
+                if (charts->charts[c].n >= SMALL_CHART || is_done[c]) continue;
+                uint32_t home = find_home(charts, c, (const double(*)[3])sums);
+                if (home == UINT32_MAX) continue;
+                for (uint32_t i = 0; i < charts->charts[c].n; i++)
+                    charts->of_face[charts->faces[charts->charts[c].first + i]] = home;
+                for (int k = 0; k < 3; k++) sums[home][k] += sums[c][k];
+                is_done[c] = is_done[home] = 1;
+                n_merged++;
+            }
+            list_faces(mesh, charts, numbers);
+        }
+        bool had_memory = sums && numbers && is_done;
+        free(sums);
+        free(numbers);
+        free(is_done);
+        if (!had_memory) return no_memory(mesh, error);
+        if (n_merged == 0) break;
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+{
+    size_t n = mesh->n_faces;
+    memset(charts, 0, sizeof *charts);
+    if (n > UINT32_MAX / 3)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a mesh of %zu faces has too many for an atlas; simplify it", n);
+    charts->opposite = malloc(3 * (n + 1) * sizeof *charts->opposite);
+    charts->crosses = malloc(3 * (n + 1) * sizeof *charts->crosses);
+    charts->of_face = malloc((n + 1) * sizeof *charts->of_face);
+    charts->faces = malloc((n + 1) * sizeof *charts->faces);
+    splat_status status = SPLAT_OK;
+    if (!charts->opposite || !charts->crosses || !charts->of_face || !charts->faces) {
+        status = no_memory(mesh, error);
+        goto done;
+    }
+    for (size_t f = 0; f < n; f++) {
+        double cross[3];
+        splat_mesh_face_cross(mesh, f, cross);
+        for (size_t c = 0; c < 3; c++) charts->crosses[3 * f + c] = (float)cross[c];
+    }
+    SPLAT_TRY_GOTO(status, done, find_opposites(mesh, charts->opposite, error));
+    SPLAT_TRY_GOTO(status, done, grow_all(mesh, charts, error));
+    status = merge_small(mesh, charts, error);
+done:
+    if (status != SPLAT_OK) splat_charts_free(charts);
+    return status;
+}
+
+/* ---------------------------------------------------------------- cutting */
+
+splat_status splat_charts_cut(splat_charts *charts, size_t chart, uint32_t keep, uint32_t *queue, splat_error *error)
+{
+    splat_chart at = charts->charts[chart];
+    uint32_t *rest = charts->faces + at.first + keep, n_rest = at.n - keep, n_done = 0;
+    charts->charts[chart].n = keep;
+    for (uint32_t i = 0; i < n_rest; i++) charts->of_face[rest[i]] = UINT32_MAX;
+    for (uint32_t i = 0; i < n_rest; i++) {
+        if (charts->of_face[rest[i]] != UINT32_MAX) continue;
+        uint32_t first = n_done, number = (uint32_t)charts->n;
+        queue[n_done++] = rest[i];
+        charts->of_face[rest[i]] = number;
+        for (uint32_t k = first; k < n_done; k++) {
+            for (size_t side = 0; side < 3; side++) {
+                uint32_t other = charts->opposite[3 * (size_t)queue[k] + side];
+                if (other == UINT32_MAX || charts->of_face[other / 3] != UINT32_MAX) continue;
+                charts->of_face[other / 3] = number;
+                queue[n_done++] = other / 3;
+            }
+        }
+        SPLAT_TRY(add_chart(charts, (splat_chart){at.first + keep + first, n_done - first}, error));
+    }
+    memcpy(rest, queue, n_rest * sizeof *rest);
+    return SPLAT_OK;
+}

@@ -1,0 +1,455 @@
+/* A chart's projection, its smallest box, its overlaps, and the blocks that it needs. */
+#include "texture/layout.h"
+
+#include "base/array.h"
+#include "texture/texel_triangle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct point2 { double x, y; } point2;
+
+/* Working memory for one chart after the other. */
+typedef struct layout {
+    splat_mesh *mesh;
+    splat_charts *charts;
+    const splat_layout_rules *rules;
+    uint32_t *queue, *order;  /* [n_faces] */
+    uint8_t *is_reached;      /* [n_faces] */
+    point2 *points, *hull;    /* corners of a chart, and their hull */
+    size_t point_capacity;
+    uint8_t *claimed;         /* texels of a chart's box */
+    size_t claimed_capacity;
+} layout;
+
+static splat_status no_memory(const layout *l, splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to lay out the charts of a mesh of %zu faces",
+                      l->mesh->n_faces);
+}
+
+/* ---------------------------------------------------------------- projection */
+
+/* Axes of a plane seen from its outside, x to the right and y down. */
+static void plane_axes(const double n[3], double x[3], double y[3])
+{
+    int least = 0;
+    double length = 0.0;
+    for (int c = 1; c < 3; c++)
+        if (fabs(n[c]) < fabs(n[least])) least = c;
+    const double pole[3] = {least == 0, least == 1, least == 2};
+    for (int c = 0; c < 3; c++) {
+        x[c] = pole[(c + 1) % 3] * n[(c + 2) % 3] - pole[(c + 2) % 3] * n[(c + 1) % 3];
+        length += x[c] * x[c];
+    }
+    for (int c = 0; c < 3; c++) x[c] /= sqrt(length);
+    for (int c = 0; c < 3; c++) /* -(n x x): up the other way round */
+        y[c] = n[(c + 2) % 3] * x[(c + 1) % 3] - n[(c + 1) % 3] * x[(c + 2) % 3];
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const point2 *p = a, *q = b;
+    if (p->x != q->x) return p->x < q->x ? -1 : 1;
+    return (p->y > q->y) - (p->y < q->y);
+}
+
+static double turn_of(point2 a, point2 b, point2 c)
+{
+    return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+enum { HULL_STRIPS = 256 };
+
+/* Of many points the highest and the lowest of each of so many strips along x: their hull is that of all but for
+ * corners between them within a strip. Returns how many, which now stand first. */
+static size_t thin_out(point2 *points, size_t n)
+{
+    point2 ends[2 * HULL_STRIPS];
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    size_t m = 0;
+    if (n <= 4 * HULL_STRIPS) return n;
+    for (size_t i = 0; i < n; i++) low = fmin(low, points[i].x), high = fmax(high, points[i].x);
+    double scale = high > low ? (HULL_STRIPS - 1e-6) / (high - low) : 0.0;
+    for (size_t k = 0; k < HULL_STRIPS; k++) ends[2 * k].y = HUGE_VAL, ends[2 * k + 1].y = -HUGE_VAL;
+    for (size_t i = 0; i < n; i++) {
+        point2 *strip = ends + 2 * (size_t)((points[i].x - low) * scale);
+        if (points[i].y < strip[0].y) strip[0] = points[i];
+        if (points[i].y > strip[1].y) strip[1] = points[i];
+    }
+    for (size_t k = 0; k < 2 * HULL_STRIPS; k++)
+        if (isfinite(ends[k].y)) points[m++] = ends[k];
+    return m;
+}
+
+/* The convex hull (Andrew's monotone chain) of points, which are sorted. Returns the number of its corners. */
+static size_t find_hull(point2 *points, size_t n, point2 *hull)
+{
+    size_t m = 0;
+    qsort(points, n, sizeof *points, compare_points);
+    for (size_t i = 0; i < n; i++) {
+        while (m >= 2 && turn_of(hull[m - 2], hull[m - 1], points[i]) <= 0.0) m--;
+        hull[m++] = points[i];
+    }
+    for (size_t i = n - 1, lower = m + 1; i-- > 0;) {
+        while (m >= lower && turn_of(hull[m - 2], hull[m - 1], points[i]) <= 0.0) m--;
+        hull[m++] = points[i];
+    }
+    return m > 1 ? m - 1 : m;
+}
+
+/* The direction (cosine, sine) of the hull's edge along which the box is smallest. Of long hulls 64 edges are tried. */
+static point2 best_direction(const point2 *hull, size_t n)
+{
+    point2 best = {1.0, 0.0};
+    double least = HUGE_VAL;
+    size_t step = n > 64 ? n / 64 : 1;
+    for (size_t i = 0; i < n; i += step) {
+        point2 a = hull[i], b = hull[(i + 1) % n];
+        double length = hypot(b.x - a.x, b.y - a.y);
+        if (!(length > 0.0)) continue;
+        point2 d = {(b.x - a.x) / length, (b.y - a.y) / length};
+        double low_x = HUGE_VAL, high_x = -HUGE_VAL, low_y = HUGE_VAL, high_y = -HUGE_VAL;
+        for (size_t k = 0; k < n; k++) {
+            double x = hull[k].x * d.x + hull[k].y * d.y, y = hull[k].y * d.x - hull[k].x * d.y;
+            low_x = fmin(low_x, x), high_x = fmax(high_x, x);
+            low_y = fmin(low_y, y), high_y = fmax(high_y, y);
+        }
+        double area = (high_x - low_x) * (high_y - low_y);
+        if (area >= least) continue;
+        least = area;
+        best = d;
+    }
+    return best;
+}
+
+static splat_status require_points(layout *l, size_t n, splat_error *error)
+{
+    if (n <= l->point_capacity) return SPLAT_OK;
+    point2 *points = realloc(l->points, n * sizeof *points);
+    if (points) l->points = points;
+    point2 *hull = realloc(l->hull, (n + 1) * 2 * sizeof *hull);
+    if (hull) l->hull = hull;
+    if (!points || !hull) return no_memory(l, error);
+    l->point_capacity = n;
+    return SPLAT_OK;
+}
+
+static void project(const layout *l, splat_chart at, const double x[3], const double y[3], double scale, point2 *points)
+{
+    for (uint32_t i = 0; i < at.n; i++) {
+        const uint32_t *corner = l->mesh->faces + 3 * (size_t)l->charts->faces[at.first + i];
+        for (size_t k = 0; k < 3; k++) {
+            const float *v = l->mesh->vertices + 3 * (size_t)corner[k];
+            point2 p = {0.0, 0.0};
+            for (int c = 0; c < 3; c++) {
+                p.x += (double)v[c] * x[c];
+                p.y += (double)v[c] * y[c];
+            }
+            points[3 * (size_t)i + k] = (point2){p.x * scale, p.y * scale};
+        }
+    }
+}
+
+/* Texel coordinates of the chart's corners in its own box: whole numbers of 1/256, the least ones at the margin. sides:
+ * of the box, in texels. Sizes that no page holds are not rounded: false. */
+static splat_status place_corners(layout *l, splat_chart at, const double normal[3], double scale, int sides[2],
+                                  bool *is_placed, splat_error *error)
+{
+    double x[3], y[3], low[2] = {HUGE_VAL, HUGE_VAL}, high[2] = {0.0, 0.0};
+    size_t n = 3 * (size_t)at.n;
+    plane_axes(normal, x, y);
+    SPLAT_TRY(require_points(l, n, error));
+    project(l, at, x, y, scale, l->points);
+    point2 d = best_direction(l->hull, find_hull(l->points, thin_out(l->points, n), l->hull));
+    project(l, at, x, y, scale, l->points); /* the hull has moved them */
+    for (size_t i = 0; i < n; i++) {
+        point2 p = l->points[i];
+        l->points[i] = (point2){p.x * d.x + p.y * d.y, p.y * d.x - p.x * d.y};
+        low[0] = fmin(low[0], l->points[i].x);
+        low[1] = fmin(low[1], l->points[i].y);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double out[2] = {l->points[i].x - low[0], l->points[i].y - low[1]};
+        float *uv = l->mesh->uvs + 6 * (size_t)l->charts->faces[at.first + i / 3] + 2 * (i % 3);
+        for (int c = 0; c < 2; c++) {
+            double t = floor(out[c] * SPLAT_TEXEL_UNITS + 0.5) / SPLAT_TEXEL_UNITS;
+            high[c] = fmax(high[c], t);
+            uv[c] = (float)(t + l->rules->margin);
+        }
+    }
+    *is_placed = true;
+    for (int c = 0; c < 2; c++) {
+        double blocks = ceil((high[c] + 2.0 * l->rules->margin) / l->rules->block);
+        if (!(blocks * l->rules->block < 1e6)) {
+            *is_placed = false;
+            blocks = 0.0;
+        }
+        sides[c] = (int)blocks * l->rules->block;
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- overlaps */
+
+static splat_texel_triangle triangle_of(const splat_mesh *mesh, uint32_t face)
+{
+    int64_t corners[3][2];
+    for (int k = 0; k < 3; k++)
+        for (int c = 0; c < 2; c++)
+            corners[k][c] = (int64_t)floor((double)mesh->uvs[6 * (size_t)face + 2 * (size_t)k + (size_t)c] *
+                                           SPLAT_TEXEL_UNITS + 0.5);
+    return splat_texel_triangle_make(corners);
+}
+
+/* Undoes what a claim took before it came to a texel. */
+static void give_back(layout *l, const splat_texel_triangle *t, int columns, int end_row, int end_column)
+{
+    int64_t e[3];
+    for (int row = t->first_row; row <= end_row; row++)
+        for (int column = t->first_column; column < (row < end_row ? t->end_column : end_column); column++)
+            if (splat_texel_triangle_has(t, column, row, e))
+                l->claimed[(size_t)row * (size_t)columns + (size_t)column] = 0;
+}
+
+/* Takes the texels of a face, unless another face has one of them or some lie beyond the sides. Faces that rounding
+ * has turned over (is_turned tells: proper ones run clockwise with y down) take none. */
+static bool claim(layout *l, uint32_t face, int columns, int rows)
+{
+    splat_texel_triangle t = triangle_of(l->mesh, face);
+    int64_t e[3];
+    if (t.area == 0 || !t.is_turned) return true;
+    if (t.end_column > columns || t.end_row > rows) return false;
+    for (int row = t.first_row; row < t.end_row; row++)
+        for (int column = t.first_column; column < t.end_column; column++) {
+            uint8_t *texel = &l->claimed[(size_t)row * (size_t)columns + (size_t)column];
+            if (!splat_texel_triangle_has(&t, column, row, e)) continue;
+            if (*texel) {
+                give_back(l, &t, columns, row, column);
+                return false;
+            }
+            *texel = 1;
+        }
+    return true;
+}
+
+/* Walks the chart, from its first face that faces the plane, over faces that do so and overlap none of those taken, and
+ * puts these first in its list. Returns how many: all when nothing overlaps. */
+static uint32_t take_faces(layout *l, size_t number, const double normal[3], int columns, int rows)
+{
+    splat_chart at = l->charts->charts[number];
+    uint32_t *faces = l->charts->faces + at.first, n_queued = 0, n = 0, n_left, start = 0;
+    while (start < at.n && splat_chart_cosine(l->charts, faces[start], normal) <= SPLAT_CHART_MIN_COSINE) start++;
+    if (start == at.n) return 1; /* its normals cancel out: alone, the first face has its own */
+    l->queue[n_queued++] = faces[start];
+    l->is_reached[faces[start]] = 1;
+    for (uint32_t i = 0; i < n_queued; i++) {
+        uint32_t face = l->queue[i];
+        bool fits = splat_chart_cosine(l->charts, face, normal) > SPLAT_CHART_MIN_COSINE &&
+                    claim(l, face, columns, rows);
+        if (!fits) continue;
+        l->order[n++] = face;
+        l->is_reached[face] = 2;
+        for (size_t k = 0; k < 3; k++) {
+            uint32_t other = l->charts->opposite[3 * (size_t)face + k];
+            if (other == UINT32_MAX || l->charts->of_face[other / 3] != number || l->is_reached[other / 3]) continue;
+            l->is_reached[other / 3] = 1;
+            l->queue[n_queued++] = other / 3;
+        }
+    }
+    n_left = n;
+    for (uint32_t i = 0; i < at.n; i++) {
+        if (l->is_reached[faces[i]] != 2) l->order[n_left++] = faces[i];
+        l->is_reached[faces[i]] = 0;
+    }
+    memcpy(faces, l->order, at.n * sizeof *faces);
+    return n;
+}
+
+/* The faces whose corners lie in the first max_side texels of the box come first in the list. */
+static uint32_t take_window(layout *l, size_t number, int max_side)
+{
+    splat_chart at = l->charts->charts[number];
+    uint32_t *faces = l->charts->faces + at.first, n = 0, n_left = 0;
+    for (uint32_t i = 0; i < at.n; i++) {
+        const float *uv = l->mesh->uvs + 6 * (size_t)faces[i];
+        bool is_inside = true;
+        for (int k = 0; k < 6; k++) is_inside = is_inside && uv[k] <= (float)(max_side - l->rules->margin);
+        if (is_inside) faces[n++] = faces[i];
+        else l->order[n_left++] = faces[i];
+    }
+    memcpy(faces + n, l->order, n_left * sizeof *faces);
+    return n;
+}
+
+static splat_status fail_size(const layout *l, double scale, double factor, const double normal[3], splat_chart at,
+                              splat_error *error)
+{
+    int sides[2];
+    double low = 0.0, high = scale; /* the largest scale at which the face fits */
+    for (int i = 0; i < 40; i++) {
+        bool is_placed;
+        double middle = 0.5 * (low + high);
+        SPLAT_TRY(place_corners((layout *)l, at, normal, middle, sides, &is_placed, error));
+        if (is_placed && sides[0] <= l->rules->max_side && sides[1] <= l->rules->max_side) low = middle;
+        else high = middle;
+    }
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "face %u of the mesh alone would need more than a page of %d "
+                      "texels; lower texel_density to %.3g or less", (unsigned)l->charts->faces[at.first],
+                      l->rules->max_side, factor * low / scale);
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+static void widen(uint16_t *low, uint16_t *high, double from, double to, int block, int n)
+{
+    int a = (int)floor(from / block), b = (int)ceil(to / block);
+    if (a < 0) a = 0;
+    if (b > n) b = n;
+    if (a < (int)*low) *low = (uint16_t)a;
+    if (b > (int)*high) *high = (uint16_t)b;
+}
+
+/* The blocks of every column (axis 0) or row (axis 1) that a triangle with its margin touches. */
+static void mark_triangle(const float *uv, int axis, const splat_layout_rules *rules, uint16_t *low, uint16_t *high,
+                          int n_along, int n_across)
+{
+    double a[3], b[3], least = HUGE_VAL, most = -HUGE_VAL;
+    for (int k = 0; k < 3; k++) {
+        a[k] = (double)uv[2 * k + axis];
+        b[k] = (double)uv[2 * k + 1 - axis];
+        least = fmin(least, a[k]);
+        most = fmax(most, a[k]);
+    }
+    int first = (int)floor((least - rules->margin) / rules->block);
+    int last = (int)floor((most + rules->margin) / rules->block);
+    for (int i = first < 0 ? 0 : first; i <= last && i < n_along; i++) {
+        double from = i * rules->block - rules->margin, to = (i + 1) * rules->block + rules->margin;
+        double bottom = HUGE_VAL, top = -HUGE_VAL; /* of the part of the triangle between from and to */
+        for (int k = 0; k < 3; k++) {
+            int next = (k + 1) % 3;
+            if (a[k] >= from && a[k] <= to) bottom = fmin(bottom, b[k]), top = fmax(top, b[k]);
+            const double cuts[2] = {from, to};
+            for (int c = 0; c < 2; c++) {
+                if ((a[k] < cuts[c]) == (a[next] < cuts[c])) continue;
+                double y = b[k] + (b[next] - b[k]) * ((cuts[c] - a[k]) / (a[next] - a[k]));
+                bottom = fmin(bottom, y), top = fmax(top, y);
+            }
+        }
+        if (bottom <= top)
+            widen(&low[i], &high[i], bottom - rules->margin, top + rules->margin, rules->block, n_across);
+    }
+}
+
+static splat_status make_piece(const layout *l, splat_chart at, const int sides[2], splat_piece *piece,
+                               splat_error *error)
+{
+    size_t columns = (size_t)(sides[0] / l->rules->block), rows = (size_t)(sides[1] / l->rules->block);
+    *piece = (splat_piece){.columns = (int)columns, .rows = (int)rows};
+    piece->top = malloc(2 * (columns + rows) * sizeof *piece->top);
+    if (!piece->top) return no_memory(l, error);
+    piece->bottom = piece->top + columns;
+    piece->left = piece->bottom + columns;
+    piece->right = piece->left + rows;
+    memset(piece->top, 255, columns * sizeof *piece->top);
+    memset(piece->bottom, 0, columns * sizeof *piece->top);
+    memset(piece->left, 255, rows * sizeof *piece->top);
+    memset(piece->right, 0, rows * sizeof *piece->top);
+    for (uint32_t i = 0; i < at.n; i++) {
+        const float *uv = l->mesh->uvs + 6 * (size_t)l->charts->faces[at.first + i];
+        mark_triangle(uv, 0, l->rules, piece->top, piece->bottom, piece->columns, piece->rows);
+        mark_triangle(uv, 1, l->rules, piece->left, piece->right, piece->rows, piece->columns);
+    }
+    return SPLAT_OK;
+}
+
+void splat_pieces_free(splat_piece *pieces, size_t n)
+{
+    for (size_t i = 0; pieces && i < n; i++) free(pieces[i].top);
+    free(pieces);
+}
+
+/* ---------------------------------------------------------------- one chart after the other */
+
+/* sqrt(sum of area density^2 / sum of area). */
+static double chart_density(const splat_charts *charts, splat_chart at, const float *densities)
+{
+    double weighted = 0.0, area = 0.0;
+    for (uint32_t i = 0; i < at.n; i++) {
+        uint32_t face = charts->faces[at.first + i];
+        const float *n = charts->crosses + 3 * (size_t)face;
+        double a = sqrt((double)n[0] * (double)n[0] + (double)n[1] * (double)n[1] + (double)n[2] * (double)n[2]);
+        double d = (double)densities[face];
+        weighted += a * d * d;
+        area += a;
+    }
+    return area > 0.0 ? sqrt(weighted / area) : (double)densities[charts->faces[at.first]];
+}
+
+/* Until nothing of the chart overlaps: a chart that was cut is laid out anew, in a smaller box. */
+static splat_status lay_out(layout *l, size_t number, const float *densities, double factor, splat_piece *piece,
+                            splat_error *error)
+{
+    for (;;) {
+        splat_chart at = l->charts->charts[number];
+        double normal[3], scale = factor * chart_density(l->charts, at, densities);
+        int sides[2], max_side = l->rules->max_side;
+        bool is_placed;
+        uint32_t n;
+        splat_chart_normal(l->charts, number, normal);
+        SPLAT_TRY(place_corners(l, at, normal, scale, sides, &is_placed, error));
+        if (!is_placed || sides[0] > max_side || sides[1] > max_side) {
+            if (at.n == 1) return fail_size(l, scale, factor, normal, at, error);
+            n = take_window(l, number, max_side);
+            if (n == 0 || n == at.n) n = at.n / 2;
+        } else {
+            size_t size = (size_t)sides[0] * (size_t)sides[1];
+            if (size > l->claimed_capacity) {
+                free(l->claimed);
+                l->claimed_capacity = 0;
+                l->claimed = malloc(size);
+                if (!l->claimed) return no_memory(l, error);
+                l->claimed_capacity = size;
+            }
+            memset(l->claimed, 0, size);
+            n = take_faces(l, number, normal, sides[0], sides[1]);
+        }
+        if (n == at.n) return make_piece(l, at, sides, piece, error);
+        SPLAT_TRY(splat_charts_cut(l->charts, number, n, l->queue, error));
+    }
+}
+
+splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const float *densities, double factor,
+                                 const splat_layout_rules *rules, splat_piece **pieces, splat_error *error)
+{
+    layout l = {.mesh = mesh, .charts = charts, .rules = rules};
+    size_t n = mesh->n_faces, n_pieces = 0, capacity = 0;
+    splat_status status = SPLAT_OK;
+    *pieces = NULL;
+    l.queue = malloc((n + 1) * sizeof *l.queue);
+    l.order = malloc((n + 1) * sizeof *l.order);
+    l.is_reached = calloc(n + 1, 1);
+    if (!l.queue || !l.order || !l.is_reached) status = no_memory(&l, error);
+    for (size_t c = 0; status == SPLAT_OK && c < charts->n; c++) { /* their number grows */
+        splat_piece *grown = splat_array_grow(*pieces, &capacity, n_pieces, sizeof *grown);
+        if (!grown) {
+            status = no_memory(&l, error);
+            break;
+        }
+        *pieces = grown;
+        status = lay_out(&l, c, densities, factor, &grown[n_pieces], error);
+        n_pieces += status == SPLAT_OK;
+    }
+    if (status != SPLAT_OK) {
+        splat_pieces_free(*pieces, n_pieces);
+        *pieces = NULL;
+    }
+    free(l.queue);
+    free(l.order);
+    free(l.is_reached);
+    free(l.points);
+    free(l.hull);
+    free(l.claimed);
+    return status;
+}

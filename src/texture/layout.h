@@ -1,0 +1,40 @@
+/* Charts laid flat: projected, rotated to their smallest boxes, rounded to 1/256 texel, and cut where they overlap
+ * themselves; then packed onto pages in blocks of texels. */
+#ifndef SPLAT_TEXTURE_LAYOUT_H
+#define SPLAT_TEXTURE_LAYOUT_H
+
+#include "texture/charts.h"
+
+/* A chart on its way to a page: which blocks it needs. A block is gutter x gutter texels, and a chart needs those that
+ * come within the margin of one of its faces. Columns and rows are blocks of the chart's box. */
+typedef struct splat_piece {
+    int columns, rows;
+    uint16_t *top, *bottom; /* [columns]: needed blocks of a column are top .. bottom - 1; top >= bottom: none */
+    uint16_t *left, *right; /* [rows], likewise */
+    int turn;               /* quarter turns, clockwise as seen with v down, that the packer chose */
+    int page, column, row;  /* where the box of the turned piece stands on its page */
+} splat_piece;
+
+typedef struct splat_layout_rules {
+    int block;      /* texels */
+    int margin;     /* texels around the faces of a chart that are its own, at least 2 */
+    int max_side;   /* texels of a page's side */
+} splat_layout_rules;
+
+/* Lays all charts out. Texel coordinates in the chart's own box come into mesh->uvs (in texels, not 0 .. 1), multiples
+ * of 1/256. Charts that overlap themselves, or are larger than a page, are cut, so that there may be more of them
+ * afterwards. densities: texels a unit of each face, times `factor`. *pieces (one a chart) is for
+ * splat_pieces_free. Errors: ARGUMENT (a face larger than a page: the sentence names the density that fits), MEMORY. */
+splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const float *densities, double factor,
+                                 const splat_layout_rules *rules, splat_piece **pieces, splat_error *error);
+void splat_pieces_free(splat_piece *pieces, size_t n);
+
+/* Packs pieces, the highest first, each where it ends lowest on the first page that has room, in the turn that ends
+ * lowest. columns, rows: of a page. heights[SPLAT_MESH_MAX_PAGES]: blocks that each page uses; *n_pages. Gives up and
+ * says false when more pages than max_pages are needed. Errors: MEMORY. */
+splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int rows, size_t max_pages, int *heights,
+                               size_t *n_pages, bool *fits, splat_error *error);
+/* Blocks that the pieces need, together. */
+uint64_t splat_pieces_blocks(const splat_piece *pieces, size_t n);
+
+#endif
