@@ -165,8 +165,12 @@ static float **tensor_of(splat_bound_tensors *tensors, int tensor)
 
 static const char *name_of(int tensor)
 {
-    const int n = splat_bound_vertex_tensors.n;
-    return tensor < n ? splat_bound_vertex_tensors.rows[tensor].name : splat_bound_plane_tensors.rows[tensor - n].name;
+    static const char *const names[] = {
+#define SPLAT_BOUND_TENSOR(name, ...) #name,
+#include "math/bound.def"
+#undef SPLAT_BOUND_TENSOR
+    };
+    return names[tensor];
 }
 
 static float *copy_of(const backward_scene *s, const bind_mesh *mesh, splat_bound_tensors *tensors, int tensor)
