@@ -5,6 +5,7 @@
  *   splatsmith/model.h    splats: files, rendering, metrics, pictures of views, model folders
  *   splatsmith/train.h    training: the plan, the trainer, runs
  *   splatsmith/mesh.h     meshes from splats
+ *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
  *   splatsmith/observe.h  monitor, profiles, benchmarks, reports: the program's own, may change until 1.0
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,6 +29,7 @@
 #include "splatsmith/model.h"
 #include "splatsmith/train.h"
 #include "splatsmith/mesh.h"
+#include "splatsmith/refine.h"
 #include "splatsmith/observe.h"
 
 #endif

@@ -42,6 +42,13 @@ typedef struct splat_coarse_options {
     bool full_res_normals;   /* depth-normal consistency at the size of the photos instead of half of it */
 } splat_coarse_options;
 
+/* Of Gaussians bound to a mesh: splatsmith/refine.h. */
+typedef struct splat_refine_options {
+    int gaussians_per_triangle;       /* 1, 3, 4 or 6; 1 */
+    float normal_consistency_factor;  /* 0.1: of the loss on the normals of neighbouring triangles */
+    float foreground_radius;          /* half the diagonal of what is in front, scene units; 0: the scene's extent */
+} splat_refine_options;
+
 typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
 typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
@@ -86,7 +93,9 @@ typedef struct splat_train_options {
     const splat_strategy *strategy; /* NULL: the default one */
     const splat_regularizer *regularizer; /* losses beside that of the photo: NULL, or that of coarse training, which
                                        splat_train_options_init_coarse sets */
-    const splat_binding *binding;   /* what the Gaussians follow from instead of being free; NULL: nothing */
+    const splat_binding *binding;   /* what the Gaussians follow from instead of being free; NULL: nothing, or what
+                                       splat_train_options_init_refine sets */
+    splat_refine_options refine;    /* with such a binding */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss

@@ -23,6 +23,7 @@ int cmd_bench_compare(const cli_values *values);
 int cmd_bench_report(const cli_values *values);
 int cmd_coarse(const cli_values *values);
 int cmd_mesh(const cli_values *values);
+int cmd_refine(const cli_values *values);
 int cmd_pipeline(const cli_values *values);
 int cmd_plan(const cli_values *values);
 int cmd_sample(const cli_values *values);
@@ -39,6 +40,7 @@ int cmd_completion(const cli_values *values);
 int cli_check_train(const cli_values *values);
 int cli_check_coarse(const cli_values *values, int loaded);
 int cli_check_mesh(const cli_values *values);
+int cli_check_refine(const cli_values *values);
 
 /* What a command that works on a splat leaves to whoever called it: cli_values.outcome. */
 typedef struct cli_outcome {
@@ -57,6 +59,9 @@ const char *cli_option_hint(const cli_command *command, const char *name);
 const char *cli_value_hint(const cli_option *option, const char *value);
 /* The option that a word without one was probably meant for: "-s" before the folder of a scene; NULL: unknown. */
 const char *cli_word_hint(const cli_command *command, const char *word);
+
+/* --bboxmin and --bboxmax, in the world; false, with a message, when they are wrong. */
+bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double high[3]);
 
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);

@@ -97,13 +97,18 @@ static bool fill_options(const cli_values *values, splat_mesh_extract_options *o
     options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
     if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
     if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
+    return cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high);
+}
+
+bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double high[3])
+{
     if (!values->bbox_min != !values->bbox_max) {
         cli_error("give --bboxmin and --bboxmax, or neither");
         return false;
     }
-    options->has_bbox = values->bbox_min != NULL;
-    return !options->has_bbox || (read_corner("bboxmin", values->bbox_min, options->bbox_low) &&
-                                  read_corner("bboxmax", values->bbox_max, options->bbox_high));
+    *has_box = values->bbox_min != NULL;
+    return !*has_box ||
+           (read_corner("bboxmin", values->bbox_min, low) && read_corner("bboxmax", values->bbox_max, high));
 }
 
 /* What is written: a row of paths for each mesh. */

@@ -7,7 +7,8 @@ typedef struct hint {
     const char *name, *text; /* as typed, with underscores */
 } hint;
 
-#define REFINEMENT "refinement and texture are not part of this version; the last stage is the mesh"
+#define TEXTURE "the texture of a mesh is not part of this version; the last stage is 'splatsmith refine'"
+#define REFINEMENT "it belongs to 'splatsmith refine'"
 
 /* Scripts of 3DGS, Mip-Splatting, gsplat and SuGaR. Their endings (.py) are left out. */
 static const hint commands[] = {
@@ -28,11 +29,10 @@ static const hint commands[] = {
     {"monitor_vram_v2", "'splatsmith monitor' does it"},
     {"convert_blender_data", "'splatsmith train' reads the Blender scenes of NeRF as they are; --load_allres reads the "
                              "multi-scale ones"},
-    {"train_refined", REFINEMENT},
-    {"refine", REFINEMENT},
-    {"refined_mesh", REFINEMENT},
-    {"extract_refined_mesh_with_texture", REFINEMENT},
-    {"texture", REFINEMENT},
+    {"train_refined", "'splatsmith refine' does it"},
+    {"refined_mesh", TEXTURE},
+    {"extract_refined_mesh_with_texture", TEXTURE},
+    {"texture", TEXTURE},
     {"view", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
     {"viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
     {"run_viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
@@ -44,10 +44,10 @@ static const hint options[] = {
     {"n_gaussians_per_surface_triangle", REFINEMENT},
     {"refinement_iterations", REFINEMENT},
     {"normal_consistency_factor", REFINEMENT},
-    {"square_size", REFINEMENT},
-    {"postprocess_mesh", REFINEMENT},
-    {"postprocess_density_threshold", REFINEMENT},
-    {"postprocess_iterations", REFINEMENT},
+    {"square_size", TEXTURE},
+    {"postprocess_mesh", TEXTURE},
+    {"postprocess_density_threshold", TEXTURE},
+    {"postprocess_iterations", TEXTURE},
     {"depths", "depth supervision is not part of this version"},
     {"depth_l1_weight_init", "depth supervision is not part of this version"},
     {"depth_l1_weight_final", "depth supervision is not part of this version"},

@@ -28,7 +28,7 @@ typedef struct cli_values {
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
-    const char *mesh_file;      /* of render and eval: taken instead of a splat; NULL: none */
+    const char *mesh_file;      /* of render and eval: taken instead of a splat; of refine: to begin with; NULL: none */
     splat_mesh_draw_options mesh_draw;
     int render_width, render_height; /* 0: the scene's */
     cli_list test_iterations, save_iterations, checkpoint_iterations;
@@ -38,8 +38,9 @@ typedef struct cli_values {
     const char *regularization; /* of coarse */
     int coarse_iterations;
     bool export_ply;
-    const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline */
-    const char *gaussians_per_triangle;
+    const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline and refine */
+    const char *gaussians_per_triangle; /* of refine and pipeline; NULL: not said */
+    const char *deform;         /* of refine: the edited mesh; NULL: it trains */
     int refinement_iterations, square_size, postprocess_iterations;
     float normal_consistency_factor, postprocess_density_threshold;
     bool postprocess_mesh;

@@ -62,6 +62,12 @@ void cli_print_choices(const splat_plan *plan)
 int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options)
 {
+    return cli_plan_bound(values, context, scene, n_gaussians, 0, options);
+}
+
+int cli_plan_bound(const cli_values *values, const splat_context *context, const splat_scene *scene,
+                   size_t n_gaussians, size_t n_vertices, splat_train_options *options)
+{
     splat_plan_options plan_options;
     splat_plan plan;
     splat_error error;
@@ -70,6 +76,7 @@ int cli_plan_training(const cli_values *values, const splat_context *context, co
     cli_plan_options(values, &plan_options);
     splat_plan_init(&plan);
     if (n_gaussians) plan_options.n_gaussians = n_gaussians;
+    plan_options.n_vertices = n_vertices;
     if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     size_t cap = options->target_gaussian_count;

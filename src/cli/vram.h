@@ -17,6 +17,9 @@ void cli_plan_options(const cli_values *values, splat_plan_options *options);
  * says. Returns an exit code. */
 int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options);
+/* The same for Gaussians that are bound to a mesh with so many vertices. */
+int cli_plan_bound(const cli_values *values, const splat_context *context, const splat_scene *scene,
+                   size_t n_gaussians, size_t n_vertices, splat_train_options *options);
 /* The lines "--option saves N; cost: ...". */
 void cli_print_choices(const splat_plan *plan);
 

@@ -3,6 +3,7 @@
 #include "base/options.h"
 #include "io/splat/formats.h"
 #include "model/model.h"
+#include "ops/bind/bind.h"
 
 #include <string.h>
 
@@ -35,14 +36,24 @@ splat_status splat_model_upload(splat_model *model, const splat_cloud *cloud, sp
     return splat_backend_upload(model->backend, g->filter_3d, cloud->filter_3d, (size_t)g->n * sizeof(float), error);
 }
 
+/* Of a triangle without area: op bind hides the Gaussian by its 3D filter, which files of bound Gaussians have not. */
+static bool is_hidden(const float scales[3])
+{
+    return scales[0] == SPLAT_HIDDEN_SCALE && scales[1] == SPLAT_HIDDEN_SCALE && scales[2] == SPLAT_HIDDEN_SCALE;
+}
+
 static splat_status download_arrays(const splat_model *model, splat_cloud *cloud, splat_error *error)
 {
     const splat_gaussians *g = &model->gaussians;
 #define SPLAT_TENSOR(name, ...) SPLAT_TRY(download_tensor(model, SPLAT_TENSOR_##name, cloud->name, error));
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
-    if (!cloud->filter_3d) return SPLAT_OK;
-    return splat_backend_download(model->backend, cloud->filter_3d, g->filter_3d, (size_t)g->n * sizeof(float), error);
+    if (cloud->filter_3d)
+        return splat_backend_download(model->backend, cloud->filter_3d, g->filter_3d, (size_t)g->n * sizeof(float),
+                                      error);
+    for (size_t i = 0; i < cloud->n; i++)
+        if (is_hidden(cloud->scales + 3 * i)) cloud->opacities[i] = SPLAT_HIDDEN_OPACITY;
+    return SPLAT_OK;
 }
 
 /* CLASSIC is what readers take without a mark, and none is written where the file that was loaded had none. */

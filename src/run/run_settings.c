@@ -3,6 +3,7 @@
 
 #include "run/checkpoint/checkpoint.h"
 #include "train/schedule.h"
+#include "train/train_options.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -35,14 +36,27 @@ static void add(text_table *table, const char *name, const char *format, ...)
     table->rows[table->n++] = (splat_report_row){name, text};
 }
 
-/* Options by name, as a checkpoint's header lists them, those of coarse training last. Names live as long as
- * `options`. */
-static void add_options(text_table *table, json_t *options)
+/* Options of a stage that this run is not of tell nothing. */
+static bool is_of_run(const splat_train_options *o, const char *name)
+{
+    for (size_t i = 0; i < splat_n_train_options; i++) {
+        const splat_train_option *option = &splat_train_options_table[i];
+        if (!option->row.kind || strcmp(option->row.name, name) != 0) continue;
+        if (option->effect == SPLAT_CHANGES_COARSE && o->coarse.regularization == SPLAT_REGULARIZE_NONE)
+            return strcmp(name, "regularization") == 0;
+        return option->effect != SPLAT_CHANGES_REFINE || o->binding;
+    }
+    return true;
+}
+
+/* Options by name, as a checkpoint's header lists them. Names live as long as `options`. */
+static void add_options(text_table *table, const splat_train_options *run, json_t *options)
 {
     const char *key;
     json_t *value;
     json_object_foreach(options, key, value)
     {
+        if (!is_of_run(run, key)) continue;
         if (json_is_string(value))
             add(table, key, "%s", json_string_length(value) ? json_string_value(value) : "(default)");
         else if (json_is_boolean(value))
@@ -51,8 +65,6 @@ static void add_options(text_table *table, json_t *options)
             add(table, key, "%lld", (long long)json_integer_value(value));
         else
             add(table, key, "%.9g", json_number_value(value));
-        const char *text = json_string_value(value);
-        if (text && strcmp(key, "regularization") == 0 && strcmp(text, "none") == 0) return; /* no coarse training */
     }
 }
 
@@ -94,9 +106,9 @@ splat_run_settings *splat_run_settings_make(const splat_trainer *trainer, const 
     if (!s) return NULL;
     s->scene = splat_scene_options_json(&trainer->scene->options);
     s->options = splat_train_options_json(trainer);
-    add_options(&s->dataset, s->scene);
+    add_options(&s->dataset, &trainer->options, s->scene);
     add_scene(&s->dataset, trainer->scene);
-    add_options(&s->optimization, s->options);
+    add_options(&s->optimization, &trainer->options, s->options);
     add_machine(&s->machine, trainer);
     const splat_regularizer *regularizer = trainer->options.regularizer;
     s->config = (splat_report_config){.command = command,

@@ -27,8 +27,9 @@ typedef struct splat_regularizer_report {
 struct splat_regularizer {
     const char *stage;              /* what checkpoints and curves call a run with it; without any it is "train" */
     const char *title;              /* in plans and charts: "coarse training" */
-    bool continues_splat;           /* it trains a finished splat on: all SH bands from its first step, the splat's
-                                       render mode, its 3D filter fused and never made again, every step made */
+    bool continues_splat;           /* it trains a finished splat on: the splat's render mode, its 3D filter fused and
+                                       never made again, every step made */
+    int sh_interval;                /* with it: a band of the SH more after so many steps; 0: all from the first on */
     uint32_t least_gaussians;       /* fewer cannot be regularized */
     const splat_extra_array *arrays; /* its state, in trainer->regularizer_rows */
     int n_arrays;

@@ -17,7 +17,9 @@ float splat_schedule_position_lr(const splat_train_options *options, float exten
 
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
 {
-    int degree = splat_schedule_continues_splat(options) ? options->sh_degree : iteration / 1000;
+    int interval = splat_schedule_continues_splat(options) ? options->regularizer->sh_interval : 0;
+    int degree = interval ? (iteration - 1) / interval
+                          : splat_schedule_continues_splat(options) ? options->sh_degree : iteration / 1000;
     return degree < options->sh_degree ? degree : options->sh_degree;
 }
 

@@ -10,10 +10,10 @@
  * delay factor of the published code when delay_mult < 1 and there were delay steps (there are none: no effect). */
 float splat_schedule_position_lr(const splat_train_options *options, float extent, int iteration);
 /* One band more at the start of iterations 1000, 2000, ...; at most options->sh_degree, and all of it when a splat is
- * trained on. */
+ * trained on, unless its regularizer lets them join after so many iterations. */
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration);
 bool splat_schedule_filters_after(const splat_train_options *options, int iteration);
-/* A finished splat is trained on (its regularizer says so): all SH bands from the first step, and no 3D filter. */
+/* A finished splat is trained on (its regularizer says so), without a 3D filter. */
 bool splat_schedule_continues_splat(const splat_train_options *options);
 /* The training view (index into the training list) of an iteration: each epoch is a random permutation. */
 uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order_storage,

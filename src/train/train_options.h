@@ -21,7 +21,8 @@ typedef enum splat_option_effect {
     SPLAT_CHANGES_NOTHING = 0,
     SPLAT_CHANGES_TRAINING,
     SPLAT_CHANGES_WIDE,
-    SPLAT_CHANGES_COARSE
+    SPLAT_CHANGES_COARSE,
+    SPLAT_CHANGES_REFINE
 } splat_option_effect;
 
 /* A field of an options struct. */
