@@ -54,10 +54,21 @@ splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, cons
 /* ---------------------------------------------------------------- results and pictures of a model's views */
 
 /* Measures the views of a job and writes results.json and per_view.json in the model folder, under the method name
- * "ours_<iteration>". Errors: ARGUMENT (there are no such views), STOPPED (nothing is written then), those of
- * splat_model_evaluate, IO. */
+ * "ours_<iteration>", with "_<variant>" after it unless that is NULL. Errors: ARGUMENT (there are no such views),
+ * STOPPED (nothing is written then), those of splat_model_evaluate, IO. */
 splat_status splat_results_write(splat_model *model, splat_scene *scene, const splat_view_job *job,
-                                 const char *model_path, int iteration, splat_metrics *mean, splat_error *error);
+                                 const char *model_path, int iteration, const char *variant, splat_metrics *mean,
+                                 splat_error *error);
+/* Puts figures where SuGaR's scripts look for them: results_<method><factor>_normal<factor>[_<variant>].json in a
+ * folder, {scene: {"sugar_<level>_<vertices>_<refinement_iterations>": {ssim, psnr, lpips}}}, with what the file says
+ * of others. name: of a mesh or a model folder, with or without its path, such as
+ * sugarmesh_3Dgs7000_densityestim02_sdfnorm02_level03_decim1000000 or the sugarfine_ of it; another one is no error,
+ * and *written is false. variant: "uvtexture", "diffuseonly", or NULL; after it comes "_poissoncenter" or
+ * "_marchingcubes" of such meshes. scene_path: its last part is the scene. Errors: FORMAT (the file is no such JSON),
+ * IO, MEMORY. */
+splat_status splat_sugar_results_write(const char *folder, const char *name, const char *variant,
+                                       const char *scene_path, int refinement_iterations,
+                                       const splat_metrics *metrics, bool *written, splat_error *error);
 /* Writes <folder>/{train,test}/ours_N/{test_preds_R,gt_R}/%05d.png (N: iteration, R: the scene's resolution option). */
 splat_status splat_renders_write(splat_model *model, splat_scene *scene, const splat_view_job *job, const char *folder,
                                  int iteration, splat_error *error);
@@ -152,6 +163,7 @@ typedef struct splat_mesh_metrics {
                               photo standing in the others, so that windows of SSIM across the border see no step; lpips
                               is of the same picture, not scaled. Views without such pixels are left out */
     double coverage;       /* such pixels, of all */
+    bool textured;         /* the mesh has a texture */
 } splat_mesh_metrics;
 
 /* Draws the mesh and measures it on the views of a job (splat_model_evaluate), one view in memory at a time; quantize

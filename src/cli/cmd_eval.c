@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <string.h>
+
 static void print_heading(bool has_lpips)
 {
     cli_say("%-12s %5s  %19s  %18s  %8s  %8s%s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
@@ -17,9 +19,11 @@ static void print_row(const char *set, const splat_metrics *m)
             lpips);
 }
 
-/* The test views; with a model folder the numbers go into its files. */
-static splat_status measure_test(cli_session *session, const char *model_path, splat_metrics *test, splat_error *error)
+/* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
+static splat_status measure_test(cli_session *session, const char *model_path, const char *variant,
+                                 splat_metrics *test, splat_error *error)
 {
+    bool is_sugar;
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
     splat_view_job job;
     splat_view_job_init(&job);
@@ -28,7 +32,11 @@ static splat_status measure_test(cli_session *session, const char *model_path, s
     job.visit = cli_count_view;
     job.user = &c;
     if (!model_path) return splat_model_evaluate(session->model, session->scene, &job, test, error);
-    return splat_results_write(session->model, session->scene, &job, model_path, session->iteration, test, error);
+    splat_status status = splat_results_write(session->model, session->scene, &job, model_path, session->iteration,
+                                              variant, test, error);
+    if (status != SPLAT_OK) return status;
+    return splat_sugar_results_write(model_path, model_path, variant, session->scene_options.source_path,
+                                     session->iteration, test, &is_sugar, error);
 }
 
 static splat_status measure_train_sample(cli_session *session, splat_metrics *train, splat_error *error)
@@ -41,13 +49,13 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
-static int measure(cli_session *session, const char *model_path)
+static int measure(cli_session *session, const char *model_path, const char *variant)
 {
     splat_metrics test = {0}, train = {0};
     splat_error error;
     splat_status status = SPLAT_OK;
     if (session->scene_info.n_test > 0)
-        status = measure_test(session, model_path, &test, &error);
+        status = measure_test(session, model_path, variant, &test, &error);
     else
         cli_notice("there are no test views (the model was trained without --eval), so no results.json is written");
     if (status == SPLAT_OK) status = measure_train_sample(session, &train, &error);
@@ -64,14 +72,37 @@ static int measure(cli_session *session, const char *model_path)
 static int evaluate(const cli_values *values)
 {
     cli_session session;
-    int code = cli_session_open(&session, values, true);
+    cli_values own = *values;
+    if (values->diffuse_only) own.reduce_sh_degree = 0;
+    int code = cli_session_open(&session, &own, true);
     if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
-    if (code == CLI_OK) code = measure(&session, values->model_path);
+    if (code == CLI_OK) code = measure(&session, values->model_path, values->diffuse_only ? "diffuseonly" : NULL);
     cli_session_close(&session);
     return code;
 }
 
 /* ---------------------------------------------------------------- a mesh instead of the splat */
+
+/* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
+static splat_status write_sugar_results(const cli_session *session, const cli_values *values,
+                                        const splat_mesh_metrics *test, splat_error *error)
+{
+    const char *const names[] = {values->mesh_file, values->model_path};
+    const char *variant = test->textured ? "uvtexture" : NULL, *slash;
+    bool written = false;
+    int refinement = 0;
+    char path[CLI_PATH_MAX], folder[CLI_PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", values->model_path);
+    while ((slash = strrchr(folder, '/')) && slash > folder && !slash[1]) folder[slash - folder] = '\0';
+    if (strncmp(slash ? slash + 1 : folder, "sugarfine_", 10) == 0 &&
+        splat_model_find_iteration(values->model_path, -1, path, sizeof path, &refinement, error) != SPLAT_OK)
+        refinement = 0; /* a folder of meshes alone */
+    splat_status status = SPLAT_OK;
+    for (int i = 0; i < 2 && !written && status == SPLAT_OK; i++)
+        status = splat_sugar_results_write(values->model_path, names[i], variant, session->scene_options.source_path,
+                                           refinement, &test->all, &written, error);
+    return status;
+}
 
 static int measure_mesh(cli_session *session, const cli_values *values)
 {
@@ -95,6 +126,7 @@ static int measure_mesh(cli_session *session, const cli_values *values)
     else
         status = splat_mesh_evaluate(session->scene, values->mesh_file, &job, &values->mesh_draw, &test, &error);
     cli_progress_end();
+    if (status == SPLAT_OK && values->model_path) status = write_sugar_results(session, values, &test, &error);
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", values->mesh_file);
     print_heading(test.all.lpips_net != NULL);

@@ -75,6 +75,10 @@ const cli_option cli_options[] = {
      "draw this mesh ({meshes read}) instead of a splat", ""},
     {"mesh", 0, NULL, EVAL, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
      "measure this mesh ({meshes read}) instead of a splat, over all pixels and over those that it covers", ""},
+    {"diffuse_only", 0, NULL, EVAL, CLI_GROUP_FILTER, FLAG(diffuse_only),
+     "the same colour from everywhere: spherical harmonics of degree 0 alone; the results are those of "
+     "ours_<iteration>_diffuseonly",
+     NULL},
     {"texture_filter", 0, NULL, RENDER | EVAL, CLI_GROUP_MESH,
      WORD(mesh_draw.filter, splat_mesh_filter, "trilinear|nearest|anisotropic"),
      "with --mesh: trilinear: mip maps, as programs that show meshes do; nearest: the texel, as SuGaR measures; "

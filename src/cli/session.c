@@ -145,7 +145,8 @@ int cli_session_open_scene(cli_session *session, const cli_values *values, bool 
 
 bool cli_check_mesh_options(const cli_values *values)
 {
-    static const char *const of_splats[] = {"ply", "iteration", "render_mode", "kernel_size", "sh_degree"};
+    static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
+                                            "kernel_size", "sh_degree", "diffuse_only"};
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
     for (size_t i = 0; values->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
         if (!cli_given(values, of_splats[i])) continue;

@@ -135,6 +135,7 @@ splat_status splat_mesh_evaluate_views(splat_scene *scene, const char *mesh_path
     splat_view_job_init(&e.job);
     SPLAT_TRY(splat_options_take(&e.job, job, "splat_view_job", error));
     splat_status status = open_evaluator(&e, mesh_path, options, error);
+    mean->textured = e.subject.painter.mips.n_pages > 0;
     if (status == SPLAT_OK) status = evaluate(&e, views, mean, n_done, error);
     close_evaluator(&e);
     return status;

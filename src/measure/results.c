@@ -43,7 +43,8 @@ static splat_status check_results(const char *model_path, splat_error *error)
 }
 
 splat_status splat_results_write(splat_model *model, splat_scene *scene, const splat_view_job *job,
-                                 const char *model_path, int iteration, splat_metrics *mean, splat_error *error)
+                                 const char *model_path, int iteration, const char *variant, splat_metrics *mean,
+                                 splat_error *error)
 {
     splat_view_job own;
     splat_view_job_init(&own);
@@ -71,8 +72,8 @@ splat_status splat_results_write(splat_model *model, splat_scene *scene, const s
         status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no results were written",
                             list.n, n);
     if (status == SPLAT_OK) {
-        char method[32];
-        snprintf(method, sizeof method, "ours_%d", iteration);
+        char method[96];
+        snprintf(method, sizeof method, "ours_%d%s%s", iteration, variant ? "_" : "", variant ? variant : "");
         for (size_t i = 0; i < n; i++) names[i] = list.names[i];
         status = splat_results_json_write(model_path, method, mean, list.views, names, n, error);
     }

@@ -87,7 +87,7 @@ static splat_status measure(splat_error *error)
 {
     splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
     splat_metrics metrics;
-    splat_status status = splat_results_write(splat_trainer_get_model(trainer), scene, &job, "model", 3, &metrics,
+    splat_status status = splat_results_write(splat_trainer_get_model(trainer), scene, &job, "model", 3, NULL, &metrics,
                                               error);
     if (status == SPLAT_OK)
         status = splat_contact_sheet_write(splat_trainer_get_model(trainer), scene, 2, "sheet.png", error);

@@ -176,7 +176,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     refused(splat_sample_write(context, "absent", &o.sample, e), "splat_sample_options");
     refused(splat_model_save(model, "a.ply", &o.save, e), "splat_save_options");
     refused(splat_model_evaluate(model, scene, &o.job, &mean, e), "splat_view_job");
-    refused(splat_results_write(model, scene, &o.job, "absent", 1, &mean, e), "splat_view_job");
+    refused(splat_results_write(model, scene, &o.job, "absent", 1, NULL, &mean, e), "splat_view_job");
     refused(splat_renders_write(model, scene, &o.job, "absent", 1, e), "splat_view_job");
     refused(splat_maps_write(model, scene, &o.job, SPLAT_MAP_DEPTH, "absent", 1, e), "splat_view_job");
     refused(splat_mesh_views_write(scene, path, &o.job, SPLAT_MESH_VIEW_DEPTH, NULL, "absent", e), "splat_view_job");

@@ -398,7 +398,7 @@ static void an_evaluation_measures_it_and_the_results_name_the_net(void **state)
     assert_int_equal(after.bytes, before.bytes);
     job.visit = check_view;
     job.user = &check;
-    must(splat_results_write(model, scene, &job, "model", 7, &mean, &error), &error);
+    must(splat_results_write(model, scene, &job, "model", 7, NULL, &mean, &error), &error);
     assert_true(mean.psnr == plain.psnr && fabs(mean.lpips - check.sum / (double)mean.n_views) < 1e-9);
     assert_string_equal(mean.lpips_net, "alex normalized");
 
@@ -417,7 +417,7 @@ static void an_evaluation_measures_it_and_the_results_name_the_net(void **state)
     splat_lpips_destroy(lpips);
     job.lpips = NULL;
     job.visit = NULL;
-    must(splat_results_write(model, scene, &job, "model", 7, &mean, &error), &error);
+    must(splat_results_write(model, scene, &job, "model", 7, NULL, &mean, &error), &error);
     assert_null(mean.lpips_net);
     must(splat_json_read("model/results.json", &root, &error), &error);
     assert_null(json_object_get(json_object_get(root, "ours_7"), "LPIPS"));

@@ -7,6 +7,8 @@
 #include "cli_fixture.h"
 #include "io/json.h"
 #include "io/picture/image.h"
+#include "io/splat/cloud.h"
+#include "io/splat/formats.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
 #include "trainer_fixture.h"
@@ -218,6 +220,141 @@ static void the_command_writes_results(void **state)
     json_decref(root);
 }
 
+/* ---------------------------------------------------------------- SuGaR's files */
+
+static json_t *read_sugar(const char *file, const char *key)
+{
+    json_t *root;
+    splat_error error;
+    must(splat_json_read(file, &root, &error), &error);
+    json_t *found = json_incref(json_object_get(json_object_get(root, SCENE), key));
+    json_decref(root);
+    if (!found) fail_msg("no %s in %s", key, file);
+    return found;
+}
+
+static void assert_sugar(const char *file, const char *key, double psnr)
+{
+    json_t *entry = read_sugar(file, key);
+    assert_true(fabs(json_number_value(json_object_get(entry, "psnr")) - psnr) < 1e-9);
+    assert_true(json_is_real(json_object_get(entry, "ssim")) && !json_object_get(entry, "lpips"));
+    json_decref(entry);
+}
+
+static void names_of_sugar_choose_the_file(void **state)
+{
+    static const struct {
+        const char *name, *variant, *file, *key; /* file NULL: not one of SuGaR's names */
+    } cases[] = {
+        {"a/sugarmesh_3Dgs7000_densityestim02_sdfnorm02_level03_decim1000000.ply", NULL,
+         "results_density02_normal02.json", "sugar_03_1000000_15000"},
+        {"sugarmesh_3Dgs7000_dnconsistencyestim005_sdfnorm02_level05_decim200000.glb", "uvtexture",
+         "results_dnconsistency005_normal02_uvtexture.json", "sugar_05_200000_15000"},
+        {"b/sugarfine_3Dgs700_sdfestim02_sdfnorm01_level03_decim9_normalconsistency01_gaussperface1//", "diffuseonly",
+         "results_sdf02_normal01_diffuseonly.json", "sugar_03_9_15000"},
+        {"sugarmesh_3Dgs7000_densityestim02_sdfnorm02_poissoncenters_decim10.ply", NULL,
+         "results_density02_normal02_poissoncenter.json", "sugar_0_10_15000"},
+        {"sugarmesh_3Dgs7000_densityestim02_sdfnorm02_marchingcubes_level03_decim10.ply", NULL,
+         "results_density02_normal02_marchingcubes.json", "sugar_03_10_15000"},
+        {"sugarmesh_3Dgs7000_level03_decim1000000.ply", NULL, NULL, NULL}, /* without coarse training */
+        {"sugarcoarse_3Dgs7000_densityestim02_sdfnorm02", NULL, NULL, NULL},
+        {"densityestim02_sdfnorm02_level03_decim10.ply", NULL, NULL, NULL},
+        {"sugarmesh_3Dgs7000_densityestim0212345678901234567_sdfnorm02_level03_decim10.ply", NULL, NULL, NULL},
+        {"mesh.ply", NULL, NULL, NULL}};
+    splat_metrics metrics = {.ssim = 0.5, .n_views = 3};
+    splat_error error;
+    bool written;
+    (void)state;
+    must(splat_folder_delete("sugar", &error), &error);
+    must(splat_folder_create("sugar", &error), &error);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[256];
+        metrics.psnr = 20 + (double)i;
+        must(splat_sugar_results_write("sugar", cases[i].name, cases[i].variant, "data/" SCENE "/", 15000, &metrics,
+                                       &written, &error), &error);
+        if (written != (cases[i].file != NULL)) fail_msg("%s", cases[i].name);
+        if (!written) continue;
+        snprintf(path, sizeof path, "sugar/%s", cases[i].file);
+        assert_sugar(path, cases[i].key, metrics.psnr);
+    }
+    metrics.lpips_net = "vgg"; /* another scene beside it */
+    metrics.lpips = 0.25;
+    must(splat_sugar_results_write("sugar", cases[0].name, NULL, "data/garden", 0, &metrics, &written, &error), &error);
+    assert_sugar("sugar/results_density02_normal02.json", "sugar_03_1000000_15000", 20);
+    assert_true(file_contains("sugar/results_density02_normal02.json", "\"lpips\": 0.25"));
+    write_text("sugar/results_density02_normal02.json", "[]");
+    assert_int_equal(splat_sugar_results_write("sugar", cases[0].name, NULL, "x", 0, &metrics, &written, &error),
+                     SPLAT_ERROR_FORMAT);
+    assert_false(written);
+}
+
+#define SUGAR "3Dgs7000_densityestim02_sdfnorm02_level03_decim1000"
+
+static void the_command_writes_sugars_file(void **state)
+{
+    splat_error error;
+    (void)state;
+    write_ball("sugarmesh_" SUGAR ".ply", 0.7);
+    RUN_OUT(0, "covered", "eval", "--mesh", "sugarmesh_" SUGAR ".ply", "-m", "model", "-s", SCENE, "--eval",
+            "--supersampling", "1", "--enable_lpips", "False");
+    assert_sugar("model/results_density02_normal02.json", "sugar_03_1000_0", evaluate("ball.ply").all.psnr);
+    must(splat_folder_delete("sugarfine_" SUGAR, &error), &error);
+    must(splat_folder_create("sugarfine_" SUGAR "/point_cloud/iteration_70", &error), &error);
+    write_text("sugarfine_" SUGAR "/point_cloud/iteration_70/point_cloud.ply", "never read");
+    RUN_OUT(0, "covered", "eval", "--mesh", "ball.ply", "-m", "sugarfine_" SUGAR "/", "-s", SCENE, "--eval",
+            "--supersampling", "1", "--enable_lpips", "False");
+    assert_sugar("sugarfine_" SUGAR "/results_density02_normal02.json", "sugar_03_1000_70",
+                 evaluate("ball.ply").all.psnr);
+}
+
+/* A few large Gaussians whose colour depends on where they are seen from. */
+static void write_splat(const char *path)
+{
+    splat_cloud cloud;
+    splat_save_options options;
+    splat_save_options_init(&options);
+    splat_error error;
+    must(splat_cloud_make(&cloud, 30, 2, false, &error), &error);
+    for (size_t i = 0; i < 30; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            cloud.means[3 * i + k] = (float)(i * (k + 2) % 7) / 7 - 0.5f;
+            cloud.scales[3 * i + k] = -1.5f;
+            cloud.sh_dc[3 * i + k] = (float)(i * (k + 1) % 5) / 5;
+        }
+        cloud.rotations[4 * i] = 1;
+        cloud.opacities[i] = 1;
+        for (size_t k = 0; k < 24; k++) cloud.sh_rest[24 * i + k] = (float)(i * (k + 3) % 11) / 11 - 0.5f;
+    }
+    must(splat_folder_create_for(path, &error), &error);
+    must(splat_cloud_write(path, &cloud, &options, &error), &error);
+    splat_cloud_free(&cloud);
+}
+
+static void diffuse_colours_are_those_of_degree_zero(void **state)
+{
+    splat_error error;
+    splat_model *model;
+    splat_metrics full, diffuse;
+    json_t *root;
+    const char *folder = "sugarfine_" SUGAR, *path = "sugarfine_" SUGAR "/point_cloud/iteration_70/point_cloud.ply";
+    (void)state;
+    write_splat(path);
+    RUN_OUT(0, "PSNR", "eval", "-m", folder, "-s", SCENE, "--eval", "--enable_lpips", "False");
+    RUN_OUT(0, "PSNR", "eval", "-m", folder, "-s", SCENE, "--eval", "--enable_lpips", "False", "--diffuse_only");
+    must(splat_model_load(context, path, &model, &error), &error);
+    must(evaluate_set(model, scene, SPLAT_VIEWS_TEST, true, &full, &error), &error);
+    must(splat_model_reduce_sh(model, 0, &error), &error);
+    must(evaluate_set(model, scene, SPLAT_VIEWS_TEST, true, &diffuse, &error), &error);
+    splat_model_destroy(model);
+    assert_true(fabs(full.psnr - diffuse.psnr) > 0.01);
+    must(splat_json_read("sugarfine_" SUGAR "/results.json", &root, &error), &error);
+    assert_true(fabs(number_in(root, "ours_70", "PSNR") - full.psnr) < 1e-9);
+    assert_true(fabs(number_in(root, "ours_70_diffuseonly", "PSNR") - diffuse.psnr) < 1e-9);
+    json_decref(root);
+    assert_sugar("sugarfine_" SUGAR "/results_density02_normal02.json", "sugar_03_1000_70", full.psnr);
+    assert_sugar("sugarfine_" SUGAR "/results_density02_normal02_diffuseonly.json", "sugar_03_1000_70", diffuse.psnr);
+}
+
 static void the_command_tells_mistakes(void **state)
 {
     (void)state;
@@ -267,6 +404,8 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_the_pictures), /* makes the files of the others */
         cmocka_unit_test(covered_is_all_where_the_mesh_fills_the_view),
         cmocka_unit_test(visitors_see_each_view_and_may_stop), cmocka_unit_test(the_command_writes_results),
+        cmocka_unit_test(names_of_sugar_choose_the_file), cmocka_unit_test(the_command_writes_sugars_file),
+        cmocka_unit_test(diffuse_colours_are_those_of_degree_zero),
         cmocka_unit_test(the_command_tells_mistakes), cmocka_unit_test(random_views_show_the_mesh)};
     return cmocka_run_group_tests_name("meshes against photos", tests, open_all, close_all);
 }
