@@ -1,13 +1,13 @@
 #!/bin/sh
 # Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are installed.
-# --browser: instead the browser of the test that looks at report.html, which skips without it (Debian only).
+# --browser: instead the browser of the tests that look at report.html and draw meshes (Debian only).
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libcmocka-dev"
 reason="compiler, build tools, JPEG, PNG, JSON, and the unit-test library"
 if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"
-    reason="a browser for one test"
+    reason="a browser for two tests"
 elif [ "${1:-}" = --fuzz ]; then
     packages="clang libclang-rt-dev libomp-dev"
     reason="clang with libFuzzer, for fuzzing"

@@ -1,4 +1,4 @@
-/* Gaussians bound to the triangles of a mesh: their tensors (bound.def) as numbers, pointers and tables, and where on a
+/* Gaussians bound to the triangles of a mesh: their tensors (bound.def) as numbers and pointers, and where on a
  * triangle they sit (SuGaR, Guedon and Lepetit, CVPR 2024, section 4.3). Shared by C and CUDA. */
 #ifndef SPLAT_MATH_BOUND_H
 #define SPLAT_MATH_BOUND_H
@@ -20,8 +20,16 @@ typedef struct splat_bound_tensors {
 #undef SPLAT_BOUND_TENSOR
 } splat_bound_tensors;
 
-/* As tables: those with a row a vertex, and those with a row a Gaussian. Together they are bound.def in its order. */
-extern const splat_tensor_table splat_bound_vertex_tensors, splat_bound_plane_tensors;
+/* SPLAT_TENSOR_* that follows from tensor SPLAT_BOUND_*. */
+static inline int splat_bound_follower(int tensor)
+{
+    static const int followers[SPLAT_N_BOUND_TENSORS] = {
+#define SPLAT_BOUND_TENSOR(name, channels, follower) SPLAT_TENSOR_##follower,
+#include "math/bound.def"
+#undef SPLAT_BOUND_TENSOR
+    };
+    return followers[tensor];
+}
 
 /* ---------------------------------------------------------------- on a triangle
  *

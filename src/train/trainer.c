@@ -134,7 +134,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .adam = &adam_free,
         .statistics = t->strategy->wants_statistics(&t->options, iteration) ? &statistics : NULL,
         .gradients = splat_bound_gradients(t, &bound_gradients),
-        .added = is_regularized ? &regularizer_gradients : NULL};
+        .extra_gradients = is_regularized ? &regularizer_gradients : NULL};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));
     SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));

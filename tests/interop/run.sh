@@ -1,15 +1,16 @@
 #!/bin/sh
-# run.sh FOLDER [FILE.ply ...]: installs the packages of package.json into FOLDER and runs interop.mjs there.
-# Leaves with 77 when the packages cannot be had: that is no verdict about Splatsmith.
+# run.sh SCRIPT FOLDER [MORE ...]: installs the packages of package.json into FOLDER and runs SCRIPT there: interop.mjs
+# for splats, meshes.mjs for meshes. Leaves with 77 when the packages cannot be had: that is no verdict about Splatsmith.
 skip() {
-    echo "SKIPPED: $1; no public loader has read our PLY files"
+    echo "SKIPPED: $1; no public program has read our files"
     exit 77
 }
 
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 1 ] || { echo "usage: run.sh FOLDER [FILE.ply ...]"; exit 2; }
-folder=$1
-shift
+[ $# -ge 2 ] || { echo "usage: run.sh SCRIPT FOLDER [MORE ...]"; exit 2; }
+script=$1
+folder=$2
+shift 2
 command -v node > /dev/null || skip "node is absent"
 command -v npm > /dev/null || skip "npm is absent"
 node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' || skip "node is older than version 18"
@@ -19,9 +20,9 @@ if ! cmp -s "$here/package.json" "$folder/installed.json"; then
     rm -rf "$folder/node_modules" "$folder/installed.json"
     cp "$here/package.json" "$folder/package.json" || exit 2
     # no install scripts: nothing but the packages' own JavaScript is needed
-    (cd "$folder" && timeout 60 npm install --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=1 \
-        --loglevel=error) || skip "npm install failed or took more than 60 seconds"
+    (cd "$folder" && timeout 120 npm install --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=1 \
+        --loglevel=error) || skip "npm install failed or took more than 120 seconds"
     cp "$folder/package.json" "$folder/installed.json" || exit 2
 fi
-cp "$here/interop.mjs" "$folder/interop.mjs" || exit 2
-exec node "$folder/interop.mjs" "$folder" "$@"
+cp "$here"/*.mjs "$here"/*.html "$folder" || exit 2
+exec node "$folder/$script" "$folder" "$@"

@@ -2,7 +2,7 @@
  * and what must have no gradient. */
 #include "ops/bind/bind_test.h"
 
-#include "base/rng.h"
+#include "ops/loss/loss.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,8 +165,12 @@ static float **tensor_of(splat_bound_tensors *tensors, int tensor)
 
 static const char *name_of(int tensor)
 {
-    const int n = splat_bound_vertex_tensors.n;
-    return tensor < n ? splat_bound_vertex_tensors.rows[tensor].name : splat_bound_plane_tensors.rows[tensor - n].name;
+    static const char *const names[] = {
+#define SPLAT_BOUND_TENSOR(name, ...) #name,
+#include "math/bound.def"
+#undef SPLAT_BOUND_TENSOR
+    };
+    return names[tensor];
 }
 
 static float *copy_of(const backward_scene *s, const bind_mesh *mesh, splat_bound_tensors *tensors, int tensor)
@@ -501,6 +505,39 @@ static int test_fold(splat_backend *backend)
     return failures;
 }
 
+/* A device learns from a mark of the view that its loss was not finite: nothing moves. (The CPU's step ends there.) */
+static int test_marked_view(splat_backend *backend)
+{
+    enum { SIDE = 32, PIXELS = 3 * SIDE * SIDE };
+    int failures = 0;
+    double loss;
+    if (splat_backend_result_latency(backend) == 0) return 0;
+    bind_mesh mesh = bind_mesh_make(5, 4, 3, false, false, 93);
+    backward_scene s;
+    splat_error error = {0};
+    float *image = calloc(PIXELS, sizeof *image);
+    failures += backward_open(&s, backend, &mesh);
+    image[SIDE] = NAN;
+    struct splat_loss_args args = {.width = SIDE, .height = SIDE, .lambda_dssim = 0.2f, .frame = &s.frame};
+    args.image = bind_scene_upload(&s.scene, image, PIXELS * sizeof *image);
+    args.photo_f32 = bind_scene_upload(&s.scene, NULL, PIXELS * sizeof *image);
+    TEST_CHECK(failures, splat_op_loss(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) s.adam.lr[t] = s.adam.correction1[t] = s.adam.correction2[t] = 1;
+    failures += backward_run(&s, 2, true, &loss);
+    TEST_CHECK(failures, loss == 0, "a consistency of %g", loss);
+    const float *const before[] = {mesh.vertices, mesh.plane_scales, mesh.plane_rotations};
+    for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) {
+        float *now = copy_of(&s, &mesh, &s.scene.bound, t), *gradient = copy_of(&s, &mesh, &s.gradients, t);
+        TEST_CHECK(failures, memcmp(now, before[t], floats_of(&mesh, t) * sizeof *now) == 0, "%s moved", name_of(t));
+        TEST_CHECK(failures, all_zero(gradient, floats_of(&mesh, t)), "a gradient of %s", name_of(t));
+        free(now), free(gradient);
+    }
+    free(image);
+    backward_close(&s);
+    bind_mesh_free(&mesh);
+    return failures;
+}
+
 int test_op_bind_backward(splat_backend *backend)
 {
     static const int counts[] = {1, 3, 4, 6};
@@ -513,5 +550,6 @@ int test_op_bind_backward(splat_backend *backend)
     }
     failures += test_mesh(backend, 0, 0, 1, false) + test_mesh(backend, 25, 21, 3, true);
     failures += test_zero(backend) + test_bad_gradients(backend) + test_adam(backend) + test_fold(backend);
+    failures += test_marked_view(backend);
     return failures;
 }

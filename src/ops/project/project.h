@@ -49,9 +49,9 @@ typedef struct splat_adam {
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
- * added (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations and
- * opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite count
- * as degenerate and add nothing. They may be the very arrays of gradients.
+ * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
+ * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
+ * count as degenerate and add nothing. They may be the very arrays of gradients.
  * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;
@@ -59,7 +59,7 @@ struct splat_project_backward_args {
     const splat_adam *adam;
     const splat_statistics *statistics;
     const splat_tensors *gradients;
-    const splat_tensors *added;
+    const splat_tensors *extra_gradients;
 };
 
 #endif

@@ -113,17 +113,17 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
 }
 
 /* Adds a Gaussian's gradients from elsewhere at its place in the block; false when they are not finite. */
-static bool add_outside(const splat_tensors *added, size_t i, uint32_t place, splat_gradient_block *block)
+static bool add_extra_gradients(const splat_tensors *extra, size_t i, uint32_t place, splat_gradient_block *block)
 {
-    const float *means = added->means + 3 * i, *scales = added->scales + 3 * i, *rotations = added->rotations + 4 * i;
-    float sum = added->opacities[i];
+    const float *means = extra->means + 3 * i, *scales = extra->scales + 3 * i, *rotations = extra->rotations + 4 * i;
+    float sum = extra->opacities[i];
     for (int k = 0; k < 3; k++) sum += means[k] + scales[k];
     for (int k = 0; k < 4; k++) sum += rotations[k];
     if (!isfinite(sum)) return false;
     for (int k = 0; k < 3; k++) block->means[3 * place + (uint32_t)k] += means[k];
     for (int k = 0; k < 3; k++) block->scales[3 * place + (uint32_t)k] += scales[k];
     for (int k = 0; k < 4; k++) block->rotations[4 * place + (uint32_t)k] += rotations[k];
-    block->opacities[place] += added->opacities[i];
+    block->opacities[place] += extra->opacities[i];
     return true;
 }
 
@@ -151,8 +151,8 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
         n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
-        for (uint32_t k = 0; args->added && k < range.n; k++)
-            n_bad += !add_outside(args->added, (size_t)range.begin + k, k, &block);
+        for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
+            n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
         if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
         apply_block(kernels, args, steps, &range, &block);
     }

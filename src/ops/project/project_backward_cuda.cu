@@ -112,14 +112,15 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
     }
 }
 
-/* Gradients from elsewhere, added to those of the thread's Gaussian in shared memory. */
-__device__ __forceinline__ void add_outside(const backward_parameters &P, uint32_t i, block_gradients &s)
+/* Gradients from elsewhere, to those of the thread's Gaussian in shared memory. */
+__device__ __forceinline__ void add_extra_gradients(const backward_parameters &P, uint32_t i, block_gradients &s)
 {
     const uint32_t t = threadIdx.x;
-    if (!P.added.means || i >= P.g.n) return;
-    const float *means = P.added.means + 3 * (size_t)i, *scales = P.added.scales + 3 * (size_t)i;
-    const float *rotations = P.added.rotations + 4 * (size_t)i;
-    float sum = P.added.opacities[i];
+    const splat_tensors &extra = P.extra_gradients;
+    if (!extra.means || i >= P.g.n) return;
+    const float *means = extra.means + 3 * (size_t)i, *scales = extra.scales + 3 * (size_t)i;
+    const float *rotations = extra.rotations + 4 * (size_t)i;
+    float sum = extra.opacities[i];
     for (int k = 0; k < 3; k++) sum += means[k] + scales[k];
     for (int k = 0; k < 4; k++) sum += rotations[k];
     if (!isfinite(sum)) {
@@ -129,7 +130,7 @@ __device__ __forceinline__ void add_outside(const backward_parameters &P, uint32
     for (int k = 0; k < 3; k++) s.means[3 * t + k] += means[k];
     for (int k = 0; k < 3; k++) s.scales[3 * t + k] += scales[k];
     for (int k = 0; k < 4; k++) s.rotations[4 * t + k] += rotations[k];
-    s.opacities[t] += P.added.opacities[i];
+    s.opacities[t] += extra.opacities[i];
 }
 
 template <bool QUANTIZED>
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
                                             rows.list[warp], n_rows);
         }
         gaussian_backward<DEGREE, HALF>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
-        add_outside(P, first + threadIdx.x, s);
+        add_extra_gradients(P, first + threadIdx.x, s);
         __syncthreads();
         update_small_tensors<QUANTIZED>(P, s, first, n);
         if (P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         gaussian_backward<DEGREE, false>(P, first + threadIdx.x, rest, s);
-        add_outside(P, first + threadIdx.x, s);
+        add_extra_gradients(P, first + threadIdx.x, s);
         __syncthreads();
         update_small_tensors<QUANTIZED>(P, s, first, n);
         update_rest<DEGREE>(P, s, first, n);
@@ -237,7 +238,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.half_height = 0.5f * (float)frame->camera.height;
     P.has_statistics = args->statistics != NULL;
     if (args->gradients) P.gradients = *args->gradients;
-    if (args->added) P.added = *args->added;
+    if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
     if (args->statistics) P.statistics = *args->statistics;
     if (args->adam) set_adam(&P, args->adam);
     P.state = splat_cuda_state_of(args->frame);

@@ -114,7 +114,7 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
                                                .statistics = statistics, .gradients = gradients,
-                                               .added = scene->added};
+                                               .extra_gradients = scene->extra_gradients};
     status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     splat_backend_synchronize(scene->backend, NULL);
@@ -428,7 +428,7 @@ static int test_added(splat_backend *backend)
     }
     splat_tensors asked = state.gradients;
     asked.sh_dc = asked.sh_rest = NULL;
-    scene.added = &other.gradients;
+    scene.extra_gradients = &other.gradients;
     failures += project_run_backward(&scene, grads, NULL, NULL, &asked);
     project_scene_counts(&scene);
     TEST_CHECK(failures, scene.n_degenerate == n_degenerate + 1, "%u counted", scene.n_degenerate);

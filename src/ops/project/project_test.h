@@ -18,7 +18,7 @@ typedef struct project_scene {
     float *mean2d, *conic, *rgb, *depth;
     uint16_t *rect;
     int64_t *entry_of; /* [n] entry of a Gaussian, -1 when it is not visible */
-    const splat_tensors *added;       /* what project_run_backward adds, or NULL */
+    const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
 

@@ -123,14 +123,12 @@ static float rate_of_vertices(const splat_trainer *t)
 /* The rates and corrections of the tensors that follow are those of what they follow from. */
 static splat_bound_adam adam_of(const splat_trainer *t, const splat_adam *adam)
 {
-    static const int follower[SPLAT_N_BOUND_TENSORS] = {[SPLAT_BOUND_vertices] = SPLAT_TENSOR_means,
-                                                        [SPLAT_BOUND_plane_scales] = SPLAT_TENSOR_scales,
-                                                        [SPLAT_BOUND_plane_rotations] = SPLAT_TENSOR_rotations};
     splat_bound_adam bound = {.m = tensors_of(t->bound.m), .v = tensors_of(t->bound.v)};
     for (int i = 0; i < SPLAT_N_BOUND_TENSORS; i++) {
-        bound.lr[i] = adam->lr[follower[i]];
-        bound.correction1[i] = adam->correction1[follower[i]];
-        bound.correction2[i] = adam->correction2[follower[i]];
+        int follower = splat_bound_follower(i);
+        bound.lr[i] = adam->lr[follower];
+        bound.correction1[i] = adam->correction1[follower];
+        bound.correction2[i] = adam->correction2[follower];
     }
     bound.lr[SPLAT_BOUND_vertices] *= rate_of_vertices(t);
     return bound;
