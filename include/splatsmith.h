@@ -6,6 +6,7 @@
  *   splatsmith/train.h    training: the plan, the trainer, runs
  *   splatsmith/mesh.h     meshes from splats
  *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
+ *   splatsmith/texture.h  textures for meshes
  *   splatsmith/observe.h  monitor, profiles, benchmarks, reports: the program's own, may change until 1.0
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,6 +31,7 @@
 #include "splatsmith/train.h"
 #include "splatsmith/mesh.h"
 #include "splatsmith/refine.h"
+#include "splatsmith/texture.h"
 #include "splatsmith/observe.h"
 
 #endif

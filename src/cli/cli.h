@@ -31,6 +31,7 @@ int cmd_info(const cli_values *values);
 int cmd_monitor(const cli_values *values);
 int cmd_profile(const cli_values *values);
 int cmd_mesh_report(const cli_values *values);
+int cmd_texture(const cli_values *values);
 int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);

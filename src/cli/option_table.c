@@ -8,8 +8,8 @@
 #define ALONE(commands) ((commands) & ~PIPELINE)
 enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64,
        DOCS = 128, BENCH = 256, PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096 | PIPELINE, MESH_REPORT = 8192,
-       COARSE = 16384 | PIPELINE, REFINE = 65536 };
-enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) };
+       COARSE = 16384 | PIPELINE, REFINE = 65536, TEXTURE = 131072 };
+enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) | TEXTURE };
 enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE | REFINE,
        ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT };
 
@@ -61,15 +61,20 @@ const cli_option cli_options[] = {
      ""},
     {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
-    {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~MESH_ALONE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~(MESH_ALONE | TEXTURE), CLI_GROUP_INPUT,
+     TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
     {"model_path", 'm', "coarse_model_path", MESH_ALONE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER"),
      "the model folder that train or coarse wrote", ""},
+    {"model_path", 'm', "refined_model_path", TEXTURE, CLI_GROUP_INPUT, TEXT(model_path, "FOLDER|FILE"),
+     "the folder that refine wrote, or a mesh ({meshes read})", ""},
     {"gs_output_dir", 'c', "checkpoint_path", MESH_ALONE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER"),
      "the model folder where -m names none, as SuGaR's scripts say it", ""},
     {"iteration", 0, "iteration_to_load", MODEL | EXPORT, CLI_GROUP_INPUT, INT(iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
-    {"ply", 0, "input_ply", MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+    {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
+     "the splat that is bound to the mesh ({splats read})", "that of the folder of -m"},
+    {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "a splat instead of the model folder's: a PLY of the 3DGS family, or a checkpoint ({splats read})", ""},
     {"mesh", 0, NULL, RENDER, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
      "draw this mesh ({meshes read}) instead of a splat", ""},
@@ -389,8 +394,29 @@ const cli_option cli_options[] = {
      "the same as --target_vertices", NULL},
     {"min_component_faces", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.min_component_faces, 0, 4e9),
      "remove pieces with fewer faces", NULL},
-    {"max_host_memory", 0, NULL, MESH, CLI_GROUP_MEMORY, GIB(max_host_memory, 0, 1e6),
-     "refuse what may need more host memory for points, pictures and reconstruction; 0: no limit", NULL},
+    {"max_host_memory", 0, NULL, MESH | TEXTURE, CLI_GROUP_MEMORY, GIB(max_host_memory, 0, 1e6),
+     "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
+
+    /* texture */
+    {"output", 'o', NULL, TEXTURE, CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
+     "what to write: .glb, .obj, .ply; several with commas between", "textured.glb in the folder of -m"},
+    {"bake", 0, NULL, TEXTURE, CLI_GROUP_MESH, WORD(texture.bake, splat_texture_bake, "photos|gaussians"),
+     "photos: the photos, levelled and blended; gaussians: the average of the views of the bound Gaussians, as SuGaR",
+     NULL},
+    {"texel_density", 0, NULL, TEXTURE, CLI_GROUP_MESH, DOUBLE(texture.texel_density, 1e-6, 16),
+     "texels for a pixel of the best photo of a place", NULL},
+    {"texture_size", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.texture_size, 0, 65500),
+     "sides of the texture, one page that is filled; 0: what --texel_density asks for", NULL},
+    {"max_texture", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.max_texture, 64, 65500),
+     "largest sides of a page; what does not fit goes on to more pages", NULL},
+    {"square_size", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.square_size, 0, 1000),
+     "SuGaR's packing: texels of the square that two triangles share; 0: charts", NULL},
+    {"reject_outliers", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.reject_outliers),
+     "photos: leave views out in which a triangle has another colour than in the rest", NULL},
+    {"level_exposure", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.level_exposure),
+     "photos: make brightness and colour of the photos alike", NULL},
+    {"two_bands", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.two_bands),
+     "photos: take details from one photo a place, and average the rest", NULL},
 
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_SAVING, INTS(test_iterations),
@@ -593,6 +619,12 @@ const cli_command cli_commands[] = {
     {"profile", PROFILE, cmd_profile, "RUN|latest [options]", "RUN", "judge the memory of a run: peaks, leaks, savings",
      "RUN is a model folder that was trained with --profile_tensors, or one of its profiles/*.jsonl;\n"
      "latest is the newest one below --folder.\n\n  splatsmith profile latest --folder output --svg memory.svg", false},
+    {"texture", TEXTURE, cmd_texture, "-s SCENE -m FOLDER|MESH [-c SPLAT] -o FILE [options]", NULL,
+     "paint a mesh with the photos of its scene",
+     "The mesh gets texture coordinates and a texture; colours of its vertices go. What no photo sees takes\n"
+     "the colours of the bound Gaussians, if there are any, else those of its neighbours.\n\n"
+     "  splatsmith texture -s data/garden -m out/garden_refined -o garden.glb,garden.obj\n"
+     "  splatsmith texture -s data/garden -m out/garden/mesh/iteration_30000/mesh.ply -o garden.glb", false},
     {"mesh-report", MESH_REPORT, cmd_mesh_report, "FILE [--reference FILE] [options]", "FILE",
      "measure a mesh: topology, triangles, normals, distances to a reference",
      "FILE is a mesh of any format that --reference takes.\n\n"

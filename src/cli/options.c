@@ -37,6 +37,7 @@ void cli_values_init(cli_values *values)
     values->tensorboard_tags = "default";
     splat_lpips_options_init(&values->lpips);
     splat_mesh_extract_options_init(&values->mesh);
+    splat_texture_options_init(&values->texture);
     values->mesh_method = "poisson";
     values->mesh_points = "level";
     values->reduce_sh_degree = -1;

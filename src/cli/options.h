@@ -65,7 +65,8 @@ typedef struct cli_values {
     splat_lpips_options lpips;
     splat_mesh_extract_options mesh;
     const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
-    double max_host_memory;     /* of mesh, GiB; 0: no limit */
+    splat_texture_options texture;
+    double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
     bool use_marching_cubes, use_centers, use_vanilla_3dgs;
     bool diffuse_only;          /* of eval */
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;

@@ -46,7 +46,8 @@ static int compare_floats(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Every face's density: known ones clamped to [1/4, 4] of their median, the others at it. */
+/* Every face's density: known ones clamped to [1/4, 4] of their median, the others, which nobody has seen, at the
+ * least. */
 static splat_status settle_densities(size_t n, const float *densities, float **out, splat_error *error)
 {
     float *settled = malloc((n + 1) * sizeof *settled);
@@ -55,10 +56,10 @@ static splat_status settle_densities(size_t n, const float *densities, float **o
     for (size_t i = 0; densities && i < n; i++)
         if (densities[i] > 0.0f && isfinite(densities[i])) settled[n_known++] = densities[i];
     qsort(settled, n_known, sizeof *settled, compare_floats);
-    float median = n_known ? settled[n_known / 2] : 1.0f;
+    float median = n_known ? settled[n_known / 2] : 1.0f, least = 0.25f * median;
     for (size_t i = 0; i < n; i++) {
         float d = densities ? densities[i] : median;
-        settled[i] = d > 0.0f && isfinite(d) ? fminf(fmaxf(d, 0.25f * median), 4.0f * median) : median;
+        settled[i] = d > 0.0f && isfinite(d) ? fminf(fmaxf(d, least), 4.0f * median) : least;
     }
     *out = settled;
     return SPLAT_OK;

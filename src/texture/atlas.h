@@ -32,7 +32,7 @@ void splat_atlas_options_init(splat_atlas_options *options);
 /* Parametrises a mesh: charts grow over faces within 45 degrees of their mean normal, are projected on their planes,
  * scaled, rotated to the smallest box and packed. Writes mesh->uvs and mesh->face_pages; a texture that the mesh had
  * goes. densities[n_faces]: texels a world unit that each face is to have (of the best photo); 0 or not finite:
- * unknown, then the median; all are clamped to [1/4, 4] of the median; NULL: all alike.
+ * not seen, then the least; all are clamped to [1/4, 4] of the median; NULL: all alike.
  *
  * Charts do not overlap themselves or each other: a texel's centre lies in one face at most, except where faces fold
  * over within 1/256 texel. Faces that share an edge inside of a chart share its coordinates exactly.

@@ -1,0 +1,84 @@
+/* splatsmith/texture.h - a texture for a mesh, from the photos of its scene or from the Gaussians bound to it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_TEXTURE_H
+#define SPLATSMITH_TEXTURE_H
+
+#include "splatsmith/core.h"
+#include "splatsmith/model.h"
+#include "splatsmith/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the colours of texels come from. */
+typedef enum splat_texture_bake {
+    SPLAT_BAKE_PHOTOS = 0,   /* the training photos, levelled and blended in two bands; texels that no photo sees take
+                                the colour of the bound Gaussians, if there are any */
+    SPLAT_BAKE_GAUSSIANS = 1 /* pictures of the bound Gaussians' colours of degree 0 from the training views, averaged
+                                (SuGaR) */
+} splat_texture_bake;
+
+/* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
+typedef bool (*splat_texture_progress)(void *user, const char *stage, double fraction);
+
+typedef struct splat_texture_options {
+    size_t size;
+    splat_texture_bake bake;    /* PHOTOS */
+    int texture_size;           /* 0: as many texels as texel_density asks for; else the only page has sides of so many
+                                   texels, 64 to 65500, and is filled */
+    double texel_density;       /* texels for a pixel of the best photo of a face; 1; above 0, at most 16 */
+    int max_texture;            /* sides of pages, 64 to 65500; 8192 */
+    int square_size;            /* 0: charts; else SuGaR's packing, two faces in a square of so many texels, 5 to
+                                   1000 */
+    bool reject_outliers;       /* PHOTOS: views in which a face has another colour than in the others are left out;
+                                   true */
+    bool level_exposure;        /* PHOTOS: brightness and colour of the photos are made alike; true */
+    bool two_bands;             /* PHOTOS: details come from one photo a place, the rest is averaged; false: all is
+                                   averaged; true */
+    uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
+    splat_texture_progress progress; /* NULL: none */
+    void *progress_user;
+} splat_texture_options;
+
+typedef struct splat_texture_info {
+    size_t n_faces, n_charts;     /* n_charts: 0 for SuGaR's packing */
+    size_t n_pages;
+    int width, height;            /* of the first page */
+    double used;                  /* share of the pages' area that faces cover */
+    size_t n_texels;              /* of faces */
+    double from_photos;           /* shares of them: seen in views, */
+    double from_gaussians;        /* from the bound Gaussians, */
+    double filled;                /* from their neighbours */
+    size_t n_faces_seen;          /* faces that a view sees */
+    size_t n_outliers, n_candidates; /* pairs of face and view that were left out, and all of them */
+    uint64_t host_bytes;          /* the most host memory that the work was to take */
+} splat_texture_info;
+
+void splat_texture_options_init_sized(splat_texture_options *options, size_t size);
+#define splat_texture_options_init(options) splat_texture_options_init_sized(options, sizeof *(options))
+/* ARGUMENT when an option is out of its range; splat_texture_make asks it, too. */
+splat_status splat_texture_options_check(const splat_texture_options *options, splat_error *error);
+
+/* Reads a mesh (splat_mesh_format), makes texture coordinates and a texture for it, and writes it to each of the paths,
+ * whose endings choose formats with textures. A texture and vertex colours that the mesh had go.
+ *
+ * model: the Gaussians bound to the mesh, as splat_refine writes them: as many for each face, those of face f first to
+ * last from f g on, in the faces' planes. NULL: none, which only PHOTOS allows.
+ *
+ * What the work will need in host memory is reported as a notice before it begins, and when max_host_bytes is less,
+ * nothing is begun (MEMORY). One view and one band of texels are in memory at a time, and photos in the scene's cache.
+ * The result does not depend on the number of threads.
+ *
+ * Errors: ARGUMENT (an option, a mesh without faces, one that no training view sees, Gaussians that are not bound to
+ * it, more pages than there can be), FORMAT, UNSUPPORTED, MEMORY, IO, STOPPED. */
+splat_status splat_texture_make(splat_context *context, splat_scene *scene, const char *mesh_path, splat_model *model,
+                                const splat_texture_options *options, const char *const *paths, size_t n_paths,
+                                splat_texture_info *info, splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

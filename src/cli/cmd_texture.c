@@ -1,0 +1,140 @@
+/* splatsmith texture */
+#include "cli.h"
+#include "progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PATHS 8
+
+/* What is read and what is written. */
+typedef struct texture_paths {
+    char mesh[CLI_PATH_MAX], words[CLI_PATH_MAX];
+    const char *outputs[MAX_PATHS];
+    size_t n;
+    bool is_folder; /* -m is one */
+} texture_paths;
+
+static bool tell(void *user, const char *stage, double fraction)
+{
+    cli_counter_show(user, stage, fraction);
+    return true;
+}
+
+static bool find_mesh(const cli_values *values, texture_paths *paths)
+{
+    char inside[CLI_PATH_MAX];
+    if (!values->model_path) {
+        cli_error("give the folder that refine wrote, or a mesh, with -m");
+        return false;
+    }
+    if (!cli_path_join(inside, values->model_path, ".")) return false;
+    paths->is_folder = cli_path_exists(inside);
+    if (paths->is_folder) return cli_path_join(paths->mesh, values->model_path, "mesh.ply");
+    if (snprintf(paths->mesh, sizeof paths->mesh, "%s", values->model_path) < (int)sizeof paths->mesh) return true;
+    cli_error("the path %.200s... is too long", values->model_path);
+    return false;
+}
+
+/* The words of -o, checked before the work, which takes minutes. */
+static bool choose_outputs(const cli_values *values, texture_paths *paths)
+{
+    splat_error error;
+    if (!values->output && !paths->is_folder) {
+        cli_error("give the file to write with -o (such as mesh.glb; several with commas between)");
+        return false;
+    }
+    if (values->output) {
+        if (snprintf(paths->words, sizeof paths->words, "%s", values->output) >= (int)sizeof paths->words) {
+            cli_error("the path %.200s... is too long", values->output);
+            return false;
+        }
+    } else if (!cli_path_join(paths->words, values->model_path, "textured.glb")) {
+        return false;
+    }
+    for (char *at = strtok(paths->words, ","); at; at = strtok(NULL, ",")) {
+        if (paths->n == MAX_PATHS) {
+            cli_error("--output takes at most %d files", MAX_PATHS);
+            return false;
+        }
+        if (splat_mesh_check_path(at, &error) != SPLAT_OK) {
+            cli_report(&error);
+            return false;
+        }
+        paths->outputs[paths->n++] = at;
+    }
+    if (paths->n == 0) cli_error("--output names no file");
+    return paths->n > 0;
+}
+
+/* The bound Gaussians: those of --ply, else of the folder, where there are some. */
+static int open_model(cli_session *session, const cli_values *values, const texture_paths *paths)
+{
+    splat_error error;
+    int iteration;
+    bool is_needed = values->ply || values->texture.bake == SPLAT_BAKE_GAUSSIANS;
+    if (!values->ply && (!paths->is_folder ||
+                         splat_model_find_iteration(values->model_path, values->iteration, session->ply,
+                                                    sizeof session->ply, &iteration, &error) != SPLAT_OK)) {
+        if (is_needed) cli_error("--bake gaussians needs the splat that is bound to the mesh; name it with -c");
+        return is_needed ? CLI_USAGE : CLI_OK;
+    }
+    const char *path = values->ply ? values->ply : session->ply;
+    if (splat_model_load(session->context, path, &session->model, &error) != SPLAT_OK) return cli_report(&error);
+    return CLI_OK;
+}
+
+static void say_texture(const splat_texture_options *options, const splat_texture_info *info,
+                        const texture_paths *paths)
+{
+    cli_say("%zu of %zu faces are seen; %zu charts", info->n_faces_seen, info->n_faces, info->n_charts);
+    cli_say("%zu %s of %d x %d texels, %.0f %% of them on faces", info->n_pages, info->n_pages == 1 ? "page" : "pages",
+            info->width, info->height, 100 * info->used);
+    cli_say("texels from photos %.1f %%, from Gaussians %.1f %%, from neighbours %.1f %%", 100 * info->from_photos,
+            100 * info->from_gaussians, 100 * info->filled);
+    if (options->bake == SPLAT_BAKE_PHOTOS && options->reject_outliers)
+        cli_say("%zu of %zu views of faces left out as outliers", info->n_outliers, info->n_candidates);
+    for (size_t i = 0; i < paths->n; i++) cli_say("  %s", paths->outputs[i]);
+}
+
+static int make(cli_session *session, const cli_values *values, const texture_paths *paths)
+{
+    splat_texture_options options = values->texture;
+    splat_texture_info info;
+    splat_error error;
+    char time_text[32];
+    cli_counter counter = cli_counter_start("texture", 0);
+    double begin = cli_seconds();
+    options.max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
+    options.progress = tell;
+    options.progress_user = &counter;
+    splat_status status = splat_texture_make(session->context, session->scene, paths->mesh, session->model, &options,
+                                             paths->outputs, paths->n, &info, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    say_texture(&options, &info, paths);
+    cli_say("in %s", cli_duration(cli_seconds() - begin, time_text));
+    return CLI_OK;
+}
+
+int cmd_texture(const cli_values *values)
+{
+    static cli_values for_scene; /* large for a stack */
+    static texture_paths paths;
+    cli_session session;
+    splat_error error;
+    memset(&session, 0, sizeof session);
+    memset(&paths, 0, sizeof paths);
+    session.outcome = values->outcome;
+    if (splat_texture_options_check(&values->texture, &error) != SPLAT_OK) return cli_report(&error);
+    if (!find_mesh(values, &paths) || !choose_outputs(values, &paths)) return CLI_USAGE;
+    for_scene = *values;
+    if (!paths.is_folder) for_scene.model_path = NULL;
+    int code = cli_context_create(values, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, &for_scene, true);
+    if (code == CLI_OK) code = open_model(&session, values, &paths);
+    if (code == CLI_OK) code = make(&session, values, &paths);
+    cli_session_close(&session);
+    return code;
+}

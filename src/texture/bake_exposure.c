@@ -1,0 +1,168 @@
+/* Levelling: gain and offset of every photo and channel, in linear light, such that faces have the same colour in the
+ * photos that see them. Least squares over pairs of views, twice weighted by Huber, solved by conjugate gradients. */
+#include "texture/bake_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_FACES 20000  /* spread over the mesh */
+#define VIEWS_A_FACE 6   /* the best: 15 pairs */
+#define HOLD 0.005       /* towards gain 1, for each pair of a view; and towards offset 0, */
+#define HOLD_OFFSET 10.0 /* so many times as strong: exposure is a factor */
+#define DELTA 0.05       /* of Huber, linear light */
+#define ROUNDS 2
+#define STEPS 200
+#define LEAST_GAIN 0.5f
+#define LARGEST_GAIN 2.0f
+
+/* Two views of a face. */
+typedef struct pair {
+    uint32_t at[2]; /* among the candidates */
+    uint16_t a, b;
+    float ca, cb, weight;
+} pair;
+
+typedef struct normal_equations {
+    const pair *pairs;
+    size_t n_pairs, n_views;
+    double *hold; /* [n_views] */
+} normal_equations;
+
+/* y = A x of the normal equations; x and y are [n_views][2]: gain, offset. */
+static void multiply(const normal_equations *s, const double *x, double *y)
+{
+    for (size_t v = 0; v < 2 * s->n_views; v++) y[v] = s->hold[v / 2] * (v % 2 ? HOLD_OFFSET : 1) * x[v];
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        const pair *p = &s->pairs[i];
+        const double *xa = x + 2 * p->a, *xb = x + 2 * p->b;
+        double ca = (double)p->ca, cb = (double)p->cb;
+        double r = (double)p->weight * (xa[0] * ca + xa[1] - xb[0] * cb - xb[1]);
+        y[2 * p->a] += r * ca;
+        y[2 * p->a + 1] += r;
+        y[2 * p->b] -= r * cb;
+        y[2 * p->b + 1] -= r;
+    }
+}
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Conjugate gradients from x; work is [3][2 n_views]. */
+static void solve(const normal_equations *s, double *x, double *work)
+{
+    size_t n = 2 * s->n_views;
+    double *r = work, *p = work + n, *ap = work + 2 * n;
+    multiply(s, x, ap);
+    for (size_t i = 0; i < n; i++) p[i] = r[i] = (i % 2 ? 0 : s->hold[i / 2]) - ap[i];
+    double rr = dot(r, r, n), first = rr;
+    for (int step = 0; step < STEPS && rr > 1e-16 * (first + 1e-30) && rr > 0; step++) {
+        multiply(s, p, ap);
+        double alpha = rr / dot(p, ap, n);
+        for (size_t i = 0; i < n; i++) {
+            x[i] += alpha * p[i];
+            r[i] -= alpha * ap[i];
+        }
+        double next = dot(r, r, n);
+        for (size_t i = 0; i < n; i++) p[i] = r[i] + next / rr * p[i];
+        rr = next;
+    }
+}
+
+/* The best candidates of a face that are no outliers. */
+static int best_of(const splat_bake *bake, size_t face, uint32_t at[VIEWS_A_FACE])
+{
+    int n = 0;
+    for (size_t k = 0; k < SPLAT_TEXTURE_CANDIDATES && n < VIEWS_A_FACE; k++) {
+        const splat_bake_candidate *c = &bake->candidates[SPLAT_TEXTURE_CANDIDATES * face + k];
+        if (c->view == SPLAT_TEXTURE_NO_VIEW) break;
+        if (!c->is_outlier) at[n++] = (uint32_t)(SPLAT_TEXTURE_CANDIDATES * face + k);
+    }
+    return n;
+}
+
+typedef struct leveller {
+    splat_bake *bake;
+    pair *pairs;
+    double *hold, *x, *work;
+    size_t n_pairs;
+} leveller;
+
+/* Pairs of views of faces spread over the mesh. */
+static splat_status collect(leveller *l, splat_error *error)
+{
+    const splat_bake *bake = l->bake;
+    size_t n_faces = bake->mesh->n_faces, stride = n_faces / MAX_FACES + 1, n = bake->n_views;
+    l->pairs = malloc((n_faces / stride + 1) * (VIEWS_A_FACE * (VIEWS_A_FACE - 1) / 2) * sizeof *l->pairs);
+    l->hold = calloc(n, sizeof *l->hold);
+    l->x = malloc(2 * n * sizeof *l->x);
+    l->work = malloc(6 * n * sizeof *l->work);
+    if (!l->pairs || !l->hold || !l->x || !l->work)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to level %zu photos", n);
+    for (size_t f = 0; f < n_faces; f += stride) {
+        uint32_t at[VIEWS_A_FACE];
+        int count = best_of(bake, f, at);
+        for (int i = 0; i < count; i++)
+            for (int j = i + 1; j < count; j++) {
+                pair *p = &l->pairs[l->n_pairs++];
+                *p = (pair){.at = {at[i], at[j]}, .a = bake->candidates[at[i]].view, .b = bake->candidates[at[j]].view};
+                l->hold[p->a] += HOLD;
+                l->hold[p->b] += HOLD;
+            }
+    }
+    for (size_t v = 0; v < n; v++) l->hold[v] += HOLD; /* views without a pair stay as they are */
+    return SPLAT_OK;
+}
+
+static void level_channel(leveller *l, size_t channel)
+{
+    splat_bake *bake = l->bake;
+    size_t n = bake->n_views;
+    normal_equations s = {.pairs = l->pairs, .n_pairs = l->n_pairs, .n_views = n, .hold = l->hold};
+    for (size_t v = 0; v < n; v++) {
+        l->x[2 * v] = 1;
+        l->x[2 * v + 1] = 0;
+    }
+    for (size_t i = 0; i < l->n_pairs; i++) {
+        l->pairs[i].ca = splat_bake_decode(bake->candidates[l->pairs[i].at[0]].rgb[channel] / 255.0f);
+        l->pairs[i].cb = splat_bake_decode(bake->candidates[l->pairs[i].at[1]].rgb[channel] / 255.0f);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < l->n_pairs; i++) {
+            pair *p = &l->pairs[i];
+            const double *xa = l->x + 2 * p->a, *xb = l->x + 2 * p->b;
+            double r = fabs(xa[0] * (double)p->ca + xa[1] - xb[0] * (double)p->cb - xb[1]);
+            p->weight = (float)(r > DELTA ? DELTA / r : 1);
+        }
+        solve(&s, l->x, l->work);
+    }
+    double gain = 0, offset = 0; /* the least squares like darker pictures, whose differences are smaller: undone */
+    for (size_t v = 0; v < n; v++) {
+        gain += l->x[2 * v] / (double)n;
+        offset += l->x[2 * v + 1] / (double)n;
+    }
+    for (size_t v = 0; v < n; v++) {
+        l->x[2 * v] /= gain;
+        l->x[2 * v + 1] = (l->x[2 * v + 1] - offset) / gain;
+        bake->views[v].gain[channel] = fminf(fmaxf((float)l->x[2 * v], LEAST_GAIN), LARGEST_GAIN);
+        bake->views[v].offset[channel] = (float)l->x[2 * v + 1];
+    }
+}
+
+splat_status splat_bake_level(splat_bake *bake, splat_error *error)
+{
+    leveller l = {.bake = bake};
+    splat_status status = collect(&l, error);
+    for (size_t c = 0; c < 3 && status == SPLAT_OK; c++) {
+        status = splat_bake_go_on(bake, "levelling", (double)c / 3, error);
+        if (status == SPLAT_OK) level_channel(&l, c);
+    }
+    free(l.pairs);
+    free(l.hold);
+    free(l.x);
+    free(l.work);
+    return status;
+}

@@ -1,0 +1,142 @@
+/* A texture from views: what the parts of the bake share. bake.c runs them in this order: quality (which views see
+ * which face how well), outliers, exposure, labels, then the pages, band by band. */
+#ifndef SPLAT_TEXTURE_BAKE_PARTS_H
+#define SPLAT_TEXTURE_BAKE_PARTS_H
+
+#include "mesh/mesh.h"
+#include "model/model.h"
+#include "ops/texture/texture.h"
+#include "scene/scene.h"
+#include "splatsmith/texture.h"
+#include "texture/atlas.h"
+
+/* A view that sees a face. */
+typedef struct splat_bake_candidate {
+    uint16_t view;      /* number among the training views; SPLAT_TEXTURE_NO_VIEW after the last */
+    uint16_t quality;   /* the upper half of a float */
+    uint8_t rgb[3];     /* mean of the face's pixels, as the photo has them */
+    uint8_t is_outlier; /* its colour is not that of the other views */
+} splat_bake_candidate;
+
+/* All that is known of a training view. levelled = gain x + offset, by channel, in linear light. */
+typedef struct splat_bake_view {
+    float sharpness; /* variance of the photo's Laplacian over the median of all photos', 1/4 to 1 */
+    float gain[3], offset[3];
+} splat_bake_view;
+
+typedef struct splat_bake {
+    splat_context *context;
+    splat_backend *backend;
+    splat_scene *scene;
+    splat_model *model;     /* the bound Gaussians; NULL: none */
+    const splat_texture_options *options;
+    const splat_mesh *mesh;
+    size_t n_views;
+    splat_bake_view *views; /* [n_views] */
+    splat_bake_candidate *candidates; /* [n_faces][SPLAT_TEXTURE_CANDIDATES], best first */
+    float *densities;       /* [n_faces] pixels a scene unit in the best view; 0: no view sees it */
+    uint16_t *lists;        /* [n_faces][SPLAT_TEXTURE_CANDIDATES]: the candidates that are kept */
+    uint16_t *labels;       /* [n_faces] the view that details come from; SPLAT_TEXTURE_NO_VIEW: none */
+    splat_texture_labels *vertex_labels; /* [n_vertices]; NULL: one band */
+} splat_bake;
+
+/* STOPPED when the caller's progress function says so. */
+splat_status splat_bake_go_on(const splat_bake *bake, const char *stage, double fraction, splat_error *error);
+
+/* ---------------------------------------------------------------- one view (bake_view.c) */
+
+/* The mesh and the photo of one view at a time: room for the largest. */
+typedef struct splat_bake_room {
+    size_t n_pixels;
+    uint32_t *faces;      /* [height][width] face + 1; 0: none, or masked */
+    float *depth;
+    uint8_t *front;
+    uint8_t *feather;     /* 255: far from silhouettes, masks and the border */
+    uint8_t *distance;    /* of the feather, by row */
+    uint8_t *photo;       /* [height][width][3], and the smaller levels after it */
+    float *low;           /* [3] of level SPLAT_TEXTURE_LOW_LEVEL */
+    float *plane;         /* [height][width] luma, or a row of the blur */
+    float *render;        /* [3][height][width]; NULL unless Gaussians are baked */
+} splat_bake_room;
+
+splat_status splat_bake_room_make(const splat_bake *bake, splat_bake_room *room, splat_error *error);
+void splat_bake_room_free(splat_bake_room *room);
+/* Bytes that it takes. */
+uint64_t splat_bake_room_bytes(const splat_bake *bake);
+
+/* The camera of a training view. */
+const splat_camera *splat_bake_camera(const splat_bake *bake, size_t number);
+/* Faces, depth, front and feather of a training view. Where the photo has alpha below 1/2 there is no face. */
+splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_room *room, splat_error *error);
+/* The photo of a training view, or the picture that the Gaussians' colours of degree 0 give of it over black. */
+splat_status splat_bake_read_photo(const splat_bake *bake, size_t number, splat_bake_room *room, splat_error *error);
+
+/* Pixels from which a weight is full, and the width of the Gaussian between the bands, at this camera's size. */
+int splat_bake_feather_pixels(const splat_camera *camera);
+float splat_bake_band_sigma(const splat_camera *camera);
+/* 255 smoothstep(distance to the nearest pixel of an edge / reach); distance and feather are [height][width]. */
+void splat_bake_feather(const float *depth, int width, int height, int reach, int threads, uint8_t *distance,
+                        uint8_t *feather);
+
+/* ---------------------------------------------------------------- photos (bake_photo.c) */
+
+/* (299 r + 587 g + 114 b) / 1000, in [0, 1]. */
+void splat_bake_luma(const uint8_t *rgb, size_t n, int threads, float *luma);
+/* Variance of the 4-neighbour Laplacian; 0 without inner pixels. The same for any number of threads. */
+double splat_bake_sharpness(const float *luma, int width, int height);
+/* |Sobel| of a pixel over 4, border pixels as their neighbours inside: 1 is a step from black to white. */
+float splat_bake_gradient(const float *luma, int width, int height, int x, int y);
+/* The smaller levels after the photo: means of 2 x 2 pixels. Returns how many levels there are. */
+int splat_bake_pyramid(uint8_t *photo, int width, int height);
+/* sRGB-encoded values of the bytes of each channel, levelled: [3][256]. */
+void splat_bake_table(const splat_bake_view *view, float table[3 * 256]);
+/* The low band: levelled level SPLAT_TEXTURE_LOW_LEVEL, blurred over pixels with depth. sigma: pixels of the photo.
+ * Errors: MEMORY. */
+splat_status splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
+                            float sigma, int threads, float *low, splat_error *error);
+/* sRGB transfer function. */
+float splat_bake_decode(float encoded);
+float splat_bake_encode(float linear);
+
+/* ---------------------------------------------------------------- choices */
+
+/* bake_quality.c: sharpness of the views, candidates and densities of the faces. Errors: ARGUMENT when no view sees a
+ * face of the mesh, UNSUPPORTED (more views than numbers), those of reading photos. */
+splat_status splat_bake_quality(splat_bake *bake, splat_bake_room *room, splat_error *error);
+/* Puts a view into a face's list, best first, of equal quality the earlier; the last falls out of a full list. */
+void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const splat_bake_candidate *candidate);
+float splat_bake_quality_value(uint16_t code);
+
+/* bake_outliers.c: marks candidates whose colour of a face is not that of its others: people, shadows, wrong
+ * geometry. */
+void splat_bake_reject(splat_bake *bake);
+/* Which of n <= SPLAT_TEXTURE_CANDIDATES colours are outliers of the rest. */
+void splat_bake_find_outliers(const uint8_t (*rgb)[3], int n, bool *is_outlier);
+/* bake->lists: the candidates that are outliers neither of the face nor of one that shares an edge with it; where none
+ * is left, those that are none of the face. Errors: MEMORY. */
+splat_status splat_bake_make_lists(splat_bake *bake, splat_error *error);
+
+/* bake_exposure.c: gain and offset of every view, from faces that several see. Errors: MEMORY, STOPPED. */
+splat_status splat_bake_level(splat_bake *bake, splat_error *error);
+
+/* bake_labels.c: the view that each face takes its details from, alike over wide parts of the surface; labels and
+ * vertex_labels are allocated and filled. Errors: MEMORY. */
+splat_status splat_bake_label(splat_bake *bake, splat_error *error);
+/* bake_neighbors.c: [n_faces][3] the face across each side, SPLAT_BAKE_NO_FACE where there is none; of edges of more
+ * than two faces the nearest in number. NULL: no memory. The caller frees. */
+#define SPLAT_BAKE_NO_FACE UINT32_MAX
+uint32_t *splat_bake_neighbors(const splat_mesh *mesh, splat_error *error);
+
+/* ---------------------------------------------------------------- pages (bake_pages.c) */
+
+/* Where colours of texels came from. */
+typedef struct splat_bake_counts {
+    size_t n_texels, n_from_views, n_from_gaussians;
+} splat_bake_counts;
+
+/* Paints the pages of an atlas, pages[atlas->n_pages]: RGB, allocated here (splat_image_free; on failure there is
+ * nothing to free). band_texels: how many are in work at a time. */
+splat_status splat_bake_pages(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
+                              size_t band_texels, splat_image *pages, splat_bake_counts *counts, splat_error *error);
+
+#endif

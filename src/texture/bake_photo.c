@@ -1,0 +1,159 @@
+/* What a photo gives: sharpness, gradients, smaller levels, levelled values and the low band. */
+#include "texture/bake_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RADIUS 16 /* of the blur, pixels of its level */
+
+float splat_bake_decode(float encoded)
+{
+    return encoded <= 0.04045f ? encoded / 12.92f : powf((encoded + 0.055f) / 1.055f, 2.4f);
+}
+
+float splat_bake_encode(float linear)
+{
+    return linear <= 0.0031308f ? 12.92f * linear : 1.055f * powf(linear, 1 / 2.4f) - 0.055f;
+}
+
+void splat_bake_luma(const uint8_t *rgb, size_t n, int threads, float *luma)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *p = rgb + 3 * i;
+        luma[i] = (float)(299 * p[0] + 587 * p[1] + 114 * p[2]) / 255000.0f;
+    }
+}
+
+double splat_bake_sharpness(const float *luma, int width, int height)
+{
+    double sum = 0, squares = 0;
+    size_t w = (size_t)width, n = 0;
+    for (int y = 1; y < height - 1; y++)
+        for (int x = 1; x < width - 1; x++, n++) {
+            const float *p = luma + (size_t)y * w + (size_t)x;
+            double value = (double)(p[1] + p[-1] + p[w] + *(p - w) - 4 * p[0]);
+            sum += value;
+            squares += value * value;
+        }
+    return n ? fmax(squares / (double)n - sum / (double)n * (sum / (double)n), 0) : 0;
+}
+
+float splat_bake_gradient(const float *luma, int width, int height, int x, int y)
+{
+    if (width < 3 || height < 3) return 0;
+    x = x < 1 ? 1 : x > width - 2 ? width - 2 : x;
+    y = y < 1 ? 1 : y > height - 2 ? height - 2 : y;
+    size_t w = (size_t)width;
+    const float *b = luma + (size_t)y * w + (size_t)x, *a = b - w, *c = b + w;
+    float right = a[1] + 2 * b[1] + c[1] - a[-1] - 2 * b[-1] - c[-1];
+    float down = c[-1] + 2 * c[0] + c[1] - a[-1] - 2 * a[0] - a[1];
+    return 0.25f * sqrtf(right * right + down * down);
+}
+
+int splat_bake_pyramid(uint8_t *photo, int width, int height)
+{
+    int n_levels = 1;
+    for (; n_levels < SPLAT_TEXTURE_LEVELS && (width > 1 || height > 1); n_levels++) {
+        uint8_t *next = photo + 3 * (size_t)width * (size_t)height;
+        int w = width > 1 ? width / 2 : 1, h = height > 1 ? height / 2 : 1;
+        for (int y = 0; y < h; y++)
+            for (int x = 0; x < w; x++) {
+                size_t x0 = (size_t)(width > 1 ? 2 * x : 0), y0 = (size_t)(height > 1 ? 2 * y : 0);
+                size_t x1 = width > 1 ? x0 + 1 : x0, y1 = height > 1 ? y0 + 1 : y0, row = (size_t)width;
+                for (size_t c = 0; c < 3; c++) {
+                    int sum = photo[3 * (y0 * row + x0) + c] + photo[3 * (y0 * row + x1) + c] +
+                              photo[3 * (y1 * row + x0) + c] + photo[3 * (y1 * row + x1) + c];
+                    next[3 * ((size_t)y * (size_t)w + (size_t)x) + c] = (uint8_t)((sum + 2) / 4);
+                }
+            }
+        photo = next;
+        width = w;
+        height = h;
+    }
+    return n_levels;
+}
+
+void splat_bake_table(const splat_bake_view *view, float table[3 * 256])
+{
+    for (int c = 0; c < 3; c++)
+        for (int byte = 0; byte < 256; byte++) {
+            float linear = view->gain[c] * splat_bake_decode((float)byte / 255.0f) + view->offset[c];
+            table[256 * c + byte] = splat_bake_encode(fminf(fmaxf(linear, 0), 1));
+        }
+}
+
+/* ---------------------------------------------------------------- the low band */
+
+typedef struct low_level {
+    const uint8_t *rgb;
+    const float *table, *depth;
+    int width, height, full_width, full_height;
+    int radius;
+    float taps[2 * MAX_RADIUS + 1];
+} low_level;
+
+static bool is_covered(const low_level *l, int x, int y)
+{
+    int px = (2 * x + 1) * l->full_width / (2 * l->width), py = (2 * y + 1) * l->full_height / (2 * l->height);
+    return l->depth[(size_t)py * (size_t)l->full_width + (size_t)px] > 0;
+}
+
+/* A row, blurred along it: colour times coverage, and coverage. */
+static void blur_row(const low_level *l, int y, float *out)
+{
+    for (int x = 0; x < l->width; x++) {
+        float sum[4] = {0, 0, 0, 0};
+        for (int k = -l->radius; k <= l->radius; k++) {
+            int at = x + k;
+            if (at < 0 || at >= l->width || !is_covered(l, at, y)) continue;
+            const uint8_t *p = l->rgb + 3 * ((size_t)y * (size_t)l->width + (size_t)at);
+            float tap = l->taps[k + l->radius];
+            for (int c = 0; c < 3; c++) sum[c] += tap * l->table[256 * c + p[c]];
+            sum[3] += tap;
+        }
+        memcpy(out + 4 * (size_t)x, sum, sizeof sum);
+    }
+}
+
+/* Rows around y, blurred along themselves, blurred across. Without coverage near: the pixel itself. */
+static void blur_column(const low_level *l, const float *rows, int y, float *low)
+{
+    size_t plane = (size_t)l->width * (size_t)l->height;
+    for (int x = 0; x < l->width; x++) {
+        float sum[4] = {0, 0, 0, 0};
+        size_t i = (size_t)y * (size_t)l->width + (size_t)x;
+        for (int k = -l->radius; k <= l->radius; k++) {
+            if (y + k < 0 || y + k >= l->height) continue;
+            const float *p = rows + 4 * ((size_t)(y + k) * (size_t)l->width + (size_t)x);
+            for (int c = 0; c < 4; c++) sum[c] += l->taps[k + l->radius] * p[c];
+        }
+        for (size_t c = 0; c < 3; c++)
+            low[c * plane + i] = sum[3] > 1e-6f ? sum[c] / sum[3] : l->table[256 * c + l->rgb[3 * i + c]];
+    }
+}
+
+splat_status splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
+                            float sigma, int threads, float *low, splat_error *error)
+{
+    low_level l = {.rgb = pyramid, .table = table, .depth = depth, .width = width, .height = height,
+                   .full_width = width, .full_height = height};
+    for (int k = 0; k < SPLAT_TEXTURE_LOW_LEVEL; k++) {
+        l.rgb += 3 * (size_t)l.width * (size_t)l.height;
+        l.width = l.width > 1 ? l.width / 2 : 1;
+        l.height = l.height > 1 ? l.height / 2 : 1;
+    }
+    sigma /= (float)(1 << SPLAT_TEXTURE_LOW_LEVEL);
+    l.radius = (int)fminf(ceilf(3 * sigma), MAX_RADIUS);
+    for (int k = -l.radius; k <= l.radius; k++)
+        l.taps[k + l.radius] = expf(-0.5f * (float)(k * k) / (sigma * sigma));
+    float *rows = malloc(4 * (size_t)l.width * (size_t)l.height * sizeof *rows);
+    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to blur a photo of %d x %d", width, height);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int y = 0; y < l.height; y++) blur_row(&l, y, rows + 4 * (size_t)y * (size_t)l.width);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int y = 0; y < l.height; y++) blur_column(&l, rows, y, low);
+    free(rows);
+    return SPLAT_OK;
+}

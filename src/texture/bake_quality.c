@@ -1,0 +1,179 @@
+/* Which views see which face, and how well: the sum of the gradients on it (Gal et al. 2010, as Waechter et al. 2014
+ * use it), so that large, sharp and frontal pictures of a face come first. */
+#include "texture/bake_parts.h"
+
+#include "base/checked.h"
+#include "math/camera.h"
+#include "ops/texture/texture_math.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLOOR_GRADIENT (1.0f / 255) /* of faces without any detail: then the larger picture is the better one */
+
+/* What the pixels of a face add up to in one view. */
+typedef struct face_sum {
+    float gradient, rgb[3];
+    uint32_t n;
+} face_sum;
+
+float splat_bake_quality_value(uint16_t code)
+{
+    return splat_texture_weight(code);
+}
+
+void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const splat_bake_candidate *candidate)
+{
+    int at = SPLAT_TEXTURE_CANDIDATES;
+    while (at > 0 && (list[at - 1].view == SPLAT_TEXTURE_NO_VIEW || list[at - 1].quality < candidate->quality)) {
+        if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = list[at - 1];
+        at--;
+    }
+    if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = *candidate;
+}
+
+static void sum_pixels(const splat_camera *c, const splat_bake_room *room, face_sum *sums)
+{
+    for (int y = 0; y < c->height; y++)
+        for (int x = 0; x < c->width; x++) {
+            size_t i = (size_t)y * (size_t)c->width + (size_t)x;
+            if (!room->faces[i] || !room->front[i]) continue;
+            face_sum *sum = &sums[room->faces[i] - 1];
+            sum->gradient += splat_bake_gradient(room->plane, c->width, c->height, x, y);
+            for (size_t k = 0; k < 3; k++) sum->rgb[k] += (float)room->photo[3 * i + k];
+            sum->n++;
+        }
+}
+
+/* A face from a camera. */
+typedef struct face_look {
+    float cosine;  /* of the face's normal and the way to the camera; below 0: its back */
+    float x, y, z; /* of the centroid */
+    float pixels;  /* that it covers, were nothing in front */
+    float density; /* pixels a scene unit, the direction of the slope foreshortened: the geometric mean */
+} face_look;
+
+static face_look look_at(const splat_mesh *mesh, const splat_camera *c, size_t face)
+{
+    const uint32_t *f = mesh->faces + 3 * face;
+    double cross[3], at[3], to[3], along = 0, distance = 0, camera[3];
+    splat_mesh_face_cross(mesh, face, cross);
+    double area = 0.5 * sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
+    for (size_t k = 0; k < 3; k++) {
+        at[k] = 0;
+        for (size_t j = 0; j < 3; j++) at[k] += (double)mesh->vertices[3 * (size_t)f[j] + k] / 3;
+        to[k] = (double)c->center[k] - at[k];
+        along += cross[k] * to[k];
+        distance += to[k] * to[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        const float *r = c->rotation + 3 * k;
+        camera[k] = (double)r[0] * at[0] + (double)r[1] * at[1] + (double)r[2] * at[2] + (double)c->translation[k];
+    }
+    face_look look = {.cosine = -1};
+    if (!(area > 0) || !(camera[2] > 0) || !(distance > 0)) return look;
+    look.cosine = (float)(along / (2 * area * sqrt(distance)));
+    look.x = (float)((double)c->fx * camera[0] / camera[2] + (double)c->cx);
+    look.y = (float)((double)c->fy * camera[1] / camera[2] + (double)c->cy);
+    look.z = (float)camera[2];
+    double rho = 0.5 * ((double)c->fx + (double)c->fy) / camera[2], slope = fmax((double)look.cosine, 0);
+    look.pixels = (float)(area * slope * rho * rho);
+    look.density = (float)(rho * sqrt(slope));
+    return look;
+}
+
+/* A face between pixel centres: the pixel that its centroid lies in, when that shows the surface there. */
+static void peek(const splat_bake_room *room, const splat_camera *c, const face_look *look, face_sum *sum)
+{
+    if (!(look->x >= 2 && look->x < (float)c->width - 2 && look->y >= 2 && look->y < (float)c->height - 2)) return;
+    int x = (int)look->x, y = (int)look->y;
+    size_t i = (size_t)y * (size_t)c->width + (size_t)x;
+    if (!(room->depth[i] > 0) || look->z > TEXTURE_BEHIND * room->depth[i]) return;
+    sum->gradient = splat_bake_gradient(room->plane, c->width, c->height, x, y);
+    for (size_t k = 0; k < 3; k++) sum->rgb[k] = (float)room->photo[3 * i + k];
+    sum->n = 1;
+}
+
+/* Offers the view to the faces that it sees. */
+static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, face_sum *sums)
+{
+    const splat_mesh *mesh = bake->mesh;
+    const splat_camera *c = splat_bake_camera(bake, number);
+#pragma omp parallel for schedule(static) num_threads(bake->context->threads)
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        face_sum *sum = &sums[f];
+        face_look look = look_at(mesh, c, f);
+        if (!(look.cosine > TEXTURE_LEAST_COSINE)) continue;
+        bool between = sum->n == 0;
+        if (between) peek(room, c, &look, sum);
+        if (sum->n == 0) continue;
+        float n = (float)sum->n, pixels = between ? look.pixels : n;
+        splat_bake_candidate candidate = {.view = (uint16_t)number};
+        candidate.quality = splat_texture_weight_code(pixels * (sum->gradient / n + FLOOR_GRADIENT));
+        for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum->rgb[k] / n + 0.5f);
+        splat_bake_offer(bake->candidates + SPLAT_TEXTURE_CANDIDATES * f, &candidate);
+        bake->densities[f] = fmaxf(bake->densities[f], look.density);
+    }
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Factors of the weights from the photos' variances. */
+static splat_status level_sharpness(splat_bake *bake, splat_error *error)
+{
+    float *sorted = malloc(bake->n_views * sizeof *sorted);
+    if (!sorted) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", bake->n_views);
+    for (size_t v = 0; v < bake->n_views; v++) sorted[v] = bake->views[v].sharpness;
+    qsort(sorted, bake->n_views, sizeof *sorted, compare_floats);
+    float middle = sorted[bake->n_views / 2];
+    for (size_t v = 0; v < bake->n_views; v++) {
+        float *own = &bake->views[v].sharpness;
+        *own = middle > 0 ? fminf(fmaxf(*own / middle, 0.25f), 1) : 1;
+    }
+    free(sorted);
+    return SPLAT_OK;
+}
+
+static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_sum *sums, splat_error *error)
+{
+    int threads = bake->context->threads;
+    for (size_t v = 0; v < bake->n_views; v++) {
+        const splat_camera *c = splat_bake_camera(bake, v);
+        SPLAT_TRY(splat_bake_go_on(bake, "looking", (double)v / (double)bake->n_views, error));
+        SPLAT_TRY(splat_bake_draw(bake, v, room, error));
+        SPLAT_TRY(splat_bake_read_photo(bake, v, room, error));
+        splat_bake_luma(room->photo, splat_camera_pixels(c), threads, room->plane);
+        bake->views[v].sharpness = (float)splat_bake_sharpness(room->plane, c->width, c->height);
+        memset(sums, 0, bake->mesh->n_faces * sizeof *sums);
+        sum_pixels(c, room, sums);
+        offer_view(bake, room, v, sums);
+    }
+    return level_sharpness(bake, error);
+}
+
+splat_status splat_bake_quality(splat_bake *bake, splat_bake_room *room, splat_error *error)
+{
+    size_t n = bake->mesh->n_faces, n_seen = 0;
+    if (bake->n_views >= SPLAT_TEXTURE_NO_VIEW)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "a texture takes at most %u views, not %zu",
+                          SPLAT_TEXTURE_NO_VIEW - 1, bake->n_views);
+    for (size_t i = 0; i < SPLAT_TEXTURE_CANDIDATES * n; i++)
+        bake->candidates[i] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
+    memset(bake->densities, 0, n * sizeof *bake->densities);
+    face_sum *sums = malloc(n * sizeof *sums);
+    if (!sums) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", n);
+    splat_status status = look_through(bake, room, sums, error);
+    free(sums);
+    SPLAT_TRY(status);
+    for (size_t f = 0; f < n; f++) n_seen += bake->densities[f] > 0;
+    if (n_seen == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "none of the %zu training views sees the front of a face: is the mesh of this scene?",
+                          bake->n_views);
+    return SPLAT_OK;
+}

@@ -1,0 +1,186 @@
+/* Painting a mesh: what its views see of it, an atlas, the pages. */
+#include "texture/paint.h"
+
+#include "base/options.h"
+#include "texture/bake_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_BAND ((size_t)1 << 16)  /* texels in work at a time, whatever the limit */
+#define USUAL_BAND ((size_t)6 << 20)
+/* Of a texel of a band on the host, beside its share of the device. */
+#define BAND_HOST_BYTES (4 + 8 + 4 + 16)
+
+typedef struct texturing {
+    splat_bake bake;
+    splat_texture_options options;
+    splat_mesh *mesh;
+    splat_bake_room room;
+    splat_atlas atlas;
+    splat_image pages[SPLAT_MESH_MAX_PAGES];
+    size_t band_texels;
+} texturing;
+
+static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
+{
+    if (mesh->n_faces == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the mesh has no faces, so there is nothing to paint");
+    SPLAT_TRY(splat_mesh_check(mesh, error));
+    splat_mesh_drop_texture(mesh);
+    free(mesh->colors); /* a texture multiplies them */
+    mesh->colors = NULL;
+    return splat_mesh_compute_normals(mesh, error);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *error)
+{
+    const uint64_t n = t->mesh->n_faces, limit = t->options.max_host_bytes;
+    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 20;
+    uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24, faces = n * per_face + mesh;
+    uint64_t view = 2 * splat_bake_room_bytes(&t->bake), texel = SPLAT_BAKE_TEXEL_BYTES + BAND_HOST_BYTES;
+    t->band_texels = USUAL_BAND;
+    if (limit && faces + view + texel * LEAST_BAND <= limit) {
+        uint64_t fits = (limit - faces - view) / texel;
+        if (fits < t->band_texels) t->band_texels = (size_t)fits;
+    } else if (limit) {
+        t->band_texels = LEAST_BAND;
+    }
+    uint64_t band = texel * t->band_texels;
+    *needed = faces + view + band;
+    char text[5][32];
+    if (limit && *needed > limit)
+        return splat_fail(error, SPLAT_ERROR_MEMORY,
+                          "this texture may need %s of host memory, and the limit is %s; allow more with "
+                          "`max_host_memory`, or use a mesh of fewer faces or a lower `resolution`",
+                          splat_bytes_format(*needed, text[0], sizeof text[0]),
+                          splat_bytes_format(limit, text[1], sizeof text[1]));
+    splat_log(t->bake.context, SPLAT_LOG_NOTICE, "host memory: up to %s (faces %s, a view %s, a band of texels %s), "
+              "and the pages", splat_bytes_format(*needed, text[0], sizeof text[0]),
+              splat_bytes_format(faces, text[1], sizeof text[1]), splat_bytes_format(view, text[2], sizeof text[2]),
+              splat_bytes_format(band, text[3], sizeof text[3]));
+    return SPLAT_OK;
+}
+
+static splat_status make_faces(texturing *t, splat_error *error)
+{
+    splat_bake *b = &t->bake;
+    size_t n = t->mesh->n_faces;
+    b->views = calloc(b->n_views, sizeof *b->views);
+    b->candidates = malloc(n * SPLAT_TEXTURE_CANDIDATES * sizeof *b->candidates);
+    b->lists = malloc(n * SPLAT_TEXTURE_CANDIDATES * sizeof *b->lists);
+    b->densities = malloc(n * sizeof *b->densities);
+    if (!b->views || !b->candidates || !b->lists || !b->densities)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to paint a mesh of %zu faces", n);
+    for (size_t v = 0; v < b->n_views; v++)
+        for (int c = 0; c < 3; c++) b->views[v].gain[c] = 1;
+    return SPLAT_OK;
+}
+
+static void close_texturing(texturing *t)
+{
+    splat_bake *b = &t->bake;
+    free(b->views);
+    free(b->candidates);
+    free(b->lists);
+    free(b->densities);
+    free(b->labels);
+    free(b->vertex_labels);
+    splat_bake_room_free(&t->room);
+    for (size_t i = 0; i < SPLAT_MESH_MAX_PAGES; i++) splat_image_free(&t->pages[i]);
+}
+
+/* ---------------------------------------------------------------- the work */
+
+static splat_status make_atlas(texturing *t, splat_error *error)
+{
+    const splat_texture_options *o = &t->options;
+    splat_atlas_options options;
+    SPLAT_TRY(splat_bake_go_on(&t->bake, "unfolding", 0, error));
+    if (o->square_size) return splat_atlas_squares(t->mesh, o->square_size, o->max_texture, &t->atlas, error);
+    splat_atlas_options_init(&options);
+    options.texel_density = o->texel_density;
+    options.texture_size = o->texture_size;
+    options.max_texture = o->max_texture;
+    options.threads = t->bake.context->threads;
+    return splat_atlas_charts(t->mesh, &options, t->bake.densities, &t->atlas, error);
+}
+
+static void fill_info(const texturing *t, const splat_bake_counts *counts, splat_texture_info *info)
+{
+    const splat_bake *b = &t->bake;
+    double n = counts->n_texels ? (double)counts->n_texels : 1;
+    info->n_faces = t->mesh->n_faces;
+    info->n_charts = t->atlas.n_charts;
+    info->n_pages = t->atlas.n_pages;
+    info->width = t->atlas.pages[0].width;
+    info->height = t->atlas.pages[0].height;
+    info->used = t->atlas.used;
+    info->n_texels = counts->n_texels;
+    if (t->options.bake == SPLAT_BAKE_PHOTOS) info->from_photos = (double)counts->n_from_views / n;
+    info->from_gaussians = (double)counts->n_from_gaussians / n;
+    if (t->options.bake == SPLAT_BAKE_GAUSSIANS) info->from_gaussians += (double)counts->n_from_views / n;
+    info->filled = 1 - info->from_photos - info->from_gaussians;
+    for (size_t f = 0; f < t->mesh->n_faces; f++) info->n_faces_seen += b->densities[f] > 0;
+    for (size_t i = 0; i < t->mesh->n_faces * SPLAT_TEXTURE_CANDIDATES; i++) {
+        if (b->candidates[i].view == SPLAT_TEXTURE_NO_VIEW) continue;
+        info->n_candidates++;
+        info->n_outliers += b->candidates[i].is_outlier;
+    }
+}
+
+/* Photos only: a face's outliers, exposure, and where details come from. */
+static splat_status choose_views(texturing *t, splat_error *error)
+{
+    const splat_texture_options *o = &t->options;
+    if (o->bake == SPLAT_BAKE_GAUSSIANS) return SPLAT_OK;
+    SPLAT_TRY(splat_bake_go_on(&t->bake, "choosing", 0, error));
+    if (o->reject_outliers) splat_bake_reject(&t->bake);
+    SPLAT_TRY(splat_bake_make_lists(&t->bake, error));
+    if (o->level_exposure) SPLAT_TRY(splat_bake_level(&t->bake, error));
+    return o->two_bands ? splat_bake_label(&t->bake, error) : SPLAT_OK;
+}
+
+static splat_status paint(texturing *t, splat_texture_info *info, splat_error *error)
+{
+    splat_bake_counts counts;
+    SPLAT_TRY(plan_memory(t, &info->host_bytes, error));
+    SPLAT_TRY(make_faces(t, error));
+    SPLAT_TRY(splat_bake_room_make(&t->bake, &t->room, error));
+    SPLAT_TRY(splat_bake_quality(&t->bake, &t->room, error));
+    SPLAT_TRY(choose_views(t, error));
+    SPLAT_TRY(make_atlas(t, error));
+    SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, &counts, error));
+    fill_info(t, &counts, info);
+    for (size_t i = 0; i < t->atlas.n_pages; i++) {
+        SPLAT_TRY(splat_mesh_add_page(t->mesh, &t->pages[i], error));
+        memset(&t->pages[i], 0, sizeof t->pages[i]);
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_texture_paint(splat_context *context, splat_scene *scene, splat_mesh *mesh, splat_model *model,
+                                 const splat_texture_options *options, splat_texture_info *info, splat_error *error)
+{
+    memset(info, 0, sizeof *info);
+    SPLAT_TRY(splat_texture_options_check(options, error));
+    if (scene->dataset.n_train < 1)
+        return splat_fail(error, SPLAT_ERROR_FORMAT, "a texture needs training views, and the scene has none");
+    if (options->bake == SPLAT_BAKE_GAUSSIANS && !model)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "a texture from Gaussians needs the splat that is bound to the mesh");
+    SPLAT_TRY(prepare_mesh(mesh, error));
+    texturing *t = calloc(1, sizeof *t);
+    if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to paint a mesh");
+    splat_texture_options_init(&t->options);
+    splat_status status = splat_options_take(&t->options, options, "splat_texture_options", error);
+    t->mesh = mesh;
+    t->bake = (splat_bake){.context = context, .backend = context->backend, .scene = scene, .model = model,
+                           .options = &t->options, .mesh = mesh, .n_views = scene->dataset.n_train};
+    if (status == SPLAT_OK) status = paint(t, info, error);
+    close_texturing(t);
+    free(t);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* A textured mesh from the file of a mesh. */
+#include "splatsmith/texture.h"
+
+#include "base/file.h"
+#include "mesh/files/mesh_io.h"
+#include "texture/paint.h"
+
+/* Before the work, which takes minutes. */
+static splat_status check_outputs(const char *const *paths, size_t n, splat_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        SPLAT_TRY(splat_folder_create_for(paths[i], error));
+        SPLAT_TRY(splat_save_check(paths[i], error));
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_texture_make(splat_context *context, splat_scene *scene, const char *mesh_path, splat_model *model,
+                                const splat_texture_options *options, const char *const *paths, size_t n_paths,
+                                splat_texture_info *info, splat_error *error)
+{
+    splat_mesh mesh = {0};
+    SPLAT_TRY(splat_texture_options_check(options, error));
+    SPLAT_TRY(check_outputs(paths, n_paths, error));
+    SPLAT_TRY(splat_mesh_read(mesh_path, &mesh, error));
+    splat_status status = splat_texture_paint(context, scene, &mesh, model, options, info, error);
+    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++) status = splat_mesh_write(paths[i], &mesh, error);
+    splat_mesh_free(&mesh);
+    return status;
+}

@@ -1,0 +1,281 @@
+/* The parts of a bake on data made by hand: feathers, photos, candidates, outliers, levelling, labels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "mesh_fixture.h"
+#include "texture/bake_parts.h"
+
+static void feathers_are_distances_to_the_nearest_edge(void **state)
+{
+    (void)state;
+    enum { W = 41, H = 30, REACH = 7 };
+    float depth[W * H];
+    uint8_t distance[W * H], feather[W * H];
+    bool edge[W * H];
+    for (int i = 0; i < W * H; i++) depth[i] = i % W < 25 ? 2.0f : 2.1f; /* a step between columns 24 and 25 */
+    depth[20 * W + 10] = 0;
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
+            edge[y * W + x] = x == 0 || y == 0 || x == W - 1 || y == H - 1 || x == 24 || x == 25 ||
+                              abs(x - 10) + abs(y - 20) <= 1;
+    splat_bake_feather(depth, W, H, REACH, 2, distance, feather);
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            double best = REACH;
+            for (int i = 0; i < W * H; i++)
+                if (edge[i]) best = fmin(best, hypot(i % W - x, i / W - y));
+            double t = best / REACH;
+            assert_int_equal(feather[y * W + x], (int)(255 * t * t * (3 - 2 * t) + 0.5));
+        }
+}
+
+static void sharpness_and_gradients_are_known(void **state)
+{
+    (void)state;
+    float ramp[64], board[64], step[64];
+    for (int i = 0; i < 64; i++) {
+        ramp[i] = 0.01f * (float)(i % 8) + 0.03f * (float)(i / 8);
+        board[i] = (float)((i + i / 8) % 2);
+        step[i] = i % 8 < 4 ? 0 : 1;
+    }
+    assert_true(splat_bake_sharpness(ramp, 8, 8) < 1e-12);
+    assert_float_equal(splat_bake_sharpness(board, 8, 8), 16, 1e-9); /* the Laplacian is 4 or -4 */
+    assert_float_equal(splat_bake_gradient(step, 8, 8, 3, 4), 1, 1e-6);
+    assert_float_equal(splat_bake_gradient(step, 8, 8, 1, 4), 0, 1e-6);
+    assert_float_equal(splat_bake_gradient(ramp, 8, 8, 4, 4), 0.25 * 8 * hypot(0.01, 0.03), 1e-5);
+    assert_float_equal(splat_bake_gradient(ramp, 8, 8, 0, 7), 0.25 * 8 * hypot(0.01, 0.03), 1e-5);
+}
+
+static void levels_of_a_pyramid_are_means(void **state)
+{
+    (void)state;
+    uint8_t pixels[3 * 200] = {0};
+    for (int i = 0; i < 9 * 5; i++)
+        for (int c = 0; c < 3; c++) pixels[3 * i + c] = (uint8_t)(i % 9 * 10 + i / 9 + c);
+    int n = splat_bake_pyramid(pixels, 9, 5); /* 9x5, 4x2, 2x1, 1x1 */
+    assert_int_equal(n, 4);
+    const uint8_t *half = pixels + 3 * 45, *last = half + 3 * (8 + 2);
+    for (int y = 0; y < 2; y++)
+        for (int x = 0; x < 4; x++) {
+            double mean = 20 * x + 5 + 2 * y + 0.5 + 1;
+            assert_int_equal(half[3 * (y * 4 + x) + 1], (int)(mean + 0.5));
+        }
+    assert_in_range(last[0], 36, 38); /* (5 + 25 + 45 + 65) / 4 + 1.5, rounded up thrice */
+    assert_int_equal(splat_texture_pyramid_pixels(9, 5, 4), 45 + 8 + 2 + 1);
+}
+
+static void tables_level_in_linear_light(void **state)
+{
+    (void)state;
+    splat_bake_view view = {.gain = {1, 0.5f, 1}, .offset = {0, 0, 0.1f}};
+    float table[3 * 256];
+    splat_bake_table(&view, table);
+    for (int i = 0; i < 256; i++) {
+        assert_float_equal(table[i], i / 255.0, 1e-5);
+        assert_float_equal(splat_bake_decode(table[256 + i]), 0.5 * (double)splat_bake_decode((float)i / 255), 1e-5);
+        double lifted = fmin((double)splat_bake_decode((float)i / 255) + 0.1, 1);
+        assert_float_equal(splat_bake_decode(table[512 + i]), lifted, 1e-5);
+    }
+}
+
+/* What the mesh does not cover is not blurred into what it does. */
+static void the_low_band_stays_on_the_mesh(void **state)
+{
+    (void)state;
+    enum { W = 64, H = 48, LOW_W = W / 4, LOW_H = H / 4 };
+    static uint8_t pixels[3 * W * H * 2];
+    static float depth[W * H], low[3 * LOW_W * LOW_H];
+    splat_bake_view view = {.gain = {1, 1, 1}};
+    splat_error error;
+    float table[3 * 256];
+    for (int i = 0; i < W * H; i++) {
+        depth[i] = i % W < 32 ? 1 : 0;
+        for (int c = 0; c < 3; c++) pixels[3 * i + c] = (uint8_t)(i % W < 32 ? 100 + 20 * (i / W % 2) : 255);
+    }
+    splat_bake_table(&view, table);
+    splat_bake_pyramid(pixels, W, H);
+    ASSERT_OK(splat_bake_low(pixels, table, depth, W, H, 6, 2, low, &error));
+    for (int i = 0; i < LOW_W * LOW_H; i++)
+        if (i % LOW_W < 8) assert_float_equal(low[i], 110 / 255.0, 1e-5);
+}
+
+static void the_best_views_are_kept_in_order(void **state)
+{
+    (void)state;
+    splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES];
+    for (int k = 0; k < SPLAT_TEXTURE_CANDIDATES; k++) list[k] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
+    for (int v = 0; v < 40; v++) {
+        splat_bake_candidate c = {.view = (uint16_t)v, .quality = (uint16_t)(1 + v * 7 % 20)}; /* each value twice */
+        splat_bake_offer(list, &c);
+        assert_true(list[v < 15 ? v + 1 : 15].view == SPLAT_TEXTURE_NO_VIEW || v >= 15);
+    }
+    for (int k = 0; k < SPLAT_TEXTURE_CANDIDATES; k++) {
+        assert_int_equal(list[k].quality, 20 - k / 2);
+        assert_int_equal(1 + list[k].view * 7 % 20, list[k].quality);
+        if (k % 2) assert_true(list[k].view > list[k - 1].view);
+    }
+}
+
+static void outliers_are_found_among_many(void **state)
+{
+    (void)state;
+    uint8_t rgb[12][3];
+    bool out[12];
+    for (int i = 0; i < 12; i++) {
+        rgb[i][0] = (uint8_t)(120 + 11 * i % 7);
+        rgb[i][1] = (uint8_t)(100 + 5 * i % 9);
+        rgb[i][2] = (uint8_t)(90 + 3 * i % 8);
+    }
+    splat_bake_find_outliers((const uint8_t(*)[3])rgb, 12, out);
+    for (int i = 0; i < 12; i++) assert_false(out[i]);
+    rgb[4][0] = 250; /* a red coat walks by */
+    rgb[4][1] = 20;
+    splat_bake_find_outliers((const uint8_t(*)[3])rgb, 12, out);
+    for (int i = 0; i < 12; i++) assert_int_equal(out[i], i == 4);
+    splat_bake_find_outliers((const uint8_t(*)[3])rgb + 3, 3, out); /* too few to say who is right */
+    for (int i = 0; i < 3; i++) assert_false(out[i]);
+}
+
+/* A bake of a sphere without views: what the choices need. */
+static void open_bake(splat_bake *bake, splat_mesh *mesh, splat_context *context, splat_texture_options *options,
+                      size_t n_views)
+{
+    *mesh = make_sphere(12, 1);
+    splat_texture_options_init(options);
+    *bake = (splat_bake){.context = context, .options = options, .mesh = mesh, .n_views = n_views};
+    bake->views = calloc(n_views, sizeof *bake->views);
+    bake->candidates = calloc(mesh->n_faces * SPLAT_TEXTURE_CANDIDATES, sizeof *bake->candidates);
+    bake->lists = calloc(mesh->n_faces * SPLAT_TEXTURE_CANDIDATES, sizeof *bake->lists);
+    for (size_t i = 0; i < mesh->n_faces * SPLAT_TEXTURE_CANDIDATES; i++)
+        bake->candidates[i].view = SPLAT_TEXTURE_NO_VIEW;
+}
+
+static void close_bake(splat_bake *bake, splat_mesh *mesh)
+{
+    free(bake->views);
+    free(bake->candidates);
+    free(bake->lists);
+    free(bake->labels);
+    free(bake->vertex_labels);
+    splat_mesh_free(mesh);
+}
+
+/* Five photos, each brighter by a tenth than the one before: levelled, all show the same. */
+static void exposure_is_levelled(void **state)
+{
+    (void)state;
+    enum { N_VIEWS = 6 };
+    splat_bake bake;
+    splat_mesh mesh;
+    splat_context context = {.threads = 2};
+    splat_texture_options options;
+    splat_error error;
+    open_bake(&bake, &mesh, &context, &options, N_VIEWS);
+    for (size_t f = 0; f < mesh.n_faces; f++)
+        for (size_t k = 0; k < 4; k++) {
+            splat_bake_candidate *c = &bake.candidates[SPLAT_TEXTURE_CANDIDATES * f + k];
+            c->view = (uint16_t)((f + k) % 5); /* view 5 sees nothing */
+            for (size_t i = 0; i < 3; i++) {
+                float linear = (0.1f + 0.5f * (float)(f * (i + 3) % 17) / 17) * (1 + 0.1f * (float)c->view);
+                c->rgb[i] = (uint8_t)(255 * splat_bake_encode(linear) + 0.5f);
+            }
+        }
+    ASSERT_OK(splat_bake_level(&bake, &error));
+    for (int v = 0; v < 5; v++)
+        for (int c = 0; c < 3; c++) {
+            double wanted = (double)bake.views[0].gain[c] / (1 + 0.1 * v);
+            assert_float_equal(bake.views[v].gain[c], wanted, 0.06); /* what holds gains at 1 gives way that far */
+            assert_true(fabsf(bake.views[v].offset[c]) < 0.02f);
+        }
+    assert_true(bake.views[0].gain[1] > bake.views[4].gain[1] + 0.25f);
+    close_bake(&bake, &mesh);
+}
+
+/* Half of the sphere is better in view 3, half in view 7; specks of view 9 and single outliers go. */
+static void labels_are_wide_patches(void **state)
+{
+    (void)state;
+    splat_bake bake;
+    splat_mesh mesh;
+    splat_context context = {.threads = 2};
+    splat_texture_options options;
+    splat_error error;
+    open_bake(&bake, &mesh, &context, &options, 10);
+    for (size_t f = 0; f < mesh.n_faces; f++) {
+        bool upper = f < mesh.n_faces / 2, speck = f % 37 == 5;
+        const float qualities[3] = {speck ? 0.9f : 0.1f, upper ? 0.8f : 0.5f, upper ? 0.5f : 0.8f};
+        const uint16_t views[3] = {9, 3, 7};
+        for (int k = 0; k < 3; k++) {
+            uint32_t bits;
+            memcpy(&bits, &qualities[k], sizeof bits);
+            splat_bake_candidate c = {.view = views[k], .quality = (uint16_t)(bits >> 16)};
+            splat_bake_offer(bake.candidates + SPLAT_TEXTURE_CANDIDATES * f, &c);
+        }
+    }
+    bake.candidates[SPLAT_TEXTURE_CANDIDATES * 40].is_outlier = 1; /* its best */
+    uint16_t refused = bake.candidates[SPLAT_TEXTURE_CANDIDATES * 40].view;
+    ASSERT_OK(splat_bake_make_lists(&bake, &error));
+    ASSERT_OK(splat_bake_label(&bake, &error));
+    size_t n_upper = 0, n_lower = 0;
+    for (size_t f = 0; f < mesh.n_faces; f++) {
+        assert_true(bake.labels[f] == 3 || bake.labels[f] == 7);
+        n_upper += bake.labels[f] == 3 && f < mesh.n_faces / 2;
+        n_lower += bake.labels[f] == 7 && f >= mesh.n_faces / 2;
+    }
+    assert_true(n_upper > 0.4 * (double)mesh.n_faces && n_lower > 0.4 * (double)mesh.n_faces);
+    assert_true(bake.labels[40] != refused);
+    for (size_t v = 0; v < mesh.n_vertices; v++) {
+        const splat_texture_labels *l = &bake.vertex_labels[v];
+        int sum = 0;
+        for (int k = 0; k < SPLAT_TEXTURE_LABELS; k++) {
+            sum += l->share[k];
+            if (l->share[k]) assert_true(l->view[k] == 3 || l->view[k] == 7);
+        }
+        assert_in_range(sum, 254, 256);
+    }
+    close_bake(&bake, &mesh);
+}
+
+static void neighbors_are_across_the_sides(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh mesh = make_sheet(3, NULL);
+    uint32_t *neighbors = splat_bake_neighbors(&mesh, &error);
+    size_t n_open = 0;
+    assert_non_null(neighbors);
+    for (size_t f = 0; f < mesh.n_faces; f++)
+        for (size_t side = 0; side < 3; side++) {
+            uint32_t other = neighbors[3 * f + side], a = mesh.faces[3 * f + side];
+            uint32_t b = mesh.faces[3 * f + (side + 1) % 3];
+            int shared = 0;
+            n_open += other == SPLAT_BAKE_NO_FACE;
+            if (other == SPLAT_BAKE_NO_FACE) continue;
+            for (int k = 0; k < 3; k++) shared += mesh.faces[3 * (size_t)other + (size_t)k] == a ||
+                                                  mesh.faces[3 * (size_t)other + (size_t)k] == b;
+            assert_int_equal(shared, 2);
+            assert_true(other != f);
+        }
+    assert_int_equal(n_open, 12);
+    free(neighbors);
+    splat_mesh_free(&mesh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(feathers_are_distances_to_the_nearest_edge),
+        cmocka_unit_test(sharpness_and_gradients_are_known),
+        cmocka_unit_test(levels_of_a_pyramid_are_means),
+        cmocka_unit_test(tables_level_in_linear_light),
+        cmocka_unit_test(the_low_band_stays_on_the_mesh),
+        cmocka_unit_test(the_best_views_are_kept_in_order),
+        cmocka_unit_test(outliers_are_found_among_many),
+        cmocka_unit_test(exposure_is_levelled),
+        cmocka_unit_test(labels_are_wide_patches),
+        cmocka_unit_test(neighbors_are_across_the_sides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

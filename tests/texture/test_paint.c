@@ -1,0 +1,234 @@
+/* The built-in scene's true surface, painted from its photos and drawn from views that were held out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "math/camera.h"
+#include "mesh/mesh_draw.h"
+#include "mesh_fixture.h"
+#include "scene/sample_raytrace.h"
+#include "texture/paint.h"
+
+#define FOLDER "paint_scene"
+
+static splat_context *context_of(int threads)
+{
+    splat_context_options options;
+    splat_context *context;
+    splat_error error;
+    splat_context_options_init(&options);
+    options.backend = "cpu";
+    options.threads = threads;
+    ASSERT_OK(splat_context_create(&options, &context, &error));
+    return context;
+}
+
+static splat_scene *scene_of(splat_context *context)
+{
+    splat_scene_options options;
+    splat_scene *scene;
+    splat_error error;
+    splat_scene_options_init(&options);
+    options.source_path = FOLDER;
+    options.eval = true;
+    ASSERT_OK(splat_scene_open(context, &options, &scene, &error));
+    return scene;
+}
+
+static int write_scene(void **state)
+{
+    (void)state;
+    splat_sample_options options;
+    splat_error error;
+    splat_context *context = context_of(2);
+    splat_sample_options_init(&options);
+    options.width = 200;
+    options.height = 150;
+    options.n_cameras = 32;
+    options.n_truth = 100;
+    splat_folder_delete(FOLDER, NULL);
+    ASSERT_OK(splat_sample_write(context, FOLDER, &options, &error));
+    splat_context_destroy(context);
+    return 0;
+}
+
+static void place(splat_mesh *mesh, const splat_sample_solid *solid, double scale_x, double scale_y, double scale_z)
+{
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        float *p = mesh->vertices + 3 * i;
+        double x = (double)p[0] * scale_x, y = (double)p[1] * scale_y, z = (double)p[2] * scale_z;
+        const splat_vec3 *a = solid->axes;
+        p[0] = (float)(solid->center.x + a[0].x * x + a[1].x * y + a[2].x * z);
+        p[1] = (float)(solid->center.y + a[0].y * x + a[1].y * y + a[2].y * z);
+        p[2] = (float)(solid->center.z + a[0].z * x + a[1].z * y + a[2].z * z);
+    }
+}
+
+/* The ball and the box of the built-in scene. */
+static splat_mesh true_mesh(void)
+{
+    splat_sample_world world;
+    splat_error error;
+    splat_sample_world_init(&world, 0);
+    splat_mesh mesh = make_sphere(32, 1), box = make_cube(8);
+    const splat_sample_solid *ball = &world.solids[SPLAT_SAMPLE_BALL], *b = &world.solids[SPLAT_SAMPLE_BOX];
+    place(&mesh, ball, ball->radius, ball->radius, ball->radius);
+    for (size_t i = 0; i < 3 * box.n_vertices; i++) box.vertices[i] = 2 * box.vertices[i] - 1;
+    place(&box, b, b->half.x, b->half.y, b->half.z);
+    ASSERT_OK(splat_mesh_append(&mesh, &box, &error));
+    splat_mesh_free(&box);
+    return mesh;
+}
+
+/* PSNR of the painted mesh over the pixels of the test views that it covers wholly. */
+static double test_psnr(splat_scene *scene, const splat_mesh *mesh)
+{
+    const float black[3] = {0, 0, 0};
+    splat_mesh_draw_options options;
+    splat_mesh_painter painter;
+    splat_error error;
+    double sum = 0;
+    size_t n_pixels = 200 * 150, n = 0;
+    float *image = malloc(3 * n_pixels * sizeof *image), *coverage = malloc(n_pixels * sizeof *coverage);
+    uint8_t *photo = malloc(3 * n_pixels);
+    splat_mesh_draw_options_init(&options);
+    ASSERT_OK(splat_mesh_painter_open(&painter, mesh, &options, n_pixels, 2, &error));
+    for (size_t i = 0; i < scene->dataset.n_test; i++) {
+        size_t view = scene->dataset.test[i];
+        const splat_camera *camera = &scene->dataset.views[view].camera;
+        ASSERT_OK(splat_mesh_painter_draw(&painter, camera, black, image, coverage, &error));
+        ASSERT_OK(splat_scene_read_photo(scene, view, photo, &error));
+        for (size_t p = 0; p < n_pixels; p++) {
+            /* other solids stand before ours in some pixels: their error would be huge */
+            double squares = 0;
+            for (size_t c = 0; c < 3; c++)
+                squares += pow((double)image[c * n_pixels + p] - photo[3 * p + c] / 255.0, 2);
+            if (!(coverage[p] >= 1) || squares > 0.25) continue;
+            sum += squares / 3;
+            n++;
+        }
+    }
+    splat_mesh_painter_close(&painter);
+    free(image);
+    free(coverage);
+    free(photo);
+    assert_true(n > 1000);
+    return -10 * log10(sum / (double)n);
+}
+
+static splat_mesh paint(splat_context *context, splat_scene *scene, const splat_texture_options *options,
+                        splat_texture_info *info)
+{
+    splat_mesh mesh = true_mesh();
+    splat_error error;
+    ASSERT_OK(splat_texture_paint(context, scene, &mesh, NULL, options, info, &error));
+    ASSERT_OK(splat_mesh_check(&mesh, &error));
+    return mesh;
+}
+
+static void held_out_photos_are_met(void **state)
+{
+    (void)state;
+    /* measured 26.7, 24.8 and 26.0 at this small size; a texture turned over, or off by some texels, is below 20 */
+    static const struct {
+        bool two_bands, charts;
+        double psnr;
+    } ways[] = {{false, true, 26}, {true, true, 24}, {false, false, 25}};
+    splat_context *context = context_of(2);
+    splat_scene *scene = scene_of(context);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        splat_texture_options options;
+        splat_texture_info info;
+        splat_texture_options_init(&options);
+        options.two_bands = ways[i].two_bands;
+        options.square_size = ways[i].charts ? 0 : 12;
+        splat_mesh mesh = paint(context, scene, &options, &info);
+        double psnr = test_psnr(scene, &mesh);
+        print_message("PSNR %.2f, %d x %d, from photos %.3f\n", psnr, info.width, info.height, info.from_photos);
+        assert_true(psnr > ways[i].psnr);
+        assert_true(info.from_photos > 0.75 && info.from_photos < 1); /* what stands on the ground is not seen */
+        assert_float_equal(info.from_photos + info.filled, 1, 1e-9);
+        assert_true(info.n_faces_seen > info.n_faces / 2 && info.n_outliers < info.n_candidates / 10);
+        assert_int_equal(info.n_pages, mesh.n_pages);
+        splat_mesh_free(&mesh);
+    }
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+/* Threads, and bands that are forced to be small, change no byte. */
+static void the_texture_does_not_depend_on_threads_or_bands(void **state)
+{
+    (void)state;
+    splat_mesh meshes[3];
+    splat_texture_info info[3];
+    for (int i = 0; i < 3; i++) {
+        splat_context *context = context_of(i == 1 ? 3 : 1);
+        splat_scene *scene = scene_of(context);
+        splat_texture_options options;
+        splat_texture_options_init(&options);
+        options.texture_size = 512;
+        if (i == 2) options.max_host_bytes = 24 << 20;
+        meshes[i] = paint(context, scene, &options, &info[i]);
+        splat_scene_close(scene);
+        splat_context_destroy(context);
+    }
+    assert_int_equal(info[0].n_pages, 1);
+    assert_int_equal(info[0].width, 512);
+    assert_true(info[2].host_bytes <= 24 << 20 && info[0].host_bytes > 100 << 20);
+    for (int i = 1; i < 3; i++)
+        assert_memory_equal(meshes[i].pages[0].pixels, meshes[0].pages[0].pixels, (size_t)3 * 512 * 512);
+    for (int i = 0; i < 3; i++) splat_mesh_free(&meshes[i]);
+}
+
+static void expect(const char *part, splat_status status, const splat_texture_options *options, double moved,
+                   bool empty)
+{
+    splat_context *context = context_of(1);
+    splat_scene *scene = scene_of(context);
+    splat_mesh mesh = true_mesh();
+    splat_texture_info info;
+    splat_error error = {0};
+    for (size_t i = 0; i < mesh.n_vertices; i++) mesh.vertices[3 * i + 1] += (float)moved;
+    if (empty) mesh.n_faces = 0;
+    assert_int_equal(splat_texture_paint(context, scene, &mesh, NULL, options, &info, &error), status);
+    if (!strstr(error.message, part)) fail_msg("'%s' does not say '%s'", error.message, part);
+    splat_mesh_free(&mesh);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+static void what_cannot_be_painted_is_refused(void **state)
+{
+    (void)state;
+    splat_texture_options options;
+    splat_texture_options_init(&options);
+    expect("is the mesh of this scene", SPLAT_ERROR_ARGUMENT, &options, 1000, false);
+    expect("no faces", SPLAT_ERROR_ARGUMENT, &options, 0, true);
+    options.max_host_bytes = 1 << 20;
+    expect("max_host_memory", SPLAT_ERROR_MEMORY, &options, 0, false);
+    options.max_host_bytes = 0;
+    options.bake = SPLAT_BAKE_GAUSSIANS;
+    expect("bound to the mesh", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    options.bake = SPLAT_BAKE_PHOTOS;
+    options.texture_size = 9000;
+    expect("`texture_size` 9000 is above", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    options.texture_size = 0;
+    options.square_size = 4;
+    expect("`square_size` is 5 to 1000", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    options.square_size = 0;
+    options.texel_density = 0;
+    expect("`texel_density`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_out_photos_are_met),
+        cmocka_unit_test(the_texture_does_not_depend_on_threads_or_bands),
+        cmocka_unit_test(what_cannot_be_painted_is_refused),
+    };
+    return cmocka_run_group_tests(tests, write_scene, NULL);
+}
