@@ -7,7 +7,7 @@ typedef struct hint {
     const char *name, *text; /* as typed, with underscores */
 } hint;
 
-#define TEXTURE "the texture of a mesh is not part of this version; the last stage is 'splatsmith refine'"
+#define TEXTURE "it belongs to 'splatsmith texture'"
 #define REFINEMENT "it belongs to 'splatsmith refine'"
 
 /* Scripts of 3DGS, Mip-Splatting, gsplat and SuGaR. Their endings (.py) are left out. */
@@ -30,9 +30,8 @@ static const hint commands[] = {
     {"convert_blender_data", "'splatsmith train' reads the Blender scenes of NeRF as they are; --load_allres reads the "
                              "multi-scale ones"},
     {"train_refined", "'splatsmith refine' does it"},
-    {"refined_mesh", TEXTURE},
-    {"extract_refined_mesh_with_texture", TEXTURE},
-    {"texture", TEXTURE},
+    {"refined_mesh", "'splatsmith texture' does it"},
+    {"extract_refined_mesh_with_texture", "'splatsmith texture' does it"},
     {"view", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
     {"viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
     {"run_viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},

@@ -122,8 +122,10 @@ static void test_hints(void **state)
     RUN_ERR(2, "unknown command 'metrics.py': 'splatsmith eval'", "metrics.py", "-m", "out");
     RUN_ERR(2, "unknown command 'create_fused_ply': 'splatsmith export'", "create_fused_ply");
     RUN_ERR(2, "unknown command 'train-refined': 'splatsmith refine' does it", "train-refined");
-    RUN_ERR(2, "unknown command 'texture': the texture of a mesh is not part", "texture");
-    RUN_ERR(2, "unknown option '--square_size' for mesh: the texture", "mesh", "--square_size", "10");
+    RUN_ERR(2, "unknown command 'refined_mesh': 'splatsmith texture' does it", "refined_mesh");
+    RUN_ERR(2, "give the folder that refine wrote, or a mesh, with -m", "texture");
+    RUN_ERR(2, "unknown option '--square_size' for mesh: it belongs to 'splatsmith texture'", "mesh",
+            "--square_size", "10");
     RUN_ERR(2, "--optimizer_type takes one of default, not 'sparse_adam'", "train", "--optimizer_type", "sparse_adam");
     RUN_ERR(2, "give the scene's folder with -s", "train", "--optimizer_type", "default", "--high_dram");
     RUN_ERR(2, "unknown option '--depths' for train: depth supervision is not part", "train", "--depths", "d");
