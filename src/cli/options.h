@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define CLI_LIST_MAX 1024
-#define CLI_OPTIONS_MAX 256
+#define CLI_OPTIONS_MAX 384
 #define CLI_WORDS_MAX 256
 #define CLI_TEXT_MAX 1024
 
