@@ -533,7 +533,7 @@ typedef void (*splat_bench_difference_function)(void *user, const char *sentence
 /* Calls back for everything that makes the comparison unfair: another machine, GPU, driver, scene, resolution, count of
  * Gaussians (by more than 5 %), range of iterations, option, or throttled clocks. */
 void splat_bench_list_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
-                             splat_bench_difference_function visit, void *user);
+                                  splat_bench_difference_function visit, void *user);
 
 /* The table of phases, a row a record (of training) in their order, and what each differs in from the one before, as
  * malloc'd text the caller frees: Markdown, or a self-contained HTML page. quality_tolerance: relative loss that the

@@ -231,7 +231,7 @@ typedef struct splat_loss {
 /* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
  * regularizer. */
 splat_status splat_trainer_get_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
-                                  splat_error *error);
+                                      splat_error *error);
 
 /* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
 splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);

@@ -173,7 +173,7 @@ void splat_bench_setting_differences(const splat_bench_record *baseline, const s
 }
 
 void splat_bench_list_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
-                             splat_bench_difference_function visit, void *user)
+                                  splat_bench_difference_function visit, void *user)
 {
     splat_bench_setting_differences(baseline, candidate, visit, user);
     splat_bench_throttling(baseline, "the baseline", visit, user);

@@ -52,7 +52,7 @@ splat_status splat_trainer_regularizer_results(splat_trainer *t, double **result
 }
 
 splat_status splat_trainer_get_losses(const splat_trainer *t, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
-                                  splat_error *error)
+                                      splat_error *error)
 {
     const splat_regularizer *regularizer = t->options.regularizer;
     double results[SPLAT_MAX_REGULARIZER_RESULTS];

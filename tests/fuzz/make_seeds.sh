@@ -69,6 +69,7 @@ seed model_folder split <"$model/split.json"
 seed model_folder results <"$model/results.json"
 for ending in ply obj glb; do seed mesh $ending <mesh.$ending; done
 seed mesh ascii <ascii.ply
+seed ply lists <mesh.ply # binary
 printf 'v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf -4/1/1 -3 -2 -1\n' | seed mesh polygons
 seed checkpoint written <"$model/chkpnt20.splatsmith"
 seed profile written <"$(find "$model/profiles" -name '*.jsonl' | head -n 1)"
