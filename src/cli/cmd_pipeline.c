@@ -30,6 +30,7 @@ typedef struct pipeline_run {
     char overview[CLI_PATH_MAX]; /* pipeline.json */
     char *command;
     int lock;                    /* of the folder; -1: none */
+    json_t *files, *files_before; /* names of results in the folder, and those of the run before */
     stage_run stages[STAGES_MAX];
 } pipeline_run;
 
@@ -54,8 +55,10 @@ static bool options_agree(const cli_values *v)
             cli_notice("--gs_output_dir has no effect: --coarse_checkpoint is the later result");
         else if (cli_given(v, "iteration") && !v->gs_output_dir)
             cli_notice("--iteration has no effect without -c");
-        if ((v->low_poly || v->high_poly) && cli_given(v, "target_vertices"))
-            cli_notice("--target_vertices has no effect: --%s_poly sets it", v->low_poly ? "low" : "high");
+        static const char *const preset[] = {"target_vertices", "gaussians_per_triangle"};
+        for (size_t i = 0; i < sizeof preset / sizeof preset[0]; i++)
+            if ((v->low_poly || v->high_poly) && cli_given(v, preset[i]))
+                cli_notice("--%s has no effect: --%s_poly sets it", preset[i], v->low_poly ? "low" : "high");
         pipeline_notice_unused(v);
         return true;
     }
@@ -119,7 +122,12 @@ static int check_folder(const char *folder)
 static int lock_folder(pipeline_run *r)
 {
     splat_error error;
-    return splat_folder_lock(r->p.folder, &r->lock, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    if (splat_folder_lock(r->p.folder, &r->lock, &error) != SPLAT_OK) return cli_report(&error);
+    json_t *before = json_load_file(r->overview, JSON_REJECT_DUPLICATES, NULL); /* of no run, or damaged: NULL */
+    r->files_before = json_incref(json_object_get(before, "files"));
+    r->files = json_array();
+    json_decref(before);
+    return CLI_OK;
 }
 
 static bool stage_paths(pipeline_run *r, size_t i)
@@ -200,6 +208,7 @@ static int write_overview(const pipeline_run *r)
     for (size_t i = 0; i < pipeline_n_stages; i++)
         json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].name));
     json_object_set_new(root, "stages", rows);
+    json_object_set(root, "files", r->files);
     if (next) json_object_set_new(root, "next", next);
     return stage_json_write(r->overview, root);
 }
@@ -277,7 +286,8 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
     if (reason[0] || found == STAGE_FILE_ABSENT) return START;
     pipeline_difference(&r->p, stage, &s->file, wanted, reason, size);
     if (reason[0]) return START;
-    if (!s->file.complete) return stage->makes_splat && pipeline_has_checkpoint(s->folder) ? GO_ON : START;
+    if (!s->file.complete)
+        return (stage->makes & PIPELINE_SPLAT) && pipeline_has_checkpoint(s->folder) ? GO_ON : START;
     if (pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) return SKIP;
     snprintf(reason, size, "its result %s is missing", missing);
     return START;
@@ -288,10 +298,17 @@ static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stag
 {
     const cli_values *v = r->p.values;
     const char *result = pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
-    if (!stage->makes_splat || cli_given(v, "checkpoint_interval") || cli_given(v, "checkpoint_iterations") ||
-        !dot || strcmp(dot, ".ply") != 0)
+    if (!(stage->makes & PIPELINE_SPLAT) || cli_given(v, "checkpoint_interval") ||
+        cli_given(v, "checkpoint_iterations") || !dot || strcmp(dot, ".ply") != 0)
         return;
     pipeline_remove_checkpoints(s->folder);
+}
+
+/* The result exists: a figure that cannot be had is no reason to make it again. */
+static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const cli_values *values)
+{
+    if (stage->measure && stage->measure(&r->p, s->file.results, values) != CLI_OK)
+        cli_notice("the result of the stage %s could not be measured on the test views", stage->name);
 }
 
 /* The command of the stage, and its file before and after. */
@@ -311,6 +328,7 @@ static int execute(pipeline_run *r, size_t i, stage_values *v)
     if (host > s->file.host_peak_bytes) s->file.host_peak_bytes = host;
     if (code == CLI_OK) {
         s->file.results = pipeline_results(&r->p, stage, s->folder, &v->outcome);
+        if (s->file.results) measure(r, stage, s, &v->values);
         s->file.complete = s->file.results != NULL;
         if (!s->file.complete) code = CLI_FAILED;
     }
@@ -397,6 +415,7 @@ static int run_stage(pipeline_run *r, size_t i)
     int code = work_on_stage(r, i, v);
     free(v);
     s->exit_code = code;
+    if (code == CLI_OK) code = s->exit_code = pipeline_publish(&r->p, &pipeline_stages[i], s->file.results, r->files);
     if (code != CLI_OK)
         s->state = code >= 128 ? STOPPED : FAILED;
     else if (s->state == RUNNING)
@@ -406,22 +425,26 @@ static int run_stage(pipeline_run *r, size_t i)
 
 /* ---------------------------------------------------------------- the table at the end */
 
-/* memory: of the arrays that work on the splat, on a GPU with the driver's; process: resident on the host. */
+/* device: of the arrays that work on the splat, on a GPU with the driver's; host: resident, of the process. */
 static void print_table(const pipeline_run *r)
 {
-    cli_say("%-8s %-12s %9s %9s %9s  %s", "stage", "", "time", "memory", "process", "result");
+    cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", "stage", "", "time", "device", "host", "test PSNR", "result");
     for (size_t i = 0; i < pipeline_n_stages; i++) {
         const stage_run *s = &r->stages[i];
-        char time_text[32], peak[32], host[32], text[CLI_TEXT_MAX];
+        char time_text[32], peak[32], host[32], quality[32], text[CLI_TEXT_MAX];
         if (s->state == WAITING || s->state == LEFT_OUT) {
             cli_say("%-8s %s", pipeline_stages[i].name, state_names[s->state]);
             continue;
         }
-        cli_say("%-8s %-12s %9s %9s %9s  %s", pipeline_stages[i].name, state_names[s->state],
+        cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", pipeline_stages[i].name, state_names[s->state],
                 cli_duration(s->file.seconds, time_text), cli_bytes(s->file.peak_bytes, peak),
-                cli_bytes(s->file.host_peak_bytes, host), pipeline_result_text(s->file.results, text));
+                cli_bytes(s->file.host_peak_bytes, host), pipeline_quality_text(s->file.results, quality),
+                pipeline_result_text(&r->p, s->file.results, text));
         if (s->file.results) cli_say("  %s/%s", r->p.folder, pipeline_result_path(s->file.results));
     }
+    if (json_array_size(r->files)) cli_say("Results:");
+    for (size_t i = 0; i < json_array_size(r->files); i++)
+        cli_say("  %s/%s", r->p.folder, json_string_value(json_array_get(r->files, i)));
 }
 
 /* Before hours of work and after them. */
@@ -429,8 +452,8 @@ static void tell_what_is_absent(const pipeline_run *r)
 {
     json_t *next = pipeline_next(r->p.values);
     if (next)
-        cli_notice("refinement and texture are not part of this version, so the mesh is the last result: what was "
-                   "asked of them is kept in %s", r->overview);
+        cli_notice("the texture is not part of this version, so the refined mesh is the last result: what was asked of "
+                   "it is kept in %s", r->overview);
     json_decref(next);
 }
 
@@ -439,6 +462,7 @@ static int run_stages(pipeline_run *r)
     int code = write_overview(r);
     tell_what_is_absent(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
+    if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     print_table(r);
@@ -460,6 +484,8 @@ int cmd_pipeline(const cli_values *values)
         r->command = cli_command_text(values->command_line);
         code = prepare(r);
         if (code == CLI_OK) code = run_stages(r);
+        json_decref(r->files);
+        json_decref(r->files_before);
         for (size_t i = 0; i < pipeline_n_stages; i++) stage_file_free(&r->stages[i].file);
         splat_folder_unlock(r->lock);
         free(r->command);

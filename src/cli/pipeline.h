@@ -17,23 +17,37 @@ typedef struct pipeline {
     char scene[CLI_PATH_MAX];   /* absolute */
     pipeline_splat splat;       /* what the next stage begins with, */
     char mesh[CLI_PATH_MAX];    /* and the mesh; "": there is none yet */
+    bool is_bound;              /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */
 } pipeline;
 
-/* The values of a stage's command, and room for a path that it makes up. */
+/* The values of a stage's command, and room for paths that it makes up. */
 typedef struct stage_values {
     cli_values values;
     cli_outcome outcome;
-    char path[CLI_PATH_MAX];
+    char path[3 * CLI_PATH_MAX];
 } stage_values;
+
+/* What a stage leaves to those after it, as bits. */
+enum {
+    PIPELINE_SPLAT = 1, /* a model folder, with checkpoints to go on from */
+    PIPELINE_MESH = 2,  /* meshes: in the stage's folder, or beside the splat */
+    PIPELINE_FILES = 4  /* what the user wanted: all files in the stage's folder */
+};
 
 typedef struct pipeline_stage {
     const char *name;       /* of its folder, and of the command that does the work */
     const char *skipped_by; /* options, with commas between, any of which takes its place; NULL: none */
-    bool makes_splat;       /* a model folder with checkpoints to go on from, which the next stage takes; else meshes */
+    unsigned makes;
+    /* Its splat and its mesh under a name in the pipeline's folder, where users look for them; NULL: left where it is.
+     * PIPELINE_FILES are there under their own names. */
+    const char *splat_name, *mesh_name;
     /* What the stage gets beside the options that the user gave for it. */
     void (*fill)(const pipeline *p, const char *folder, stage_values *stage);
     /* Whether its command would take these values. */
     int (*check)(const pipeline *p, const cli_values *values);
+    /* Adds figures on the test views to the results, where its command does not measure any; NULL: it does. Returns an
+     * exit code. */
+    int (*measure)(const pipeline *p, json_t *results, const cli_values *values);
 } pipeline_stage;
 
 extern const pipeline_stage pipeline_stages[];
@@ -41,7 +55,8 @@ extern const size_t pipeline_n_stages;
 
 /* Of --low_poly and --high_poly; 0: not asked. */
 size_t pipeline_target_vertices(const cli_values *values);
-/* What is asked of stages that this version does not have, as an object; NULL: nothing. */
+
+/* What is asked of the stage that this version does not have, as an object; NULL: nothing. */
 json_t *pipeline_next(const cli_values *values);
 
 /* Whether an option, whose name is copied, takes the stage's place. */
@@ -71,9 +86,17 @@ json_t *pipeline_results(const pipeline *p, const pipeline_stage *stage, const c
 /* Hands the results of a complete stage on to the next; false, with the path that is missing, when they are gone. */
 bool pipeline_take_results(pipeline *p, const pipeline_stage *stage, const char *folder, const json_t *results,
                            char missing[CLI_PATH_MAX]);
-/* "81234 Gaussians, test PSNR 30.12 dB", "100000 vertices, 199998 faces" */
-const char *pipeline_result_text(const json_t *results, char text[CLI_TEXT_MAX]);
+/* "81234 Gaussians", "100000 vertices, 199998 faces", "textured.glb, 12 MiB" */
+const char *pipeline_result_text(const pipeline *p, const json_t *results, char text[CLI_TEXT_MAX]);
+/* "30.12 dB" on the test views; "": not measured. */
+const char *pipeline_quality_text(const json_t *results, char text[32]);
 /* The path of the main result inside the pipeline's folder. */
 const char *pipeline_result_path(const json_t *results);
+
+/* Puts the results of a complete stage, as its table row says, under their names in the pipeline's folder: hard links,
+ * or copies where there are none. `files` receives the names. Returns an exit code. */
+int pipeline_publish(const pipeline *p, const pipeline_stage *stage, const json_t *results, json_t *files);
+/* Deletes what an earlier run put there (`before`, the "files" of its pipeline.json) and this one did not. */
+void pipeline_unpublish(const pipeline *p, const json_t *before, const json_t *files);
 
 #endif

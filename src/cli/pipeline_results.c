@@ -87,99 +87,178 @@ static int is_ply(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ply") == 0;
 }
 
-static json_t *mesh_results(const pipeline_stage *stage, const char *folder)
+static void append_mesh(const pipeline *p, const char *path, json_t *meshes)
+{
+    json_t *mesh = json_object();
+    stage_json_set_text(mesh, "path", path + strlen(p->folder) + 1);
+    read_counts(path, mesh);
+    json_array_append_new(meshes, mesh);
+}
+
+/* The PLYs of a folder. Returns whether there are any. */
+static bool mesh_results(const pipeline *p, const char *folder, json_t *results)
 {
     struct dirent **entries = NULL;
-    json_t *results = json_object(), *meshes = json_array();
+    json_t *meshes = json_array();
+    char path[CLI_PATH_MAX];
     int n = scandir(folder, &entries, is_ply, alphasort);
     for (int i = 0; i < n; i++) {
-        char path[CLI_PATH_MAX + 256], inside[300];
-        json_t *mesh = json_object();
-        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        snprintf(inside, sizeof inside, "%s/%s", stage->name, entries[i]->d_name);
-        stage_json_set_text(mesh, "path", inside);
-        read_counts(path, mesh);
-        json_array_append_new(meshes, mesh);
+        if (cli_path_join(path, folder, entries[i]->d_name)) append_mesh(p, path, meshes);
         free(entries[i]);
     }
     free(entries);
     json_object_set_new(results, "meshes", meshes);
-    if (n > 0) return results;
-    json_decref(results);
-    cli_error("the stage %s left no mesh in %s", stage->name, folder);
-    return NULL;
+    return json_array_size(meshes) > 0;
+}
+
+/* The mesh that lies beside a splat. */
+static bool bound_mesh_results(const pipeline *p, json_t *results)
+{
+    char path[CLI_PATH_MAX];
+    json_t *meshes = json_array();
+    const char *splat = stage_json_text(results, "splat"), *slash = strrchr(splat, '/');
+    bool fits = slash && snprintf(path, sizeof path, "%s/%.*s/mesh.ply", p->folder, (int)(slash - splat), splat) <
+                             (int)sizeof path;
+    if (fits && cli_path_exists(path)) append_mesh(p, path, meshes);
+    json_object_set_new(results, "meshes", meshes);
+    return json_array_size(meshes) > 0;
+}
+
+/* ---------------------------------------------------------------- other files */
+
+static int is_result(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, "stage.json") != 0 &&
+           strcmp(entry->d_name, "stage.json.tmp") != 0;
+}
+
+/* All files of a folder, GLB first: it is the one that stands alone. */
+static bool file_results(const pipeline *p, const char *folder, json_t *results)
+{
+    struct dirent **entries = NULL;
+    json_t *files = json_array();
+    int n = scandir(folder, &entries, is_result, alphasort);
+    for (int i = 0; i < n; i++) {
+        char path[CLI_PATH_MAX];
+        size_t length = strlen(entries[i]->d_name);
+        bool first = length > 4 && strcmp(entries[i]->d_name + length - 4, ".glb") == 0;
+        if (cli_path_join(path, folder, entries[i]->d_name))
+            json_array_insert_new(files, first ? 0 : json_array_size(files), json_string(path + strlen(p->folder) + 1));
+        free(entries[i]);
+    }
+    free(entries);
+    json_object_set_new(results, "files", files);
+    return json_array_size(files) > 0;
 }
 
 /* ---------------------------------------------------------------- results */
 
-static json_t *splat_results(const pipeline *p, const char *folder, const cli_outcome *outcome)
+static bool splat_results(const pipeline *p, const char *folder, json_t *results)
 {
     pipeline_splat splat;
     splat_model_info info;
     splat_error error;
-    if (pipeline_find_splat(folder, -1, &splat) != CLI_OK) return NULL;
+    if (pipeline_find_splat(folder, -1, &splat) != CLI_OK) return false;
     if (splat_model_describe(splat.file, &info, &error) != SPLAT_OK) {
         cli_report(&error);
-        return NULL;
+        return false;
     }
-    json_t *results = json_object();
     stage_json_set_text(results, "splat", splat.file + strlen(p->folder) + 1);
     json_object_set_new(results, "iteration", json_integer(splat.iteration));
     json_object_set_new(results, "n_gaussians", json_integer((json_int_t)info.n_gaussians));
-    if (outcome->psnr_iteration) json_object_set_new(results, "test_psnr", json_real(outcome->psnr));
-    return results;
+    return true;
 }
 
 json_t *pipeline_results(const pipeline *p, const pipeline_stage *stage, const char *folder,
                          const cli_outcome *outcome)
 {
-    return stage->makes_splat ? splat_results(p, folder, outcome) : mesh_results(stage, folder);
+    json_t *results = json_object();
+    bool has_splat = !(stage->makes & PIPELINE_SPLAT) || splat_results(p, folder, results); /* says itself what lacks */
+    const char *lacks = NULL;
+    if (has_splat && (stage->makes & PIPELINE_MESH) &&
+        !(stage->makes & PIPELINE_SPLAT ? bound_mesh_results(p, results) : mesh_results(p, folder, results)))
+        lacks = "mesh";
+    if (has_splat && (stage->makes & PIPELINE_FILES) && !file_results(p, folder, results)) lacks = "file";
+    if (lacks) cli_error("the stage %s left no %s in %s", stage->name, lacks, folder);
+    if (outcome->psnr_iteration) json_object_set_new(results, "test_psnr", json_real(outcome->psnr));
+    if (has_splat && !lacks) return results;
+    json_decref(results);
+    return NULL;
 }
 
 /* The path of a result in the pipeline's folder, and whether it exists. */
 static bool result_exists(const pipeline *p, const char *inside, char path[CLI_PATH_MAX])
 {
-    return snprintf(path, CLI_PATH_MAX, "%s/%s", p->folder, inside) < CLI_PATH_MAX && inside[0] &&
-           cli_path_exists(path);
+    if (!inside[0] || strlen(p->folder) + strlen(inside) + 2 > CLI_PATH_MAX) return false;
+    return cli_path_join(path, p->folder, inside) && cli_path_exists(path);
 }
 
 bool pipeline_take_results(pipeline *p, const pipeline_stage *stage, const char *folder, const json_t *results,
                            char missing[CLI_PATH_MAX])
 {
-    if (!stage->makes_splat) {
-        const json_t *meshes = json_object_get(results, "meshes");
-        bool all = json_array_size(meshes) > 0;
-        for (size_t i = json_array_size(meshes); all && i-- > 0;)
-            all = result_exists(p, stage_json_text(json_array_get(meshes, i), "path"), missing);
-        if (all) memcpy(p->mesh, missing, sizeof p->mesh); /* the first */
-        return all;
+    const json_t *meshes = json_object_get(results, "meshes"), *files = json_object_get(results, "files");
+    bool all = (!(stage->makes & PIPELINE_MESH) || json_array_size(meshes) > 0) &&
+               (!(stage->makes & PIPELINE_FILES) || json_array_size(files) > 0);
+    char mesh[CLI_PATH_MAX] = "", splat[CLI_PATH_MAX] = "";
+    for (size_t i = 0; all && i < json_array_size(files); i++) {
+        const char *file = json_string_value(json_array_get(files, i));
+        all = result_exists(p, file ? file : "", missing);
     }
-    if (!result_exists(p, stage_json_text(results, "splat"), missing)) return false;
-    memcpy(p->splat.file, missing, sizeof p->splat.file);
+    for (size_t i = json_array_size(meshes); all && i-- > 0;) { /* the first of them stays */
+        all = result_exists(p, stage_json_text(json_array_get(meshes, i), "path"), missing);
+        memcpy(mesh, missing, sizeof mesh);
+    }
+    if (all && (stage->makes & PIPELINE_SPLAT)) {
+        all = result_exists(p, stage_json_text(results, "splat"), missing);
+        memcpy(splat, missing, sizeof splat);
+    }
+    if (!all) return false;
+    if (stage->makes & PIPELINE_MESH) memcpy(p->mesh, mesh, sizeof p->mesh);
+    if (!(stage->makes & PIPELINE_SPLAT)) return true;
+    memcpy(p->splat.file, splat, sizeof p->splat.file);
     snprintf(p->splat.folder, sizeof p->splat.folder, "%s", folder);
     p->splat.iteration = (int)json_integer_value(json_object_get(results, "iteration"));
+    p->is_bound = (stage->makes & PIPELINE_MESH) != 0;
     return true;
 }
 
-const char *pipeline_result_text(const json_t *results, char text[CLI_TEXT_MAX])
+const char *pipeline_result_text(const pipeline *p, const json_t *results, char text[CLI_TEXT_MAX])
 {
-    const json_t *meshes = json_object_get(results, "meshes"), *mesh = json_array_get(meshes, 0);
-    const json_t *psnr = json_object_get(results, "test_psnr");
+    const json_t *mesh = json_array_get(json_object_get(results, "meshes"), 0);
+    const char *file = json_string_value(json_array_get(json_object_get(results, "files"), 0));
+    char path[CLI_PATH_MAX], bytes[32];
+    struct stat status;
     text[0] = '\0';
+    size_t length = 0;
+    if (json_object_get(results, "n_gaussians"))
+        length = (size_t)snprintf(text, CLI_TEXT_MAX, "%" JSON_INTEGER_FORMAT " Gaussians%s",
+                                  json_integer_value(json_object_get(results, "n_gaussians")), mesh ? ", " : "");
     if (mesh)
-        snprintf(text, CLI_TEXT_MAX, "%" JSON_INTEGER_FORMAT " vertices, %" JSON_INTEGER_FORMAT " faces",
+        snprintf(text + length, CLI_TEXT_MAX - length,
+                 "%" JSON_INTEGER_FORMAT " vertices, %" JSON_INTEGER_FORMAT " faces",
                  json_integer_value(json_object_get(mesh, "n_vertices")),
                  json_integer_value(json_object_get(mesh, "n_faces")));
-    else if (json_object_get(results, "n_gaussians"))
-        snprintf(text, CLI_TEXT_MAX, "%" JSON_INTEGER_FORMAT " Gaussians%s",
-                 json_integer_value(json_object_get(results, "n_gaussians")), psnr ? ", test PSNR " : "");
-    size_t length = strlen(text);
-    if (psnr) snprintf(text + length, CLI_TEXT_MAX - length, "%.2f dB", json_number_value(psnr));
+    if (file && snprintf(path, sizeof path, "%s/%s", p->folder, file) < (int)sizeof path && stat(path, &status) == 0) {
+        const char *slash = strrchr(file, '/');
+        snprintf(text, CLI_TEXT_MAX, "%.*s, %s", CLI_TEXT_MAX / 2, slash ? slash + 1 : file,
+                 cli_bytes((uint64_t)status.st_size, bytes));
+    }
+    return text;
+}
+
+const char *pipeline_quality_text(const json_t *results, char text[32])
+{
+    const json_t *psnr = json_object_get(results, "test_psnr");
+    text[0] = '\0';
+    if (psnr) snprintf(text, 32, "%.2f dB", json_number_value(psnr));
     return text;
 }
 
 const char *pipeline_result_path(const json_t *results)
 {
-    const json_t *meshes = json_object_get(results, "meshes");
-    return meshes ? stage_json_text(json_array_get(meshes, 0), "path") : stage_json_text(results, "splat");
+    const json_t *files = json_object_get(results, "files"), *splat = json_object_get(results, "splat");
+    const char *file = json_string_value(json_array_get(files, 0));
+    if (file) return file;
+    return splat ? stage_json_text(results, "splat")
+                 : stage_json_text(json_array_get(json_object_get(results, "meshes"), 0), "path");
 }

@@ -39,6 +39,17 @@ static void fill_mesh(const pipeline *p, const char *folder, stage_values *stage
     if (n) stage->values.mesh.target_vertices = n;
 }
 
+static void fill_refine(const pipeline *p, const char *folder, stage_values *stage)
+{
+    stage->values.mesh_file = p->mesh;
+    stage->values.gs_output_dir = p->splat.folder[0] ? p->splat.folder : p->splat.file;
+    const char *dot = strrchr(p->splat.file, '.');
+    if (dot && strcmp(dot, ".ply") == 0) stage->values.iteration = p->splat.iteration; /* a checkpoint is the newest */
+    stage->values.output = folder;
+    if (p->values->low_poly || p->values->high_poly)
+        stage->values.gaussians_per_triangle = p->values->low_poly ? "6" : "1";
+}
+
 static int check_train(const pipeline *p, const cli_values *values)
 {
     (void)p;
@@ -58,10 +69,20 @@ static int check_mesh(const pipeline *p, const cli_values *values)
     return cli_check_mesh(values);
 }
 
+static int check_refine(const pipeline *p, const cli_values *values)
+{
+    (void)p;
+    return cli_check_refine(values);
+}
+
 const pipeline_stage pipeline_stages[] = {
-    {"train", "gs_output_dir,coarse_checkpoint", true, fill_train, check_train},
-    {"coarse", "skip_coarse,coarse_checkpoint", true, fill_coarse, check_coarse},
-    {"mesh", NULL, false, fill_mesh, check_mesh},
+    {.name = "train", .skipped_by = "gs_output_dir,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_train,
+     .check = check_train},
+    {.name = "coarse", .skipped_by = "skip_coarse,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_coarse,
+     .check = check_coarse},
+    {.name = "mesh", .makes = PIPELINE_MESH, .fill = fill_mesh, .check = check_mesh},
+    {.name = "refine", .skipped_by = "skip_refine", .makes = PIPELINE_SPLAT | PIPELINE_MESH,
+     .splat_name = "refined.ply", .mesh_name = "refined_mesh.ply", .fill = fill_refine, .check = check_refine},
 };
 const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages[0];
 
@@ -72,24 +93,13 @@ size_t pipeline_target_vertices(const cli_values *values)
     return values->low_poly ? 200000 : values->high_poly ? 1000000 : 0;
 }
 
-static int refinement_iterations(const char *time)
-{
-    return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
-}
-
-/* What SuGaR's later stages would take, one rule for all: kept, and told once that nobody reads it. */
+/* What SuGaR's last stage would take: kept, and told once that nobody reads it. */
 json_t *pipeline_next(const cli_values *values)
 {
-    static const char *const names[] = {"refinement_iterations", "gaussians_per_triangle", "normal_consistency_factor",
-                                        "export_obj", "square_size", "postprocess_mesh",
+    static const char *const names[] = {"export_obj", "square_size", "postprocess_mesh",
                                         "postprocess_density_threshold", "postprocess_iterations"};
     json_t *next = json_object();
     char text[64];
-    if (values->low_poly || values->high_poly)
-        json_object_set_new(next, "gaussians_per_triangle", json_integer(values->low_poly ? 6 : 1));
-    if (values->refinement_time)
-        json_object_set_new(next, "refinement_iterations",
-                            json_integer(refinement_iterations(values->refinement_time)));
     for (size_t i = 0; i < cli_n_options; i++)
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
             if (values->given[i] && strcmp(cli_options[i].name, names[k]) == 0) {
@@ -136,7 +146,7 @@ bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, 
 static bool is_own(const char *name)
 {
     static const char *const own[] = {"output", "model_path", "gs_output_dir", "ply", "iteration", "experiment_name",
-                                      "start_checkpoint", "delete_first", "help", "quiet"};
+                                      "start_checkpoint", "delete_first", "mesh", "deform", "help", "quiet"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(own[i], name) == 0) return true;
     return false;
@@ -191,7 +201,7 @@ void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const
     values->command_line = p->values->command_line;
     values->quiet = p->values->quiet;
     values->outcome = &out->outcome;
-    if (stage->makes_splat && !cli_given(p->values, "checkpoint_interval"))
+    if ((stage->makes & PIPELINE_SPLAT) && !cli_given(p->values, "checkpoint_interval"))
         values->checkpoint_interval = CHECKPOINT_INTERVAL;
     stage->fill(p, folder, out);
 }
