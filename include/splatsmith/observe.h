@@ -614,11 +614,24 @@ typedef struct splat_mesh_distances {
     double f_score[SPLAT_MESH_THRESHOLDS];      /* their harmonic mean */
 } splat_mesh_distances;
 
+#define SPLAT_MESH_PAGES 256
+
+/* Of a mesh without texture coordinates all are 0. */
+typedef struct splat_mesh_texture {
+    bool has_coordinates;
+    size_t n_pages;       /* 0 with coordinates: the pictures are not there */
+    int page_sizes[SPLAT_MESH_PAGES][2]; /* width, height */
+    uint64_t n_texels;    /* of all pages */
+    double used;          /* share of the texels that faces lie on; those that several faces show count each time */
+    double texel_density; /* texels of faces a unit of length: sqrt(their texels / their area) */
+} splat_mesh_texture;
+
 typedef struct splat_mesh_report {
     char file[512], reference[512];      /* reference "": none, and distances are all 0 */
     splat_mesh_quality quality;
     splat_mesh_distances distances;
     uint64_t seed;
+    splat_mesh_texture texture;
 } splat_mesh_report;
 
 void splat_mesh_report_options_init_sized(splat_mesh_report_options *options, size_t size);

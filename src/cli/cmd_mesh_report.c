@@ -68,6 +68,23 @@ static void print_quality(const splat_mesh_quality *q)
             q->is_watertight ? "" : " (the surface is open: its volume means little)");
 }
 
+static void print_texture(const splat_mesh_texture *t)
+{
+    if (!t->has_coordinates) return;
+    cli_say("\nTexture");
+    if (t->n_pages == 0) {
+        cli_say("  pages                 none: there are texture coordinates only");
+        return;
+    }
+    for (size_t first = 0, i; first < t->n_pages; first = i) { /* pages of one size together */
+        const int *size = t->page_sizes[first];
+        for (i = first; i < t->n_pages && t->page_sizes[i][0] == size[0] && t->page_sizes[i][1] == size[1];) i++;
+        cli_say("  %-22s%zu of %d x %d", first ? "" : "pages", i - first, size[0], size[1]);
+    }
+    cli_say("  used                  %.1f %% of the texels", 100 * t->used);
+    cli_say("  density               %.6g texels a unit of length", t->texel_density);
+}
+
 static void print_distances(const splat_mesh_report *report)
 {
     const splat_mesh_distances *d = &report->distances;
@@ -122,6 +139,7 @@ int cmd_mesh_report(const cli_values *values)
     cli_say("Mesh %s", report.file);
     print_topology(&report.quality);
     print_quality(&report.quality);
+    print_texture(&report.texture);
     if (report.reference[0]) print_distances(&report);
     cli_say("\nScore %d of 100: %s", report.quality.score, report.quality.verdict);
     return write_files(values, &report);

@@ -29,6 +29,7 @@ splat_status splat_mesh_subject_open(splat_mesh_subject *subject, const splat_sc
     subject->name = splat_mesh_subject_name(mesh_path);
     if (!subject->name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
     SPLAT_TRY(splat_mesh_read(mesh_path, &subject->mesh, error));
+    if (subject->mesh.notice) splat_log(scene->context, SPLAT_LOG_NOTICE, "%s", subject->mesh.notice);
     if (subject->mesh.n_faces == 0)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, mesh_path, SPLAT_NO_OFFSET,
                              "the file has no faces, so there is nothing to draw");

@@ -12,6 +12,7 @@ void splat_mesh_free(splat_mesh *mesh)
     free(mesh->colors);
     free(mesh->faces);
     splat_mesh_drop_texture(mesh);
+    free(mesh->notice);
     memset(mesh, 0, sizeof *mesh);
 }
 

@@ -22,7 +22,10 @@ typedef struct splat_mesh {
                        * over the page (as glTF; OBJ and PLY count v upward); NULL: no texture */
     uint8_t *face_pages; /* [n_faces], each below n_pages; NULL: all on page 0 */
     splat_image *pages;  /* [n_pages], at most SPLAT_MESH_MAX_PAGES; RGB, sRGB-encoded, row 0 on top. The texture
-                          * multiplies the vertices' colours where both are there. NULL with uvs: not painted yet */
+                          * multiplies the vertices' colours where both are there. NULL with uvs: not painted yet, or
+                          * not found */
+    char *notice;     /* for people: a sentence on what a file's reader left out (a texture that is not there), to be
+                       * shown once; NULL: nothing. Copies have none */
 } splat_mesh;
 
 /* Frees the arrays and makes the mesh empty. NULL arrays are fine. */

@@ -22,6 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (mesh.faces[i] >= mesh.n_vertices) abort();
     if (mesh.normals) fuzz_touch(mesh.normals, 12 * mesh.n_vertices);
     if (mesh.colors) fuzz_touch(mesh.colors, 4 * mesh.n_vertices);
+    if (splat_mesh_check(&mesh, &error) != SPLAT_OK) abort();
+    if (mesh.uvs) fuzz_touch(mesh.uvs, 24 * mesh.n_faces);
+    for (size_t i = 0; i < mesh.n_pages; i++)
+        fuzz_touch(mesh.pages[i].pixels, (size_t)mesh.pages[i].width * (size_t)mesh.pages[i].height * 3);
     splat_mesh_free(&mesh);
     return 0;
 }

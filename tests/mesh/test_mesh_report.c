@@ -307,6 +307,44 @@ static void test_figures(void **state)
     splat_mesh_free(&torus);
 }
 
+/* A unit square on half of a page of 8 x 4 and a quarter of another of 4 x 4; then without its pictures. */
+static void test_texture(void **state)
+{
+    (void)state;
+    splat_error error;
+    json_error_t problem;
+    splat_mesh mesh = {0};
+    const float uvs[12] = {0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0.5f};
+    for (int i = 0; i < 4; i++) put_vertex(&mesh, i % 2, i / 2, 0);
+    put_face(&mesh, 0, 1, 3);
+    put_face(&mesh, 0, 3, 2);
+    ASSERT_OK(splat_mesh_require_uvs(&mesh, &error));
+    ASSERT_OK(splat_mesh_require_face_pages(&mesh, &error));
+    memcpy(mesh.uvs, uvs, sizeof uvs);
+    mesh.face_pages[1] = 1;
+    for (int i = 0; i < 2; i++) {
+        splat_image page = {i ? 4 : 8, 4, 3, calloc(96, 1)};
+        ASSERT_OK(splat_mesh_add_page(&mesh, &page, &error));
+    }
+    ASSERT_OK(splat_mesh_write("textured.glb", &mesh, &error));
+    ASSERT_OK(splat_mesh_write("textured.obj", &mesh, &error));
+    RUN_OUT(0, "1 of 8 x 4", "mesh-report", "textured.obj");
+    RUN_OUT(0, "used                  41.7 %", "mesh-report", "textured.glb", "--json", "textured.json");
+    json_t *root = json_load_file("textured.json", 0, &problem);
+    assert_non_null(root);
+    const json_t *texture = json_object_get(root, "Texture");
+    assert_int_equal(json_integer_value(json_object_get(texture, "n_pages")), 2);
+    assert_int_equal(json_integer_value(json_object_get(texture, "n_texels")), 48);
+    assert_float_equal(json_number_value(json_object_get(texture, "used")), 20.0 / 48, 1e-6);
+    assert_float_equal(json_number_value(json_object_get(texture, "texel_density")), sqrt(20), 1e-6);
+    const json_t *size = json_array_get(json_object_get(texture, "pages"), 0);
+    assert_int_equal(json_integer_value(json_array_get(size, 0)), 8);
+    json_decref(root);
+    unlink("textured.mtl");
+    RUN_OUT(0, "none: there are texture coordinates only", "mesh-report", "textured.obj");
+    splat_mesh_free(&mesh);
+}
+
 static void test_command(void **state)
 {
     (void)state;
@@ -377,7 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_triangle),  cmocka_unit_test(test_bvh),    cmocka_unit_test(test_samples),
         cmocka_unit_test(test_distances), cmocka_unit_test(test_margin), cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_command), cmocka_unit_test(test_texture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

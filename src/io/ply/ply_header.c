@@ -74,13 +74,20 @@ static void cut_words(header_line *line)
     }
 }
 
-/* "SplatRenderMode: mip": how the splat wants to be rendered, a comment several tools write and read. */
+/* "SplatRenderMode: mip": how the splat wants to be rendered; "TextureFile NAME": a page of the mesh's texture. Several
+ * tools write and read these comments. */
 static void read_comment(splat_ply_file *file, const char *text)
 {
-    static const char key[] = "SplatRenderMode:";
+    static const char key[] = "SplatRenderMode:", texture[] = "TextureFile";
     text += strspn(text, " \t");
     text += strlen("comment");
     text += strspn(text, " \t");
+    if (strncmp(text, texture, sizeof texture - 1) == 0) {
+        text += sizeof texture - 1;
+        text += strspn(text, ": \t");
+        if (*text && file->n_textures < SPLAT_PLY_MAX_TEXTURES) file->textures[file->n_textures++] = text;
+        return;
+    }
     if (strncmp(text, key, sizeof key - 1) != 0) return;
     text += sizeof key - 1;
     text += strspn(text, " \t");

@@ -48,12 +48,20 @@ static splat_status bad_list(const splat_ply_file *file, const splat_ply_propert
                          property->name);
 }
 
-static void keep_list(splat_ply_file *file, const uint8_t *bytes, size_t n, bool swap)
+/* Where the values of a list are kept; NULL: nowhere. */
+static splat_ply_kept *kept_list(splat_ply_file *file, const splat_ply_property *property)
 {
-    splat_ply_type type = file->kept->type;
-    file->n_list = n;
+    for (int i = 0; i < SPLAT_PLY_N_KEPT; i++)
+        if (file->kept[i].property == property) return &file->kept[i];
+    return NULL;
+}
+
+static void keep_list(splat_ply_kept *kept, const uint8_t *bytes, size_t n, bool swap)
+{
+    splat_ply_type type = kept->property->type;
+    kept->n = n;
     for (size_t k = 0; k < n && k < SPLAT_PLY_LIST_MAX; k++)
-        file->list[k] = load_scalar(bytes + k * splat_ply_type_size(type), type, swap);
+        kept->values[k] = load_scalar(bytes + k * splat_ply_type_size(type), type, swap);
 }
 
 static splat_status next_binary(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,
@@ -72,7 +80,8 @@ static splat_status next_binary(splat_ply_file *file, const splat_ply_element *e
             /* a length below 2^32 of values of at most 8 bytes: no overflow */
             size_t bytes = (size_t)value * splat_ply_type_size(property->type);
             if (file->size - file->position - size < bytes) return cut_short(file, element, row, error);
-            if (property == file->kept) keep_list(file, file->data + file->position + size, (size_t)value, swap);
+            splat_ply_kept *kept = kept_list(file, property);
+            if (kept) keep_list(kept, file->data + file->position + size, (size_t)value, swap);
             size += bytes;
         }
         file->position += size;
@@ -117,13 +126,14 @@ static splat_status next_ascii(splat_ply_file *file, const splat_ply_element *el
         SPLAT_TRY(next_word(file, end, property, &values[i], error));
         if (!property->is_list) continue;
         double length = values[i], value;
+        splat_ply_kept *kept = kept_list(file, property);
         if (!(length >= 0.0 && length <= (double)(file->size - file->position)) || length != (double)(size_t)length)
             return bad_list(file, property, error);
         for (size_t k = 0; k < (size_t)length; k++) {
             SPLAT_TRY(next_word(file, end, property, &value, error));
-            if (property == file->kept && k < SPLAT_PLY_LIST_MAX) file->list[k] = value;
+            if (kept && k < SPLAT_PLY_LIST_MAX) kept->values[k] = value;
         }
-        if (property == file->kept) file->n_list = (size_t)length;
+        if (kept) kept->n = (size_t)length;
         values[i] = 0.0;
     }
     text = (const char *)file->data + file->position;

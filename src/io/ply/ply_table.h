@@ -39,6 +39,15 @@ typedef struct splat_ply_element {
 } splat_ply_element;
 
 #define SPLAT_PLY_LIST_MAX 255
+#define SPLAT_PLY_N_KEPT 2
+#define SPLAT_PLY_MAX_TEXTURES 256
+
+/* A list whose values splat_ply_next stores. */
+typedef struct splat_ply_kept {
+    const splat_ply_property *property; /* NULL: none */
+    double values[SPLAT_PLY_LIST_MAX];  /* of the row: its first values */
+    size_t n;                           /* and its length, which may be larger */
+} splat_ply_kept;
 
 /* A PLY file in memory. Strings point into data. */
 typedef struct splat_ply_file {
@@ -52,9 +61,9 @@ typedef struct splat_ply_file {
     splat_ply_encoding encoding;
     splat_ply_element *elements;
     size_t n_elements;
-    const splat_ply_property *kept; /* the list whose values splat_ply_next stores; NULL: none */
-    double list[SPLAT_PLY_LIST_MAX]; /* of the kept list: its first values */
-    size_t n_list;                  /* and its length, which may be larger */
+    splat_ply_kept kept[SPLAT_PLY_N_KEPT];
+    const char *textures[SPLAT_PLY_MAX_TEXTURES]; /* comment TextureFile NAME, in their order; more are passed over */
+    size_t n_textures;
     bool tagged_mip, tagged_default; /* comment SplatRenderMode: mip, default */
 } splat_ply_file;
 
@@ -74,7 +83,7 @@ splat_status splat_ply_require(const splat_ply_file *file, const splat_ply_eleme
 /* The scalars x, y, z; FORMAT naming the one that is absent. */
 splat_status splat_ply_require_position(const splat_ply_file *file, const splat_ply_element *element, int columns[3],
                                         splat_error *error);
-/* The list property of this name, to be set as file->kept; NULL when there is none. */
+/* The list property of this name, to be set as file->kept[i].property; NULL when there is none. */
 const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name);
 /* Whether the header has an element of this name. */
 bool splat_ply_has(const splat_ply_file *file, const char *element_name);

@@ -179,6 +179,13 @@ static splat_status find_view(const splat_glb_file *file, size_t index, const ui
     return SPLAT_OK;
 }
 
+splat_status splat_glb_view(const splat_glb_file *file, size_t index, const uint8_t **data, size_t *size,
+                            splat_error *error)
+{
+    size_t stride;
+    return find_view(file, index, data, size, &stride, error);
+}
+
 static splat_status fill_accessor(const splat_glb_file *file, const json_t *object, splat_glb_accessor *a,
                                   splat_error *error)
 {

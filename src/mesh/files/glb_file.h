@@ -51,6 +51,9 @@ splat_status splat_glb_number(const splat_glb_file *file, const json_t *object, 
  * file's bounds), UNSUPPORTED (sparse, or bytes outside of the GLB). */
 splat_status splat_glb_find(const splat_glb_file *file, const json_t *object, const char *key,
                             splat_glb_accessor *accessor, splat_error *error);
+/* The bytes of a buffer view. Errors: FORMAT, UNSUPPORTED, as above. */
+splat_status splat_glb_view(const splat_glb_file *file, size_t index, const uint8_t **data, size_t *size,
+                            splat_error *error);
 /* A number of a row; row < n, channel < channels. */
 double splat_glb_value(const splat_glb_accessor *accessor, size_t row, int channel);
 

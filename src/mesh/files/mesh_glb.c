@@ -1,78 +1,206 @@
 /* GLB, the binary file of glTF 2.0 (Khronos, "glTF 2.0 Specification", chapter 4): a header, a JSON chunk and a binary
  * chunk, each padded to 4 bytes. One mesh, both sides visible, unlit (KHR_materials_unlit: the light of the photos is
- * in the colours). Colours are made linear, as glTF wants them, in 16 bits. Points when there are no faces. */
-#include "base/file.h"
+ * in the colours) or a standard material. Colours of vertices are made linear, as glTF wants them, in 16 bits. A
+ * texture lies inside, with a primitive for each page; vertices are split at its seams. Points when there are no
+ * faces. Coordinates are those of the scene: no node turns them, so that what is read back fits its cameras. */
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
 #include "mesh/files/glb_file.h"
-#include "mesh/files/mesh_io.h"
+#include "mesh/files/mesh_split.h"
+#include "mesh/files/texture_files.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ARRAY_BUFFER = 34962, ELEMENT_ARRAY_BUFFER = 34963 };
+enum { LINEAR = 9729, LINEAR_MIPMAP_LINEAR = 9987, CLAMP_TO_EDGE = 33071 };
 
-/* One array of the binary chunk. */
+/* One array of the binary chunk: an attribute, the indices of a page, or its picture. */
+typedef enum part_kind { PART_ATTRIBUTE, PART_INDICES, PART_PICTURE } part_kind;
+
 typedef struct glb_part {
-    const char *attribute; /* NULL: the indices */
-    const char *type;
+    part_kind kind;
+    const char *name, *type; /* of an attribute */
     int component;
-    size_t n, row_size, offset;
+    size_t page;             /* of indices and pictures */
+    size_t n, size, offset;  /* rows; bytes, without what pads them to 4 */
 } glb_part;
 
-typedef struct glb_layout {
-    glb_part parts[4];
+typedef struct glb_writer {
+    const splat_mesh *mesh;
+    const splat_mesh_write_options *options;
+    bool has_uvs;            /* faces with texture coordinates */
+    splat_mesh_split split;  /* then */
+    size_t n_vertices;
+    glb_part parts[5 + 2 * SPLAT_MESH_MAX_PAGES];
     size_t n_parts, size;
-} glb_layout;
+    uint8_t *pictures[SPLAT_MESH_MAX_PAGES];
+} glb_writer;
 
-static void add_part(glb_layout *layout, const char *attribute, const char *type, int component, size_t n,
-                     size_t row_size)
+static size_t padded(size_t size)
 {
-    layout->parts[layout->n_parts++] = (glb_part){attribute, type, component, n, row_size, layout->size};
-    layout->size += n * row_size; /* rows are multiples of 4: no padding between parts */
+    return (size + 3) / 4 * 4;
 }
 
-static json_t *accessor_json(const splat_mesh *mesh, const glb_part *part, size_t view)
+static void add_part(glb_writer *w, glb_part part)
 {
-    size_t n = part->attribute ? part->n : 3 * part->n; /* indices are scalars */
+    part.offset = w->size;
+    w->parts[w->n_parts++] = part;
+    w->size += padded(part.size);
+}
+
+static void add_attribute(glb_writer *w, const char *name, const char *type, int component, size_t row_size)
+{
+    add_part(w, (glb_part){.kind = PART_ATTRIBUTE, .name = name, .type = type, .component = component,
+                           .n = w->n_vertices, .size = w->n_vertices * row_size});
+}
+
+static size_t page_of(const splat_mesh *mesh, size_t face)
+{
+    return mesh->n_pages && mesh->face_pages ? mesh->face_pages[face] : 0;
+}
+
+/* The vertex of the mesh that a vertex of the file is. */
+static size_t vertex_of(const glb_writer *w, size_t i)
+{
+    return w->has_uvs ? w->split.vertices[i] : i;
+}
+
+/* Pictures are encoded here, so that their sizes are known. */
+static splat_status lay_out(glb_writer *w, splat_error *error)
+{
+    const splat_mesh *mesh = w->mesh;
+    size_t counts[SPLAT_MESH_MAX_PAGES] = {0};
+    if (w->has_uvs) SPLAT_TRY(splat_mesh_split_make(mesh, &w->split, error));
+    w->n_vertices = w->has_uvs ? w->split.n : mesh->n_vertices;
+    add_attribute(w, "POSITION", "VEC3", SPLAT_GLB_FLOAT, 12);
+    if (mesh->normals) add_attribute(w, "NORMAL", "VEC3", SPLAT_GLB_FLOAT, 12);
+    if (mesh->colors) add_attribute(w, "COLOR_0", "VEC4", SPLAT_GLB_UINT16, 8);
+    if (w->has_uvs) add_attribute(w, "TEXCOORD_0", "VEC2", SPLAT_GLB_FLOAT, 8);
+    for (size_t f = 0; f < mesh->n_faces; f++) counts[page_of(mesh, f)]++;
+    for (size_t page = 0; page < SPLAT_MESH_MAX_PAGES; page++)
+        if (counts[page])
+            add_part(w, (glb_part){.kind = PART_INDICES, .type = "SCALAR", .component = SPLAT_GLB_UINT32, .page = page,
+                                   .n = 3 * counts[page], .size = 12 * counts[page]});
+    for (size_t page = 0; page < mesh->n_pages; page++) {
+        size_t size;
+        SPLAT_TRY(splat_page_encode(mesh, page, w->options, &w->pictures[page], &size, error));
+        add_part(w, (glb_part){.kind = PART_PICTURE, .page = page, .size = size});
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- description */
+
+static json_t *bounds_json(const float bounds[3])
+{
+    return json_pack("[f, f, f]", (double)bounds[0], (double)bounds[1], (double)bounds[2]);
+}
+
+static json_t *accessor_json(const glb_writer *w, const glb_part *part, size_t view)
+{
     json_t *accessor = json_pack("{s:I, s:i, s:I, s:s}", "bufferView", (json_int_t)view, "componentType",
-                                 part->component, "count", (json_int_t)n, "type", part->type);
+                                 part->component, "count", (json_int_t)part->n, "type", part->type);
     if (part->component == SPLAT_GLB_UINT16) splat_json_set(&accessor, "normalized", json_true());
-    if (part->attribute && strcmp(part->attribute, "POSITION") == 0) {
-        float low[3], high[3];
-        splat_mesh_bounds(mesh, low, high);
-        splat_json_set(&accessor, "min", json_pack("[f, f, f]", (double)low[0], (double)low[1], (double)low[2]));
-        splat_json_set(&accessor, "max", json_pack("[f, f, f]", (double)high[0], (double)high[1], (double)high[2]));
+    if (part->kind == PART_ATTRIBUTE && strcmp(part->name, "POSITION") == 0) {
+        float low[3] = {HUGE_VALF, HUGE_VALF, HUGE_VALF}, high[3] = {-HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+        for (size_t i = 0; i < w->n_vertices; i++)
+            for (size_t c = 0; c < 3; c++) {
+                float x = w->mesh->vertices[3 * vertex_of(w, i) + c];
+                low[c] = fminf(low[c], x);
+                high[c] = fmaxf(high[c], x);
+            }
+        splat_json_set(&accessor, "min", bounds_json(low));
+        splat_json_set(&accessor, "max", bounds_json(high));
     }
     return accessor;
 }
 
-/* NULL when memory is exhausted. jansson takes NULL for a value and then fails as a whole. */
-static json_t *scene_json(const splat_mesh *mesh, const glb_layout *layout)
+static json_t *material_json(const glb_writer *w, size_t page)
 {
-    json_t *views = json_array(), *accessors = json_array(), *attributes = json_object(), *primitive = json_object();
-    for (size_t i = 0; i < layout->n_parts; i++) {
-        const glb_part *part = &layout->parts[i];
-        splat_json_append(&views, json_pack("{s:i, s:I, s:I, s:i}", "buffer", 0, "byteOffset", (json_int_t)part->offset,
-                                            "byteLength", (json_int_t)(part->n * part->row_size), "target",
-                                            part->attribute ? ARRAY_BUFFER : ELEMENT_ARRAY_BUFFER));
-        splat_json_append(&accessors, accessor_json(mesh, part, i));
-        splat_json_set(part->attribute ? &attributes : &primitive, part->attribute ? part->attribute : "indices",
-                       json_integer((json_int_t)i));
-    }
-    splat_json_set(&primitive, "attributes", attributes);
-    splat_json_set(&primitive, "material", json_integer(0));
-    splat_json_set(&primitive, "mode", json_integer(mesh->n_faces ? SPLAT_GLB_TRIANGLES : SPLAT_GLB_POINTS));
-    return json_pack("{s:{s:s, s:s}, s:[s], s:i, s:[{s:[i]}], s:[{s:i}], s:[{s:[o]}], "
-                     "s:[{s:b, s:{s:f, s:f}, s:{s:{}}}], s:o, s:o, s:[{s:I}]}",
-                     "asset", "version", "2.0", "generator", "splatsmith",
-                     "extensionsUsed", "KHR_materials_unlit", "scene", 0, "scenes", "nodes", 0, "nodes", "mesh", 0,
-                     "meshes", "primitives", primitive,
-                     "materials", "doubleSided", 1, "pbrMetallicRoughness", "metallicFactor", 0.0, "roughnessFactor",
-                     1.0, "extensions", "KHR_materials_unlit",
-                     "accessors", accessors, "bufferViews", views, "buffers", "byteLength", (json_int_t)layout->size);
+    json_t *reflection = json_pack("{s:f, s:f}", "metallicFactor", 0.0, "roughnessFactor", 1.0);
+    if (w->mesh->n_pages)
+        splat_json_set(&reflection, "baseColorTexture", json_pack("{s:I, s:i}", "index", (json_int_t)page, "texCoord",
+                                                                  0));
+    json_t *material = json_pack("{s:b, s:o}", "doubleSided", 1, "pbrMetallicRoughness", reflection);
+    if (!w->options->is_lit)
+        splat_json_set(&material, "extensions", json_pack("{s:{}}", "KHR_materials_unlit"));
+    return material;
 }
+
+/* Images, textures and materials, a page each; without pages one material. */
+static void add_materials(const glb_writer *w, json_t **root)
+{
+    json_t *materials = json_array(), *textures = json_array(), *images = json_array();
+    size_t n = w->mesh->n_pages;
+    for (size_t page = 0; page < (n ? n : 1); page++) splat_json_append(&materials, material_json(w, page));
+    for (size_t i = 0; i < w->n_parts; i++) {
+        const glb_part *part = &w->parts[i];
+        if (part->kind != PART_PICTURE) continue;
+        splat_json_append(&images, json_pack("{s:I, s:s}", "bufferView", (json_int_t)i, "mimeType",
+                                             w->options->jpeg_quality ? "image/jpeg" : "image/png"));
+        splat_json_append(&textures, json_pack("{s:i, s:I}", "sampler", 0, "source", (json_int_t)part->page));
+    }
+    splat_json_set(root, "materials", materials);
+    if (n) {
+        splat_json_set(root, "images", images);
+        splat_json_set(root, "textures", textures);
+        splat_json_set(root, "samplers", json_pack("[{s:i, s:i, s:i, s:i}]", "magFilter", LINEAR, "minFilter",
+                                                   LINEAR_MIPMAP_LINEAR, "wrapS", CLAMP_TO_EDGE, "wrapT",
+                                                   CLAMP_TO_EDGE));
+    } else {
+        json_decref(images);
+        json_decref(textures);
+    }
+    if (!w->options->is_lit) splat_json_set(root, "extensionsUsed", json_pack("[s]", "KHR_materials_unlit"));
+}
+
+/* A primitive for the indices of each page, or for points. */
+static json_t *primitives_json(const glb_writer *w)
+{
+    json_t *primitives = json_array();
+    size_t first = 0;
+    while (first < w->n_parts && w->parts[first].kind == PART_ATTRIBUTE) first++;
+    for (size_t i = first; i < w->n_parts || i == first; i++) {
+        bool has_indices = i < w->n_parts && w->parts[i].kind == PART_INDICES;
+        if (i > first && !has_indices) break;
+        json_t *attributes = json_object(), *primitive = json_object();
+        for (size_t k = 0; k < first; k++)
+            splat_json_set(&attributes, w->parts[k].name, json_integer((json_int_t)k));
+        splat_json_set(&primitive, "attributes", attributes);
+        if (has_indices) splat_json_set(&primitive, "indices", json_integer((json_int_t)i));
+        splat_json_set(&primitive, "material", json_integer(has_indices ? (json_int_t)w->parts[i].page : 0));
+        splat_json_set(&primitive, "mode", json_integer(has_indices ? SPLAT_GLB_TRIANGLES : SPLAT_GLB_POINTS));
+        splat_json_append(&primitives, primitive);
+    }
+    return primitives;
+}
+
+/* NULL when memory is exhausted. jansson takes NULL for a value and then fails as a whole. */
+static json_t *scene_json(const glb_writer *w)
+{
+    json_t *views = json_array(), *accessors = json_array();
+    for (size_t i = 0; i < w->n_parts; i++) {
+        const glb_part *part = &w->parts[i];
+        json_t *view = json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)part->offset, "byteLength",
+                                 (json_int_t)part->size);
+        if (part->kind != PART_PICTURE) {
+            splat_json_set(&view, "target",
+                           json_integer(part->kind == PART_ATTRIBUTE ? ARRAY_BUFFER : ELEMENT_ARRAY_BUFFER));
+            splat_json_append(&accessors, accessor_json(w, part, i)); /* pictures come last: numbers agree */
+        }
+        splat_json_append(&views, view);
+    }
+    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:[{s:i}], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
+                             "version", "2.0", "generator", "splatsmith", "scene", 0, "scenes", "nodes", 0, "nodes",
+                             "mesh", 0, "meshes", "primitives", primitives_json(w), "accessors", accessors,
+                             "bufferViews", views, "buffers", "byteLength", (json_int_t)w->size);
+    add_materials(w, &root);
+    return root;
+}
+
+/* ---------------------------------------------------------------- bytes */
 
 static void write_u32(FILE *stream, size_t value)
 {
@@ -81,7 +209,7 @@ static void write_u32(FILE *stream, size_t value)
 }
 
 /* sRGB (IEC 61966-2-1) to linear, 16 bits. */
-static void write_colors(FILE *stream, const splat_mesh *mesh)
+static void write_colors(FILE *stream, const glb_writer *w)
 {
     uint16_t linear[256];
     for (int i = 0; i < 256; i++) {
@@ -89,19 +217,41 @@ static void write_colors(FILE *stream, const splat_mesh *mesh)
         x = x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
         linear[i] = (uint16_t)(65535.0 * x + 0.5);
     }
-    for (size_t i = 0; i < mesh->n_vertices && !ferror(stream); i++) {
-        const uint8_t *color = mesh->colors + 4 * i;
+    for (size_t i = 0; i < w->n_vertices && !ferror(stream); i++) {
+        const uint8_t *color = w->mesh->colors + 4 * vertex_of(w, i);
         const uint16_t row[4] = {linear[color[0]], linear[color[1]], linear[color[2]], (uint16_t)(257 * color[3])};
         fwrite(row, sizeof row, 1, stream);
     }
 }
 
-static splat_status write_chunks(const char *path, const splat_mesh *mesh, const glb_layout *layout, const char *json,
-                                 splat_error *error)
+static void write_vectors(FILE *stream, const glb_writer *w, const float *rows)
+{
+    for (size_t i = 0; i < w->n_vertices && !ferror(stream); i++) fwrite(rows + 3 * vertex_of(w, i), 12, 1, stream);
+}
+
+static void write_part(FILE *stream, const glb_writer *w, const glb_part *part)
+{
+    const splat_mesh *mesh = w->mesh;
+    if (part->kind == PART_PICTURE) {
+        fwrite(w->pictures[part->page], 1, part->size, stream);
+    } else if (part->kind == PART_INDICES) {
+        for (size_t f = 0; f < mesh->n_faces && !ferror(stream); f++)
+            if (page_of(mesh, f) == part->page)
+                fwrite((w->has_uvs ? w->split.corners : mesh->faces) + 3 * f, 12, 1, stream);
+    } else if (strcmp(part->name, "COLOR_0") == 0) {
+        write_colors(stream, w);
+    } else if (strcmp(part->name, "TEXCOORD_0") == 0) {
+        fwrite(w->split.uvs, sizeof *w->split.uvs, w->n_vertices, stream);
+    } else {
+        write_vectors(stream, w, strcmp(part->name, "NORMAL") == 0 ? mesh->normals : mesh->vertices);
+    }
+    fwrite("\0\0\0", 1, padded(part->size) - part->size, stream);
+}
+
+static splat_status write_chunks(const char *path, const glb_writer *w, const char *json, splat_error *error)
 {
     splat_save save;
-    size_t length = strlen(json), padded = (length + 3) / 4 * 4;
-    size_t total = 12 + 8 + padded + 8 + layout->size;
+    size_t length = strlen(json), total = 12 + 8 + padded(length) + 8 + w->size;
     if (total > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a GLB file holds 4 GiB and the mesh needs %zu bytes; simplify "
                           "it or write a PLY", total);
@@ -110,34 +260,42 @@ static splat_status write_chunks(const char *path, const splat_mesh *mesh, const
     fwrite("glTF", 4, 1, save.stream);
     write_u32(save.stream, 2);
     write_u32(save.stream, total);
-    write_u32(save.stream, padded);
+    write_u32(save.stream, padded(length));
     fwrite("JSON", 4, 1, save.stream);
     fwrite(json, length, 1, save.stream);
-    fwrite("   ", padded - length, 1, save.stream);
-    write_u32(save.stream, layout->size);
+    fwrite("   ", 1, padded(length) - length, save.stream);
+    write_u32(save.stream, w->size);
     fwrite("BIN", 4, 1, save.stream);
-    fwrite(mesh->vertices, 12, mesh->n_vertices, save.stream);
-    if (mesh->normals) fwrite(mesh->normals, 12, mesh->n_vertices, save.stream);
-    if (mesh->colors) write_colors(save.stream, mesh);
-    if (mesh->n_faces) fwrite(mesh->faces, 12, mesh->n_faces, save.stream);
+    for (size_t i = 0; i < w->n_parts && !ferror(save.stream); i++) write_part(save.stream, w, &w->parts[i]);
     return splat_save_commit(&save, error);
 }
 
-static splat_status write_glb(const char *path, const splat_mesh *mesh, splat_error *error)
+static splat_status write_laid_out(const char *path, glb_writer *w, splat_error *error)
 {
-    glb_layout layout = {0};
-    if (mesh->n_vertices == 0)
+    SPLAT_TRY(lay_out(w, error));
+    if (w->n_vertices == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a mesh without vertices cannot be a GLB file");
-    add_part(&layout, "POSITION", "VEC3", SPLAT_GLB_FLOAT, mesh->n_vertices, 12);
-    if (mesh->normals) add_part(&layout, "NORMAL", "VEC3", SPLAT_GLB_FLOAT, mesh->n_vertices, 12);
-    if (mesh->colors) add_part(&layout, "COLOR_0", "VEC4", SPLAT_GLB_UINT16, mesh->n_vertices, 8);
-    if (mesh->n_faces) add_part(&layout, NULL, "SCALAR", SPLAT_GLB_UINT32, mesh->n_faces, 12);
-    json_t *root = scene_json(mesh, &layout);
+    json_t *root = scene_json(w);
     char *json = splat_json_print(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(root);
     if (!json) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a GLB file");
-    splat_status status = write_chunks(path, mesh, &layout, json, error);
+    splat_status status = write_chunks(path, w, json, error);
     free(json);
+    return status;
+}
+
+static splat_status write_glb(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,
+                              splat_error *error)
+{
+    glb_writer *w = calloc(1, sizeof *w);
+    if (!w) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a GLB file");
+    w->mesh = mesh;
+    w->options = options;
+    w->has_uvs = mesh->uvs && mesh->n_faces > 0;
+    splat_status status = write_laid_out(path, w, error);
+    splat_mesh_split_free(&w->split);
+    for (size_t i = 0; i < mesh->n_pages; i++) free(w->pictures[i]);
+    free(w);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* Triangles and points of a GLB file, where the nodes of its scene place them (glTF 2.0, chapters 3.5 and 3.7).
- * Materials, textures, skins, morph targets and animations are passed over. */
+ * Of materials the picture of the base colour is read; skins, morph targets and animations are passed over. */
+#include "base/array.h"
 #include "io/json.h"
-#include "mesh/files/glb_file.h"
+#include "mesh/files/glb_texture.h"
 #include "mesh/files/mesh_io.h"
 
 #include <math.h>
@@ -28,6 +29,9 @@ typedef struct shared_vertices {
 typedef struct walk {
     splat_glb_file file;
     splat_mesh *mesh;
+    splat_page_reader pages;
+    int16_t *face_pages; /* [faces so far], -1: no picture */
+    size_t face_capacity;
     size_t budget;   /* vertices and corners that may still be added */
     pending *stack;  /* room for every node once */
     size_t n_stack;
@@ -148,8 +152,23 @@ static splat_status add_vertices(walk *w, const placement *p, const splat_glb_ac
 
 /* ---------------------------------------------------------------- faces */
 
+/* The newest face's corners on the page of its material. */
+static splat_status add_face_texture(walk *w, const splat_glb_texture *texture, const size_t corners[3],
+                                     splat_error *error)
+{
+    size_t face = w->mesh->n_faces - 1;
+    int16_t *grown = splat_array_grow(w->face_pages, &w->face_capacity, face, sizeof *grown);
+    if (!grown) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the texture of a GLB file");
+    w->face_pages = grown;
+    grown[face] = texture->coords.data ? (int16_t)texture->page : -1;
+    if (!texture->coords.data) return SPLAT_OK;
+    SPLAT_TRY(splat_mesh_require_uvs(w->mesh, error));
+    for (size_t k = 0; k < 3; k++) splat_glb_texture_coords(texture, corners[k], w->mesh->uvs + 6 * face + 2 * k);
+    return SPLAT_OK;
+}
+
 static splat_status add_faces(walk *w, bool mirrored, const splat_glb_accessor *indices, const shared_vertices *v,
-                              splat_error *error)
+                              const splat_glb_texture *texture, splat_error *error)
 {
     size_t n = indices->data ? indices->n : v->n;
     if (n % 3 != 0) return bad(w, "a mesh of triangles has a number of corners that is no multiple of 3", error);
@@ -159,13 +178,15 @@ static splat_status add_faces(walk *w, bool mirrored, const splat_glb_accessor *
         return bad(w, "the indices of a mesh are not of an unsigned type", error);
     SPLAT_TRY(spend(w, n, error));
     for (size_t i = 0; i < n; i += 3) {
-        uint32_t corner[3];
+        size_t corners[3];
         for (size_t k = 0; k < 3; k++) {
-            size_t index = indices->data ? (size_t)splat_glb_value(indices, i + k, 0) : i + k;
-            if (index >= v->n) return bad(w, "a face names a vertex that does not exist", error);
-            corner[k] = (uint32_t)(v->first + index);
+            size_t at = i + (mirrored ? (3 - k) % 3 : k);
+            corners[k] = indices->data ? (size_t)splat_glb_value(indices, at, 0) : at;
+            if (corners[k] >= v->n) return bad(w, "a face names a vertex that does not exist", error);
         }
-        SPLAT_TRY(splat_mesh_add_face(w->mesh, corner[0], corner[mirrored ? 2 : 1], corner[mirrored ? 1 : 2], error));
+        SPLAT_TRY(splat_mesh_add_face(w->mesh, (uint32_t)(v->first + corners[0]), (uint32_t)(v->first + corners[1]),
+                                      (uint32_t)(v->first + corners[2]), error));
+        SPLAT_TRY(add_face_texture(w, texture, corners, error));
     }
     return SPLAT_OK;
 }
@@ -176,6 +197,7 @@ static splat_status add_primitive(walk *w, const placement *p, const json_t *pri
     static const char *const modes[] = {"points", "lines", "line loops", "line strips", "triangles", "triangle strips",
                                         "triangle fans"};
     splat_glb_accessor vertices[3], indices;
+    splat_glb_texture texture;
     size_t mode = SPLAT_GLB_TRIANGLES;
     SPLAT_TRY(splat_glb_number(&w->file, primitive, "mode", &mode, error));
     if (mode > 6) return bad(w, "a primitive is of an unknown kind", error);
@@ -187,7 +209,8 @@ static splat_status add_primitive(walk *w, const placement *p, const json_t *pri
     SPLAT_TRY(add_vertices(w, p, vertices, last, error));
     if (mode == SPLAT_GLB_POINTS) return SPLAT_OK;
     SPLAT_TRY(splat_glb_find(&w->file, primitive, "indices", &indices, error));
-    return add_faces(w, determinant(p) < 0, &indices, last, error);
+    SPLAT_TRY(splat_glb_find_texture(&w->file, &w->pages, primitive, vertices[0].n, &texture, error));
+    return add_faces(w, determinant(p) < 0, &indices, last, &texture, error);
 }
 
 static splat_status add_mesh(walk *w, const placement *p, size_t index, splat_error *error)
@@ -317,9 +340,13 @@ splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error
     walk w = {.mesh = mesh};
     memset(mesh, 0, sizeof *mesh);
     SPLAT_TRY(splat_glb_open(&w.file, path, error));
+    splat_page_reader_init(&w.pages, mesh, path);
     w.budget = 16 * w.file.size + (1 << 24);
     splat_status status = read_scene(&w, error);
     if (status == SPLAT_OK && mesh->n_vertices == 0) status = bad(&w, "its scene has no mesh", error);
+    if (status == SPLAT_OK) status = splat_page_reader_finish(&w.pages, w.face_pages, true, error);
+    splat_page_reader_free(&w.pages);
+    free(w.face_pages);
     free(w.stack);
     free(w.reached);
     splat_glb_close(&w.file);

@@ -61,10 +61,25 @@ splat_status splat_mesh_read(const char *path, splat_mesh *mesh, splat_error *er
     return table[row]->read(path, mesh, error);
 }
 
-splat_status splat_mesh_write(const char *path, const splat_mesh *mesh, splat_error *error)
+void splat_mesh_write_options_init(splat_mesh_write_options *options)
+{
+    *options = (splat_mesh_write_options){.jpeg_quality = 0, .is_lit = false};
+}
+
+splat_status splat_mesh_write_as(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,
+                                 splat_error *error)
 {
     splat_file_formats formats = list_formats();
     size_t row;
+    if (options->jpeg_quality < 0 || options->jpeg_quality > 100)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the quality of JPEG pages is 1 to 100, or 0 for PNG");
     SPLAT_TRY(splat_file_format_to_write(&formats, path, &row, error));
-    return table[row]->write(path, mesh, error);
+    return table[row]->write(path, mesh, options, error);
+}
+
+splat_status splat_mesh_write(const char *path, const splat_mesh *mesh, splat_error *error)
+{
+    splat_mesh_write_options options;
+    splat_mesh_write_options_init(&options);
+    return splat_mesh_write_as(path, mesh, &options, error);
 }

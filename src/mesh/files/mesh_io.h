@@ -6,6 +6,12 @@
 #include "io/file_format.h"
 #include "mesh/mesh.h"
 
+typedef struct splat_mesh_write_options {
+    int jpeg_quality; /* pages of a texture: 0: PNG; 1 to 100: JPEG of this quality, without chroma subsampling */
+    bool is_lit;      /* false: what the photos show is shown as it is (GLB: KHR_materials_unlit; OBJ: illum 0); true: a
+                       * standard material that lamps light */
+} splat_mesh_write_options;
+
 typedef struct splat_mesh_file_format {
     const char *name;        /* "PLY" */
     const char *ending;      /* ".ply" */
@@ -13,11 +19,14 @@ typedef struct splat_mesh_file_format {
     /* Whether a file that begins with these bytes is of this format; NULL: its name alone says so. */
     bool (*begins)(const uint8_t *head, size_t n);
     /* Into *mesh, which is overwritten and, on failure, empty. Polygons become fans of triangles; a file without faces
-     * is a set of points. Errors: IO, FORMAT (damaged, an index that names no vertex, a coordinate that is not finite),
-     * UNSUPPORTED, MEMORY. NULL where the format is only written. */
+     * is a set of points. A texture that cannot be found or read is left out, and mesh->notice says so. Errors: IO,
+     * FORMAT (damaged, an index that names no vertex, a coordinate that is not finite), UNSUPPORTED, MEMORY. NULL where
+     * the format is only written. */
     splat_status (*read)(const char *path, splat_mesh *mesh, splat_error *error);
-    /* Atomic. Errors: IO, ARGUMENT (not possible in this format), MEMORY. NULL where the format is only read. */
-    splat_status (*write)(const char *path, const splat_mesh *mesh, splat_error *error);
+    /* Atomic: files beside it are written whole and take their names last, its own the very last. Errors: IO, ARGUMENT
+     * (not possible in this format), MEMORY. NULL where the format is only read. */
+    splat_status (*write)(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,
+                          splat_error *error);
 } splat_mesh_file_format;
 
 /* The row of a number, in the order of mesh_formats.def; NULL beyond the last. */
@@ -25,7 +34,12 @@ const splat_mesh_file_format *splat_mesh_format_at(size_t index);
 
 /* By content, then by the end of the name. Errors: those of the format, UNSUPPORTED (none). */
 splat_status splat_mesh_read(const char *path, splat_mesh *mesh, splat_error *error);
-/* By the end of the name. Errors: those of the format, ARGUMENT (no such ending). */
+/* PNG, unlit. */
+void splat_mesh_write_options_init(splat_mesh_write_options *options);
+/* By the end of the name. Errors: those of the format, ARGUMENT (no such ending; an option). */
+splat_status splat_mesh_write_as(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,
+                                 splat_error *error);
+/* The same with the options of _init. */
 splat_status splat_mesh_write(const char *path, const splat_mesh *mesh, splat_error *error);
 
 /* mesh_glb_read.c: triangles and points of the scene of a GLB, placed by its nodes; colours as sRGB. */

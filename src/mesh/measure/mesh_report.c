@@ -36,6 +36,28 @@ static splat_status compare(const splat_context *context, const splat_mesh *mesh
     return status;
 }
 
+/* Texels by the area of the faces on their pages. */
+static void measure_texture(const splat_mesh *mesh, splat_mesh_texture *texture)
+{
+    double texels = 0.0, area = 0.0;
+    *texture = (splat_mesh_texture){.has_coordinates = mesh->uvs != NULL, .n_pages = mesh->n_pages};
+    for (size_t i = 0; i < mesh->n_pages; i++) {
+        texture->page_sizes[i][0] = mesh->pages[i].width;
+        texture->page_sizes[i][1] = mesh->pages[i].height;
+        texture->n_texels += (uint64_t)mesh->pages[i].width * (uint64_t)mesh->pages[i].height;
+    }
+    for (size_t f = 0; mesh->n_pages && f < mesh->n_faces; f++) {
+        const float *uv = mesh->uvs + 6 * f;
+        const int *sides = texture->page_sizes[mesh->face_pages ? mesh->face_pages[f] : 0];
+        double cross = ((double)uv[2] - (double)uv[0]) * ((double)uv[5] - (double)uv[1]) -
+                       ((double)uv[3] - (double)uv[1]) * ((double)uv[4] - (double)uv[0]);
+        texels += 0.5 * fabs(cross) * sides[0] * sides[1];
+        area += splat_mesh_face_area(mesh, f);
+    }
+    texture->used = texture->n_texels ? texels / (double)texture->n_texels : 0.0;
+    texture->texel_density = area > 0.0 ? sqrt(texels / area) : 0.0;
+}
+
 splat_status splat_mesh_report_make(const splat_context *context, const char *path,
                                     const splat_mesh_report_options *options, splat_mesh_report *report,
                                     splat_error *error)
@@ -53,7 +75,9 @@ splat_status splat_mesh_report_make(const splat_context *context, const char *pa
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                              "the file has no faces: it is a splat or a point cloud, and a mesh is needed");
     }
+    if (mesh.notice) splat_log(context, SPLAT_LOG_NOTICE, "%s", mesh.notice);
     keep_name(report->file, path);
+    measure_texture(&mesh, &report->texture);
     report->seed = options->seed;
     splat_status status = splat_mesh_measure(&mesh, &report->quality, error);
     if (status == SPLAT_OK && stat(path, &file) == 0) report->quality.file_bytes = (uint64_t)file.st_size;
@@ -160,12 +184,21 @@ static void add_distances(figure_list *list, const splat_mesh_distances *d)
     add(list, group, "to_mesh_max", REAL, d->to_mesh_max);
 }
 
+static void add_texture(figure_list *list, const splat_mesh_texture *t)
+{
+    add(list, "Texture", "n_pages", COUNT, (double)t->n_pages);
+    add(list, "Texture", "n_texels", COUNT, (double)t->n_texels);
+    add(list, "Texture", "used", REAL, t->used);
+    add(list, "Texture", "texel_density", REAL, t->texel_density);
+}
+
 static void list_figures(const splat_mesh_report *report, figure_list *list)
 {
     list->n = 0;
     add_topology(list, &report->quality);
     add_quality(list, &report->quality);
     add_shape(list, &report->quality);
+    if (report->texture.has_coordinates) add_texture(list, &report->texture);
     if (report->reference[0]) add_distances(list, &report->distances);
 }
 
@@ -176,6 +209,15 @@ static json_t *figure_json(const figure *item)
     if (item->kind == TRUTH) return json_boolean(item->value != 0.0);
     if (item->kind == COUNT) return json_integer((json_int_t)item->value);
     return isfinite(item->value) ? json_real(item->value) : json_null();
+}
+
+/* Rows of width and height. */
+static json_t *pages_json(const splat_mesh_texture *t)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < t->n_pages; i++)
+        splat_json_append(&rows, json_pack("[i, i]", t->page_sizes[i][0], t->page_sizes[i][1]));
+    return rows;
 }
 
 static json_t *thresholds_json(const splat_mesh_distances *d)
@@ -203,6 +245,9 @@ static json_t *report_json(const splat_mesh_report *report)
             sound = json_object_set_new(root, item->group, json_object()) == 0 && sound;
         sound = json_object_set_new(json_object_get(root, item->group), item->name, figure_json(item)) == 0 && sound;
     }
+    if (report->texture.has_coordinates)
+        sound = json_object_set_new(json_object_get(root, "Texture"), "pages", pages_json(&report->texture)) == 0 &&
+                sound;
     if (report->reference[0]) {
         json_t *reference = json_object_get(root, "Reference");
         sound = json_object_set_new(reference, "file", splat_json_text(report->reference)) == 0 && sound;
