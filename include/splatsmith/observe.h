@@ -178,6 +178,12 @@ splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path,
                                       const splat_mesh_draw_options *options, const char *model_path,
                                       splat_mesh_metrics *mean, splat_error *error);
 
+/* splat_contact_sheet_write with rows of photo, mesh and, with a model, its splat; without (NULL) the error (x4) of
+ * the mesh. */
+splat_status splat_mesh_contact_sheet_write(splat_scene *scene, const char *mesh_path,
+                                            const splat_mesh_draw_options *options, splat_model *model, size_t n_views,
+                                            const char *path, splat_error *error);
+
 /* ---------------------------------------------------------------- monitor: the machine while something runs */
 
 /* What the driver (NVML) tells of a GPU. NaN: it does not tell. */

@@ -101,6 +101,8 @@ int cli_session_find_ply(cli_session *session, const cli_values *values);
 /* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
  * below. */
 int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out);
+/* False, with a message, when an option of drawing meshes stands without --mesh. */
+bool cli_check_mesh_draw(const cli_values *values);
 /* Of render and eval: false, with a message, when --mesh stands with an option of splats, or one of meshes alone. */
 bool cli_check_mesh_options(const cli_values *values);
 /* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an

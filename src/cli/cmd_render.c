@@ -236,10 +236,29 @@ int cmd_render(const cli_values *values)
     return code;
 }
 
+static int write_sheet(const cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    size_t n_views = (size_t)values->n_sheet_views;
+    splat_status status =
+        values->mesh_file ? splat_mesh_contact_sheet_write(session->scene, values->mesh_file, &values->mesh_draw,
+                                                           session->model, n_views, values->output, &error)
+                          : splat_contact_sheet_write(session->model, session->scene, n_views, values->output, &error);
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%s", values->output);
+    return CLI_OK;
+}
+
+static int open_without_splat(cli_session *session, const cli_values *values)
+{
+    memset(session, 0, sizeof *session);
+    int code = cli_context_create(values, &session->context);
+    return code == CLI_OK ? cli_session_open_scene(session, values, true) : code;
+}
+
 int cmd_contact_sheet(const cli_values *values)
 {
     cli_session session;
-    splat_error error;
     if (!values->output) {
         cli_error("give the PNG to write with -o");
         return CLI_USAGE;
@@ -248,14 +267,10 @@ int cmd_contact_sheet(const cli_values *values)
         cli_error("contact-sheet writes PNG; name a file like sheet.png, not '%s'", values->output);
         return CLI_USAGE;
     }
-    int code = cli_session_open(&session, values, true);
-    if (code == CLI_OK) {
-        if (splat_contact_sheet_write(session.model, session.scene, (size_t)values->n_sheet_views, values->output,
-                                      &error) == SPLAT_OK)
-            cli_say("%s", values->output);
-        else
-            code = cli_report(&error);
-    }
+    if (!cli_check_mesh_draw(values)) return CLI_USAGE;
+    bool of_mesh_alone = values->mesh_file && !values->model_path && !values->ply;
+    int code = of_mesh_alone ? open_without_splat(&session, values) : cli_session_open(&session, values, true);
+    if (code == CLI_OK) code = write_sheet(&session, values);
     cli_session_close(&session);
     return code;
 }

@@ -143,22 +143,27 @@ int cli_session_open_scene(cli_session *session, const cli_values *values, bool 
     return CLI_OK;
 }
 
-bool cli_check_mesh_options(const cli_values *values)
+bool cli_check_mesh_draw(const cli_values *values)
 {
-    static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
-                                            "kernel_size", "sh_degree", "diffuse_only"};
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
-    for (size_t i = 0; values->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
-        if (!cli_given(values, of_splats[i])) continue;
-        cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", of_splats[i]);
-        return false;
-    }
     for (size_t i = 0; !values->mesh_file && i < sizeof of_meshes / sizeof of_meshes[0]; i++) {
         if (!cli_given(values, of_meshes[i])) continue;
         cli_error("--%s needs --mesh FILE", of_meshes[i]);
         return false;
     }
     return true;
+}
+
+bool cli_check_mesh_options(const cli_values *values)
+{
+    static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
+                                            "kernel_size", "sh_degree", "diffuse_only"};
+    for (size_t i = 0; values->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
+        if (!cli_given(values, of_splats[i])) continue;
+        cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", of_splats[i]);
+        return false;
+    }
+    return cli_check_mesh_draw(values);
 }
 
 /* --render_mode and --kernel_size; a Mip model takes the kernel size it was trained with. */

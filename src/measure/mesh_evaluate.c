@@ -6,29 +6,21 @@
 #include "base/options.h"
 #include "math/camera.h"
 #include "measure/lpips/lpips.h"
-#include "measure/mesh_subject.h"
 #include "measure/picture_metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct mesh_evaluator {
-    splat_scene *scene;
-    splat_view_job job; /* lpips becomes NULL where it is given up */
-    splat_mesh_subject subject;
-    splat_block image, photo; /* on the device */
-    float *render;            /* [3][height][width], host */
-    float *coverage;          /* [height][width] */
-} mesh_evaluator;
-
-static splat_status open_evaluator(mesh_evaluator *e, const char *mesh_path, const splat_mesh_draw_options *options,
-                                   splat_error *error)
+splat_status splat_mesh_evaluator_open(splat_mesh_evaluator *e, splat_scene *scene, const char *mesh_path,
+                                       const splat_view_job *job, const splat_mesh_draw_options *options,
+                                       splat_error *error)
 {
-    splat_backend *b = e->scene->context->backend;
+    splat_backend *b = scene->context->backend;
     int width, height;
-    splat_scene_largest_view(e->scene, &width, &height);
+    splat_scene_largest_view(scene, &width, &height);
     size_t n = (size_t)width * (size_t)height;
-    SPLAT_TRY(splat_mesh_subject_open(&e->subject, e->scene, mesh_path, options, error));
+    *e = (splat_mesh_evaluator){.scene = scene, .job = *job};
+    SPLAT_TRY(splat_mesh_subject_open(&e->subject, scene, mesh_path, options, error));
     e->render = malloc(3 * n * sizeof *e->render);
     e->coverage = malloc(n * sizeof *e->coverage);
     if (!e->render || !e->coverage)
@@ -37,7 +29,7 @@ static splat_status open_evaluator(mesh_evaluator *e, const char *mesh_path, con
     return splat_block_resize(b, &e->photo, "mesh photo", SPLAT_OWNER_EVALUATION, 3 * n, error);
 }
 
-static void close_evaluator(mesh_evaluator *e)
+void splat_mesh_evaluator_close(splat_mesh_evaluator *e)
 {
     splat_backend *b = e->scene->context->backend;
     if (e->job.lpips) splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */
@@ -49,7 +41,7 @@ static void close_evaluator(mesh_evaluator *e)
 }
 
 /* The render where the mesh covers the pixel, else the photo. Returns how many pixels are covered. */
-static size_t put_photo_around(mesh_evaluator *e, const splat_camera *camera, const uint8_t *photo)
+static size_t put_photo_around(splat_mesh_evaluator *e, const splat_camera *camera, const uint8_t *photo)
 {
     size_t n = splat_camera_pixels(camera), n_covered = 0;
     for (size_t i = 0; i < n; i++) {
@@ -63,7 +55,7 @@ static size_t put_photo_around(mesh_evaluator *e, const splat_camera *camera, co
 }
 
 /* e->render against the photo that is on the device. */
-static splat_status measure(mesh_evaluator *e, const splat_camera *camera, double share, splat_metrics *metrics,
+static splat_status measure(splat_mesh_evaluator *e, const splat_camera *camera, double share, splat_metrics *metrics,
                             splat_error *error)
 {
     splat_context *context = e->scene->context;
@@ -73,9 +65,8 @@ static splat_status measure(mesh_evaluator *e, const splat_camera *camera, doubl
     return splat_picture_measure(context, &picture, &e->job.lpips, metrics, error);
 }
 
-/* metrics: of this view; n_views is 0 where nothing is covered. */
-static splat_status measure_view(mesh_evaluator *e, const splat_dataset_view *view, size_t index_in_set,
-                                 const uint8_t *photo, splat_mesh_metrics *metrics, bool *go_on, splat_error *error)
+splat_status splat_mesh_evaluator_view(splat_mesh_evaluator *e, const splat_dataset_view *view, const uint8_t *photo,
+                                       splat_metrics *metrics, splat_error *error)
 {
     splat_backend *b = e->scene->context->backend;
     const splat_camera *camera = &view->camera;
@@ -85,20 +76,28 @@ static splat_status measure_view(mesh_evaluator *e, const splat_dataset_view *vi
                                       error));
     double render_ms = 1000 * (splat_clock_seconds() - begin);
     SPLAT_TRY(splat_backend_upload(b, e->photo.data, photo, 3 * n, error));
-    SPLAT_TRY(measure(e, camera, 1, &metrics->all, error));
-    metrics->all.render_ms = render_ms;
+    SPLAT_TRY(measure(e, camera, 1, metrics, error));
+    metrics->render_ms = render_ms;
+    return splat_backend_download(b, e->render, e->image.data, 3 * n * sizeof *e->render, error);
+}
+
+/* metrics: of this view; covered.n_views is 0 where nothing is covered. */
+static splat_status measure_view(splat_mesh_evaluator *e, const splat_dataset_view *view, size_t index_in_set,
+                                 const uint8_t *photo, splat_mesh_metrics *metrics, bool *go_on, splat_error *error)
+{
+    const splat_camera *camera = &view->camera;
+    SPLAT_TRY(splat_mesh_evaluator_view(e, view, photo, &metrics->all, error));
     if (e->job.visit) {
         const splat_view_info info = {view->name, view->is_test, *camera};
-        SPLAT_TRY(splat_backend_download(b, e->render, e->image.data, 3 * n * sizeof *e->render, error));
         *go_on = e->job.visit(e->job.user, index_in_set, &info, e->render, photo, &metrics->all);
     }
     size_t n_covered = put_photo_around(e, camera, photo);
-    metrics->coverage = (double)n_covered / (double)n;
+    metrics->coverage = (double)n_covered / (double)splat_camera_pixels(camera);
     return n_covered ? measure(e, camera, metrics->coverage, &metrics->covered, error) : SPLAT_OK;
 }
 
-static splat_status evaluate(mesh_evaluator *e, splat_mesh_metrics *views, splat_mesh_metrics *mean, size_t *n_done,
-                             splat_error *error)
+static splat_status evaluate(splat_mesh_evaluator *e, splat_mesh_metrics *views, splat_mesh_metrics *mean,
+                             size_t *n_done, splat_error *error)
 {
     uint32_t storage[5];
     const uint32_t *indices;
@@ -129,15 +128,16 @@ splat_status splat_mesh_evaluate_views(splat_scene *scene, const char *mesh_path
                                        const splat_mesh_draw_options *options, splat_mesh_metrics *views,
                                        splat_mesh_metrics *mean, size_t *n_done, splat_error *error)
 {
-    mesh_evaluator e = {.scene = scene};
+    splat_mesh_evaluator e;
+    splat_view_job own;
     *mean = (splat_mesh_metrics){0};
     *n_done = 0;
-    splat_view_job_init(&e.job);
-    SPLAT_TRY(splat_options_take(&e.job, job, "splat_view_job", error));
-    splat_status status = open_evaluator(&e, mesh_path, options, error);
+    splat_view_job_init(&own);
+    SPLAT_TRY(splat_options_take(&own, job, "splat_view_job", error));
+    splat_status status = splat_mesh_evaluator_open(&e, scene, mesh_path, &own, options, error);
     mean->textured = e.subject.painter.mips.n_pages > 0;
     if (status == SPLAT_OK) status = evaluate(&e, views, mean, n_done, error);
-    close_evaluator(&e);
+    splat_mesh_evaluator_close(&e);
     return status;
 }
 

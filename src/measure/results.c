@@ -1,14 +1,12 @@
-/* What an evaluated model leaves in its folder: results.json, per_view.json, pictures, a contact sheet. */
+/* What an evaluated model leaves in its folder: results.json, per_view.json, pictures. */
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/image.h"
-#include "io/picture/text.h"
 #include "math/camera.h"
 #include "measure/evaluate.h"
 #include "measure/results_json.h"
 #include "splatsmith/observe.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,133 +141,5 @@ splat_status splat_renders_write(splat_model *model, splat_scene *scene, const s
     free(w.renders);
     free(w.photos);
     free(w.rgb);
-    return status;
-}
-
-/* ---------------------------------------------------------------- contact sheet */
-
-#define SHEET_GAP 6
-#define SHEET_GAIN 4.0f /* of the error picture */
-
-/* A line of titles, then rows of (photo, render, error), each over a line with its name and figures; the sheet is
- * white between them. */
-typedef struct sheet {
-    int cell_width, cell_height, width, height;
-    int scale;       /* of the font */
-    int line_height; /* of a line of text, pixels */
-    uint8_t *rgb;
-} sheet;
-
-static int sheet_left(const sheet *s, int column)
-{
-    return SHEET_GAP + column * (s->cell_width + SHEET_GAP);
-}
-
-/* Where a row of pictures begins; the line with its name lies below them. */
-static int sheet_top(const sheet *s, size_t row)
-{
-    return SHEET_GAP + s->line_height + (int)row * (s->cell_height + s->line_height + SHEET_GAP);
-}
-
-static void write_line(sheet *s, int column, int top, const char *text)
-{
-    splat_text_draw(s->rgb, s->width, s->height, sheet_left(s, column), top + 2 * s->scale, s->scale, 40, text);
-}
-
-static void put_titles(sheet *s)
-{
-    static const char *const titles[] = {"photo", "render", "error x 4"};
-    for (int column = 0; column < 3; column++) write_line(s, column, SHEET_GAP, titles[column]);
-}
-
-/* The name below the photo, the figures below the render. */
-static void put_caption(sheet *s, size_t row, const char *name, const splat_metrics *metrics)
-{
-    char figures[96];
-    int top = sheet_top(s, row) + s->cell_height;
-    size_t room = (size_t)(s->cell_width / (SPLAT_TEXT_WIDTH * s->scale));
-    snprintf(figures, sizeof figures, "PSNR %.2f dB  SSIM %.4f", metrics->psnr, metrics->ssim);
-    /* The end of a name tells views apart. */
-    write_line(s, 0, top, strlen(name) > room ? name + strlen(name) - room : name);
-    write_line(s, 1, top, strlen(figures) > room ? figures + strlen("PSNR ") : figures);
-}
-
-static void put_row(sheet *s, size_t row, int width, int height, const uint8_t *photo, const float *render)
-{
-    size_t plane = (size_t)width * (size_t)height;
-    int top = sheet_top(s, row);
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++)
-            for (int c = 0; c < 3; c++) {
-                size_t pixel = (size_t)y * (size_t)width + (size_t)x;
-                float truth = (float)photo[3 * pixel + (size_t)c] / 255.0f, shown = render[(size_t)c * plane + pixel];
-                uint8_t values[3] = {photo[3 * pixel + (size_t)c], splat_image_byte(shown),
-                                     splat_image_byte(SHEET_GAIN * fabsf(truth - shown))};
-                for (int column = 0; column < 3; column++) {
-                    int left = sheet_left(s, column);
-                    s->rgb[3 * ((size_t)(top + y) * (size_t)s->width + (size_t)(left + x)) + (size_t)c] =
-                        values[column];
-                }
-            }
-}
-
-static splat_status sheet_row(splat_evaluator *evaluator, uint32_t index, float *render, sheet *s, size_t row,
-                              splat_error *error)
-{
-    splat_backend *b = evaluator->model->context->backend;
-    const splat_camera *camera = &evaluator->scene->dataset.views[index].camera;
-    const uint8_t *photo;
-    splat_metrics metrics;
-    SPLAT_TRY(splat_evaluator_view(evaluator, index, false, &photo, &metrics, error));
-    size_t bytes = 3 * splat_camera_pixels(camera) * sizeof(float);
-    splat_status status = splat_backend_download(b, render, evaluator->model->frame.image, bytes, error);
-    if (status == SPLAT_OK) {
-        put_row(s, row, camera->width, camera->height, photo, render);
-        put_caption(s, row, evaluator->scene->dataset.views[index].name, &metrics);
-    }
-    splat_image_cache_release(evaluator->scene->cache, index);
-    return status;
-}
-
-splat_status splat_contact_sheet_write(splat_model *model, splat_scene *scene, size_t n_views, const char *path,
-                                       splat_error *error)
-{
-    const splat_dataset *dataset = &scene->dataset;
-    bool has_test = dataset->n_test > 0;
-    const uint32_t *indices = has_test ? dataset->test : dataset->train;
-    size_t n = has_test ? dataset->n_test : dataset->n_train;
-    size_t n_rows = n_views < n ? n_views : n;
-    if (n_rows == 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a contact sheet needs at least one view");
-
-    sheet s = {0};
-    int widest = 0, tallest = 0;
-    for (size_t i = 0; i < n; i++) {
-        const splat_camera *camera = &dataset->views[indices[i]].camera;
-        widest = camera->width > widest ? camera->width : widest;
-        tallest = camera->height > tallest ? camera->height : tallest;
-    }
-    s.cell_width = widest;
-    s.cell_height = tallest;
-    s.width = SHEET_GAP + 3 * (widest + SHEET_GAP);
-    s.scale = widest < 800 ? 1 : widest / 400;
-    s.line_height = (SPLAT_TEXT_HEIGHT + 4) * s.scale;
-    s.height = sheet_top(&s, n_rows);
-    size_t sheet_bytes = 3 * (size_t)s.width * (size_t)s.height;
-    s.rgb = malloc(sheet_bytes);
-    float *render = malloc(3 * (size_t)widest * (size_t)tallest * sizeof(float));
-    splat_status status = s.rgb && render ? SPLAT_OK
-                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
-
-    splat_evaluator evaluator = splat_evaluator_make(model, scene, &(splat_view_job){0});
-    if (status == SPLAT_OK) {
-        memset(s.rgb, 255, sheet_bytes);
-        put_titles(&s);
-    }
-    for (size_t row = 0; row < n_rows && status == SPLAT_OK; row++)
-        status = sheet_row(&evaluator, indices[(2 * row + 1) * n / (2 * n_rows)], render, &s, row, error);
-    if (status == SPLAT_OK) status = splat_folder_create_for(path, error);
-    if (status == SPLAT_OK) status = splat_png_write(path, s.width, s.height, 3, 8, s.rgb, error);
-    free(s.rgb);
-    free(render);
     return status;
 }

@@ -355,6 +355,63 @@ static void diffuse_colours_are_those_of_degree_zero(void **state)
     assert_sugar("sugarfine_" SUGAR "/results_density02_normal02_diffuseonly.json", "sugar_03_1000_70", diffuse.psnr);
 }
 
+/* ---------------------------------------------------------------- contact sheets */
+
+enum { GAP = 6, LINE = 13 + 4 }; /* the font has 13 rows */
+
+/* Whether a cell of a sheet of one row is this picture, [HEIGHT][WIDTH][3]. */
+static void assert_cell(const splat_image *sheet, int column, const uint8_t *picture)
+{
+    for (int y = 0; y < HEIGHT; y++)
+        assert_memory_equal(sheet->pixels + 3 * ((GAP + LINE + y) * sheet->width + GAP + column * (WIDTH + GAP)),
+                            picture + 3 * y * WIDTH, 3 * WIDTH);
+}
+
+static void a_sheet_shows_photo_mesh_and_splat(void **state)
+{
+    splat_error error;
+    splat_image sheet, mesh;
+    splat_view_info view = {0};
+    static uint8_t photo[3 * N], errors[3 * N];
+    size_t n_tests = 0;
+    (void)state;
+    RUN_OUT(0, "sheet.png", "contact-sheet", "--mesh", "ball.ply", "-s", SCENE, "-o", "sheet.png", "--views", "1",
+            "--supersampling", "1");
+    must(splat_image_read("sheet.png", &sheet, &error), &error);
+    must(splat_image_read("drawn/test/mesh_ball/color/00001.png", &mesh, &error), &error); /* the middle one of three */
+    assert_true(sheet.width == GAP + 3 * (WIDTH + GAP) && sheet.height == GAP + LINE + HEIGHT + LINE + GAP);
+    for (size_t v = 0; n_tests < 2; v++) {
+        must(splat_scene_get_view(scene, v, &view, &error), &error);
+        must(splat_scene_read_photo(scene, v, photo, &error), &error);
+        n_tests += view.is_test;
+    }
+    for (size_t i = 0; i < 3 * N; i++) {
+        int difference = photo[i] - mesh.pixels[i];
+        errors[i] = sheet.pixels[3 * ((GAP + LINE + i / (3 * WIDTH)) * (size_t)sheet.width + GAP + 2 * (WIDTH + GAP)) +
+                                 i % (3 * WIDTH)];
+        /* the mesh itself is not rounded to bytes */
+        assert_true(abs(errors[i] - (abs(difference) > 63 ? 255 : 4 * abs(difference))) <= 3);
+    }
+    assert_cell(&sheet, 0, photo);
+    assert_cell(&sheet, 1, mesh.pixels);
+    splat_image_free(&sheet);
+
+    write_splat("model/point_cloud/iteration_3/point_cloud.ply");
+    RUN_OUT(0, "both.png", "contact-sheet", "--mesh", "ball.ply", "-m", "model", "-s", SCENE, "--eval", "-o",
+            "both.png", "--views", "1", "--supersampling", "1");
+    RUN_OUT(0, "pictures", "render", "-m", "model", "-s", SCENE, "--eval", "--skip_train");
+    splat_image_free(&mesh);
+    must(splat_image_read("both.png", &sheet, &error), &error);
+    must(splat_image_read("model/test/ours_3/test_preds_-1/00001.png", &mesh, &error), &error);
+    assert_cell(&sheet, 0, photo);
+    assert_cell(&sheet, 2, mesh.pixels);
+    splat_image_free(&sheet);
+    splat_image_free(&mesh);
+    RUN_ERR(2, "--supersampling needs --mesh", "contact-sheet", "-m", "model", "-o", "x.png", "--supersampling", "2");
+    RUN_ERR(1, "No such file", "contact-sheet", "--mesh", "absent.ply", "-s", SCENE, "-o", "x.png");
+    assert_false(exists("x.png"));
+}
+
 static void the_command_tells_mistakes(void **state)
 {
     (void)state;
@@ -406,6 +463,7 @@ int main(void)
         cmocka_unit_test(visitors_see_each_view_and_may_stop), cmocka_unit_test(the_command_writes_results),
         cmocka_unit_test(names_of_sugar_choose_the_file), cmocka_unit_test(the_command_writes_sugars_file),
         cmocka_unit_test(diffuse_colours_are_those_of_degree_zero),
+        cmocka_unit_test(a_sheet_shows_photo_mesh_and_splat),
         cmocka_unit_test(the_command_tells_mistakes), cmocka_unit_test(random_views_show_the_mesh)};
     return cmocka_run_group_tests_name("meshes against photos", tests, open_all, close_all);
 }
