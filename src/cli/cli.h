@@ -42,6 +42,7 @@ int cli_check_train(const cli_values *values);
 int cli_check_coarse(const cli_values *values, int loaded);
 int cli_check_mesh(const cli_values *values);
 int cli_check_refine(const cli_values *values);
+int cli_check_texture(const cli_values *values);
 
 /* What a command that works on a splat leaves to whoever called it: cli_values.outcome. */
 typedef struct cli_outcome {

@@ -200,7 +200,7 @@ static json_t *stage_row(const stage_run *s, const char *name)
 
 static int write_overview(const pipeline_run *r)
 {
-    json_t *root = json_object(), *rows = json_array(), *next = pipeline_next(r->p.values);
+    json_t *root = json_object(), *rows = json_array();
     json_object_set_new(root, "format", json_string("splatsmith pipeline"));
     json_object_set_new(root, "version", json_string(splat_version()));
     if (r->command) stage_json_set_text(root, "command", r->command);
@@ -209,7 +209,6 @@ static int write_overview(const pipeline_run *r)
         json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].name));
     json_object_set_new(root, "stages", rows);
     json_object_set(root, "files", r->files);
-    if (next) json_object_set_new(root, "next", next);
     return stage_json_write(r->overview, root);
 }
 
@@ -447,26 +446,14 @@ static void print_table(const pipeline_run *r)
         cli_say("  %s/%s", r->p.folder, json_string_value(json_array_get(r->files, i)));
 }
 
-/* Before hours of work and after them. */
-static void tell_what_is_absent(const pipeline_run *r)
-{
-    json_t *next = pipeline_next(r->p.values);
-    if (next)
-        cli_notice("the texture is not part of this version, so the refined mesh is the last result: what was asked of "
-                   "it is kept in %s", r->overview);
-    json_decref(next);
-}
-
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
-    tell_what_is_absent(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     print_table(r);
-    tell_what_is_absent(r);
     return code;
 }
 

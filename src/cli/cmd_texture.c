@@ -118,20 +118,26 @@ static int make(cli_session *session, const cli_values *values, const texture_pa
     return CLI_OK;
 }
 
+int cli_check_texture(const cli_values *values)
+{
+    splat_error error;
+    return splat_texture_options_check(&values->texture, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
 int cmd_texture(const cli_values *values)
 {
     static cli_values for_scene; /* large for a stack */
     static texture_paths paths;
     cli_session session;
-    splat_error error;
     memset(&session, 0, sizeof session);
     memset(&paths, 0, sizeof paths);
     session.outcome = values->outcome;
-    if (splat_texture_options_check(&values->texture, &error) != SPLAT_OK) return cli_report(&error);
+    int code = cli_check_texture(values);
+    if (code != CLI_OK) return code;
     if (!find_mesh(values, &paths) || !choose_outputs(values, &paths)) return CLI_USAGE;
     for_scene = *values;
     if (!paths.is_folder) for_scene.model_path = NULL;
-    int code = cli_context_create(values, &session.context);
+    code = cli_context_create(values, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, &for_scene, true);
     if (code == CLI_OK) code = open_model(&session, values, &paths);
     if (code == CLI_OK) code = make(&session, values, &paths);

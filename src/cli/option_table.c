@@ -32,8 +32,6 @@ enum { MESH_ALONE = ALONE(MESH) };
 #define WORD(field, type, words) CLI_WORD, AT(field, type), words, 0, 0
 #define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
 #define LIMIT(field, metavar) CLI_LIMIT, AT(field, cli_limit), metavar, 0, 0
-/* Of stages that scripts of SuGaR name. */
-#define LATER ", which is not part of this version: kept in pipeline.json"
 #define IGNORED_TEXT(metavar) CLI_GROUP_IGNORED, TEXT(ignored_text, metavar)
 #define IGNORED_FLAG CLI_GROUP_IGNORED, FLAG(ignored_flag)
 
@@ -304,7 +302,8 @@ const cli_option cli_options[] = {
     {"skip_coarse", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_coarse),
      "make the mesh from the splat as it was trained", NULL},
     {"skip_refine", 0, "skip_refinement", PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_refine),
-     "bind no Gaussians to the mesh", NULL},
+     "bind no Gaussians to the mesh: the texture is that of the mesh as it was made", NULL},
+    {"skip_texture", 0, NULL, PIPELINE, CLI_GROUP_TRAINING, FLAG(skip_texture), "end before the texture", NULL},
     {"resolution", 0, "data_factor", PIPELINE, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "-1, with -c the model's"},
     {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, CLI_GROUP_TRAINING,
@@ -318,15 +317,7 @@ const cli_option cli_options[] = {
     {"normal_consistency_factor", 0, NULL, PIPELINE, CLI_GROUP_MESH, REAL(normal_consistency_factor, 0, 1e6),
      "weight of the normals of neighbouring triangles in the refinement", "0.1"},
     {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, CLI_GROUP_MESH, FLAG(export_obj),
-     "a textured OBJ of the refined mesh" LATER, NULL},
-    {"square_size", 0, NULL, PIPELINE, CLI_GROUP_MESH, INT(square_size, 3, 1000),
-     "texels of the square that two triangles share" LATER, ""},
-    {"postprocess_mesh", 0, NULL, PIPELINE, CLI_GROUP_MESH, FLAG(postprocess_mesh),
-     "remove the thin rim of the refined mesh" LATER, NULL},
-    {"postprocess_density_threshold", 0, NULL, PIPELINE, CLI_GROUP_MESH, REAL(postprocess_density_threshold, 0, 1e6),
-     "density below which the rim goes" LATER, ""},
-    {"postprocess_iterations", 0, NULL, PIPELINE, CLI_GROUP_MESH, INT(postprocess_iterations, 0, 1000),
-     "rings of triangles that may go" LATER, ""},
+     "write the textured mesh as an OBJ beside the GLB, too", NULL},
 
     /* memory */
     {"fragmentation", 0, NULL, WORK, CLI_GROUP_MEMORY, CHOICE(fragmentation, "aggressive|normal|minimal"),
@@ -400,22 +391,22 @@ const cli_option cli_options[] = {
     /* texture */
     {"output", 'o', NULL, TEXTURE, CLI_GROUP_OUTPUT, TEXT(output, "FILE,..."),
      "what to write: .glb, .obj, .ply; several with commas between", "textured.glb in the folder of -m"},
-    {"bake", 0, NULL, TEXTURE, CLI_GROUP_MESH, WORD(texture.bake, splat_texture_bake, "photos|gaussians"),
+    {"bake", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, WORD(texture.bake, splat_texture_bake, "photos|gaussians"),
      "photos: the photos, levelled and blended; gaussians: the average of the views of the bound Gaussians, as SuGaR",
      NULL},
-    {"texel_density", 0, NULL, TEXTURE, CLI_GROUP_MESH, DOUBLE(texture.texel_density, 1e-6, 16),
+    {"texel_density", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, DOUBLE(texture.texel_density, 1e-6, 16),
      "texels for a pixel of the best photo of a place", NULL},
-    {"texture_size", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.texture_size, 0, 65500),
+    {"texture_size", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, INT(texture.texture_size, 0, 65500),
      "sides of the texture, one page that is filled; 0: what --texel_density asks for", NULL},
-    {"max_texture", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.max_texture, 64, 65500),
+    {"max_texture", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, INT(texture.max_texture, 64, 65500),
      "largest sides of a page; what does not fit goes on to more pages", NULL},
-    {"square_size", 0, NULL, TEXTURE, CLI_GROUP_MESH, INT(texture.square_size, 0, 1000),
+    {"square_size", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, INT(texture.square_size, 0, 1000),
      "SuGaR's packing: texels of the square that two triangles share; 0: charts", NULL},
-    {"reject_outliers", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.reject_outliers),
+    {"reject_outliers", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.reject_outliers),
      "photos: leave views out in which a triangle has another colour than in the rest", NULL},
-    {"level_exposure", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.level_exposure),
+    {"level_exposure", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.level_exposure),
      "photos: make brightness and colour of the photos alike", NULL},
-    {"two_bands", 0, NULL, TEXTURE, CLI_GROUP_MESH, FLAG(texture.two_bands),
+    {"two_bands", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.two_bands),
      "photos: take details from one photo a place, and average the rest", NULL},
 
     /* evaluation and saving */
@@ -600,11 +591,12 @@ const cli_command cli_commands[] = {
      "  splatsmith refine -c out/garden -m out/garden/mesh/iteration_7000/mesh.ply -o out/garden_refined\n"
      "  splatsmith refine --deform edited.ply -m out/garden_refined -o edited_splat.ply", false},
     {"pipeline", PIPELINE, cmd_pipeline, "-s SCENE [-o FOLDER] [-c MODEL] [options]", NULL,
-     "from photos to a mesh: train, coarse, mesh and refine, as far as they are missing",
+     "from photos to a textured mesh: train, coarse, mesh, refine and texture, as far as missing",
      "Each stage has its own folder with a file, stage.json, that says with which settings it was made.\n"
      "The same command goes on where it stopped; a stage whose settings changed runs again, with those\n"
-     "after it. An option that several stages know goes to each of them.\n\n"
-     "  splatsmith pipeline -s data/garden -o out/garden --eval -r dn_consistency --vram_limit 8G\n"
+     "after it. An option that several stages know goes to each of them. The results lie in the folder:\n"
+     "textured.glb, refined.ply and refined_mesh.ply.\n\n"
+     "  splatsmith pipeline -s data/garden -o out/garden --eval --high_poly --refinement_time short\n"
      "  splatsmith pipeline -s data/garden -o out/garden2 -c out/garden_splat --skip_training --high_poly", false},
     {"plan", PLAN, cmd_plan, "-s SCENE --vram_limit 8G [options]", NULL,
      "tell what training will hold in memory, and how to stay below a limit",

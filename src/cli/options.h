@@ -44,7 +44,7 @@ typedef struct cli_values {
     int refinement_iterations, square_size, postprocess_iterations;
     float normal_consistency_factor, postprocess_density_threshold;
     bool postprocess_mesh;
-    bool skip_training, skip_coarse, skip_refine, low_poly, high_poly, export_obj;
+    bool skip_training, skip_coarse, skip_refine, skip_texture, low_poly, high_poly, export_obj;
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
     bool optimize_memory;

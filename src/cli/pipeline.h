@@ -56,9 +56,6 @@ extern const size_t pipeline_n_stages;
 /* Of --low_poly and --high_poly; 0: not asked. */
 size_t pipeline_target_vertices(const cli_values *values);
 
-/* What is asked of the stage that this version does not have, as an object; NULL: nothing. */
-json_t *pipeline_next(const cli_values *values);
-
 /* Whether an option, whose name is copied, takes the stage's place. */
 bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, char name[64]);
 /* The command of a stage. */
@@ -92,6 +89,9 @@ const char *pipeline_result_text(const pipeline *p, const json_t *results, char 
 const char *pipeline_quality_text(const json_t *results, char text[32]);
 /* The path of the main result inside the pipeline's folder. */
 const char *pipeline_result_path(const json_t *results);
+
+/* "test_psnr", "test_psnr_covered" and "test_coverage" of a mesh, where the scene has test views. */
+int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_values *values);
 
 /* Puts the results of a complete stage, as its table row says, under their names in the pipeline's folder: hard links,
  * or copies where there are none. `files` receives the names. Returns an exit code. */

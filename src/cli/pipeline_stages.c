@@ -50,6 +50,18 @@ static void fill_refine(const pipeline *p, const char *folder, stage_values *sta
         stage->values.gaussians_per_triangle = p->values->low_poly ? "6" : "1";
 }
 
+/* Without refinement the mesh of the stage before, which no Gaussians are bound to; the split is that of its splat. */
+static void fill_texture(const pipeline *p, const char *folder, stage_values *stage)
+{
+    char *split = stage->path + 2 * CLI_PATH_MAX;
+    stage->values.model_path = p->is_bound ? p->splat.folder : p->mesh;
+    snprintf(stage->path, 2 * CLI_PATH_MAX, "%s/textured.glb%s%s%s", folder, p->values->export_obj ? "," : "",
+             p->values->export_obj ? folder : "", p->values->export_obj ? "/textured.obj" : "");
+    stage->values.output = stage->path;
+    if (p->is_bound || !p->splat.folder[0] || !cli_path_join(split, p->splat.folder, "split.json")) return;
+    if (cli_path_exists(split)) stage->values.scene.split_file = split;
+}
+
 static int check_train(const pipeline *p, const cli_values *values)
 {
     (void)p;
@@ -75,6 +87,15 @@ static int check_refine(const pipeline *p, const cli_values *values)
     return cli_check_refine(values);
 }
 
+static int check_texture(const pipeline *p, const cli_values *values)
+{
+    if (values->texture.bake == SPLAT_BAKE_GAUSSIANS && p->values->skip_refine) {
+        cli_error("--bake gaussians needs the refinement, which --skip_refine leaves out");
+        return CLI_USAGE;
+    }
+    return cli_check_texture(values);
+}
+
 const pipeline_stage pipeline_stages[] = {
     {.name = "train", .skipped_by = "gs_output_dir,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_train,
      .check = check_train},
@@ -83,6 +104,8 @@ const pipeline_stage pipeline_stages[] = {
     {.name = "mesh", .makes = PIPELINE_MESH, .fill = fill_mesh, .check = check_mesh},
     {.name = "refine", .skipped_by = "skip_refine", .makes = PIPELINE_SPLAT | PIPELINE_MESH,
      .splat_name = "refined.ply", .mesh_name = "refined_mesh.ply", .fill = fill_refine, .check = check_refine},
+    {.name = "texture", .skipped_by = "skip_texture", .makes = PIPELINE_FILES, .fill = fill_texture,
+     .check = check_texture, .measure = pipeline_measure_mesh},
 };
 const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages[0];
 
@@ -91,26 +114,6 @@ const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages
 size_t pipeline_target_vertices(const cli_values *values)
 {
     return values->low_poly ? 200000 : values->high_poly ? 1000000 : 0;
-}
-
-/* What SuGaR's last stage would take: kept, and told once that nobody reads it. */
-json_t *pipeline_next(const cli_values *values)
-{
-    static const char *const names[] = {"export_obj", "square_size", "postprocess_mesh",
-                                        "postprocess_density_threshold", "postprocess_iterations"};
-    json_t *next = json_object();
-    char text[64];
-    for (size_t i = 0; i < cli_n_options; i++)
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-            if (values->given[i] && strcmp(cli_options[i].name, names[k]) == 0) {
-                cli_value_text(&cli_options[i], values, text, sizeof text);
-                bool is_flag = cli_options[i].kind == CLI_FLAG;
-                json_object_set_new(next, names[k], is_flag ? json_boolean(strcmp(text, "True") == 0)
-                                                            : json_loads(text, JSON_DECODE_ANY, NULL));
-            }
-    if (json_object_size(next)) return next;
-    json_decref(next);
-    return NULL;
 }
 
 /* ---------------------------------------------------------------- options of the stages */
@@ -200,6 +203,7 @@ void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const
             pass_option(stage, &cli_options[i], p->values, values);
     values->command_line = p->values->command_line;
     values->quiet = p->values->quiet;
+    values->export_obj = p->values->export_obj;
     values->outcome = &out->outcome;
     if ((stage->makes & PIPELINE_SPLAT) && !cli_given(p->values, "checkpoint_interval"))
         values->checkpoint_interval = CHECKPOINT_INTERVAL;
@@ -238,8 +242,10 @@ static bool shapes_result(const cli_option *option)
     return option->group != CLI_GROUP_MEMORY;
 }
 
+/* The options of its command; of the stage that writes files also the pipeline's own that names another one. */
 static bool is_setting(const pipeline_stage *stage, const cli_option *option)
 {
+    if ((stage->makes & PIPELINE_FILES) && strcmp(option->name, "export_obj") == 0) return true;
     return has_option(stage, option) && option->group != CLI_GROUP_IGNORED && !is_own(option->name) &&
            strcmp(option->name, "source_path") != 0;
 }

@@ -1,0 +1,41 @@
+/* The textured mesh of a pipeline on the test views, where its splats are measured too. */
+#include "pipeline.h"
+#include "progress.h"
+
+#include <string.h>
+
+static int evaluate(const cli_session *session, const char *mesh, json_t *results)
+{
+    cli_counter counter = cli_counter_start("measuring test views", session->scene_info.n_test);
+    splat_mesh_metrics mean;
+    splat_view_job job;
+    splat_error error;
+    splat_view_job_init(&job);
+    job.visit = cli_count_view;
+    job.user = &counter;
+    splat_status status = splat_mesh_evaluate(session->scene, mesh, &job, NULL, &mean, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("PSNR of the mesh on %zu test views: %.2f dB, where it covers them (%.1f %%) %.2f dB", mean.all.n_views,
+            mean.all.psnr, 100 * mean.coverage, mean.covered.psnr);
+    json_object_set_new(results, "test_psnr", json_real(mean.all.psnr));
+    json_object_set_new(results, "test_psnr_covered", json_real(mean.covered.psnr));
+    json_object_set_new(results, "test_coverage", json_real(mean.coverage));
+    return CLI_OK;
+}
+
+int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_values *given)
+{
+    char mesh[CLI_PATH_MAX];
+    static cli_values values; /* large for a stack */
+    cli_session session = {.outcome = NULL};
+    values = *given;
+    values.model_path = p->splat.folder[0] ? p->splat.folder : NULL; /* its photos, their size and the split */
+    values.ply = NULL;
+    if (!cli_path_join(mesh, p->folder, pipeline_result_path(results))) return CLI_USAGE;
+    int code = cli_context_create(&values, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, &values, false);
+    if (code == CLI_OK && session.scene_info.n_test > 0) code = evaluate(&session, mesh, results);
+    cli_session_close(&session);
+    return code;
+}
