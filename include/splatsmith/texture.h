@@ -38,6 +38,11 @@ typedef struct splat_texture_options {
     bool level_exposure;        /* PHOTOS: brightness and colour of the photos are made alike; true */
     bool two_bands;             /* PHOTOS: details come from one photo a place, the rest is averaged; false: all is
                                    averaged; true */
+    int gaussians_per_triangle; /* of the splat that is bound to the mesh: 1, 3, 4 or 6; 0 (default): by the counts */
+    bool postprocess_mesh;      /* take the thin rim of the mesh away, as the bound Gaussians show it (SuGaR); false */
+    float postprocess_density_threshold; /* a face of the rim stays when its Gaussians' density at its centroid is above
+                                   it; 0.1 */
+    int postprocess_iterations; /* rings of faces that may go; 5 */
     uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
     splat_texture_progress progress; /* NULL: none */
     void *progress_user;
@@ -52,6 +57,8 @@ typedef struct splat_texture_info {
     double from_photos;           /* shares of them: seen in views, */
     double from_gaussians;        /* from the bound Gaussians, */
     double filled;                /* from their neighbours */
+    int gaussians_per_triangle;   /* 0: no Gaussians */
+    size_t n_rim_faces;           /* taken away */
     size_t n_faces_seen;          /* faces that a view sees */
     size_t n_outliers, n_candidates; /* pairs of face and view that were left out, and all of them */
     uint64_t host_bytes;          /* the most host memory that the work was to take */

@@ -219,9 +219,9 @@ const cli_option cli_options[] = {
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
-    {"kernel_size", 'k', NULL, MODEL | ALONE(COARSE), CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
+    {"kernel_size", 'k', NULL, (MODEL | ALONE(COARSE)) & ~TEXTURE, CLI_GROUP_FILTER, REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
-    {"render_mode", 0, NULL, MODEL, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
+    {"render_mode", 0, NULL, MODEL & ~TEXTURE, CLI_GROUP_FILTER, CHOICE(render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
 
     /* coarse training; -i, -r, -n and -e are SuGaR's letters */
@@ -328,7 +328,8 @@ const cli_option cli_options[] = {
      "split Gaussians until there are N before measuring; 0: as they are", NULL},
     {"device_memory", 0, NULL, PLAN, CLI_GROUP_MEMORY, LIMIT(device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
-    {"sh_degree", 0, NULL, MODEL | EXPORT | ALONE(COARSE), CLI_GROUP_MEMORY, INT(reduce_sh_degree, 0, 3),
+    {"sh_degree", 0, NULL, (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, CLI_GROUP_MEMORY,
+     INT(reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
     /* mesh */
@@ -406,6 +407,15 @@ const cli_option cli_options[] = {
      "photos: leave views out in which a triangle has another colour than in the rest", NULL},
     {"level_exposure", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.level_exposure),
      "photos: make brightness and colour of the photos alike", NULL},
+    {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", TEXTURE, CLI_GROUP_MESH,
+     INT(texture.gaussians_per_triangle, 0, 6), "of the bound splat: 1, 3, 4 or 6", "by the counts"},
+    {"postprocess_mesh", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.postprocess_mesh),
+     "take the thin rim of the mesh away, as the bound Gaussians show it", NULL},
+    {"postprocess_density_threshold", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH,
+     REAL(texture.postprocess_density_threshold, 0, 1e6),
+     "a triangle of the rim stays when the density at its centre is above X", NULL},
+    {"postprocess_iterations", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH,
+     INT(texture.postprocess_iterations, 0, 1000), "rings of triangles that may go", NULL},
     {"two_bands", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.two_bands),
      "photos: take details from one photo a place, and average the rest", NULL},
 

@@ -41,9 +41,8 @@ typedef struct cli_values {
     const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline and refine */
     const char *gaussians_per_triangle; /* of refine and pipeline; NULL: not said */
     const char *deform;         /* of refine: the edited mesh; NULL: it trains */
-    int refinement_iterations, square_size, postprocess_iterations;
-    float normal_consistency_factor, postprocess_density_threshold;
-    bool postprocess_mesh;
+    int refinement_iterations;
+    float normal_consistency_factor;
     bool skip_training, skip_coarse, skip_refine, skip_texture, low_poly, high_poly, export_obj;
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */

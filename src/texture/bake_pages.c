@@ -111,16 +111,42 @@ static splat_status gather(painter *p, band *b, splat_error *error)
     return splat_bake_device_colors(&p->device, b->rgb, error);
 }
 
-static void write_texels(const band *b, splat_image *page, uint8_t *valid, splat_bake_counts *counts)
+static void point_of(const splat_mesh *mesh, uint32_t face, const float weights[2], float point[3])
+{
+    const uint32_t *f = mesh->faces + 3 * (size_t)face;
+    const float b[3] = {weights[0], weights[1], 1.0f - weights[0] - weights[1]};
+    for (size_t k = 0; k < 3; k++) {
+        point[k] = 0;
+        for (size_t j = 0; j < 3; j++) point[k] += b[j] * mesh->vertices[3 * (size_t)f[j] + k];
+    }
+}
+
+/* Texels that no view sees take the colours of the bound Gaussians; rgb[3] stays 0. */
+static void ask_gaussians(const splat_bake *bake, band *b)
+{
+    if (!bake->gaussians) return;
+#pragma omp parallel for schedule(dynamic, 4096) num_threads(bake->context->threads)
+    for (size_t i = 0; i < b->n; i++) {
+        float point[3];
+        if (b->rgb[i][3] > 0) continue;
+        point_of(bake->mesh, b->faces[i], b->weights[i], point);
+        splat_bake_gaussians_at(bake->gaussians, b->faces[i], point, b->rgb[i]);
+    }
+}
+
+static void write_texels(const splat_bake *bake, const band *b, splat_image *page, uint8_t *valid,
+                         splat_bake_counts *counts)
 {
     size_t first = (size_t)b->first * b->width;
     counts->n_texels += b->n;
     for (size_t i = 0; i < b->n; i++) {
-        if (!(b->rgb[i][3] > 0)) continue;
+        bool is_seen = b->rgb[i][3] > 0;
+        if (!is_seen && !bake->gaussians) continue;
         size_t at = first + b->places[i];
         for (size_t c = 0; c < 3; c++) page->pixels[3 * at + c] = splat_image_byte(b->rgb[i][c]);
         valid[at] = 1;
-        counts->n_from_views++;
+        counts->n_from_views += is_seen;
+        counts->n_from_gaussians += !is_seen;
     }
 }
 
@@ -135,7 +161,8 @@ static splat_status paint_bands(painter *p, band *b, size_t page, int rows, spla
         SPLAT_TRY(splat_atlas_texels_rows(p->texels, page, b->first, b->n_rows, threads, b->faces, b->weights, error));
         compact(b);
         if (b->n > 0) SPLAT_TRY(gather(p, b, error));
-        write_texels(b, image, valid, counts);
+        ask_gaussians(p->bake, b);
+        write_texels(p->bake, b, image, valid, counts);
         p->n_done += (size_t)b->n_rows;
     }
     return SPLAT_OK;

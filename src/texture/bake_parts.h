@@ -10,6 +10,16 @@
 #include "splatsmith/texture.h"
 #include "texture/atlas.h"
 
+/* The Gaussians that are bound to a mesh, in host memory: those of face f are f per_face to (f + 1) per_face - 1. */
+typedef struct splat_bake_gaussians {
+    int per_face;
+    uint32_t *source; /* [n_faces] the face of the mesh that they are bound to, where faces have gone; NULL: the same */
+    float *means;     /* [n][3] */
+    float *axes;      /* [n][2][3] those in the plane, over their deviations */
+    float *opacities; /* [n] 0 to 1 */
+    float *colors;    /* [n][3] of degree 0 */
+} splat_bake_gaussians;
+
 /* A view that sees a face. */
 typedef struct splat_bake_candidate {
     uint16_t view;      /* number among the training views; SPLAT_TEXTURE_NO_VIEW after the last */
@@ -29,6 +39,7 @@ typedef struct splat_bake {
     splat_backend *backend;
     splat_scene *scene;
     splat_model *model;     /* the bound Gaussians; NULL: none */
+    splat_bake_gaussians *gaussians; /* the same on the host; NULL: none */
     const splat_texture_options *options;
     const splat_mesh *mesh;
     size_t n_views;
@@ -126,6 +137,24 @@ splat_status splat_bake_label(splat_bake *bake, splat_error *error);
  * than two faces the nearest in number. NULL: no memory. The caller frees. */
 #define SPLAT_BAKE_NO_FACE UINT32_MAX
 uint32_t *splat_bake_neighbors(const splat_mesh *mesh, splat_error *error);
+
+/* ---------------------------------------------------------------- bound Gaussians (bake_gaussians.c) */
+
+#define SPLAT_BAKE_GAUSSIAN_BYTES 52 /* of host memory, each, and as many again while they are read */
+
+/* wanted: as many for each face; 0: whatever the counts say. Errors: ARGUMENT (the splat is not bound to the mesh; the
+ * sentence says why), MEMORY. Free it in either case. */
+splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mesh *mesh, int wanted,
+                                       splat_bake_gaussians *gaussians, splat_error *error);
+void splat_bake_gaussians_free(splat_bake_gaussians *gaussians);
+/* Density at a point of a face: the sum over its Gaussians of opacity exp(-m^2 / 2), m in the plane; and their colours
+ * there, weighted by that, or by nothing where all of it is 0. rgb may be NULL. */
+double splat_bake_gaussians_at(const splat_bake_gaussians *gaussians, size_t face, const float point[3], float rgb[3]);
+/* bake_rim.c: SuGaR's post-processing. In each of so many rounds all faces with a side that no other kept face shares
+ * go; of those that went the ones whose density at the centroid is above the threshold come back. *n_removed faces are
+ * gone from the mesh, and gaussians->source says which are left. Errors: MEMORY, ARGUMENT (none is left). */
+splat_status splat_bake_remove_rim(splat_mesh *mesh, splat_bake_gaussians *gaussians, int rounds, double threshold,
+                                   size_t *n_removed, splat_error *error);
 
 /* ---------------------------------------------------------------- pages (bake_pages.c) */
 

@@ -17,6 +17,7 @@ typedef struct texturing {
     splat_texture_options options;
     splat_mesh *mesh;
     splat_bake_room room;
+    splat_bake_gaussians gaussians;
     splat_atlas atlas;
     splat_image pages[SPLAT_MESH_MAX_PAGES];
     size_t band_texels;
@@ -39,7 +40,9 @@ static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *err
 {
     const uint64_t n = t->mesh->n_faces, limit = t->options.max_host_bytes;
     const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 20;
-    uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24, faces = n * per_face + mesh;
+    const uint64_t n_gaussians = t->bake.model ? t->bake.model->gaussians.n : 0;
+    uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24;
+    uint64_t faces = n * per_face + mesh + n_gaussians * 2 * SPLAT_BAKE_GAUSSIAN_BYTES;
     uint64_t view = 2 * splat_bake_room_bytes(&t->bake), texel = SPLAT_BAKE_TEXEL_BYTES + BAND_HOST_BYTES;
     t->band_texels = USUAL_BAND;
     if (limit && faces + view + texel * LEAST_BAND <= limit) {
@@ -89,6 +92,7 @@ static void close_texturing(texturing *t)
     free(b->labels);
     free(b->vertex_labels);
     splat_bake_room_free(&t->room);
+    splat_bake_gaussians_free(&t->gaussians);
     for (size_t i = 0; i < SPLAT_MESH_MAX_PAGES; i++) splat_image_free(&t->pages[i]);
 }
 
@@ -122,7 +126,7 @@ static void fill_info(const texturing *t, const splat_bake_counts *counts, splat
     if (t->options.bake == SPLAT_BAKE_PHOTOS) info->from_photos = (double)counts->n_from_views / n;
     info->from_gaussians = (double)counts->n_from_gaussians / n;
     if (t->options.bake == SPLAT_BAKE_GAUSSIANS) info->from_gaussians += (double)counts->n_from_views / n;
-    info->filled = 1 - info->from_photos - info->from_gaussians;
+    info->filled = (double)(counts->n_texels - counts->n_from_views - counts->n_from_gaussians) / n;
     for (size_t f = 0; f < t->mesh->n_faces; f++) info->n_faces_seen += b->densities[f] > 0;
     for (size_t i = 0; i < t->mesh->n_faces * SPLAT_TEXTURE_CANDIDATES; i++) {
         if (b->candidates[i].view == SPLAT_TEXTURE_NO_VIEW) continue;
@@ -143,10 +147,25 @@ static splat_status choose_views(texturing *t, splat_error *error)
     return o->two_bands ? splat_bake_label(&t->bake, error) : SPLAT_OK;
 }
 
+/* The bound Gaussians, and the faces that they say are none. */
+static splat_status open_gaussians(texturing *t, splat_texture_info *info, splat_error *error)
+{
+    const splat_texture_options *o = &t->options;
+    if (!t->bake.model) return SPLAT_OK;
+    SPLAT_TRY(splat_bake_gaussians_open(t->bake.model, t->mesh, o->gaussians_per_triangle, &t->gaussians, error));
+    t->bake.gaussians = &t->gaussians;
+    info->gaussians_per_triangle = t->gaussians.per_face;
+    if (!o->postprocess_mesh) return SPLAT_OK;
+    SPLAT_TRY(splat_bake_remove_rim(t->mesh, &t->gaussians, o->postprocess_iterations,
+                                    (double)o->postprocess_density_threshold, &info->n_rim_faces, error));
+    return splat_mesh_compute_normals(t->mesh, error);
+}
+
 static splat_status paint(texturing *t, splat_texture_info *info, splat_error *error)
 {
     splat_bake_counts counts;
     SPLAT_TRY(plan_memory(t, &info->host_bytes, error));
+    SPLAT_TRY(open_gaussians(t, info, error));
     SPLAT_TRY(make_faces(t, error));
     SPLAT_TRY(splat_bake_room_make(&t->bake, &t->room, error));
     SPLAT_TRY(splat_bake_quality(&t->bake, &t->room, error));
@@ -171,6 +190,9 @@ splat_status splat_texture_paint(splat_context *context, splat_scene *scene, spl
     if (options->bake == SPLAT_BAKE_GAUSSIANS && !model)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "a texture from Gaussians needs the splat that is bound to the mesh");
+    if (options->postprocess_mesh && !model)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`postprocess_mesh` asks the Gaussians that are bound to the mesh; name their splat");
     SPLAT_TRY(prepare_mesh(mesh, error));
     texturing *t = calloc(1, sizeof *t);
     if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to paint a mesh");

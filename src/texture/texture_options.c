@@ -2,12 +2,15 @@
 #include "splatsmith/texture.h"
 
 #include "base/options.h"
+#include "math/bound.h"
 
 void splat_texture_options_init_sized(splat_texture_options *options, size_t size)
 {
     const splat_texture_options defaults = {.bake = SPLAT_BAKE_PHOTOS,
                                             .texel_density = 1,
                                             .max_texture = 8192,
+                                            .postprocess_density_threshold = 0.1f,
+                                            .postprocess_iterations = 5,
                                             .reject_outliers = true,
                                             .level_exposure = true,
                                             .two_bands = true};
@@ -40,6 +43,12 @@ splat_status splat_texture_options_check(const splat_texture_options *options, s
     if (o.square_size && o.texture_size)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`square_size` sets the size of the texture itself; leave `texture_size` out");
+    if (o.gaussians_per_triangle && !splat_bound_is_per_face(o.gaussians_per_triangle))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`gaussians_per_triangle` is 1, 3, 4 or 6, not %d",
+                          o.gaussians_per_triangle);
+    if (!(o.postprocess_density_threshold >= 0) || o.postprocess_iterations < 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`postprocess_density_threshold` and `postprocess_iterations` are 0 and more");
     if (o.bake != SPLAT_BAKE_PHOTOS && o.bake != SPLAT_BAKE_GAUSSIANS)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there is no way %d to bake a texture", (int)o.bake);
     return SPLAT_OK;
