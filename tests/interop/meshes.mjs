@@ -161,7 +161,7 @@ async function main() {
         splatsmith('sample', source, '--cameras', '17', '--truth_points', '100', '--points', '100');
         execFileSync(process.env.MAKE_MESHES, [folder], { stdio: 'ignore' });
         scene = ['-s', source];
-        paths = ['colored'].map((name) => join(folder, `${name}.glb`));
+        paths = ['colored', 'textured'].map((name) => join(folder, `${name}.glb`));
     }
     for (const path of paths) await validate(path);
     const browser = findBrowser();
