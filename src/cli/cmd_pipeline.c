@@ -366,6 +366,7 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
     stage_run *s = &r->stages[i];
     stage_file wanted = {0};
     char reason[2 * CLI_PATH_MAX + 64], time_text[32]; /* at most two paths */
+    (void)rmdir(s->folder); /* an empty one is of a run that was killed before its first file */
     stage_file_state found = stage_file_read(s->path, stage->name, &s->file);
     int code = settle_aside(s, s->file.complete); /* of a run that was killed */
     if (code == CLI_OK && !s->file.complete) {

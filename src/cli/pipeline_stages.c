@@ -89,8 +89,11 @@ static int check_refine(const pipeline *p, const cli_values *values)
 
 static int check_texture(const pipeline *p, const cli_values *values)
 {
-    if (values->texture.bake == SPLAT_BAKE_GAUSSIANS && p->values->skip_refine) {
-        cli_error("--bake gaussians needs the refinement, which --skip_refine leaves out");
+    const char *bound = values->texture.bake == SPLAT_BAKE_GAUSSIANS ? "--bake gaussians"
+                        : values->texture.postprocess_mesh           ? "--postprocess_mesh"
+                                                                     : NULL;
+    if (bound && p->values->skip_refine) {
+        cli_error("%s needs the Gaussians of the refinement, which --skip_refine leaves out", bound);
         return CLI_USAGE;
     }
     return cli_check_texture(values);

@@ -312,7 +312,7 @@ static void killed_in_the_last_stages(void **state)
     SAID("[4/5] refine: goes on from its last checkpoint");
     PIPELINE(0, "late");
     SAID("[4/5] refine: done before");
-    NOT_NOTED("runs again");
+    NOT_NOTED("refine runs again");
     assert_same_file("base/refined.ply", "late/refined.ply");
     assert_same_file("base/refined_mesh.ply", "late/refined_mesh.ply");
     assert_same_file("base/textured.glb", "late/textured.glb");
@@ -401,8 +401,17 @@ static void given_splats(void **state)
     assert_true(exists("plain/textured.glb")); /* of the mesh as it was made */
     assert_false(exists("plain/refined.ply")); /* not a result of this run */
     assert_true(file_contains("plain/texture/stage.json", "\"test_psnr\": ")); /* on the splat's test views */
+    shell("cp plain/textured.glb plain.glb");
+    PIPELINE(0, "plain", "--gs_output_dir", "base/train", "--skip_coarse", "--skip_refine", "--llffhold", "3");
+    NOTED("texture runs again: --llffhold was 8, is 3");
+    assert_same_file("plain.glb", "plain/textured.glb"); /* the split of the splat wins */
     PIPELINE(2, "plain", "--skip_refine", "--bake", "gaussians");
-    NOTED("--bake gaussians needs the refinement");
+    NOTED("--bake gaussians needs the Gaussians of the refinement");
+    PIPELINE(2, "plain", "--skip_refine", "--postprocess_mesh");
+    NOTED("--postprocess_mesh needs the Gaussians of the refinement");
+    PIPELINE(0, "given", "-c", "base/train", "--bake", "gaussians", "--postprocess_mesh", "True");
+    NOTED("texture runs again: --bake was photos, is gaussians");
+    assert_different_file("base/textured.glb", "given/textured.glb");
 
     PIPELINE(0, "checkpoint", "--coarse_checkpoint", "base/coarse", "-c", "base/train", "--skip_coarse",
              "--skip_refine", "--skip_texture");
@@ -506,6 +515,8 @@ static void mistakes_of_later_stages(void **state)
     PIPELINE(2, "x", "-g", "2");
     PIPELINE(2, "x", "--refinement_time", "never");
     PIPELINE(2, "x", "--texel_density", "0");
+    PIPELINE(2, "x", "--normal_consistency_factor", "5000");
+    NOTED("must be between 0 and 1000");
     PIPELINE(2, "x", "--square_size", "4"); /* the library's own check */
     NOTED("square_size");
     assert_false(exists("x"));
