@@ -85,8 +85,8 @@ typedef enum splat_map_kind {
  * (docs/files.md). Nothing is measured. Errors: ARGUMENT (no such kind), IO, MEMORY, STOPPED. */
 splat_status splat_maps_write(splat_model *model, splat_scene *scene, const splat_view_job *job, unsigned kinds,
                               const char *folder, int iteration, splat_error *error);
-/* A PNG with one row a view: photo, render, error (x4). At most n_views test views, evenly spread. The folder of
- * `path` is made when absent. */
+/* A PNG, or a JPEG when `path` ends with .jpg or .jpeg, with one row a view: photo, render, error (x4). At most n_views
+ * test views, evenly spread. The folder of `path` is made when absent. */
 splat_status splat_contact_sheet_write(splat_model *model, splat_scene *scene, size_t n_views, const char *path,
                                        splat_error *error);
 

@@ -260,11 +260,12 @@ int cmd_contact_sheet(const cli_values *values)
 {
     cli_session session;
     if (!values->output) {
-        cli_error("give the PNG to write with -o");
+        cli_error("give the PNG or JPEG to write with -o");
         return CLI_USAGE;
     }
-    if (cli_is_other_format(values->output, ".png")) {
-        cli_error("contact-sheet writes PNG; name a file like sheet.png, not '%s'", values->output);
+    if (cli_is_other_format(values->output, ".png") && cli_is_other_format(values->output, ".jpg") &&
+        cli_is_other_format(values->output, ".jpeg")) {
+        cli_error("contact-sheet writes PNG and JPEG; name a file like sheet.png, not '%s'", values->output);
         return CLI_USAGE;
     }
     if (!cli_check_mesh_draw(values)) return CLI_USAGE;

@@ -133,7 +133,7 @@ const cli_option cli_options[] = {
     {"output", 'o', "output_ply", EXPORT, CLI_GROUP_OUTPUT, TEXT(output, "FILE"),
      "the file to write; the end of its name chooses the format: {splats written}",
      "with -m: point_cloud_fused.ply beside the input"},
-    {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG to write", ""},
+    {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG or JPEG to write", ""},
     {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
      "bake the 3D filter into scales and opacities, which is what other viewers read",
      "True with -m, False with --ply"},

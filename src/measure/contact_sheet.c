@@ -12,9 +12,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SHEET_GAP 6
 #define SHEET_GAIN 4.0f /* of the error picture */
+#define SHEET_QUALITY 90 /* of a JPEG */
 
 typedef struct sheet {
     splat_scene *scene;
@@ -105,10 +107,22 @@ static splat_status open_sheet(sheet *s, splat_scene *scene, size_t n_views, spl
     return SPLAT_OK;
 }
 
+static bool is_jpeg(const char *path)
+{
+    const char *end = strrchr(splat_basename(path), '.');
+    return end && (strcasecmp(end, ".jpg") == 0 || strcasecmp(end, ".jpeg") == 0);
+}
+
 static splat_status save_sheet(const sheet *s, const char *path, splat_error *error)
 {
+    uint8_t *data;
+    size_t size;
     SPLAT_TRY(splat_folder_create_for(path, error));
-    return splat_png_write(path, s->width, s->height, 3, 8, s->rgb, error);
+    if (!is_jpeg(path)) return splat_png_write(path, s->width, s->height, 3, 8, s->rgb, error);
+    SPLAT_TRY(splat_jpeg_encode(path, s->width, s->height, s->rgb, SHEET_QUALITY, &data, &size, error));
+    splat_status status = splat_file_write(path, data, size, error);
+    free(data);
+    return status;
 }
 
 static void close_sheet(sheet *s)

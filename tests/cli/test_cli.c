@@ -450,7 +450,7 @@ static void test_contact_sheet(void **state)
     RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "sheet.png", "--views", "2");
     assert_true(file_contains("sheet.png", "\x89PNG"));
     RUN_OUT(0, "sheet.png", "contact-sheet", "-m", "model", "-o", "exported/sheets/sheet.png", "--views", "1");
-    RUN_ERR(2, "contact-sheet writes PNG", "contact-sheet", "-m", "model", "-o", "sheet.jpg");
+    RUN_ERR(2, "contact-sheet writes PNG and JPEG", "contact-sheet", "-m", "model", "-o", "sheet.bmp");
 }
 
 static void test_info(void **state)

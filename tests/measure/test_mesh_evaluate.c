@@ -407,6 +407,20 @@ static void a_sheet_shows_photo_mesh_and_splat(void **state)
     assert_cell(&sheet, 2, mesh.pixels);
     splat_image_free(&sheet);
     splat_image_free(&mesh);
+    RUN_OUT(0, "both.JPG", "contact-sheet", "--mesh", "ball.ply", "-m", "model", "-s", SCENE, "--eval", "-o",
+            "both.JPG", "--views", "1", "--supersampling", "1");
+    uint8_t *data;
+    size_t size, worst = 0;
+    must(splat_image_read("both.png", &sheet, &error), &error);
+    must(splat_image_read("both.JPG", &mesh, &error), &error);
+    must(splat_file_read("both.JPG", &data, &size, &error), &error);
+    assert_true(size > 3 && data[0] == 0xFF && data[1] == 0xD8 && mesh.width == sheet.width);
+    for (size_t i = 0; i < 3 * (size_t)sheet.width * (size_t)sheet.height; i++)
+        worst += (size_t)abs(sheet.pixels[i] - mesh.pixels[i]);
+    assert_true(worst < 5 * 3 * (size_t)sheet.width * (size_t)sheet.height); /* 5 of 255 on average */
+    free(data);
+    splat_image_free(&sheet);
+    splat_image_free(&mesh);
     RUN_ERR(2, "--supersampling needs --mesh", "contact-sheet", "-m", "model", "-o", "x.png", "--supersampling", "2");
     RUN_ERR(1, "No such file", "contact-sheet", "--mesh", "absent.ply", "-s", SCENE, "-o", "x.png");
     assert_false(exists("x.png"));
