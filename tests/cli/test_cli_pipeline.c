@@ -319,6 +319,38 @@ static void killed_in_the_last_stages(void **state)
     assert_false(exists_like("late/*.tmp") || exists_like("late/*.previous"));
 }
 
+static pid_t begin_loop(const char *out, ...)
+{
+    va_list more;
+    va_start(more, out);
+    pid_t child = begin_pipeline(out, more);
+    va_end(more);
+    return child;
+}
+
+/* Killed again and again, wherever it is: in stages, between them, while files are written. */
+static void killed_at_any_time(void **state)
+{
+    (void)state;
+    int n_killed = 0;
+    make_base();
+    for (int i = 0; i < 14; i++) {
+        pid_t child = begin_loop("any", "--checkpoint_interval", "10", (char *)NULL);
+        usleep((useconds_t)(10000 + 37000 * (i % 7 + i / 2)));
+        kill(child, SIGKILL);
+        n_killed += finish(child) == 128 + SIGKILL;
+    }
+    print_message("%d runs were killed\n", n_killed);
+    assert_true(n_killed > 5);
+    PIPELINE(0, "any", "--checkpoint_interval", "10");
+    NOT_NOTED("has changed");
+    assert_same_file("base" TRAIN_PLY, "any" TRAIN_PLY);
+    assert_same_file("base" COARSE_PLY, "any" COARSE_PLY);
+    assert_same_file("base/refined.ply", "any/refined.ply");
+    assert_same_file("base/refined_mesh.ply", "any/refined_mesh.ply");
+    assert_same_file("base/textured.glb", "any/textured.glb");
+}
+
 /* A disk with no room for the last file, for which a limit on the size of files stands: all before it stays, the
  * earlier file too, and the same command goes on. */
 static void a_full_disk_at_the_last_file(void **state)
@@ -549,7 +581,7 @@ static void help(void **state)
 int main(void)
 {
     shell("rm -rf base scene again changed damaged stopped turned failed* given plain checkpoint no_ply presets "
-          "mistakes later late full object drawn limited x");
+          "mistakes later late any full object drawn limited x");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run),
         cmocka_unit_test(the_last_result_has_a_texture),
@@ -561,6 +593,7 @@ int main(void)
         cmocka_unit_test(damage),
         cmocka_unit_test(killed_and_stopped),
         cmocka_unit_test(killed_in_the_last_stages),
+        cmocka_unit_test(killed_at_any_time),
         cmocka_unit_test(a_full_disk_at_the_last_file),
         cmocka_unit_test(stopped_then_changed),
         cmocka_unit_test(a_failing_stage),
