@@ -28,8 +28,8 @@ typedef struct splat_refine_info {
     bool has_colors;   /* at its vertices */
 } splat_refine_info;
 
-/* Reads a mesh (splat_mesh_format) and tells its counts. Errors: those of reading; FORMAT (no faces, as in a splat or a
- * cloud of points; too many), ARGUMENT (gaussians_per_triangle is not 1, 3, 4 or 6). */
+/* Reads a mesh (splat_mesh_get_format) and tells its counts. Errors: those of reading; FORMAT (no faces, as in a splat
+ * or a cloud of points; too many), ARGUMENT (gaussians_per_triangle is not 1, 3, 4 or 6). */
 splat_status splat_refine_describe(const char *mesh_path, int gaussians_per_triangle, splat_refine_info *info,
                                    splat_error *error);
 
@@ -53,7 +53,7 @@ splat_status splat_trainer_start_refine(splat_trainer *trainer, const splat_refi
 /* Bound Gaussians follow an edited mesh: each triangle's map from the refined mesh to the edited one, which is affine,
  * is that of its Gaussians' centres and of their shapes in the plane. splat_path, mesh_path:
  * the two files of a refinement, of the same iteration. edited_path: any mesh with the same vertices and faces in the
- * same order. out_path: any format of splats (splat_model_format); `options` as for splat_model_save, NULL allowed.
+ * same order. out_path: any format of splats (splat_model_get_format); `options` as for splat_model_save, NULL allowed.
  * Errors: those of reading and writing, FORMAT (the three do not belong together: what differs is said). */
 splat_status splat_refine_deform(const char *splat_path, const char *mesh_path, const char *edited_path,
                                  const char *out_path, const splat_save_options *options, splat_error *error);

@@ -69,8 +69,8 @@ void splat_texture_options_init_sized(splat_texture_options *options, size_t siz
 /* ARGUMENT when an option is out of its range; splat_texture_make asks it, too. */
 splat_status splat_texture_options_check(const splat_texture_options *options, splat_error *error);
 
-/* Reads a mesh (splat_mesh_format), makes texture coordinates and a texture for it, and writes it to each of the paths,
- * whose endings choose formats with textures. A texture and vertex colours that the mesh had go.
+/* Reads a mesh (splat_mesh_get_format), makes texture coordinates and a texture for it, and writes it to each of the
+ * paths, whose endings choose formats with textures. A texture and vertex colours that the mesh had go.
  *
  * model: the Gaussians bound to the mesh, as splat_refine writes them: as many for each face, those of face f first to
  * last from f g on, in the faces' planes. NULL: none, which only PHOTOS allows.
