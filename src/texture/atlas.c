@@ -27,11 +27,11 @@ void splat_atlas_of_mesh(const splat_mesh *mesh, splat_atlas *atlas)
 static splat_status check_options(const splat_mesh *mesh, const splat_atlas_options *o, splat_error *error)
 {
     const char *what = NULL;
-    if (!(o->texel_density > 0.0 && isfinite(o->texel_density))) what = "texel_density must be above 0";
+    if (!(o->texel_density > 0.0 && isfinite(o->texel_density))) what = "`texel_density` must be above 0";
     if (o->texture_size != 0 && (o->texture_size < MIN_SIDE || o->texture_size > SPLAT_IMAGE_MAX_SIDE))
-        what = "texture_size must be 64 to 65500";
+        what = "`texture_size` must be 64 to 65500";
     if (o->max_texture < MIN_SIDE || o->max_texture > SPLAT_IMAGE_MAX_SIDE)
-        what = "max_texture must be 64 to 65500";
+        what = "`max_texture` must be 64 to 65500";
     if (o->mip_levels < 0 || o->mip_levels > MAX_MIP_LEVELS) what = "the mip levels of an atlas are 0 to 5";
     if (o->threads < 1) what = "an atlas needs a thread";
     if (mesh->n_faces == 0) what = "a mesh without faces has no atlas";
@@ -152,7 +152,7 @@ static splat_status fit_pages(splat_mesh *mesh, splat_charts *charts, const floa
         if (fits) return SPLAT_OK;
         double need = (double)splat_pieces_blocks(*pieces, charts->n) / (0.75 * (double)blocks * (double)blocks);
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the texture needs about %.0f pages of %d x %d texels, and %d "
-                          "are possible; lower texel_density to %.3g or less, or raise max_texture", need,
+                          "are possible; lower `texel_density` to %.3g or less, or raise `max_texture`", need,
                           o->max_texture, o->max_texture, SPLAT_MESH_MAX_PAGES,
                           factor * sqrt(SPLAT_MESH_MAX_PAGES / need) * 0.9);
     }
@@ -183,7 +183,7 @@ static splat_status fit_pages(splat_mesh *mesh, splat_charts *charts, const floa
             factor = fitting > 0.0 && isfinite(too_large) ? 0.5 * (fitting + too_large) : 0.97 * too_large;
     }
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the %zu charts of the mesh and their gutters do not fit into a "
-                      "texture of %d x %d texels; raise texture_size, or simplify the mesh", charts->n,
+                      "texture of %d x %d texels; raise `texture_size`, or simplify the mesh", charts->n,
                       o->texture_size, o->texture_size);
 }
 

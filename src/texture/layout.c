@@ -296,7 +296,7 @@ static splat_status fail_size(const layout *l, double scale, double factor, cons
         else high = middle;
     }
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "face %u of the mesh alone would need more than a page of %d "
-                      "texels; lower texel_density to %.3g or less", (unsigned)l->charts->faces[at.first],
+                      "texels; lower `texel_density` to %.3g or less", (unsigned)l->charts->faces[at.first],
                       l->rules->max_side, factor * low / scale);
 }
 

@@ -23,20 +23,20 @@ static size_t count_pages(size_t n_squares, int q, int max_texture)
 static splat_status check(size_t n_squares, int q, int max_texture, splat_error *error)
 {
     if (max_texture < MIN_SQUARE || max_texture > SPLAT_IMAGE_MAX_SIDE)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "max_texture must be %d to %d", MIN_SQUARE,
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`max_texture` must be %d to %d", MIN_SQUARE,
                           SPLAT_IMAGE_MAX_SIDE);
     if (q < MIN_SQUARE || q > max_texture)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "square_size must be %d (in less, a triangle has no area) to "
-                          "max_texture, %d", MIN_SQUARE, max_texture);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`square_size` must be %d (in less, a triangle has no area) to "
+                          "`max_texture`, %d", MIN_SQUARE, max_texture);
     if (count_pages(n_squares, q, max_texture) <= SPLAT_MESH_MAX_PAGES) return SPLAT_OK;
     int fits = q;
     while (fits >= MIN_SQUARE && count_pages(n_squares, fits, max_texture) > SPLAT_MESH_MAX_PAGES) fits--;
     if (fits < MIN_SQUARE)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the %zu faces do not fit into %d pages of max_texture %d, in "
-                          "squares of no size; raise max_texture or simplify the mesh", 2 * n_squares,
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the %zu faces do not fit into %d pages of `max_texture` %d, in "
+                          "squares of no size; raise `max_texture` or simplify the mesh", 2 * n_squares,
                           SPLAT_MESH_MAX_PAGES, max_texture);
-    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the faces do not fit into %d pages of max_texture %d with a "
-                      "square_size of %d; %d fits", SPLAT_MESH_MAX_PAGES, max_texture, q, fits);
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the faces do not fit into %d pages of `max_texture` %d with a "
+                      "`square_size` of %d; %d fits", SPLAT_MESH_MAX_PAGES, max_texture, q, fits);
 }
 
 splat_status splat_atlas_squares(splat_mesh *mesh, int square_size, int max_texture, splat_atlas *atlas,

@@ -1,4 +1,4 @@
-/* Files of meshes: PLY and GLB by their first bytes, anything else as OBJ. */
+/* Files of meshes: PLY, GLB and MTL (with an OBJ that uses it) by their first bytes, anything else as OBJ. */
 #include "fuzz.h"
 
 #include "mesh/files/mesh_io.h"
@@ -13,7 +13,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     splat_mesh mesh;
     splat_error error;
     const char *path = begins(data, size, "ply") ? "in.ply" : begins(data, size, "glTF") ? "in.glb" : "in.obj";
-    fuzz_file(path, data, size);
+    if (begins(data, size, "newmtl")) {
+        static const char obj[] = "mtllib in.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl page_0\nf 1/1 2/1 3/1\n"
+                                  "usemtl other\nf 1/1 2/1 3/1\n";
+        fuzz_file("in.mtl", data, size);
+        fuzz_file(path, (const uint8_t *)obj, sizeof obj - 1);
+    } else {
+        fuzz_file(path, data, size);
+    }
     splat_status status = splat_mesh_read(path, &mesh, &error);
     fuzz_judge(status, &error);
     if (status != SPLAT_OK) return 0;

@@ -28,6 +28,7 @@ splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
 splatsmith sample surface --width 64 --height 48 --cameras 8 --points 500 --truth_points 20 --supersample 1
 splatsmith train -s surface -m surface/model --iterations 60 --sh_degree 0 --report False --tensorboard False
 splatsmith mesh -m surface/model --method tsdf --target_vertices 60 -o mesh.ply,mesh.obj,mesh.glb
+splatsmith texture -s surface -m mesh.ply --texture_size 64 -o textured.ply,textured.obj,textured.glb
 
 for kind in cameras.bin:0 images.bin:1 points3D.bin:2 cameras.txt:3 images.txt:4 points3D.txt:5; do
     seed colmap "${kind%:*}" "\\000${kind#*:}" <"scene/sparse/0/${kind%:*}"
@@ -67,7 +68,11 @@ printf "Namespace(a=[1,(2,'x')], source_path=\"\\\\u00e4\\\\x41'\", images=None,
     seed cfg_args others
 seed model_folder split <"$model/split.json"
 seed model_folder results <"$model/results.json"
-for ending in ply obj glb; do seed mesh $ending <mesh.$ending; done
+for ending in ply obj glb; do
+    seed mesh $ending <mesh.$ending
+    seed mesh textured_$ending <textured.$ending
+done
+printf 'newmtl page_0\nKd 1 1 1\nmap_Kd -clamp on -o 0 0 0 in.png\nnewmtl other\nmap_Kd folder\\absent.png\n' | seed mesh mtl
 seed mesh ascii <ascii.ply
 seed ply lists <mesh.ply # binary
 printf 'v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf -4/1/1 -3 -2 -1\n' | seed mesh polygons
@@ -82,4 +87,4 @@ printf 'trian\n-x' | seed command_line wrong
 seed stage_file written <"$model/stage.json"
 printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | seed test_list split '\0001'
 printf 'a.png\n# comment\n b.v2 \nnope\n' | seed test_list list '\0000'
-rm -rf pipeline surface mesh.* *.json *.ply log
+rm -rf pipeline surface mesh.* textured.* *.json *.ply log

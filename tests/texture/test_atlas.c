@@ -355,9 +355,9 @@ static void test_refusals(void **state)
     }
     options.max_texture = 64;
     assert_int_equal(splat_atlas_charts(&cube, &options, NULL, &atlas, &error), SPLAT_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "lower texel_density to"));
+    assert_non_null(strstr(error.message, "lower `texel_density` to"));
     assert_null(cube.uvs);
-    options.texel_density = strtod(strstr(error.message, "lower texel_density to") + 23, NULL);
+    options.texel_density = strtod(strstr(error.message, "lower `texel_density` to") + 25, NULL);
     assert_true(options.texel_density > 40 && options.texel_density < 70);
     make_atlas(&cube, &options, NULL);
     assert_int_equal(splat_atlas_charts(&empty, &options, NULL, &atlas, &error), SPLAT_ERROR_ARGUMENT);
@@ -376,7 +376,7 @@ static void test_refusals(void **state)
     options.max_texture = 64;
     assert_int_equal(splat_atlas_charts(&ball, &options, NULL, &atlas, &error), SPLAT_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "pages"));
-    options.texel_density = strtod(strstr(error.message, "lower texel_density to") + 23, NULL);
+    options.texel_density = strtod(strstr(error.message, "lower `texel_density` to") + 25, NULL);
     atlas = make_atlas(&ball, &options, NULL);
     assert_true(atlas.n_pages > 100);
     splat_mesh_free(&ball);
