@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "failing_malloc.h"
+#include "mesh/files/mesh_io.h"
 #include "observe/tensorboard/tensorboard_report.h"
 #include "train/trainer.h"
 #include "trainer_fixture.h"
@@ -174,6 +175,29 @@ static splat_status mesh(splat_error *error)
     return SPLAT_OK;
 }
 
+/* A textured mesh: drawn from views of the scene and new ones, measured, and on a sheet beside the splat. */
+static splat_status draw(splat_error *error)
+{
+    const char *path = "good_textured.ply";
+    splat_model *model = splat_trainer_get_model(trainer);
+    splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
+    splat_random_views_options random;
+    splat_mesh_metrics mean;
+    bool written;
+    splat_random_views_options_init(&random);
+    random.n = 1;
+    splat_status status = splat_mesh_views_write(scene, path, &job, SPLAT_MESH_VIEW_COLOR | SPLAT_MESH_VIEW_SHADED,
+                                                 NULL, "maps", error);
+    if (status == SPLAT_OK) status = splat_mesh_random_views_write(scene, path, NULL, &random, "maps", error);
+    if (status == SPLAT_OK) status = splat_mesh_results_write(scene, path, &job, NULL, "model", &mean, error);
+    if (status == SPLAT_OK)
+        status = splat_sugar_results_write("model", "sugarmesh_3Dgs7_sdfestim02_sdfnorm02_level03_decim9", NULL,
+                                           SCENE, 0, &mean.all, &written, error);
+    if (status == SPLAT_OK)
+        status = splat_mesh_contact_sheet_write(scene, path, NULL, model, 1, "sheet.jpg", error);
+    return status;
+}
+
 /* ---------------------------------------------------------------- and how it fails */
 
 static void keep_warning(void *user, splat_log_level level, const char *message)
@@ -289,6 +313,12 @@ static void test_mesh(void **state)
     sweep("mesh report", mesh, 100);
 }
 
+static void test_draw(void **state)
+{
+    (void)state;
+    sweep("draw a mesh", draw, 100);
+}
+
 /* ---------------------------------------------------------------- the inputs */
 
 static void write_mesh(void)
@@ -300,6 +330,26 @@ static void write_mesh(void)
     splat_error error;
     must(splat_file_write("good_mesh.ply", ply, sizeof ply - 1, &error), &error);
     must(splat_file_write("good_mesh.obj", obj, sizeof obj - 1, &error), &error);
+}
+
+/* A square of two pages where the cameras look. */
+static void write_textured(void)
+{
+    static const float corners[4][3] = {{-1, -1, 0}, {1, -1, 0}, {-1, 1, 0}, {1, 1, 0}};
+    splat_mesh made = {0};
+    splat_error error;
+    for (int i = 0; i < 4; i++) must(splat_mesh_add_vertex(&made, corners[i], NULL, &error), &error);
+    for (uint32_t i = 0; i < 2; i++) must(splat_mesh_add_face(&made, i, i + 1, 2 * i + 1, &error), &error);
+    must(splat_mesh_require_uvs(&made, &error), &error);
+    must(splat_mesh_require_face_pages(&made, &error), &error);
+    made.face_pages[1] = 1;
+    for (int i = 0; i < 2; i++) {
+        splat_image page = {8, 8, 3, calloc(8 * 8, 3)};
+        assert_non_null(page.pixels);
+        must(splat_mesh_add_page(&made, &page, &error), &error);
+    }
+    must(splat_mesh_write("good_textured.ply", &made, &error), &error);
+    splat_mesh_free(&made);
 }
 
 static int set_up(void **state)
@@ -329,6 +379,7 @@ static int set_up(void **state)
     must(bench(&error), &error);
     assert_int_equal(rename("bench.json", "good_bench.json"), 0);
     write_mesh();
+    write_textured();
     return 0;
 }
 
@@ -346,7 +397,7 @@ int main(void)
         cmocka_unit_test(test_train),   cmocka_unit_test(test_save), cmocka_unit_test(test_go_on),
         cmocka_unit_test(test_export),  cmocka_unit_test(test_measure), cmocka_unit_test(test_run),
         cmocka_unit_test(test_settings), cmocka_unit_test(test_bench), cmocka_unit_test(test_report),
-        cmocka_unit_test(test_mesh),
+        cmocka_unit_test(test_mesh),    cmocka_unit_test(test_draw),
     };
     return cmocka_run_group_tests_name("out of memory", tests, set_up, tear_down);
 }
