@@ -1,5 +1,5 @@
 /* The whole way on the sample scene, from photos to a textured mesh, with the quality of every stage. Takes minutes, so
- * it runs where SPLATSMITH_LONG_TESTS is set (make check-long). scripts/mesh_picture.py makes the README's picture with
+ * it runs where SPLATSMITH_LONG_TESTS is set (make check-long). scripts/mesh_picture.sh makes the README's picture with
  * the same options. */
 #include <setjmp.h>
 #include <stdarg.h>
