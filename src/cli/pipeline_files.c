@@ -29,11 +29,20 @@ static bool copy_file(const char *from, const char *to)
     return good;
 }
 
+/* The same file, or a copy of it that is as long and not older. */
+static bool is_placed(const char *from, const char *to)
+{
+    struct stat a, b;
+    if (stat(from, &a) != 0 || stat(to, &b) != 0) return false;
+    bool newer = b.st_mtim.tv_sec > a.st_mtim.tv_sec ||
+                 (b.st_mtim.tv_sec == a.st_mtim.tv_sec && b.st_mtim.tv_nsec >= a.st_mtim.tv_nsec);
+    return (a.st_dev == b.st_dev && a.st_ino == b.st_ino) || (a.st_size == b.st_size && newer);
+}
+
 /* The file at `from` is then at `to` as well; what was there stays until that is so. */
 static bool place(const char *from, const char *to, const char *temporary)
 {
-    struct stat a, b;
-    if (stat(from, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino) return true;
+    if (is_placed(from, to)) return true;
     unlink(temporary);
     if ((link(from, temporary) == 0 || copy_file(from, temporary)) && rename(temporary, to) == 0) return true;
     int reason = errno;
