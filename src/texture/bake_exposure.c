@@ -1,5 +1,7 @@
-/* Levelling: gain and offset of every photo and channel, in linear light, such that faces have the same colour in the
- * photos that see them. Least squares over pairs of views, twice weighted by Huber, solved by conjugate gradients. */
+/* Levelling: a gain of every photo and channel, in linear light, such that faces have the same colour in the photos
+ * that see them. Least squares of logarithms over pairs of views, twice weighted by Huber, solved by conjugate
+ * gradients. Of logarithms, because squares of differences like darker pictures; and without offsets, because exposure
+ * is a factor, and an offset that bright faces ask for makes shadows black. */
 #include "texture/bake_parts.h"
 
 #include <math.h>
@@ -7,9 +9,9 @@
 
 #define MAX_FACES 20000  /* spread over the mesh */
 #define VIEWS_A_FACE 6   /* the best: 15 pairs */
-#define HOLD 0.005       /* towards gain 1, for each pair of a view; and towards offset 0, */
-#define HOLD_OFFSET 10.0 /* so many times as strong: exposure is a factor */
-#define DELTA 0.05       /* of Huber, linear light */
+#define HOLD 0.1         /* towards gain 1, for each pair of a view */
+#define DELTA 0.1        /* of Huber, natural logarithm of linear light */
+#define DARK 0.01f       /* linear light below which a face says little */
 #define ROUNDS 2
 #define STEPS 200
 #define LEAST_GAIN 0.5f
@@ -19,7 +21,8 @@
 typedef struct pair {
     uint32_t at[2]; /* among the candidates */
     uint16_t a, b;
-    float ca, cb, weight;
+    float difference, certainty; /* ln ca - ln cb; 0 to 1, little where it is dark */
+    float weight;
 } pair;
 
 typedef struct normal_equations {
@@ -28,19 +31,15 @@ typedef struct normal_equations {
     double *hold; /* [n_views] */
 } normal_equations;
 
-/* y = A x of the normal equations; x and y are [n_views][2]: gain, offset. */
+/* y = A x of the normal equations; x and y are [n_views]: ln gain. */
 static void multiply(const normal_equations *s, const double *x, double *y)
 {
-    for (size_t v = 0; v < 2 * s->n_views; v++) y[v] = s->hold[v / 2] * (v % 2 ? HOLD_OFFSET : 1) * x[v];
+    for (size_t v = 0; v < s->n_views; v++) y[v] = s->hold[v] * x[v];
     for (size_t i = 0; i < s->n_pairs; i++) {
         const pair *p = &s->pairs[i];
-        const double *xa = x + 2 * p->a, *xb = x + 2 * p->b;
-        double ca = (double)p->ca, cb = (double)p->cb;
-        double r = (double)p->weight * (xa[0] * ca + xa[1] - xb[0] * cb - xb[1]);
-        y[2 * p->a] += r * ca;
-        y[2 * p->a + 1] += r;
-        y[2 * p->b] -= r * cb;
-        y[2 * p->b + 1] -= r;
+        double r = (double)p->weight * (x[p->a] - x[p->b]);
+        y[p->a] += r;
+        y[p->b] -= r;
     }
 }
 
@@ -51,13 +50,19 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Conjugate gradients from x; work is [3][2 n_views]. */
+/* Conjugate gradients from x; work is [3][n_views]. */
 static void solve(const normal_equations *s, double *x, double *work)
 {
-    size_t n = 2 * s->n_views;
+    size_t n = s->n_views;
     double *r = work, *p = work + n, *ap = work + 2 * n;
     multiply(s, x, ap);
-    for (size_t i = 0; i < n; i++) p[i] = r[i] = (i % 2 ? 0 : s->hold[i / 2]) - ap[i];
+    for (size_t v = 0; v < n; v++) r[v] = -ap[v];
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        const pair *q = &s->pairs[i];
+        r[q->a] -= (double)q->weight * (double)q->difference;
+        r[q->b] += (double)q->weight * (double)q->difference;
+    }
+    for (size_t v = 0; v < n; v++) p[v] = r[v];
     double rr = dot(r, r, n), first = rr;
     for (int step = 0; step < STEPS && rr > 1e-16 * (first + 1e-30) && rr > 0; step++) {
         multiply(s, p, ap);
@@ -98,8 +103,8 @@ static splat_status collect(leveller *l, splat_error *error)
     size_t n_faces = bake->mesh->n_faces, stride = n_faces / MAX_FACES + 1, n = bake->n_views;
     l->pairs = malloc((n_faces / stride + 1) * (VIEWS_A_FACE * (VIEWS_A_FACE - 1) / 2) * sizeof *l->pairs);
     l->hold = calloc(n, sizeof *l->hold);
-    l->x = malloc(2 * n * sizeof *l->x);
-    l->work = malloc(6 * n * sizeof *l->work);
+    l->x = malloc(n * sizeof *l->x);
+    l->work = malloc(3 * n * sizeof *l->work);
     if (!l->pairs || !l->hold || !l->x || !l->work)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to level %zu photos", n);
     for (size_t f = 0; f < n_faces; f += stride) {
@@ -122,34 +127,27 @@ static void level_channel(leveller *l, size_t channel)
     splat_bake *bake = l->bake;
     size_t n = bake->n_views;
     normal_equations s = {.pairs = l->pairs, .n_pairs = l->n_pairs, .n_views = n, .hold = l->hold};
-    for (size_t v = 0; v < n; v++) {
-        l->x[2 * v] = 1;
-        l->x[2 * v + 1] = 0;
-    }
+    for (size_t v = 0; v < n; v++) l->x[v] = 0;
     for (size_t i = 0; i < l->n_pairs; i++) {
-        l->pairs[i].ca = splat_bake_decode(bake->candidates[l->pairs[i].at[0]].rgb[channel] / 255.0f);
-        l->pairs[i].cb = splat_bake_decode(bake->candidates[l->pairs[i].at[1]].rgb[channel] / 255.0f);
+        pair *p = &l->pairs[i];
+        float ca = splat_bake_decode(bake->candidates[p->at[0]].rgb[channel] / 255.0f);
+        float cb = splat_bake_decode(bake->candidates[p->at[1]].rgb[channel] / 255.0f);
+        float least = fminf(ca, cb), noise = 0.1f * DARK;
+        p->difference = logf(ca + noise) - logf(cb + noise);
+        p->certainty = least / (least + DARK);
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < l->n_pairs; i++) {
             pair *p = &l->pairs[i];
-            const double *xa = l->x + 2 * p->a, *xb = l->x + 2 * p->b;
-            double r = fabs(xa[0] * (double)p->ca + xa[1] - xb[0] * (double)p->cb - xb[1]);
-            p->weight = (float)(r > DELTA ? DELTA / r : 1);
+            double r = fabs(l->x[p->a] + (double)p->difference - l->x[p->b]);
+            p->weight = p->certainty * (float)(r > DELTA ? DELTA / r : 1);
         }
         solve(&s, l->x, l->work);
     }
-    double gain = 0, offset = 0; /* the least squares like darker pictures, whose differences are smaller: undone */
-    for (size_t v = 0; v < n; v++) {
-        gain += l->x[2 * v] / (double)n;
-        offset += l->x[2 * v + 1] / (double)n;
-    }
-    for (size_t v = 0; v < n; v++) {
-        l->x[2 * v] /= gain;
-        l->x[2 * v + 1] = (l->x[2 * v + 1] - offset) / gain;
-        bake->views[v].gain[channel] = fminf(fmaxf((float)l->x[2 * v], LEAST_GAIN), LARGEST_GAIN);
-        bake->views[v].offset[channel] = (float)l->x[2 * v + 1];
-    }
+    double mean = 0; /* the pictures stay as bright as they are, all in all */
+    for (size_t v = 0; v < n; v++) mean += l->x[v] / (double)n;
+    for (size_t v = 0; v < n; v++)
+        bake->views[v].gain[channel] = fminf(fmaxf((float)exp(l->x[v] - mean), LEAST_GAIN), LARGEST_GAIN);
 }
 
 splat_status splat_bake_level(splat_bake *bake, splat_error *error)

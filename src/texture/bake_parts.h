@@ -28,10 +28,10 @@ typedef struct splat_bake_candidate {
     uint8_t is_outlier; /* its colour is not that of the other views */
 } splat_bake_candidate;
 
-/* All that is known of a training view. levelled = gain x + offset, by channel, in linear light. */
+/* All that is known of a training view. levelled = gain x, by channel, in linear light. */
 typedef struct splat_bake_view {
     float sharpness; /* variance of the photo's Laplacian over the median of all photos', 1/4 to 1 */
-    float gain[3], offset[3];
+    float gain[3];
 } splat_bake_view;
 
 typedef struct splat_bake {
@@ -127,7 +127,7 @@ void splat_bake_find_outliers(const uint8_t (*rgb)[3], int n, bool *is_outlier);
  * is left, those that are none of the face. Errors: MEMORY. */
 splat_status splat_bake_make_lists(splat_bake *bake, splat_error *error);
 
-/* bake_exposure.c: gain and offset of every view, from faces that several see. Errors: MEMORY, STOPPED. */
+/* bake_exposure.c: gains of every view, from faces that several see. Errors: MEMORY, STOPPED. */
 splat_status splat_bake_level(splat_bake *bake, splat_error *error);
 
 /* bake_labels.c: the view that each face takes its details from, alike over wide parts of the surface; labels and

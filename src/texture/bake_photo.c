@@ -79,7 +79,7 @@ void splat_bake_table(const splat_bake_view *view, float table[3 * 256])
 {
     for (int c = 0; c < 3; c++)
         for (int byte = 0; byte < 256; byte++) {
-            float linear = view->gain[c] * splat_bake_decode((float)byte / 255.0f) + view->offset[c];
+            float linear = view->gain[c] * splat_bake_decode((float)byte / 255.0f);
             table[256 * c + byte] = splat_bake_encode(fminf(fmaxf(linear, 0), 1));
         }
 }

@@ -69,14 +69,14 @@ static void levels_of_a_pyramid_are_means(void **state)
 static void tables_level_in_linear_light(void **state)
 {
     (void)state;
-    splat_bake_view view = {.gain = {1, 0.5f, 1}, .offset = {0, 0, 0.1f}};
+    splat_bake_view view = {.gain = {1, 0.5f, 1.5f}};
     float table[3 * 256];
     splat_bake_table(&view, table);
     for (int i = 0; i < 256; i++) {
         assert_float_equal(table[i], i / 255.0, 1e-5);
         assert_float_equal(splat_bake_decode(table[256 + i]), 0.5 * (double)splat_bake_decode((float)i / 255), 1e-5);
-        double lifted = fmin((double)splat_bake_decode((float)i / 255) + 0.1, 1);
-        assert_float_equal(splat_bake_decode(table[512 + i]), lifted, 1e-5);
+        double brighter = fmin(1.5 * (double)splat_bake_decode((float)i / 255), 1);
+        assert_float_equal(splat_bake_decode(table[512 + i]), brighter, 1e-5);
     }
 }
 
@@ -187,7 +187,6 @@ static void exposure_is_levelled(void **state)
         for (int c = 0; c < 3; c++) {
             double wanted = (double)bake.views[0].gain[c] / (1 + 0.1 * v);
             assert_float_equal(bake.views[v].gain[c], wanted, 0.06); /* what holds gains at 1 gives way that far */
-            assert_true(fabsf(bake.views[v].offset[c]) < 0.02f);
         }
     assert_true(bake.views[0].gain[1] > bake.views[4].gain[1] + 0.25f);
     close_bake(&bake, &mesh);
