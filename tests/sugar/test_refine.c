@@ -301,6 +301,14 @@ static void memory_is_planned(void **state)
     assert_int_equal(t->moment_blocks[0].blocks[SPLAT_TENSOR_means].bytes, 0);
     assert_int_equal(t->bound.m[SPLAT_BOUND_vertices].bytes, 12 * mesh.n_vertices);
     splat_trainer_destroy(t);
+    /* a million vertices, on a GPU, with everything: 3 GB */
+    must(splat_context_set_memory_limit(p.context, 0, &error), &error);
+    wanted.for_gpu = true;
+    wanted.n_gaussians = 2000000;
+    wanted.n_vertices = 1000000;
+    must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &plan, &error), &error);
+    print_message("2 M Gaussians: %zu\n", plan.total_bytes);
+    assert_true(plan.total_bytes < 3000000000u);
     close_tiny(&p);
 }
 
