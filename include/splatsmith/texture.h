@@ -38,6 +38,7 @@ typedef struct splat_texture_options {
     bool level_exposure;        /* PHOTOS: brightness and colour of the photos are made alike; true */
     bool two_bands;             /* PHOTOS: details come from one photo a place, the rest is averaged; false: all is
                                    averaged; true */
+    int polish_steps;           /* PHOTOS: steps of Adam on the texels, each against one levelled photo; 0: none; 150 */
     int gaussians_per_triangle; /* of the splat that is bound to the mesh: 1, 3, 4 or 6; 0 (default): by the counts */
     bool postprocess_mesh;      /* take the thin rim of the mesh away, as the bound Gaussians show it (SuGaR); false */
     float postprocess_density_threshold; /* a face of the rim stays when its Gaussians' density at its centroid is above
@@ -61,6 +62,7 @@ typedef struct splat_texture_info {
     size_t n_rim_faces;           /* taken away */
     size_t n_faces_seen;          /* faces that a view sees */
     size_t n_outliers, n_candidates; /* pairs of face and view that were left out, and all of them */
+    double polish_losses[2];      /* 0.8 L1 + 0.2 (1 - SSIM): means of the first and of the last tenth of the steps */
     uint64_t host_bytes;          /* the most host memory that the work was to take */
 } splat_texture_info;
 

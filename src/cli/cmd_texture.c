@@ -95,6 +95,9 @@ static void say_texture(const splat_texture_options *options, const splat_textur
             100 * info->from_gaussians, 100 * info->filled);
     if (options->bake == SPLAT_BAKE_PHOTOS && options->reject_outliers)
         cli_say("%zu of %zu views of faces left out as outliers", info->n_outliers, info->n_candidates);
+    if (info->n_rim_faces) cli_say("%zu faces of the rim taken away", info->n_rim_faces);
+    if (info->polish_losses[1] > 0)
+        cli_say("polished: the loss went from %.4f to %.4f", info->polish_losses[0], info->polish_losses[1]);
     for (size_t i = 0; i < paths->n; i++) cli_say("  %s", paths->outputs[i]);
 }
 

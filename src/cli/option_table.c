@@ -407,6 +407,8 @@ const cli_option cli_options[] = {
      "photos: leave views out in which a triangle has another colour than in the rest", NULL},
     {"level_exposure", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.level_exposure),
      "photos: make brightness and colour of the photos alike", NULL},
+    {"texture_polish", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, INT(texture.polish_steps, 0, 100000),
+     "photos: steps in which the texture learns to look like the photos; 0: none", NULL},
     {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", TEXTURE, CLI_GROUP_MESH,
      INT(texture.gaussians_per_triangle, 0, 6), "of the bound splat: 1, 3, 4 or 6", "by the counts"},
     {"postprocess_mesh", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.postprocess_mesh),

@@ -76,7 +76,7 @@ static splat_status show_view(painter *p, size_t v, splat_error *error)
     const splat_bake *bake = p->bake;
     const splat_camera *c = splat_bake_camera(bake, v);
     int threads = bake->context->threads;
-    SPLAT_TRY(splat_bake_draw(bake, v, p->room, error));
+    SPLAT_TRY(splat_bake_draw(bake, v, p->room, NULL, error));
     SPLAT_TRY(splat_bake_read_photo(bake, v, p->room, error));
     splat_bake_table(&bake->views[v], p->table);
     splat_texture_view view = {.number = (uint32_t)v,
@@ -168,7 +168,7 @@ static splat_status paint_bands(painter *p, band *b, size_t page, int rows, spla
     return SPLAT_OK;
 }
 
-static splat_status paint_page(painter *p, size_t page, size_t band_texels, splat_image *image,
+static splat_status paint_page(painter *p, size_t page, size_t band_texels, splat_image *image, uint8_t **valid,
                                splat_bake_counts *counts, splat_error *error)
 {
     int width = p->atlas->pages[page].width, height = p->atlas->pages[page].height;
@@ -176,25 +176,23 @@ static splat_status paint_page(painter *p, size_t page, size_t band_texels, spla
     rows = rows < 1 ? 1 : rows > (size_t)height ? (size_t)height : rows;
     band b = {0};
     *image = (splat_image){.width = width, .height = height, .channels = 3, .pixels = calloc(n, 3)};
-    uint8_t *valid = calloc(n, 1);
-    splat_status status = image->pixels && valid
+    *valid = calloc(n, 1);
+    splat_status status = image->pixels && *valid
                               ? make_band(&b, rows * (size_t)width, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a texture of %d x %d texels",
                                            width, height);
-    if (status == SPLAT_OK) status = paint_bands(p, &b, page, (int)rows, image, valid, counts, error);
+    if (status == SPLAT_OK) status = paint_bands(p, &b, page, (int)rows, image, *valid, counts, error);
     free_band(&b);
-    if (status == SPLAT_OK) status = splat_texture_fill(image, valid, p->bake->context->threads, error);
-    free(valid);
-    return status;
+    return status == SPLAT_OK ? splat_texture_fill(image, *valid, p->bake->context->threads, error) : status;
 }
 
 splat_status splat_bake_pages(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
-                              size_t band_texels, splat_image *pages, splat_bake_counts *counts, splat_error *error)
+                              size_t band_texels, splat_image *pages, uint8_t **valid, splat_bake_counts *counts,
+                              splat_error *error)
 {
     splat_status status;
     painter p = {.bake = bake, .atlas = atlas, .room = room};
     splat_atlas_texels *texels = NULL;
-    memset(pages, 0, atlas->n_pages * sizeof *pages);
     memset(counts, 0, sizeof *counts);
     for (size_t i = 0; i < atlas->n_pages; i++) p.n_all += (size_t)atlas->pages[i].height;
     SPLAT_TRY_GOTO(status, done, splat_atlas_texels_make(bake->mesh, atlas, &texels, error));
@@ -205,9 +203,8 @@ splat_status splat_bake_pages(const splat_bake *bake, const splat_atlas *atlas, 
         goto done;
     }
     for (size_t i = 0; i < atlas->n_pages && status == SPLAT_OK; i++)
-        status = paint_page(&p, i, band_texels, &pages[i], counts, error);
+        status = paint_page(&p, i, band_texels, &pages[i], &valid[i], counts, error);
 done:
-    for (size_t i = 0; status != SPLAT_OK && i < atlas->n_pages; i++) splat_image_free(&pages[i]);
     free(p.is_used);
     splat_bake_device_close(&p.device);
     splat_atlas_texels_free(texels);

@@ -77,8 +77,10 @@ uint64_t splat_bake_room_bytes(const splat_bake *bake);
 
 /* The camera of a training view. */
 const splat_camera *splat_bake_camera(const splat_bake *bake, size_t number);
-/* Faces, depth, front and feather of a training view. Where the photo has alpha below 1/2 there is no face. */
-splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_room *room, splat_error *error);
+/* Faces, depth, front and feather of a training view, and the weights of the corners (NULL: not wanted). Where the
+ * photo has alpha below 1/2 there is no face. */
+splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_room *room, float (*weights)[2],
+                             splat_error *error);
 /* The photo of a training view, or the picture that the Gaussians' colours of degree 0 give of it over black. */
 splat_status splat_bake_read_photo(const splat_bake *bake, size_t number, splat_bake_room *room, splat_error *error);
 
@@ -163,9 +165,19 @@ typedef struct splat_bake_counts {
     size_t n_texels, n_from_views, n_from_gaussians;
 } splat_bake_counts;
 
-/* Paints the pages of an atlas, pages[atlas->n_pages]: RGB, allocated here (splat_image_free; on failure there is
- * nothing to free). band_texels: how many are in work at a time. */
+/* Paints the pages of an atlas, pages[atlas->n_pages]: RGB, allocated here as valid[atlas->n_pages] is, which is not 0
+ * for texels that have a colour of their own; free them in either case. band_texels: how many are in work at a time. */
 splat_status splat_bake_pages(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
-                              size_t band_texels, splat_image *pages, splat_bake_counts *counts, splat_error *error);
+                              size_t band_texels, splat_image *pages, uint8_t **valid, splat_bake_counts *counts,
+                              splat_error *error);
+
+/* bake_polish.c: steps of Adam on the texels, such that the mesh looks like the levelled photos of training views. The
+ * gutters are filled anew. losses[2]: the mean of the first and of the last tenth of the steps. Errors: MEMORY,
+ * UNSUPPORTED (2^32 texels and more), those of reading photos, STOPPED. */
+splat_status splat_bake_polish(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
+                               splat_image *pages, uint8_t *const *valid, double losses[2], splat_error *error);
+/* Bytes of the device for a texel and a pixel of it. */
+#define SPLAT_BAKE_POLISH_TEXEL_BYTES (12 + 24 + 12 + 1)
+#define SPLAT_BAKE_POLISH_PIXEL_BYTES (16 + 12 + 12 + 12)
 
 #endif

@@ -145,7 +145,7 @@ static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_s
     for (size_t v = 0; v < bake->n_views; v++) {
         const splat_camera *c = splat_bake_camera(bake, v);
         SPLAT_TRY(splat_bake_go_on(bake, "looking", (double)v / (double)bake->n_views, error));
-        SPLAT_TRY(splat_bake_draw(bake, v, room, error));
+        SPLAT_TRY(splat_bake_draw(bake, v, room, NULL, error));
         SPLAT_TRY(splat_bake_read_photo(bake, v, room, error));
         splat_bake_luma(room->photo, splat_camera_pixels(c), threads, room->plane);
         bake->views[v].sharpness = (float)splat_bake_sharpness(room->plane, c->width, c->height);

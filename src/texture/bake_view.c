@@ -164,7 +164,8 @@ void splat_bake_feather(const float *depth, int width, int height, int reach, in
     }
 }
 
-splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_room *room, splat_error *error)
+splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_room *room, float (*weights)[2],
+                             splat_error *error)
 {
     const splat_dataset *dataset = &bake->scene->dataset;
     const splat_dataset_view *view = &dataset->views[dataset->train[number]];
@@ -174,7 +175,8 @@ splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_r
     splat_mesh_raster_options_init(&options);
     options.near = NEAR;
     options.threads = threads;
-    splat_mesh_raster_maps maps = {.faces = room->faces, .depth = room->depth, .front = room->front};
+    splat_mesh_raster_maps maps = {.faces = room->faces, .depth = room->depth, .front = room->front,
+                                   .weights = weights};
     SPLAT_TRY(splat_mesh_rasterize(bake->mesh, c, &options, &maps, error));
     SPLAT_TRY(apply_mask(view, room, error));
     splat_bake_feather(room->depth, c->width, c->height, splat_bake_feather_pixels(c), threads, room->distance,

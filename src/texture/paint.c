@@ -2,6 +2,7 @@
 #include "texture/paint.h"
 
 #include "base/options.h"
+#include "ops/work.h"
 #include "texture/bake_device.h"
 
 #include <stdlib.h>
@@ -20,7 +21,9 @@ typedef struct texturing {
     splat_bake_gaussians gaussians;
     splat_atlas atlas;
     splat_image pages[SPLAT_MESH_MAX_PAGES];
+    uint8_t *valid[SPLAT_MESH_MAX_PAGES];
     size_t band_texels;
+    uint64_t kept_bytes; /* of faces and a view */
 } texturing;
 
 static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
@@ -47,12 +50,13 @@ static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *err
     t->band_texels = USUAL_BAND;
     if (limit && faces + view + texel * LEAST_BAND <= limit) {
         uint64_t fits = (limit - faces - view) / texel;
-        if (fits < t->band_texels) t->band_texels = (size_t)fits;
+        if (fits / 2 < t->band_texels) t->band_texels = splat_larger((size_t)fits / 2, LEAST_BAND); /* room for pages */
     } else if (limit) {
         t->band_texels = LEAST_BAND;
     }
     uint64_t band = texel * t->band_texels;
     *needed = faces + view + band;
+    t->kept_bytes = faces + view;
     char text[5][32];
     if (limit && *needed > limit)
         return splat_fail(error, SPLAT_ERROR_MEMORY,
@@ -64,6 +68,43 @@ static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *err
               "and the pages", splat_bytes_format(*needed, text[0], sizeof text[0]),
               splat_bytes_format(faces, text[1], sizeof text[1]), splat_bytes_format(view, text[2], sizeof text[2]),
               splat_bytes_format(band, text[3], sizeof text[3]));
+    return SPLAT_OK;
+}
+
+/* With the pages, whose size the atlas tells. What does not leave room for the polish goes without it. */
+static splat_status plan_pages(texturing *t, uint64_t *needed, splat_error *error)
+{
+    const uint64_t limit = t->options.max_host_bytes;
+    int width, height;
+    uint64_t n = 0, largest = 0;
+    char text[3][32];
+    for (size_t i = 0; i < t->atlas.n_pages; i++) {
+        uint64_t texels = (uint64_t)t->atlas.pages[i].width * (uint64_t)t->atlas.pages[i].height;
+        n += texels;
+        if (texels > largest) largest = texels;
+    }
+    splat_scene_largest_view(t->bake.scene, &width, &height);
+    uint64_t pages = 4 * n + largest * 16 / 3, filled = t->kept_bytes + pages;
+    uint64_t polish = n * SPLAT_BAKE_POLISH_TEXEL_BYTES +
+                      (uint64_t)width * (uint64_t)height * (SPLAT_BAKE_POLISH_PIXEL_BYTES + 36);
+    if (limit && *needed + pages > limit)
+        return splat_fail(error, SPLAT_ERROR_MEMORY,
+                          "a texture of %zu pages, %d x %d texels, takes host memory to %s, and the limit is %s; allow "
+                          "more with `max_host_memory`, or use a lower `texel_density` or a `texture_size`",
+                          t->atlas.n_pages, t->atlas.pages[0].width, t->atlas.pages[0].height,
+                          splat_bytes_format(*needed + pages, text[0], sizeof text[0]),
+                          splat_bytes_format(limit, text[1], sizeof text[1]));
+    *needed += pages;
+    if (t->options.bake != SPLAT_BAKE_PHOTOS || t->options.polish_steps == 0) return SPLAT_OK;
+    splat_log(t->bake.context, SPLAT_LOG_NOTICE, "the pages take %s, polishing them %s",
+              splat_bytes_format(pages, text[0], sizeof text[0]), splat_bytes_format(polish, text[1], sizeof text[1]));
+    if (limit && filled + polish > limit) {
+        splat_log(t->bake.context, SPLAT_LOG_NOTICE, "they are not polished: the limit of host memory is %s",
+                  splat_bytes_format(limit, text[2], sizeof text[2]));
+        t->options.polish_steps = 0;
+    } else if (filled + polish > *needed) {
+        *needed = filled + polish;
+    }
     return SPLAT_OK;
 }
 
@@ -93,7 +134,10 @@ static void close_texturing(texturing *t)
     free(b->vertex_labels);
     splat_bake_room_free(&t->room);
     splat_bake_gaussians_free(&t->gaussians);
-    for (size_t i = 0; i < SPLAT_MESH_MAX_PAGES; i++) splat_image_free(&t->pages[i]);
+    for (size_t i = 0; i < SPLAT_MESH_MAX_PAGES; i++) {
+        splat_image_free(&t->pages[i]);
+        free(t->valid[i]);
+    }
 }
 
 /* ---------------------------------------------------------------- the work */
@@ -171,7 +215,11 @@ static splat_status paint(texturing *t, splat_texture_info *info, splat_error *e
     SPLAT_TRY(splat_bake_quality(&t->bake, &t->room, error));
     SPLAT_TRY(choose_views(t, error));
     SPLAT_TRY(make_atlas(t, error));
-    SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, &counts, error));
+    SPLAT_TRY(plan_pages(t, &info->host_bytes, error));
+    SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, t->valid, &counts,
+                               error));
+    if (t->options.polish_steps > 0 && t->options.bake == SPLAT_BAKE_PHOTOS)
+        SPLAT_TRY(splat_bake_polish(&t->bake, &t->atlas, &t->room, t->pages, t->valid, info->polish_losses, error));
     fill_info(t, &counts, info);
     for (size_t i = 0; i < t->atlas.n_pages; i++) {
         SPLAT_TRY(splat_mesh_add_page(t->mesh, &t->pages[i], error));

@@ -9,6 +9,7 @@ void splat_texture_options_init_sized(splat_texture_options *options, size_t siz
     const splat_texture_options defaults = {.bake = SPLAT_BAKE_PHOTOS,
                                             .texel_density = 1,
                                             .max_texture = 8192,
+                                            .polish_steps = 150,
                                             .postprocess_density_threshold = 0.1f,
                                             .postprocess_iterations = 5,
                                             .reject_outliers = true,
@@ -43,6 +44,8 @@ splat_status splat_texture_options_check(const splat_texture_options *options, s
     if (o.square_size && o.texture_size)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`square_size` sets the size of the texture itself; leave `texture_size` out");
+    if (o.polish_steps < 0 || o.polish_steps > 100000)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`texture_polish` is 0 to 100000 steps, not %d", o.polish_steps);
     if (o.gaussians_per_triangle && !splat_bound_is_per_face(o.gaussians_per_triangle))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`gaussians_per_triangle` is 1, 3, 4 or 6, not %d",
                           o.gaussians_per_triangle);
