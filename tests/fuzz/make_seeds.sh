@@ -59,6 +59,9 @@ printf '{"camera_angle_x": 0.7, "frames": [{"file_path": "./a", "transform_matri
 printf '{"train": {"file_path": ["a.png"], "cam2world": [[[1,0,0,0],[0,1,0,0],[0,0,1,2],[0,0,0,1]]], "width": [4],'`
     `'"height": [3], "focal": [5]}, "test": {"file_path": [], "cam2world": [], "width": [], "height": [], "focal": []}}' |
     seed transforms metadata '\0002'
+for file in "$source"/tests/golden/*.pt "$source"/tests/golden/torch_checkpoint*.pth; do
+    seed cloud "$(basename "$file")" <"$file"
+done
 for file in "$source"/tests/golden/*.pth; do seed torch "$(basename "$file")" <"$file"; done
 printf '\160\000\000\000\000\000\000\000%-112s\000\000\200\077\000\000\000\100\000\074' \
     '{"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"b":{"dtype":"F16","shape":[],"data_offsets":[8,10]}}' |
