@@ -1,5 +1,8 @@
-/* Packing pieces on pages: a horizon of the columns, and the under sides of the pieces fitted to it. */
+/* Packing pieces on pages: a horizon of the columns, and the under sides of the pieces fitted to it; small pieces first
+ * look for a hole below it. */
 #include "texture/layout.h"
+
+#include "texture/holes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,21 @@ typedef struct outline {
     int columns, rows;
     int *top, *bottom;
 } outline;
+
+/* The intervals of a piece's rows in one of its turns, for holes. */
+static void turn_rows(const splat_piece *p, int turn, splat_hole_rows *out)
+{
+    bool upright = turn % 2 == 0;
+    out->columns = upright ? p->columns : p->rows;
+    out->rows = upright ? p->rows : p->columns;
+    for (int i = 0; i < out->rows; i++) {
+        int at = turn == 0 || turn == 1 ? i : out->rows - 1 - i;
+        int low = upright ? p->left[at] : p->top[at], high = upright ? p->right[at] : p->bottom[at];
+        bool reversed = turn == 1 || turn == 2;
+        out->from[i] = low >= high ? 0 : reversed ? out->columns - high : low;
+        out->to[i] = low >= high ? 0 : reversed ? out->columns - low : high;
+    }
+}
 
 typedef struct order_entry { uint32_t piece, side; uint64_t area; } order_entry;
 
@@ -62,7 +80,8 @@ static void try_outline(const outline *o, const int *horizon, int columns, int r
 static void put_outline(const outline *o, const spot *at, int *horizon)
 {
     for (int i = 0; i < o->columns; i++)
-        if (o->top[i] < o->bottom[i]) horizon[at->column + i] = at->row + o->bottom[i];
+        if (o->top[i] < o->bottom[i] && at->row + o->bottom[i] > horizon[at->column + i])
+            horizon[at->column + i] = at->row + o->bottom[i];
 }
 
 splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int rows, size_t max_pages, int *heights,
@@ -76,10 +95,12 @@ splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int r
     order_entry *order = malloc((n + 1) * sizeof *order);
     int *horizons = calloc(max_pages * (size_t)columns + 1, sizeof *horizons);
     int *memory = malloc(2 * side * sizeof *memory);
+    splat_holes *holes = splat_holes_make(columns, rows, max_pages);
+    splat_hole_rows *intervals = splat_hole_rows_make(side);
     splat_status status = SPLAT_OK;
     *n_pages = 0;
     *fits = true;
-    if (!order || !horizons || !memory) {
+    if (!order || !horizons || !memory || !holes || !intervals) {
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to pack %zu charts", n);
         goto done;
     }
@@ -92,6 +113,13 @@ splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int r
     for (size_t i = 0; i < n && *fits; i++) {
         splat_piece *p = &pieces[order[i].piece];
         spot best = {.end = rows + 1};
+        for (size_t page = 0; page < *n_pages && best.end > rows; page++)
+            for (int turn = 0; turn < 2 && best.end > rows; turn++) {
+                int x, y;
+                turn_rows(p, turn, intervals);
+                if (splat_holes_find(holes, page, intervals, heights[page], &x, &y))
+                    best = (spot){page, turn, x, y, y + intervals->rows, 0};
+            }
         for (size_t page = 0; page <= *n_pages && page < max_pages && best.end > rows; page++)
             for (int turn = 0; turn < 4; turn++) {
                 outline o = turn_piece(p, turn, memory);
@@ -101,6 +129,9 @@ splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int r
         if (!*fits) break;
         outline o = turn_piece(p, best.turn, memory);
         put_outline(&o, &best, horizons + best.page * (size_t)columns);
+        turn_rows(p, best.turn, intervals);
+        status = splat_holes_put(holes, best.page, intervals, best.column, best.row, error);
+        if (status != SPLAT_OK) break;
         p->turn = best.turn;
         p->page = (int)best.page;
         p->column = best.column;
@@ -112,6 +143,8 @@ done:
     free(order);
     free(horizons);
     free(memory);
+    splat_holes_free(holes);
+    free(intervals);
     return status;
 }
 
