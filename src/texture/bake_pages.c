@@ -88,8 +88,8 @@ static splat_status show_view(painter *p, size_t v, splat_error *error)
                                .feather = p->room->feather,
                                .sharpness = bake->views[v].sharpness};
     if (bake->vertex_labels) {
-        SPLAT_TRY(splat_bake_low(p->room->photo, p->table, p->room->depth, c->width, c->height,
-                                 splat_bake_band_sigma(c), threads, p->room->low, error));
+        splat_bake_low(p->room->photo, p->table, p->room->depth, c->width, c->height, splat_bake_band_sigma(c),
+                       threads, p->room->low);
         view.low = p->room->low;
     }
     return splat_bake_device_view(&p->device, &view, error);

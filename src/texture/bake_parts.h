@@ -103,10 +103,10 @@ float splat_bake_gradient(const float *luma, int width, int height, int x, int y
 int splat_bake_pyramid(uint8_t *photo, int width, int height);
 /* sRGB-encoded values of the bytes of each channel, levelled: [3][256]. */
 void splat_bake_table(const splat_bake_view *view, float table[3 * 256]);
-/* The low band: levelled level SPLAT_TEXTURE_LOW_LEVEL, blurred over pixels with depth. sigma: pixels of the photo.
- * Errors: MEMORY. */
-splat_status splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
-                            float sigma, int threads, float *low, splat_error *error);
+/* The low band: levelled level SPLAT_TEXTURE_LOW_LEVEL, blurred over pixels of the same surface, that is within a step
+ * of depth. sigma: pixels of the photo. */
+void splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
+                    float sigma, int threads, float *low);
 /* sRGB transfer function. */
 float splat_bake_decode(float encoded);
 float splat_bake_encode(float linear);

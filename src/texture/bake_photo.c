@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOW_STEP 1.05f /* in depth, of one surface */
 #define MAX_RADIUS 16 /* of the blur, pixels of its level */
 
 float splat_bake_decode(float encoded)
@@ -94,48 +95,34 @@ typedef struct low_level {
     float taps[2 * MAX_RADIUS + 1];
 } low_level;
 
-static bool is_covered(const low_level *l, int x, int y)
+static float depth_at(const low_level *l, int x, int y)
 {
     int px = (2 * x + 1) * l->full_width / (2 * l->width), py = (2 * y + 1) * l->full_height / (2 * l->height);
-    return l->depth[(size_t)py * (size_t)l->full_width + (size_t)px] > 0;
+    return l->depth[(size_t)py * (size_t)l->full_width + (size_t)px];
 }
 
-/* A row, blurred along it: colour times coverage, and coverage. */
-static void blur_row(const low_level *l, int y, float *out)
+/* A pixel from those around that show the same surface: no nearer and no farther than by a step. Without any, itself:
+ * what lies behind a silhouette would be taken off the details there, and shine. */
+static void blur_pixel(const low_level *l, int x, int y, float rgb[3])
 {
-    for (int x = 0; x < l->width; x++) {
-        float sum[4] = {0, 0, 0, 0};
-        for (int k = -l->radius; k <= l->radius; k++) {
-            int at = x + k;
-            if (at < 0 || at >= l->width || !is_covered(l, at, y)) continue;
-            const uint8_t *p = l->rgb + 3 * ((size_t)y * (size_t)l->width + (size_t)at);
-            float tap = l->taps[k + l->radius];
+    float depth = depth_at(l, x, y), sum[4] = {0, 0, 0, 0};
+    for (int j = -l->radius; j <= l->radius; j++)
+        for (int i = -l->radius; i <= l->radius; i++) {
+            int at_x = x + i, at_y = y + j;
+            if (at_x < 0 || at_x >= l->width || at_y < 0 || at_y >= l->height) continue;
+            float other = depth_at(l, at_x, at_y), near = fminf(depth, other);
+            if (!(near > 0 && fmaxf(depth, other) <= LOW_STEP * near)) continue;
+            const uint8_t *p = l->rgb + 3 * ((size_t)at_y * (size_t)l->width + (size_t)at_x);
+            float tap = l->taps[i + l->radius] * l->taps[j + l->radius];
             for (int c = 0; c < 3; c++) sum[c] += tap * l->table[256 * c + p[c]];
             sum[3] += tap;
         }
-        memcpy(out + 4 * (size_t)x, sum, sizeof sum);
-    }
+    const uint8_t *own = l->rgb + 3 * ((size_t)y * (size_t)l->width + (size_t)x);
+    for (int c = 0; c < 3; c++) rgb[c] = sum[3] > 0 ? sum[c] / sum[3] : l->table[256 * c + own[c]];
 }
 
-/* Rows around y, blurred along themselves, blurred across. Without coverage near: the pixel itself. */
-static void blur_column(const low_level *l, const float *rows, int y, float *low)
-{
-    size_t plane = (size_t)l->width * (size_t)l->height;
-    for (int x = 0; x < l->width; x++) {
-        float sum[4] = {0, 0, 0, 0};
-        size_t i = (size_t)y * (size_t)l->width + (size_t)x;
-        for (int k = -l->radius; k <= l->radius; k++) {
-            if (y + k < 0 || y + k >= l->height) continue;
-            const float *p = rows + 4 * ((size_t)(y + k) * (size_t)l->width + (size_t)x);
-            for (int c = 0; c < 4; c++) sum[c] += l->taps[k + l->radius] * p[c];
-        }
-        for (size_t c = 0; c < 3; c++)
-            low[c * plane + i] = sum[3] > 1e-6f ? sum[c] / sum[3] : l->table[256 * c + l->rgb[3 * i + c]];
-    }
-}
-
-splat_status splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
-                            float sigma, int threads, float *low, splat_error *error)
+void splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
+                    float sigma, int threads, float *low)
 {
     low_level l = {.rgb = pyramid, .table = table, .depth = depth, .width = width, .height = height,
                    .full_width = width, .full_height = height};
@@ -148,12 +135,12 @@ splat_status splat_bake_low(const uint8_t *pyramid, const float *table, const fl
     l.radius = (int)fminf(ceilf(3 * sigma), MAX_RADIUS);
     for (int k = -l.radius; k <= l.radius; k++)
         l.taps[k + l.radius] = expf(-0.5f * (float)(k * k) / (sigma * sigma));
-    float *rows = malloc(4 * (size_t)l.width * (size_t)l.height * sizeof *rows);
-    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to blur a photo of %d x %d", width, height);
+    size_t plane = (size_t)l.width * (size_t)l.height;
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int y = 0; y < l.height; y++) blur_row(&l, y, rows + 4 * (size_t)y * (size_t)l.width);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int y = 0; y < l.height; y++) blur_column(&l, rows, y, low);
-    free(rows);
-    return SPLAT_OK;
+    for (int y = 0; y < l.height; y++)
+        for (int x = 0; x < l.width; x++) {
+            float rgb[3];
+            blur_pixel(&l, x, y, rgb);
+            for (size_t c = 0; c < 3; c++) low[c * plane + (size_t)y * (size_t)l.width + (size_t)x] = rgb[c];
+        }
 }

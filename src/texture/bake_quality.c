@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_FEATHER 0.02f            /* of faces at silhouettes, whose gradients are those of what is behind */
 #define FLOOR_GRADIENT (1.0f / 255) /* of faces without any detail: then the larger picture is the better one */
 
 /* What the pixels of a face add up to in one view. */
 typedef struct face_sum {
-    float gradient, rgb[3];
+    float gradient, feather, rgb[3];
     uint32_t n;
 } face_sum;
 
@@ -41,6 +42,7 @@ static void sum_pixels(const splat_camera *c, const splat_bake_room *room, face_
             if (!room->faces[i] || !room->front[i]) continue;
             face_sum *sum = &sums[room->faces[i] - 1];
             sum->gradient += splat_bake_gradient(room->plane, c->width, c->height, x, y);
+            sum->feather += (float)room->feather[i] * (1.0f / 255);
             for (size_t k = 0; k < 3; k++) sum->rgb[k] += (float)room->photo[3 * i + k];
             sum->n++;
         }
@@ -91,6 +93,7 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
     size_t i = (size_t)y * (size_t)c->width + (size_t)x;
     if (!(room->depth[i] > 0) || look->z > TEXTURE_BEHIND * room->depth[i]) return;
     sum->gradient = splat_bake_gradient(room->plane, c->width, c->height, x, y);
+    sum->feather = (float)room->feather[i] * (1.0f / 255);
     for (size_t k = 0; k < 3; k++) sum->rgb[k] = (float)room->photo[3 * i + k];
     sum->n = 1;
 }
@@ -110,7 +113,8 @@ static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t num
         if (sum->n == 0) continue;
         float n = (float)sum->n, pixels = between ? look.pixels : n;
         splat_bake_candidate candidate = {.view = (uint16_t)number};
-        candidate.quality = splat_texture_weight_code(pixels * (sum->gradient / n + FLOOR_GRADIENT));
+        float feather = fmaxf(sum->feather / n, LEAST_FEATHER);
+        candidate.quality = splat_texture_weight_code(feather * pixels * (sum->gradient / n + FLOOR_GRADIENT));
         for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum->rgb[k] / n + 0.5f);
         splat_bake_offer(bake->candidates + SPLAT_TEXTURE_CANDIDATES * f, &candidate);
         bake->densities[f] = fmaxf(bake->densities[f], look.density);
