@@ -62,7 +62,8 @@ splat_status splat_bound_resize(splat_trainer *trainer, const uint32_t *rows, sp
 const splat_tensors *splat_bound_gradients(const splat_trainer *trainer, splat_tensors *gradients);
 /* Room in scratch for `step`, before anything is changed. */
 splat_status splat_bound_reserve(splat_trainer *trainer, splat_error *error);
-/* For the plan: arrays, moments and gradients. */
+/* For the plan: arrays, moments and gradients; and how many blocks they are. */
+size_t splat_bound_blocks(const splat_train_options *options);
 size_t splat_bound_bytes(const splat_train_options *options, size_t n, size_t n_vertices);
 
 #endif

@@ -76,6 +76,15 @@ splat_status splat_bound_reserve(splat_trainer *t, splat_error *error)
     return splat_scratch_take(t->backend, binding->scratch_bytes(&t->options, t->model->gaussians.n), &unused, error);
 }
 
+size_t splat_bound_blocks(const splat_train_options *o)
+{
+    const splat_binding *binding = o->binding;
+    size_t n = 0;
+    for (int i = 0; binding && i < binding->n_arrays; i++) n += binding->arrays[i].m ? 3 : 1;
+    for (int i = 0; binding && i < SPLAT_N_TENSORS; i++) n += binding->follows >> i & 1;
+    return n;
+}
+
 size_t splat_bound_bytes(const splat_train_options *o, size_t n, size_t n_vertices)
 {
     const splat_binding *binding = o->binding;

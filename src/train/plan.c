@@ -110,7 +110,8 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
         s.scratch = splat_larger(s.scratch, scratch);
     }
     s.photos = o->photos_on_host ? u->photos_two : u->photos_all;
-    s.rest = 26 * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras, counters */
+    s.rest = (26 + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras,
+                                                                               counters */
     return s;
 }
 

@@ -8,9 +8,8 @@
 #include "checkpoint_fixture.h"
 #include "io/splat/formats.h"
 #include "math/camera.h"
-#include "mesh/files/mesh_io.h"
 #include "mesh/mesh_raster.h"
-#include "mesh_fixture.h"
+#include "refine_fixture.h"
 #undef ASSERT_OK /* both fixtures have one */
 #include "scene_fixture.h"
 #include "sugar/refine/refine_parts.h"
@@ -22,56 +21,7 @@
 
 #define MESH "world.ply"
 
-/* ---------------------------------------------------------------- what the tests refine */
-
-/* Appends a part, its points first multiplied, turned about y and moved; y points down in this world. */
-static void put_part(splat_mesh *mesh, splat_mesh part, const double scale[3], double turn, const double middle[3])
-{
-    for (size_t v = 0; v < part.n_vertices; v++) {
-        float *p = part.vertices + 3 * v;
-        double q[3] = {scale[0] * (double)p[0], scale[1] * (double)p[1], scale[2] * (double)p[2]};
-        p[0] = (float)(cos(turn) * q[0] - sin(turn) * q[2] + middle[0]);
-        p[1] = (float)(q[1] + middle[1]);
-        p[2] = (float)(sin(turn) * q[0] + cos(turn) * q[2] + middle[2]);
-    }
-    assert_int_equal(splat_mesh_append(mesh, &part, NULL), SPLAT_OK);
-    splat_mesh_free(&part);
-}
-
-/* A coarse copy of the sample scene with a sky, so that every pixel shows it. Without colours. */
-static void make_world(const char *path)
-{
-    splat_mesh mesh = {0}, ground = make_sheet(64, NULL), box = make_cube(8);
-    splat_error error;
-    static bool is_made;
-    if (is_made) { /* by this program */
-        splat_mesh_free(&ground);
-        splat_mesh_free(&box);
-        return;
-    }
-    is_made = true;
-    for (size_t v = 0; v < ground.n_vertices; v++) { /* from z = 0 to y = 0, around the middle */
-        float *p = ground.vertices + 3 * v;
-        p[2] = p[1] - 0.5f;
-        p[0] -= 0.5f;
-        p[1] = 0;
-    }
-    for (size_t i = 0; i < 3 * box.n_vertices; i++) box.vertices[i] -= 0.5f;
-    put_part(&mesh, ground, (double[]){8, 1, 8}, 0, (double[]){0, 0, 0});
-    put_part(&mesh, box, (double[]){0.92, 0.84, 0.72}, 0.5, (double[]){0.95, -0.42, 0.55});
-    put_part(&mesh, make_sphere(16, 0.65), (double[]){1, 1, 1}, 0, (double[]){-0.95, -0.65, 0.35});
-    put_part(&mesh, make_sphere(32, 14), (double[]){1, 1, 1}, 0, (double[]){0, 0, 0});
-    must(splat_mesh_write(path, &mesh, &error), &error);
-    splat_mesh_free(&mesh);
-}
-
-static splat_train_options short_options(int iterations)
-{
-    splat_train_options o;
-    splat_train_options_init_refine(&o);
-    o.iterations = iterations;
-    return o;
-}
+/* ---------------------------------------------------------------- beginning */
 
 static splat_trainer *start_with(const tiny_place *p, const splat_train_options *o, const char *mesh)
 {
