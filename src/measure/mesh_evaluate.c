@@ -36,6 +36,7 @@ void splat_mesh_evaluator_close(splat_mesh_evaluator *e)
     splat_mesh_subject_close(&e->subject);
     splat_block_free(b, &e->image);
     splat_block_free(b, &e->photo);
+    splat_region_free(b, &b->scratch); /* of the metrics; made again when a model needs it */
     free(e->render);
     free(e->coverage);
 }

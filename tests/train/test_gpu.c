@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "gpu_fixture.h"
 #include "io/splat/formats.h"
+#include "splatsmith/observe.h"
 #include "view_job_fixture.h"
 
 #include <math.h>
@@ -360,6 +361,34 @@ static void evaluations_agree(void **state)
     }
 }
 
+static splat_mesh_metrics evaluate_mesh(const char *backend, const char *path)
+{
+    place p = open_place(backend, false);
+    splat_mesh_metrics mean;
+    splat_error error;
+    splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
+    job.quantize = true;
+    must(splat_mesh_evaluate(p.scene, path, &job, NULL, &mean, &error), &error);
+    close_place(&p);
+    return mean;
+}
+
+/* The CPU draws the same bytes for both; what differs is the order of sums. */
+static void meshes_are_measured_alike(void **state)
+{
+    static const char tent[] = "v -1 -0.2 -1\nv 1 -0.2 -1\nv 1 -0.2 1\nv -1 -0.2 1\nv 0 -1.4 0\n"
+                               "f 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5\n";
+    splat_error error;
+    (void)state;
+    NEEDS_DEVICE();
+    must(splat_file_write("tent.obj", tent, sizeof tent - 1, &error), &error);
+    splat_mesh_metrics wanted = evaluate_mesh("cpu", "tent.obj"), got = evaluate_mesh(device, "tent.obj");
+    assert_true(wanted.coverage > 0.02 && got.coverage == wanted.coverage && got.covered.n_views == 3);
+    assert_true(fabs(got.all.psnr - wanted.all.psnr) < 1e-3 && fabs(got.all.ssim - wanted.all.ssim) < 1e-4);
+    assert_true(fabs(got.covered.psnr - wanted.covered.psnr) < 1e-3);
+    assert_true(fabs(got.covered.ssim - wanted.covered.ssim) < 1e-4 / wanted.coverage);
+}
+
 static splat_camera enlarged(splat_camera camera, int scale)
 {
     camera.width *= scale;
@@ -534,6 +563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(options_of_the_step_change_the_result),
         cmocka_unit_test(every_sh_degree_trains),
         cmocka_unit_test(evaluations_agree),
+        cmocka_unit_test(meshes_are_measured_alike),
         cmocka_unit_test(a_picture_of_more_tiles_than_16_bits_is_the_same),
         cmocka_unit_test(a_model_in_training_renders_as_its_file),
         cmocka_unit_test(degenerate_gaussians_are_counted_and_do_not_spread),
