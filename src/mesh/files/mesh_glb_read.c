@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "mesh/files/glb_texture.h"
 #include "mesh/files/mesh_io.h"
+#include "mesh/mesh_clean.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -335,6 +336,14 @@ static splat_status read_scene(walk *w, splat_error *error)
     return SPLAT_OK;
 }
 
+/* glTF has vertices once for each of their texture coordinates; here faces have these, and a vertex is one again. */
+static splat_status close_seams(splat_mesh *mesh, splat_error *error)
+{
+    size_t n_double = 0, n_unused = 0;
+    SPLAT_TRY(splat_mesh_merge_vertices(mesh, 0, &n_double, error));
+    return n_double ? splat_mesh_remove_unreferenced(mesh, &n_unused, error) : SPLAT_OK;
+}
+
 splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error *error)
 {
     walk w = {.mesh = mesh};
@@ -344,6 +353,7 @@ splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error
     w.budget = 16 * w.file.size + (1 << 24);
     splat_status status = read_scene(&w, error);
     if (status == SPLAT_OK && mesh->n_vertices == 0) status = bad(&w, "its scene has no mesh", error);
+    if (status == SPLAT_OK && mesh->uvs) status = close_seams(mesh, error);
     if (status == SPLAT_OK) status = splat_page_reader_finish(&w.pages, w.face_pages, true, error);
     splat_page_reader_free(&w.pages);
     free(w.face_pages);
