@@ -250,7 +250,7 @@ const cli_option cli_options[] = {
     /* refinement; -m, -c, -g, -f, -n, -b and -B are SuGaR's letters */
     {"source_path", 's', "scene_path", REFINE, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when no model folder says it with -c, or when it is not where that says", ""},
-    {"mesh", 'm', "mesh_path", REFINE, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
+    {"mesh", 'm', "mesh_path", REFINE, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
     {"gs_output_dir", 'c', "checkpoint_path", REFINE, CLI_GROUP_INPUT, TEXT(gs_output_dir, "FOLDER|FILE"),
      "the splat that the mesh was made of ({splats read}): colours of a mesh without any are those of its nearest "
