@@ -208,6 +208,30 @@ static splat_status merge_small(const splat_mesh *mesh, splat_charts *charts, sp
     return SPLAT_OK;
 }
 
+/* Cuts the faces off that have come to stand too steep on the mean normal of their chart, which they took part in
+ * turning. */
+static splat_status cut_steep(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+{
+    size_t n = charts->n;
+    uint32_t *queue = malloc((mesh->n_faces + 1) * sizeof *queue);
+    splat_status status = queue ? SPLAT_OK : no_memory(mesh, error);
+    for (size_t c = 0; c < n && status == SPLAT_OK; c++) {
+        splat_chart at = charts->charts[c];
+        uint32_t *faces = charts->faces + at.first, n_kept = 0, n_steep = 0;
+        double normal[3];
+        splat_chart_normal(charts, c, normal);
+        for (uint32_t i = 0; i < at.n; i++) {
+            uint32_t face = faces[i];
+            if (cosine(charts, face, normal) > SPLAT_CHART_MIN_COSINE) faces[n_kept++] = face;
+            else queue[n_steep++] = face;
+        }
+        memcpy(faces + n_kept, queue, n_steep * sizeof *faces);
+        if (n_steep > 0 && n_kept > 0) status = splat_charts_cut(charts, c, n_kept, queue, error);
+    }
+    free(queue);
+    return status;
+}
+
 splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
 {
     size_t n = mesh->n_faces;
@@ -230,7 +254,10 @@ splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, spl
     }
     SPLAT_TRY_GOTO(status, done, find_opposites(mesh, charts->opposite, error));
     SPLAT_TRY_GOTO(status, done, grow_all(mesh, charts, error));
-    status = merge_small(mesh, charts, error);
+    for (int round = 0; round < 3 && status == SPLAT_OK; round++) {
+        if (round) status = cut_steep(mesh, charts, error);
+        if (status == SPLAT_OK) status = merge_small(mesh, charts, error);
+    }
 done:
     if (status != SPLAT_OK) splat_charts_free(charts);
     return status;
