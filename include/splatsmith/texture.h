@@ -44,6 +44,9 @@ typedef struct splat_texture_options {
     float postprocess_density_threshold; /* a face of the rim stays when its Gaussians' density at its centroid is above
                                    it; 0.1 */
     int postprocess_iterations; /* rings of faces that may go; 5 */
+    int jpeg_quality;           /* of the pages: 1 to 100; 0 (default): PNG, which loses nothing */
+    bool is_lit;                /* GLB and OBJ: a standard material, which lamps light; false: the texture is shown as
+                                   it is (KHR_materials_unlit), as the light of the photos is in it */
     uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
     splat_texture_progress progress; /* NULL: none */
     void *progress_user;

@@ -420,6 +420,10 @@ const cli_option cli_options[] = {
      INT(texture.postprocess_iterations, 0, 1000), "rings of triangles that may go", NULL},
     {"two_bands", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.two_bands),
      "photos: take details from one photo a place, and average the rest", NULL},
+    {"jpeg_quality", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, INT(texture.jpeg_quality, 0, 100),
+     "write the texture as JPEG of this quality; 0: as PNG", NULL},
+    {"lit", 0, NULL, TEXTURE | PIPELINE, CLI_GROUP_MESH, FLAG(texture.is_lit),
+     "GLB, OBJ: a standard material, which lamps light; else the texture is shown as it is", NULL},
 
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_SAVING, INTS(test_iterations),

@@ -2,6 +2,7 @@
 #include "splatsmith/texture.h"
 
 #include "base/file.h"
+#include "base/options.h"
 #include "mesh/files/mesh_io.h"
 #include "texture/paint.h"
 
@@ -20,11 +21,19 @@ splat_status splat_texture_make(splat_context *context, splat_scene *scene, cons
                                 splat_texture_info *info, splat_error *error)
 {
     splat_mesh mesh = {0};
+    splat_texture_options own;
+    splat_mesh_write_options format;
     SPLAT_TRY(splat_texture_options_check(options, error));
+    splat_texture_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_texture_options", error));
+    splat_mesh_write_options_init(&format);
+    format.jpeg_quality = own.jpeg_quality;
+    format.is_lit = own.is_lit;
     SPLAT_TRY(check_outputs(paths, n_paths, error));
     SPLAT_TRY(splat_mesh_read(mesh_path, &mesh, error));
     splat_status status = splat_texture_paint(context, scene, &mesh, model, options, info, error);
-    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++) status = splat_mesh_write(paths[i], &mesh, error);
+    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++)
+        status = splat_mesh_write_as(paths[i], &mesh, &format, error);
     splat_mesh_free(&mesh);
     return status;
 }

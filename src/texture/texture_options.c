@@ -52,6 +52,9 @@ splat_status splat_texture_options_check(const splat_texture_options *options, s
     if (!(o.postprocess_density_threshold >= 0) || o.postprocess_iterations < 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`postprocess_density_threshold` and `postprocess_iterations` are 0 and more");
+    if (o.jpeg_quality < 0 || o.jpeg_quality > 100)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`jpeg_quality` is 1 to 100, or 0 for PNG, not %d",
+                          o.jpeg_quality);
     if (o.bake != SPLAT_BAKE_PHOTOS && o.bake != SPLAT_BAKE_GAUSSIANS)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there is no way %d to bake a texture", (int)o.bake);
     return SPLAT_OK;

@@ -102,6 +102,29 @@ static void words_of_sugar(void **state)
     assert_true(splat_path_exists("meshes/file.ply"));
 }
 
+static void textures_are_written_as_asked(void **state)
+{
+    (void)state;
+    splat_error error;
+    uint8_t *data;
+    size_t size;
+    for (int lit = 0; lit < 2; lit++) {
+        assert_int_equal(run("texture", "-s", SCENE, "-m", FOLDER "mesh.ply", "--texture_size", "128",
+                             "--texture_polish", "0", "-o", lit ? "out/lit.obj,out/lit.glb" : "out/x.obj,out/x.glb",
+                             "--jpeg_quality", lit ? "90" : "0", lit ? "--lit" : NULL, NULL), 0);
+        must(splat_file_read(lit ? "out/lit.mtl" : "out/x.mtl", &data, &size, &error), &error);
+        assert_non_null(strstr((const char *)data, lit ? "illum 1" : "illum 0"));
+        assert_non_null(strstr((const char *)data, lit ? "map_Kd lit.jpg" : "map_Kd x.png"));
+        free(data);
+        must(splat_file_read(lit ? "out/lit.glb" : "out/x.glb", &data, &size, &error), &error);
+        data[4096] = '\0'; /* in its description, or the pixels behind */
+        assert_int_equal(strstr((const char *)data + 20, "KHR_materials_unlit") == NULL, lit);
+        assert_non_null(strstr((const char *)data + 20, lit ? "image/jpeg" : "image/png"));
+        free(data);
+    }
+    assert_true(splat_path_exists("out/lit.jpg") && splat_path_exists("out/x.png"));
+}
+
 static void mistakes_are_told(void **state)
 {
     (void)state;
@@ -129,6 +152,7 @@ int main(void)
         cmocka_unit_test(several_levels_are_named),
         cmocka_unit_test(other_sources_are_named),
         cmocka_unit_test(words_of_sugar),
+        cmocka_unit_test(textures_are_written_as_asked),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(a_coarse_folder_names_the_mesh), /* moves the model */
     };

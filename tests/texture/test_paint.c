@@ -334,6 +334,9 @@ static void what_cannot_be_painted_is_refused(void **state)
     options.square_size = 4;
     expect("`square_size` is 5 to 1000", SPLAT_ERROR_ARGUMENT, &options, 0, false);
     options.square_size = 0;
+    options.jpeg_quality = 101;
+    expect("`jpeg_quality`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    options.jpeg_quality = 0;
     options.texel_density = 0;
     expect("`texel_density`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
 }
