@@ -84,13 +84,23 @@ function sendFile(response, path) {
     response.end(readFileSync(path));
 }
 
+// The browser may be a script that has started another process: the whole group, which `detached` has made, ends.
+function stop(child) {
+    if (!child?.pid) return;
+    try {
+        process.kill(-child.pid, 'SIGKILL');
+    } catch (error) {
+        if (error.code !== 'ESRCH') throw error;
+    }
+}
+
 // Serves the page, starts the browser on it, and resolves to what the page posts.
 function runPage(browser, jobs) {
     return new Promise((resolve, reject) => {
         let asked = false, child;
         const finish = (value, error) => {
             clearTimeout(timer);
-            child?.kill('SIGKILL');
+            stop(child);
             server.close();
             server.closeAllConnections();
             if (error) reject(error); else resolve(value);
@@ -120,7 +130,7 @@ function runPage(browser, jobs) {
             child = spawn(browser, ['--headless', '--no-sandbox', '--hide-scrollbars', '--no-first-run',
                 '--disable-background-networking', '--disable-component-update', '--disable-sync', '--use-gl=angle',
                 '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--remote-debugging-port=0',
-                `--user-data-dir=${profile}`, `http://127.0.0.1:${server.address().port}/`], { stdio: 'ignore' });
+                `--user-data-dir=${profile}`, `http://127.0.0.1:${server.address().port}/`], { stdio: 'ignore', detached: true });
             child.on('error', (error) => finish({ skip: `${browser} does not start (${error.message})` }));
         });
     });
