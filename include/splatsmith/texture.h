@@ -66,6 +66,8 @@ typedef struct splat_texture_info {
     size_t n_faces_seen;          /* faces that a view sees */
     size_t n_outliers, n_candidates; /* pairs of face and view that were left out, and all of them */
     double polish_losses[2];      /* 0.8 L1 + 0.2 (1 - SSIM): means of the first and of the last tenth of the steps */
+    double seams[2];              /* mean |left - right| in bytes along edges whose faces are seen and lie apart on
+                                     the pages: before and after the polish */
     uint64_t host_bytes;          /* the most host memory that the work was to take */
 } splat_texture_info;
 

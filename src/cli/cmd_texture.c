@@ -98,6 +98,7 @@ static void say_texture(const splat_texture_options *options, const splat_textur
     if (info->n_rim_faces) cli_say("%zu faces of the rim taken away", info->n_rim_faces);
     if (info->polish_losses[1] > 0)
         cli_say("polished: the loss went from %.4f to %.4f", info->polish_losses[0], info->polish_losses[1]);
+    cli_say("the two sides of seams differ by %.1f of 255", info->seams[1]);
     for (size_t i = 0; i < paths->n; i++) cli_say("  %s", paths->outputs[i]);
 }
 

@@ -176,7 +176,11 @@ splat_status splat_bake_pages(const splat_bake *bake, const splat_atlas *atlas, 
  * UNSUPPORTED (2^32 texels and more), those of reading photos, STOPPED. */
 splat_status splat_bake_polish(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
                                splat_image *pages, uint8_t *const *valid, double losses[2], splat_error *error);
-/* Bytes of the device for a texel and a pixel of it. */
+/* bake_seams.c: the mean |left - right| of the texture, in bytes, along edges between faces that views see and that lie
+ * in different places of it. Errors: MEMORY. */
+splat_status splat_bake_seams(const splat_bake *bake, const splat_image *pages, double *difference,
+                              splat_error *error);
+/* Bytes of the device for a texel and a pixel of a polish. */
 #define SPLAT_BAKE_POLISH_TEXEL_BYTES (12 + 24 + 12 + 1)
 #define SPLAT_BAKE_POLISH_PIXEL_BYTES (16 + 12 + 12 + 12)
 

@@ -218,8 +218,12 @@ static splat_status paint(texturing *t, splat_texture_info *info, splat_error *e
     SPLAT_TRY(plan_pages(t, &info->host_bytes, error));
     SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, t->valid, &counts,
                                error));
-    if (t->options.polish_steps > 0 && t->options.bake == SPLAT_BAKE_PHOTOS)
+    SPLAT_TRY(splat_bake_seams(&t->bake, t->pages, &info->seams[0], error));
+    info->seams[1] = info->seams[0];
+    if (t->options.polish_steps > 0 && t->options.bake == SPLAT_BAKE_PHOTOS) {
         SPLAT_TRY(splat_bake_polish(&t->bake, &t->atlas, &t->room, t->pages, t->valid, info->polish_losses, error));
+        SPLAT_TRY(splat_bake_seams(&t->bake, t->pages, &info->seams[1], error));
+    }
     fill_info(t, &counts, info);
     for (size_t i = 0; i < t->atlas.n_pages; i++) {
         SPLAT_TRY(splat_mesh_add_page(t->mesh, &t->pages[i], error));

@@ -131,7 +131,7 @@ static splat_mesh paint(splat_context *context, splat_scene *scene, const splat_
 static void held_out_photos_are_met(void **state)
 {
     (void)state;
-    /* measured 26.9, 26.2, 25.5 and 27.7 at this small size; a texture turned over, or off by some texels, is below
+    /* measured 27.1, 26.4, 25.6 and 27.9 at this small size; a texture turned over, or off by some texels, is below
      * 20 */
     static const struct {
         bool two_bands, charts;
@@ -150,13 +150,17 @@ static void held_out_photos_are_met(void **state)
         splat_mesh mesh = paint(context, scene, &options, &info);
         double psnr = test_psnr(scene, &mesh);
         print_message("PSNR %.2f, %d x %d, from photos %.3f\n", psnr, info.width, info.height, info.from_photos);
+        print_message("seams %.2f, then %.2f; losses %.4f, then %.4f\n", info.seams[0], info.seams[1],
+                      info.polish_losses[0], info.polish_losses[1]);
         assert_true(psnr > ways[i].psnr);
         assert_true((info.polish_losses[1] > 0) == (options.polish_steps > 0));
-        if (options.polish_steps) assert_true(info.polish_losses[1] < 0.9 * info.polish_losses[0]);
+        if (options.polish_steps) assert_true(info.polish_losses[1] < 0.97 * info.polish_losses[0]);
         assert_true(info.from_photos > 0.75 && info.from_photos < 1); /* what stands on the ground is not seen */
         assert_float_equal(info.from_photos + info.filled, 1, 1e-9);
         assert_true(info.n_faces_seen > info.n_faces / 2 && info.n_outliers < info.n_candidates / 10);
         assert_int_equal(info.n_pages, mesh.n_pages);
+        assert_true(info.seams[0] > 0 && info.seams[0] < 6 && info.seams[1] < 6); /* measured 1.0 to 2.9 */
+        assert_true((info.seams[1] != info.seams[0]) == (options.polish_steps > 0));
         splat_mesh_free(&mesh);
     }
     splat_scene_close(scene);

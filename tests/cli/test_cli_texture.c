@@ -1,0 +1,95 @@
+/* splatsmith texture: files that come out, what it says, and what it refuses before and during the work. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+#include "mesh/files/mesh_io.h"
+#include "mesh_fixture.h"
+
+/* The ball of the built-in scene, a splat that is not bound to it, and a mesh without faces. */
+static int prepare(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh mesh = make_sphere(16, 0.65), points = make_sphere(4, 1);
+    if (system("rm -rf texture_scene *.glb *.obj *.mtl *.png *.ply refined") != 0) return 1;
+    for (size_t i = 0; i < mesh.n_vertices; i++) {
+        mesh.vertices[3 * i] -= 0.95f;
+        mesh.vertices[3 * i + 1] -= 0.65f;
+        mesh.vertices[3 * i + 2] += 0.35f;
+    }
+    points.n_faces = 0;
+    ASSERT_OK(splat_mesh_write("ball.ply", &mesh, &error));
+    ASSERT_OK(splat_mesh_write("points.ply", &points, &error));
+    splat_mesh_free(&mesh);
+    splat_mesh_free(&points);
+    RUN_OUT(0, "", "sample", "texture_scene", "--width", "96", "--height", "72", "--cameras", "16");
+    RUN_OUT(0, "", "train", "-s", "texture_scene", "-m", "splat", "--iterations", "5", "--eval", "-q");
+    return 0;
+}
+
+static void files_are_written(void **state)
+{
+    (void)state;
+    splat_error error;
+    RUN_OUT(0, "texels from photos", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o",
+            "out.glb,out.obj,out.ply", "--texture_polish", "3");
+    assert_non_null(strstr(standard_output, "polished: the loss went from"));
+    assert_non_null(strstr(standard_error, "host memory: up to"));
+    static const char *const files[3] = {"out.glb", "out.obj", "out.ply"};
+    for (int i = 0; i < 3; i++) {
+        splat_mesh mesh;
+        ASSERT_OK(splat_mesh_read(files[i], &mesh, &error));
+        assert_true(mesh.n_pages == 1 && mesh.uvs && mesh.n_faces > 900);
+        assert_true(mesh.pages[0].width > 50);
+        splat_mesh_free(&mesh);
+    }
+    RUN_OUT(0, "1 page of 128 x 128 texels", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "small.glb",
+            "--texture_size", "128", "--texture_polish", "0", "--two_bands", "False");
+    assert_null(strstr(standard_output, "polished"));
+}
+
+static void the_command_line_is_checked_first(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "with -m", "texture", "-s", "texture_scene", "-o", "x.glb");
+    RUN_ERR(2, "give the file to write with -o", "texture", "-s", "texture_scene", "-m", "ball.ply");
+    RUN_ERR(2, "x.stl", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.stl");
+    RUN_ERR(2, "--square_size sets the size", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb",
+            "--square_size", "10", "--texture_size", "512");
+    RUN_ERR(2, "name it with -c", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb", "--bake",
+            "gaussians");
+    RUN_ERR(2, "--postprocess_mesh asks the Gaussians", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o",
+            "x.glb", "--postprocess_mesh");
+    RUN_ERR(1, "absent.ply", "texture", "-s", "texture_scene", "-m", "absent.ply", "-o", "x.glb");
+    assert_false(exists("x.glb"));
+}
+
+static void what_does_not_fit_is_one_sentence(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "no faces", "texture", "-s", "texture_scene", "-m", "points.ply", "-o", "x.glb");
+    RUN_ERR(2, "is not bound to this mesh", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb", "-c",
+            "splat/point_cloud/iteration_5/point_cloud.ply");
+    RUN_ERR(1, "--max_host_memory", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb",
+            "--max_host_memory", "1M");
+    assert_int_equal(symlink("/dev/full", "full.glb"), 0); /* the disk is full at the last file */
+    RUN_ERR(1, "No space left on device", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o",
+            "first.glb,full.glb", "--texture_polish", "0");
+    assert_false(exists("x.glb"));
+    assert_int_equal(system("rm texture_scene/images/*7.png"), 0); /* a photo is gone */
+    RUN_ERR(1, "7.png", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb");
+    assert_false(exists("x.glb"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_written),
+        cmocka_unit_test(the_command_line_is_checked_first),
+        cmocka_unit_test(what_does_not_fit_is_one_sentence),
+    };
+    return cmocka_run_group_tests(tests, prepare, NULL);
+}
