@@ -121,14 +121,22 @@ static void point_of(const splat_mesh *mesh, uint32_t face, const float weights[
     }
 }
 
-/* Texels that no view sees take the colours of the bound Gaussians; rgb[3] stays 0. */
-static void ask_gaussians(const splat_bake *bake, band *b)
+/* Texels that no view sees take the colours of the bound Gaussians; rgb[3] stays 0. Without any, those of faces that no
+ * view sees take the colour of the faces around; rgb[3] is -1. */
+static void color_unseen(const splat_bake *bake, band *b)
 {
-    if (!bake->gaussians) return;
+    if (!bake->gaussians && !bake->face_colors) return;
 #pragma omp parallel for schedule(dynamic, 4096) num_threads(bake->context->threads)
     for (size_t i = 0; i < b->n; i++) {
         float point[3];
         if (b->rgb[i][3] > 0) continue;
+        if (!bake->gaussians) {
+            const uint8_t *color = bake->face_colors + 4 * (size_t)b->faces[i];
+            if (bake->densities[b->faces[i]] > 0 || !color[3]) continue;
+            for (int c = 0; c < 3; c++) b->rgb[i][c] = (float)color[c] / 255.0f;
+            b->rgb[i][3] = -1;
+            continue;
+        }
         point_of(bake->mesh, b->faces[i], b->weights[i], point);
         splat_bake_gaussians_at(bake->gaussians, b->faces[i], point, b->rgb[i]);
     }
@@ -141,12 +149,12 @@ static void write_texels(const splat_bake *bake, const band *b, splat_image *pag
     counts->n_texels += b->n;
     for (size_t i = 0; i < b->n; i++) {
         bool is_seen = b->rgb[i][3] > 0;
-        if (!is_seen && !bake->gaussians) continue;
+        if (!is_seen && !bake->gaussians && !(b->rgb[i][3] < 0)) continue;
         size_t at = first + b->places[i];
         for (size_t c = 0; c < 3; c++) page->pixels[3 * at + c] = splat_image_byte(b->rgb[i][c]);
         valid[at] = 1;
         counts->n_from_views += is_seen;
-        counts->n_from_gaussians += !is_seen;
+        counts->n_from_gaussians += !is_seen && bake->gaussians;
     }
 }
 
@@ -161,7 +169,7 @@ static splat_status paint_bands(painter *p, band *b, size_t page, int rows, spla
         SPLAT_TRY(splat_atlas_texels_rows(p->texels, page, b->first, b->n_rows, threads, b->faces, b->weights, error));
         compact(b);
         if (b->n > 0) SPLAT_TRY(gather(p, b, error));
-        ask_gaussians(p->bake, b);
+        color_unseen(p->bake, b);
         write_texels(p->bake, b, image, valid, counts);
         p->n_done += (size_t)b->n_rows;
     }

@@ -48,6 +48,7 @@ typedef struct splat_bake {
     float *densities;       /* [n_faces] pixels a scene unit in the best view; 0: no view sees it */
     uint16_t *lists;        /* [n_faces][SPLAT_TEXTURE_CANDIDATES]: the candidates that are kept */
     uint16_t *labels;       /* [n_faces] the view that details come from; SPLAT_TEXTURE_NO_VIEW: none */
+    uint8_t *face_colors;   /* [n_faces][4] for those that no view sees; the fourth is 1: there is one; NULL: none */
     splat_texture_labels *vertex_labels; /* [n_vertices]; NULL: one band */
 } splat_bake;
 
@@ -128,6 +129,10 @@ void splat_bake_find_outliers(const uint8_t (*rgb)[3], int n, bool *is_outlier);
 /* bake->lists: the candidates that are outliers neither of the face nor of one that shares an edge with it; where none
  * is left, those that are none of the face. Errors: MEMORY. */
 splat_status splat_bake_make_lists(splat_bake *bake, splat_error *error);
+
+/* bake_fill.c: colours of all faces that are joined to some that a view sees, into face_colors, allocated here. Errors:
+ * MEMORY. */
+splat_status splat_bake_color_faces(splat_bake *bake, splat_error *error);
 
 /* bake_exposure.c: gains of every view, from faces that several see. Errors: MEMORY, STOPPED. */
 splat_status splat_bake_level(splat_bake *bake, splat_error *error);

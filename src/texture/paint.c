@@ -42,7 +42,7 @@ static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
 static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *error)
 {
     const uint64_t n = t->mesh->n_faces, limit = t->options.max_host_bytes;
-    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 20;
+    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 20 + 4;
     const uint64_t n_gaussians = t->bake.model ? t->bake.model->gaussians.n : 0;
     uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24;
     uint64_t faces = n * per_face + mesh + n_gaussians * 2 * SPLAT_BAKE_GAUSSIAN_BYTES;
@@ -131,6 +131,7 @@ static void close_texturing(texturing *t)
     free(b->lists);
     free(b->densities);
     free(b->labels);
+    free(b->face_colors);
     free(b->vertex_labels);
     splat_bake_room_free(&t->room);
     splat_bake_gaussians_free(&t->gaussians);
@@ -187,6 +188,7 @@ static splat_status choose_views(texturing *t, splat_error *error)
     SPLAT_TRY(splat_bake_go_on(&t->bake, "choosing", 0, error));
     if (o->reject_outliers) splat_bake_reject(&t->bake);
     SPLAT_TRY(splat_bake_make_lists(&t->bake, error));
+    if (!t->bake.gaussians) SPLAT_TRY(splat_bake_color_faces(&t->bake, error));
     if (o->level_exposure) SPLAT_TRY(splat_bake_level(&t->bake, error));
     return o->two_bands ? splat_bake_label(&t->bake, error) : SPLAT_OK;
 }

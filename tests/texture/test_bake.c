@@ -236,6 +236,39 @@ static void labels_are_wide_patches(void **state)
     close_bake(&bake, &mesh);
 }
 
+/* Two spheres, two faces of the first seen: red and blue spread over it and mix; the other one stays without. */
+static void colors_spread_over_what_is_joined(void **state)
+{
+    (void)state;
+    splat_bake bake;
+    splat_mesh mesh, other = make_sphere(6, 1);
+    splat_context context = {.threads = 2};
+    splat_texture_options options;
+    splat_error error;
+    open_bake(&bake, &mesh, &context, &options, 2);
+    size_t n = mesh.n_faces;
+    ASSERT_OK(splat_mesh_append(&mesh, &other, &error));
+    bake.candidates = realloc(bake.candidates, mesh.n_faces * SPLAT_TEXTURE_CANDIDATES * sizeof *bake.candidates);
+    for (size_t i = n * SPLAT_TEXTURE_CANDIDATES; i < mesh.n_faces * SPLAT_TEXTURE_CANDIDATES; i++)
+        bake.candidates[i] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
+    bake.candidates[0] = (splat_bake_candidate){.view = 0, .rgb = {9, 9, 9}, .is_outlier = 1};
+    bake.candidates[1] = (splat_bake_candidate){.view = 1, .rgb = {200, 0, 40}};
+    bake.candidates[SPLAT_TEXTURE_CANDIDATES * (n - 1)] = (splat_bake_candidate){.view = 1, .rgb = {0, 0, 240}};
+    ASSERT_OK(splat_bake_color_faces(&bake, &error));
+    size_t n_mixed = 0;
+    for (size_t f = 0; f < mesh.n_faces; f++) {
+        const uint8_t *c = bake.face_colors + 4 * f;
+        assert_int_equal(c[3], f < n);
+        if (f >= n) continue;
+        assert_true(c[0] <= 200 && c[1] == 0 && c[2] >= 40 && c[2] <= 240);
+        n_mixed += c[0] > 0 && c[0] < 200;
+    }
+    assert_true(bake.face_colors[0] == 200 && bake.face_colors[4 * (n - 1) + 2] == 240 && n_mixed > 0);
+    free(bake.face_colors);
+    close_bake(&bake, &mesh);
+    splat_mesh_free(&other);
+}
+
 static void neighbors_are_across_the_sides(void **state)
 {
     (void)state;
@@ -273,6 +306,7 @@ int main(void)
         cmocka_unit_test(outliers_are_found_among_many),
         cmocka_unit_test(exposure_is_levelled),
         cmocka_unit_test(labels_are_wide_patches),
+        cmocka_unit_test(colors_spread_over_what_is_joined),
         cmocka_unit_test(neighbors_are_across_the_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
