@@ -39,18 +39,18 @@ typedef struct arrays {
     uint8_t *counts;
 } arrays;
 
-static arrays open_arrays(splat_backend *backend, const splat_polish_place *places, const float *texels)
+/* In place: a backend knows its blocks by their addresses. */
+static void open_arrays(arrays *a, splat_backend *backend, const splat_polish_place *places, const float *texels)
 {
-    arrays a = {.backend = backend};
-    a.places = test_upload(backend, &a.blocks[0], places, N_PIXELS * sizeof *places);
-    a.texels = test_upload(backend, &a.blocks[1], texels, 3 * N_TEXELS * sizeof *texels);
-    a.moments = test_upload(backend, &a.blocks[2], NULL, 6 * N_TEXELS * sizeof(float));
-    a.target = test_upload(backend, &a.blocks[3], NULL, 3 * N_PIXELS * sizeof(float));
-    a.image = test_upload(backend, &a.blocks[4], NULL, 3 * N_PIXELS * sizeof(float));
-    a.grad = test_upload(backend, &a.blocks[5], NULL, 3 * N_PIXELS * sizeof(float));
-    a.sums = test_upload(backend, &a.blocks[6], NULL, 3 * N_TEXELS * sizeof(int32_t));
-    a.counts = test_upload(backend, &a.blocks[7], NULL, N_TEXELS);
-    return a;
+    *a = (arrays){.backend = backend};
+    a->places = test_upload(backend, &a->blocks[0], places, N_PIXELS * sizeof *places);
+    a->texels = test_upload(backend, &a->blocks[1], texels, 3 * N_TEXELS * sizeof *texels);
+    a->moments = test_upload(backend, &a->blocks[2], NULL, 6 * N_TEXELS * sizeof(float));
+    a->target = test_upload(backend, &a->blocks[3], NULL, 3 * N_PIXELS * sizeof(float));
+    a->image = test_upload(backend, &a->blocks[4], NULL, 3 * N_PIXELS * sizeof(float));
+    a->grad = test_upload(backend, &a->blocks[5], NULL, 3 * N_PIXELS * sizeof(float));
+    a->sums = test_upload(backend, &a->blocks[6], NULL, 3 * N_TEXELS * sizeof(int32_t));
+    a->counts = test_upload(backend, &a->blocks[7], NULL, N_TEXELS);
 }
 
 static void close_arrays(arrays *a)
@@ -67,7 +67,8 @@ int test_op_polish_draw(splat_backend *backend)
     make_places(places);
     for (size_t i = 0; i < 3 * N_TEXELS; i++) texels[i] = (float)random_unit(4, i);
     for (size_t i = 0; i < 3 * N_PIXELS; i++) target[i] = 2 + (float)random_unit(5, i);
-    arrays a = open_arrays(backend, places, texels);
+    arrays a;
+    open_arrays(&a, backend, places, texels);
     TEST_CHECK(failures, splat_backend_upload(backend, a.target, target, sizeof target, &error) == SPLAT_OK, "upload");
     struct splat_polish_draw_args args = {N_PIXELS, a.places, a.texels, a.target, a.image};
     TEST_CHECK(failures, splat_op_polish_draw(backend, &args, &error) == SPLAT_OK, "%s", error.message);
@@ -103,7 +104,8 @@ static int test_adam(splat_backend *backend)
         x[i] = (double)texels[i];
         m[i] = v[i] = 0;
     }
-    arrays a = open_arrays(backend, places, texels);
+    arrays a;
+    open_arrays(&a, backend, places, texels);
     for (int step = 0; step < N_STEPS; step++) {
         memset(g, 0, sizeof g);
         for (size_t i = 0; i < N_PIXELS; i++)
