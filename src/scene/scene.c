@@ -5,6 +5,7 @@
 #include "math/camera.h"
 #include "scene/sample_scene.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,4 +183,15 @@ splat_status splat_sample_write(splat_context *context, const char *folder, cons
     SPLAT_TRY(splat_options_take(&own, options, "splat_sample_options", error));
     options = &own;
     return splat_sample_scene_write(folder, options, context->threads, error);
+}
+
+void splat_scene_up(const splat_scene *scene, float up[3])
+{
+    const splat_dataset *d = &scene->dataset;
+    double sum[3] = {0, 0, 0}, length = 0;
+    for (size_t i = 0; i < d->n_train; i++)
+        for (int k = 0; k < 3; k++) sum[k] -= (double)d->views[d->train[i]].camera.rotation[3 + k]; /* y is down */
+    for (int k = 0; k < 3; k++) length += sum[k] * sum[k];
+    bool agree = sqrt(length) > 0.1 * (double)d->n_train;
+    for (int k = 0; k < 3; k++) up[k] = agree ? (float)(sum[k] / sqrt(length)) : 0;
 }

@@ -19,6 +19,9 @@ struct splat_scene {
 void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
 /* What shows through where nothing is blended: black or white. */
 void splat_scene_background(const splat_scene *scene, float background[3]);
+/* The mean of where the training cameras have up, in the scene's coordinates, of length 1: up for those who look at
+ * what the scene shows. Zeros where the cameras do not agree (the mean's length is below a tenth). */
+void splat_scene_up(const splat_scene *scene, float up[3]);
 /* "train" or "test": the folder of a set's pictures. */
 const char *splat_view_set_name(splat_view_set set);
 /* The views of a set: *indices borrowed from the scene, or from storage[5] for SPLAT_VIEWS_TRAIN_REPORT. */

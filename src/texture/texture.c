@@ -29,6 +29,7 @@ splat_status splat_texture_make(splat_context *context, splat_scene *scene, cons
     splat_mesh_write_options_init(&format);
     format.jpeg_quality = own.jpeg_quality;
     format.is_lit = own.is_lit;
+    splat_scene_up(scene, format.up);
     SPLAT_TRY(check_outputs(paths, n_paths, error));
     SPLAT_TRY(splat_mesh_read(mesh_path, &mesh, error));
     splat_status status = splat_texture_paint(context, scene, &mesh, model, options, info, error);

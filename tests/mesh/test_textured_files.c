@@ -447,12 +447,49 @@ static void test_damaged(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* What is up in the scene is +Y for those who look, and reading back the scene's own coordinates. */
+static void test_glb_up(void **state)
+{
+    (void)state;
+    static const float ups[3][3] = {{0.2f, -3, 0.5f}, {0, -1, 0}, {1, 2, -2}};
+    splat_error error;
+    for (int i = 0; i < 3; i++) {
+        splat_mesh mesh = make_textured(1), back;
+        splat_mesh_write_options options;
+        uint8_t *data;
+        size_t size, at = 0;
+        const float *u = ups[i], length = sqrtf(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        splat_mesh_write_options_init(&options);
+        memcpy(options.up, u, sizeof options.up);
+        ASSERT_OK(splat_mesh_write_as("up.glb", &mesh, &options, &error));
+        ASSERT_OK(splat_mesh_read("up.glb", &back, &error));
+        assert_same(&mesh, &back, 0, 0);
+        splat_mesh_free(&back);
+        ASSERT_OK(splat_file_read("up.glb", &data, &size, &error)); /* as other programs see it */
+        while (memcmp(data + at, "scene_coordinates", 17) != 0) assert_true(++at + 17 < size);
+        data[at] = 'x';
+        FILE *file = fopen("up.glb", "wb");
+        assert_int_equal(fwrite(data, 1, size, file), size);
+        assert_int_equal(fclose(file), 0);
+        free(data);
+        ASSERT_OK(splat_mesh_read("up.glb", &back, &error));
+        for (size_t k = 0; k < 3 * mesh.n_faces; k++) {
+            const float *p = mesh.vertices + 3 * (size_t)mesh.faces[k], *q = back.vertices + 3 * (size_t)back.faces[k];
+            assert_float_equal(q[1], (p[0] * u[0] + p[1] * u[1] + p[2] * u[2]) / length, 1e-5);
+            assert_float_equal(q[0] * q[0] + q[2] * q[2] + q[1] * q[1], p[0] * p[0] + p[1] * p[1] + p[2] * p[2], 1e-4);
+        }
+        assert_true(splat_mesh_volume(&back) > 0); /* turned, not mirrored */
+        splat_mesh_free(&back);
+        splat_mesh_free(&mesh);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_glb_rules),
         cmocka_unit_test(test_other_objs),  cmocka_unit_test(test_other_plys),     cmocka_unit_test(test_other_glbs),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_glb_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,21 @@ static json_t *primitives_json(const glb_writer *w)
     return primitives;
 }
 
+/* The mesh, turned the shortest way so that `up` becomes +Y; half a turn around X where it points down. */
+static json_t *node_json(const glb_writer *w)
+{
+    const float *up = w->options->up;
+    double x = (double)up[0], y = (double)up[1], z = (double)up[2], length = sqrt(x * x + y * y + z * z);
+    json_t *node = json_pack("{s:i}", "mesh", 0);
+    if (!(length > 0) || !isfinite(length)) return node;
+    x /= length, y /= length, z /= length; /* the quaternion of up x Y = (-z, 0, x) and 1 + up . Y, normalised */
+    double q[4] = {-z, 0, x, 1 + y}, norm = sqrt(q[0] * q[0] + q[2] * q[2] + q[3] * q[3]);
+    if (norm < 1e-6) q[0] = norm = 1, q[2] = q[3] = 0;
+    splat_json_set(&node, "rotation", json_pack("[f, f, f, f]", q[0] / norm, 0.0, q[2] / norm, q[3] / norm));
+    splat_json_set(&node, "extras", json_pack("{s:b}", SPLAT_GLB_SCENE_COORDINATES, 1));
+    return node;
+}
+
 /* NULL when memory is exhausted. jansson takes NULL for a value and then fails as a whole. */
 static json_t *scene_json(const glb_writer *w)
 {
@@ -192,9 +207,9 @@ static json_t *scene_json(const glb_writer *w)
         }
         splat_json_append(&views, view);
     }
-    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:[{s:i}], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
+    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:[o], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
                              "version", "2.0", "generator", "splatsmith", "scene", 0, "scenes", "nodes", 0, "nodes",
-                             "mesh", 0, "meshes", "primitives", primitives_json(w), "accessors", accessors,
+                             node_json(w), "meshes", "primitives", primitives_json(w), "accessors", accessors,
                              "bufferViews", views, "buffers", "byteLength", (json_int_t)w->size);
     add_materials(w, &root);
     return root;

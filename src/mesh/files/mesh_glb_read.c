@@ -242,7 +242,7 @@ static splat_status read_list(const walk *w, const json_t *node, const char *key
     return SPLAT_OK;
 }
 
-/* `matrix`, or translation, rotation (x y z w) and scale. */
+/* `matrix`, or translation, rotation (x y z w) and scale; nothing where our own files turn the mesh for viewers. */
 static splat_status read_placement(const walk *w, const json_t *node, placement *p, splat_error *error)
 {
     double matrix[16], q[4] = {0, 0, 0, 1}, s[3] = {1, 1, 1}, t[3] = {0, 0, 0};
@@ -259,6 +259,7 @@ static splat_status read_placement(const walk *w, const json_t *node, placement 
         for (int c = 0; c < 3; c++) matrix[4 * c + i] = rotation[i][c] * s[c];
     memcpy(matrix + 12, t, sizeof t);
     SPLAT_TRY(read_list(w, node, "matrix", matrix, 16, error));
+    if (json_is_true(json_object_get(json_object_get(node, "extras"), SPLAT_GLB_SCENE_COORDINATES))) return SPLAT_OK;
     for (int i = 0; i < 3; i++) {
         for (int c = 0; c < 3; c++) p->m[i][c] = matrix[4 * c + i];
         p->t[i] = matrix[12 + i];

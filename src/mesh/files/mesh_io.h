@@ -10,7 +10,12 @@ typedef struct splat_mesh_write_options {
     int jpeg_quality; /* pages of a texture: 0: PNG; 1 to 100: JPEG of this quality, without chroma subsampling */
     bool is_lit;      /* false: what the photos show is shown as it is (GLB: KHR_materials_unlit; OBJ: illum 0); true: a
                        * standard material that lamps light */
+    float up[3];      /* the direction that is up, in the mesh's coordinates, of any length; zeros: not known. glTF has
+                       * +Y up: a GLB gets a node that turns the mesh, and reading it back leaves that out */
 } splat_mesh_write_options;
+
+/* In the node's extras of a GLB: its rotation is for those who look, and vertices are those of the scene. */
+#define SPLAT_GLB_SCENE_COORDINATES "scene_coordinates"
 
 typedef struct splat_mesh_file_format {
     const char *name;        /* "PLY" */
@@ -34,7 +39,7 @@ const splat_mesh_file_format *splat_mesh_format_at(size_t index);
 
 /* By content, then by the end of the name. Errors: those of the format, UNSUPPORTED (none). */
 splat_status splat_mesh_read(const char *path, splat_mesh *mesh, splat_error *error);
-/* PNG, unlit. */
+/* PNG, unlit, up not known. */
 void splat_mesh_write_options_init(splat_mesh_write_options *options);
 /* By the end of the name. Errors: those of the format, ARGUMENT (no such ending; an option). */
 splat_status splat_mesh_write_as(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,

@@ -61,9 +61,12 @@ static splat_status finish_and_write(const splat_extraction *e, const splat_surf
 {
     SPLAT_TRY(finish(e, points, mesh, info, error));
     SPLAT_TRY(splat_surface_go_on(e->options, "writing", 0, error));
+    splat_mesh_write_options format;
+    splat_mesh_write_options_init(&format);
+    splat_scene_up(e->scene, format.up);
     for (size_t i = 0; i < n_paths; i++) {
         SPLAT_TRY(splat_folder_create_for(paths[i], error));
-        SPLAT_TRY(splat_mesh_write(paths[i], mesh, error));
+        SPLAT_TRY(splat_mesh_write_as(paths[i], mesh, &format, error));
     }
     return SPLAT_OK;
 }
