@@ -25,7 +25,7 @@ scripts/check_layers.sh # circles of files by symbols are seen in the objects
 cmake --preset asan-ubsan >/dev/null
 cmake --build --preset asan-ubsan --target sanitized_tests
 echo "== parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
-ctest --test-dir build-asan --output-on-failure -L sanitized
+ctest --test-dir build-asan -j 2 --output-on-failure -L sanitized # most of them use one thread
 echo "== every parser fuzzed for some seconds"
 fuzzing=$(mktemp)
 trap 'rm -f "$fuzzing"' EXIT

@@ -21,7 +21,8 @@ seed()
 
 splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1
 splatsmith pipeline -s scene -o pipeline --eval --iterations 20 --test_iterations 20 --sh_degree 1 --skip_coarse \
-    --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf --target_vertices 100
+    --skip_refine --skip_texture --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf \
+    --target_vertices 100
 model=pipeline/train
 splatsmith eval -m "$model"
 splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
