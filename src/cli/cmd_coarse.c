@@ -2,7 +2,6 @@
 #include "training.h"
 #include "vram.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_ITERATION 7000 /* of the clock, as SuGaR counts */
@@ -92,6 +91,7 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
 {
     splat_error error;
     splat_model_info splat;
+    t->run_options.only_checkpoint = !values->export_ply;
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK && !choose_folder(values, session, t->model_path)) code = CLI_USAGE;
     if (code == CLI_OK) code = check_folder(values, session, t->model_path);
@@ -116,24 +116,5 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
 
 int cmd_coarse(const cli_values *values)
 {
-    cli_session session;
-    cli_training *t = calloc(1, sizeof *t);
-    if (!t) {
-        cli_error("memory is exhausted");
-        return CLI_FAILED;
-    }
-    memset(&session, 0, sizeof session);
-    cli_training_fill(t, values);
-    t->run_options.only_checkpoint = !values->export_ply;
-    int code = prepare(t, &session, values);
-    t->context = session.context; /* from here on the training's, as is the scene */
-    t->scene = session.scene;
-    session.context = NULL;
-    session.scene = NULL;
-    if (code == CLI_OK) cli_training_describe(t);
-    if (code == CLI_OK) code = cli_training_run(t, values);
-    cli_training_close(t);
-    cli_session_close(&session);
-    free(t);
-    return code;
+    return cli_training_of_session(values, prepare, NULL);
 }

@@ -170,28 +170,9 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
     return code;
 }
 
-static int train(const cli_values *values)
+static void tell_mesh(const cli_training *t)
 {
-    cli_session session;
-    cli_training *t = calloc(1, sizeof *t);
-    if (!t) {
-        cli_error("memory is exhausted");
-        return CLI_FAILED;
-    }
-    memset(&session, 0, sizeof session);
-    cli_training_fill(t, values);
-    int code = prepare(t, &session, values);
-    t->context = session.context; /* from here on the training's, as is the scene */
-    t->scene = session.scene;
-    session.context = NULL;
-    session.scene = NULL;
-    if (code == CLI_OK) cli_training_describe(t);
-    if (code == CLI_OK) code = cli_training_run(t, values);
-    if (code == CLI_OK && t->report.saved[0]) cli_say("  mesh         %s/mesh.ply", t->model_path);
-    cli_training_close(t);
-    cli_session_close(&session);
-    free(t);
-    return code;
+    if (t->report.saved[0]) cli_say("  mesh         %s/mesh.ply", t->model_path);
 }
 
 /* ---------------------------------------------------------------- editing */
@@ -233,5 +214,5 @@ int cmd_refine(const cli_values *values)
 {
     int code = check_words(values);
     if (code != CLI_OK) return code;
-    return values->deform ? deform(values) : train(values);
+    return values->deform ? deform(values) : cli_training_of_session(values, prepare, tell_mesh);
 }

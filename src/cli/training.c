@@ -285,3 +285,29 @@ void cli_training_close(cli_training *j)
     splat_context_destroy(j->context);
     free(j->command);
 }
+
+int cli_training_of_session(const cli_values *values,
+                            int (*prepare)(cli_training *training, cli_session *session, const cli_values *values),
+                            void (*finish)(const cli_training *training))
+{
+    cli_session session;
+    cli_training *t = calloc(1, sizeof *t);
+    if (!t) {
+        cli_error("memory is exhausted");
+        return CLI_FAILED;
+    }
+    memset(&session, 0, sizeof session);
+    cli_training_fill(t, values);
+    int code = prepare(t, &session, values);
+    t->context = session.context; /* from here on the training's, as is the scene */
+    t->scene = session.scene;
+    session.context = NULL;
+    session.scene = NULL;
+    if (code == CLI_OK) cli_training_describe(t);
+    if (code == CLI_OK) code = cli_training_run(t, values);
+    if (code == CLI_OK && finish) finish(t);
+    cli_training_close(t);
+    cli_session_close(&session);
+    free(t);
+    return code;
+}

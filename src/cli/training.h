@@ -45,4 +45,11 @@ void cli_training_describe(const cli_training *training);
 int cli_training_run(cli_training *training, const cli_values *values);
 void cli_training_close(cli_training *training);
 
+/* A whole run that begins with what a session opens, as those that train a splat on do: `prepare` opens the session and
+ * makes the trainer in its context and scene, which become the training's; `finish` (NULL: none) says more after a run
+ * that went well. Returns an exit code. */
+int cli_training_of_session(const cli_values *values,
+                            int (*prepare)(cli_training *training, cli_session *session, const cli_values *values),
+                            void (*finish)(const cli_training *training));
+
 #endif
