@@ -67,7 +67,7 @@ typedef struct splat_bake_room {
     uint8_t *distance;    /* of the feather, by row */
     uint8_t *photo;       /* [height][width][3], and the smaller levels after it */
     float *low;           /* [3] of level SPLAT_TEXTURE_LOW_LEVEL */
-    float *plane;         /* [height][width] luma, or a row of the blur */
+    float *luma;          /* [height][width] of the photo */
     float *render;        /* [3][height][width]; NULL unless Gaussians are baked */
 } splat_bake_room;
 

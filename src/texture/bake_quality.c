@@ -41,7 +41,7 @@ static void sum_pixels(const splat_camera *c, const splat_bake_room *room, face_
             size_t i = (size_t)y * (size_t)c->width + (size_t)x;
             if (!room->faces[i] || !room->front[i]) continue;
             face_sum *sum = &sums[room->faces[i] - 1];
-            sum->gradient += splat_bake_gradient(room->plane, c->width, c->height, x, y);
+            sum->gradient += splat_bake_gradient(room->luma, c->width, c->height, x, y);
             sum->feather += (float)room->feather[i] * (1.0f / 255);
             for (size_t k = 0; k < 3; k++) sum->rgb[k] += (float)room->photo[3 * i + k];
             sum->n++;
@@ -92,7 +92,7 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
     int x = (int)look->x, y = (int)look->y;
     size_t i = (size_t)y * (size_t)c->width + (size_t)x;
     if (!(room->depth[i] > 0) || look->z > TEXTURE_BEHIND * room->depth[i]) return;
-    sum->gradient = splat_bake_gradient(room->plane, c->width, c->height, x, y);
+    sum->gradient = splat_bake_gradient(room->luma, c->width, c->height, x, y);
     sum->feather = (float)room->feather[i] * (1.0f / 255);
     for (size_t k = 0; k < 3; k++) sum->rgb[k] = (float)room->photo[3 * i + k];
     sum->n = 1;
@@ -151,8 +151,8 @@ static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_s
         SPLAT_TRY(splat_bake_go_on(bake, "looking", (double)v / (double)bake->n_views, error));
         SPLAT_TRY(splat_bake_draw(bake, v, room, NULL, error));
         SPLAT_TRY(splat_bake_read_photo(bake, v, room, error));
-        splat_bake_luma(room->photo, splat_camera_pixels(c), threads, room->plane);
-        bake->views[v].sharpness = (float)splat_bake_sharpness(room->plane, c->width, c->height);
+        splat_bake_luma(room->photo, splat_camera_pixels(c), threads, room->luma);
+        bake->views[v].sharpness = (float)splat_bake_sharpness(room->luma, c->width, c->height);
         memset(sums, 0, bake->mesh->n_faces * sizeof *sums);
         sum_pixels(c, room, sums);
         offer_view(bake, room, v, sums);

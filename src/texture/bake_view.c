@@ -73,9 +73,9 @@ splat_status splat_bake_room_make(const splat_bake *bake, splat_bake_room *room,
     room->distance = malloc(n);
     room->photo = malloc(3 * levels);
     room->low = malloc(3 * (n / 16 + (size_t)width + (size_t)height + 1) * sizeof *room->low);
-    room->plane = malloc(n * sizeof *room->plane);
+    room->luma = malloc(n * sizeof *room->luma);
     bool good = room->faces && room->depth && room->front && room->feather && room->distance && room->photo &&
-                room->low && room->plane;
+                room->low && room->luma;
     if (good && bake->options->bake == SPLAT_BAKE_GAUSSIANS)
         good = (room->render = malloc(3 * n * sizeof *room->render)) != NULL;
     if (good) return SPLAT_OK;
@@ -92,7 +92,7 @@ void splat_bake_room_free(splat_bake_room *room)
     free(room->distance);
     free(room->photo);
     free(room->low);
-    free(room->plane);
+    free(room->luma);
     free(room->render);
     memset(room, 0, sizeof *room);
 }
