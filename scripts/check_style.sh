@@ -15,3 +15,9 @@ find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_
     /(^|[^A-Za-z0-9_])(TODO|FIXME|XXX)([^A-Za-z0-9_]|$)/        { complain("unfinished work") }
     FNR == 901                                                  { complain("too many lines in this file") }
     END { exit failed }'
+
+# What a test or a user's run leaves in the root does not belong to the sources.
+if [ -d .git ] || [ -f .git ]; then
+    stray=$(git ls-files '*.glb' '*.obj' '*.ply' '*.png' '*.jpg' '*.mtl' | grep -v / || true)
+    [ -z "$stray" ] || { echo "outputs in the root: $stray"; exit 1; }
+fi
