@@ -13,6 +13,7 @@
 #include "ops/knn/knn.h"
 #include "ops/loss/loss_bytes.h"
 #include "ops/raster/raster_bytes.h"
+#include "ops/thickness/thickness.h"
 #include "ops/view.h"
 #include "train/trainer.h"
 #include "trainer_fixture.h"
@@ -143,6 +144,11 @@ static void check_coarse(const place *p, splat_frame *frame)
     must(splat_op_field_loss(b, &field, &error), &error);
     check(p, "field_loss", &b->scratch, 0,
           splat_field_loss_scratch_bytes(p->work.on_device, n, N_SAMPLES, SPLAT_FIELD_DENSITY), 0.5);
+
+    struct splat_thickness_args thickness = {.gaussians = g, .frame = frame, .weight = 1,
+                                             .grad_scales = gradients.scales, .result = results.data};
+    must(splat_op_thickness(b, &thickness, &error), &error);
+    check(p, "thickness", &b->scratch, 0, splat_thickness_scratch_bytes(p->work.on_device, n), 0.5);
 
     struct splat_depth_normal_args normals = {.camera = &p->camera, .maps = map, .transmittance = map + 8 * n_pixels,
                                               .weight = 1, .grad_maps = map + 4 * n_pixels,
