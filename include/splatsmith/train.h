@@ -96,6 +96,8 @@ typedef struct splat_train_options {
     const splat_binding *binding;   /* what the Gaussians follow from instead of being free; NULL: nothing, or what
                                        splat_train_options_init_refine sets */
     splat_refine_options refine;    /* with such a binding */
+    float sdf_range;                /* 8.58: of coarse training with SDF: samples farther than so many deviations from
+                                       the depth map do not count */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss

@@ -21,14 +21,16 @@ enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
  *
  *   d = sum w_i, beta = mean s_min,i
  *   DENSITY  field = |d - exp(-f^2 / (2 beta^2))|, f = (p - mean_g) . n_g
- *   SDF      field = min(|beta sqrt(-2 ln clamp(d, 1e-16, 1)) - |D(p) - z(p)|| 10 / E, 10 E), for z(p) > 1e-4;
- *            where d is clamped it has no gradient, and what the minimum cuts off has none
+ *   SDF      field = min(|beta sqrt(-2 ln clamp(d, 1e-16, 1)) - |D(p) - z(p)|| 10 / E, 10 E);
+ *            where d is clamped it has no gradient, and what the minimum cuts off has none. A sample counts if
+ *            z(p) > 1e-4 and |D(p) - z(p)| <= sdf_range beta: what is farther from the depth map stands before or
+ *            behind another surface, and beta sqrt(-2 ln 1e-16) = 8.58 beta is the most that the field can say
  *   normal = |n_g - sum a_i n_i' / max(sum a_i, 1e-6)|^2, n_i' = n_i or -n_i, on the side of n_g,
  *            a_i = w_i |(p - mean_i) . n_i| / max(s_min,i, 1e-6)^2: constants, only the normals have a gradient
  *
  * Gradients go through p, the weights, f, beta, D and its place. Which axis is the smallest, and sides, are constants.
- * The losses are means over the samples that count: those where all of this and its derivatives are finite. When there
- * are none the losses are 0 and nothing is added.
+ * The losses are means over the samples that count: those of SDF's range, and where all of this and its derivatives are
+ * finite; which do is a constant of the gradients. When there are none the losses are 0 and nothing is added.
  *
  * Draws are a function of (seed, step, index of the sample) and of the pool. On the CPU the bytes do not depend on
  * threads or SIMD level; on a device they are the same from run to run. After a step that overflowed or was not finite
@@ -47,10 +49,11 @@ struct splat_field_loss_args {
     uint32_t step;
     int mode;                          /* SPLAT_FIELD_DENSITY or SPLAT_FIELD_SDF */
     float field_weight, normal_weight; /* of the gradients; the losses are reported without them */
-    /* SDF only, with DENSITY not read: E > 0, the extent of the cameras; what geometry wrote, not normalized;
+    /* SDF only, with DENSITY not read: E > 0, the extent of the cameras; how far from the depth map a sample may be, in
+     * beta; what geometry wrote, not normalized;
      * dL/dmaps and dL/dalpha (alpha = 1 - T), to which the field's are added. [height][width] each: of maps, and of
      * their gradient, the first plane alone is used */
-    float extent;
+    float extent, sdf_range;
     const float *maps, *transmittance;
     float *grad_maps, *grad_alpha;
     const splat_tensors *gradients;    /* added to: means, scales, rotations, opacities, of the raw parameters, [n]

@@ -129,7 +129,7 @@ static int compare(problem *p, const char *name, double *parameters, const doubl
     return failures;
 }
 
-static int check_mode(const field_scene *s, bool sdf, double extent)
+static int check_mode(const field_scene *s, bool sdf, double extent, double range)
 {
     int failures = 0;
     problem p = {.g = ref_gaussians_from_f64(&s->t.g), .fixed = ref_gaussians_from_f64(&s->t.g), .sdf = sdf};
@@ -137,7 +137,7 @@ static int check_mode(const field_scene *s, bool sdf, double extent)
     double grad_maps[PIXELS] = {0}, grad_alpha[PIXELS] = {0}, r[3];
     p.neighbors = s->neighbors;
     p.camera = ref_camera_from_f64(&s->camera);
-    p.surface = (ref_field_surface_f64){&p.camera, p.maps, p.transmittance, extent};
+    p.surface = (ref_field_surface_f64){&p.camera, p.maps, p.transmittance, extent, range};
     for (size_t i = 0; i < PIXELS; i++) p.maps[i] = s->maps[i], p.transmittance[i] = s->transmittance[i];
     for (uint32_t i = 0; i < M; i++) {
         p.generators[i] = i * 7 % N;
@@ -145,13 +145,16 @@ static int check_mode(const field_scene *s, bool sdf, double extent)
     }
     ref_field_loss_f64(&p.g, &p.fixed, p.neighbors, M, p.generators, p.xi, sdf ? &p.surface : NULL, FIELD_WEIGHT,
                        NORMAL_WEIGHT, r, &gradients, grad_maps, grad_alpha);
-    TEST_CHECK(failures, r[2] == M, "%g samples count", r[2]);
+    bool all = !sdf || range > 1000;
+    TEST_CHECK(failures, all ? r[2] == M : r[2] > M / 3 && r[2] < M, "%g samples count", r[2]);
+    double n_counting = r[2]; /* no step moves a sample over the limit */
     failures += compare(&p, "mean", p.g.p.means, gradients.means, 3 * N, 1);
     failures += compare(&p, "scale", p.g.p.scales, gradients.scales, 3 * N, 1);
     failures += compare(&p, "rotation", p.g.p.rotations, gradients.rotations, 4 * N, 1);
     failures += compare(&p, "opacity", p.g.p.opacities, gradients.opacities, N, 1);
     if (sdf) failures += compare(&p, "map", p.maps, grad_maps, PIXELS, 1);
     if (sdf) failures += compare(&p, "alpha", p.transmittance, grad_alpha, PIXELS, -1);
+    TEST_CHECK(failures, p.n_counting == n_counting, "%g samples count, then %g", n_counting, p.n_counting);
     ref_tensors_free_f64(&gradients);
     ref_gaussians_free_f64(&p.g);
     ref_gaussians_free_f64(&p.fixed);
@@ -160,9 +163,10 @@ static int check_mode(const field_scene *s, bool sdf, double extent)
 
 int check_field_differences(void)
 {
-    /* With E = 0.3 some samples are beyond 10 E, most are not. */
+    /* With E = 0.3 some samples are beyond 10 E, most are not; and with a range of 5 deviations some beyond that. */
     field_scene s = field_scene_make(FIELD_DISCS, N, WIDTH, HEIGHT);
-    int failures = check_mode(&s, false, 0) + check_mode(&s, true, 2) + check_mode(&s, true, 0.3);
+    int failures = check_mode(&s, false, 0, 0) + check_mode(&s, true, 2, 1e9);
+    failures += check_mode(&s, true, 0.3, 1e9) + check_mode(&s, true, 2, 5);
     field_scene_free(&s);
     return failures;
 }

@@ -20,7 +20,7 @@ typedef struct splat_field_job {
     uint32_t n, n_samples, step;
     uint64_t seed;
     int mode, width, height;
-    float phi, extent, field_weight, normal_weight;
+    float phi, extent, range, field_weight, normal_weight;
     float r[9], t[3], center[3], fx, fy, offset_x, offset_y; /* u = fx X/Z + offset_x */
     const float *maps, *transmittance, *z_max;               /* SDF */
     const uint32_t *neighbors;
@@ -76,6 +76,7 @@ static inline splat_field_job splat_field_job_of(const struct splat_field_loss_a
     job.height = c->height;
     job.phi = args->mode == SPLAT_FIELD_SDF ? 1.0f / SPLAT_FIELD_KERNELS : 1.0f;
     job.extent = args->extent;
+    job.range = args->sdf_range;
     job.field_weight = args->field_weight;
     job.normal_weight = args->normal_weight;
     memcpy(job.r, c->rotation, sizeof job.r);
@@ -198,7 +199,7 @@ SPLAT_MATH_INLINE void splat_field_finish_density(const splat_density_kernel *g,
     s->grad_p[0] = s->grad_p[1] = s->grad_p[2] = 0.0f;
 }
 
-/* 0: the sample is behind the camera. */
+/* 0: the sample is behind the camera, or too far from the depth map. */
 SPLAT_MATH_INLINE int splat_field_finish_sdf(const splat_field_job *job, float d, float beta, splat_field_sample *s)
 {
     float z = splat_field_z(job, s->p), slope[2];
@@ -208,6 +209,7 @@ SPLAT_MATH_INLINE int splat_field_finish_sdf(const splat_field_job *job, float d
     s->u = job->fx * x + job->offset_x;
     s->v = job->fy * y + job->offset_y;
     float estimate = splat_field_depth(job, s->u, s->v, slope) - z;
+    if (!(fabsf(estimate) <= job->range * beta)) return 0;
     float dense = d < 1.0f ? d > SPLAT_FIELD_LEAST_DENSITY ? d : SPLAT_FIELD_LEAST_DENSITY : 1.0f;
     float root = sqrtf(-2.0f * logf(dense)), error = beta * root - fabsf(estimate);
     float per_unit = 10.0f / job->extent, limit = 10.0f * job->extent, loss = fabsf(error) * per_unit;

@@ -15,7 +15,13 @@ typedef struct field_spec {
     uint32_t n_samples;
     float extent;
     uint64_t seed;
+    float range; /* of SDF; 0: without bound */
 } field_spec;
+
+static float range_of(const field_spec *spec)
+{
+    return spec->range > 0 ? spec->range : 1e9f;
+}
 
 enum { MEANS, SCALES, ROTATIONS, OPACITIES, MAPS, ALPHA, N_OUTPUTS };
 static const char *const output_names[N_OUTPUTS] = {"means", "scales", "rotations", "opacities", "maps", "alpha"};
@@ -60,7 +66,7 @@ static field_output run(splat_backend *backend, const field_scene *s, const fiel
     struct splat_field_loss_args args = {
         .gaussians = &scene.gaussians, .frame = &scene.frame, .n_samples = spec->n_samples, .seed = spec->seed,
         .step = 5, .mode = spec->mode, .field_weight = FIELD_WEIGHT, .normal_weight = NORMAL_WEIGHT,
-        .extent = spec->extent, .gradients = &gradients};
+        .extent = spec->extent, .sdf_range = range_of(spec), .gradients = &gradients};
     args.neighbors = test_upload(backend, block++, s->neighbors, SPLAT_NEIGHBORS * n * sizeof *s->neighbors);
     args.result = test_upload(backend, block++, NULL, sizeof out.result);
     if (spec->mode == SPLAT_FIELD_SDF) {
@@ -137,6 +143,22 @@ static void draw(const field_scene *s, const field_spec *spec, const uint32_t *p
     }
 }
 
+/* Samples within rounding of the range's end could count or not. */
+static int check_margins(const ref_gaussians_f64 *g, const uint32_t *neighbors, const field_spec *spec,
+                         const uint32_t *generators, const double *xis, ref_field_surface_f64 surface)
+{
+    int failures = 0;
+    double below[3], above[3], range = surface.range;
+    if (spec->mode != SPLAT_FIELD_SDF) return 0;
+    surface.range = range * 0.99998; /* of 0.1, as much as the rounding of a depth of 3 */
+    ref_field_loss_f64(g, g, neighbors, spec->n_samples, generators, xis, &surface, 1, 1, below, NULL, NULL, NULL);
+    surface.range = range * 1.00002;
+    ref_field_loss_f64(g, g, neighbors, spec->n_samples, generators, xis, &surface, 1, 1, above, NULL, NULL, NULL);
+    TEST_CHECK(failures, below[2] == above[2], "%g samples are too near to the limit for this test",
+               above[2] - below[2]);
+    return failures;
+}
+
 static oracle oracle_make(const field_scene *s, const field_spec *spec, const uint32_t *visible, uint32_t n_visible,
                           int *failures)
 {
@@ -147,7 +169,7 @@ static oracle oracle_make(const field_scene *s, const field_spec *spec, const ui
     double *xis = calloc(3 * (size_t)spec->n_samples, sizeof *xis);
     uint32_t *pool = calloc(n_visible + 1, sizeof *pool), *generators = calloc(spec->n_samples, sizeof *generators);
     for (size_t i = 0; i < s->n_pixels; i++) maps[i] = s->maps[i], transmittance[i] = s->transmittance[i];
-    ref_field_surface_f64 surface = {&camera, maps, transmittance, spec->extent};
+    ref_field_surface_f64 surface = {&camera, maps, transmittance, spec->extent, (double)range_of(spec)};
     o.values[MEANS] = o.gradients.means;
     o.values[SCALES] = o.gradients.scales;
     o.values[ROTATIONS] = o.gradients.rotations;
@@ -161,6 +183,7 @@ static oracle oracle_make(const field_scene *s, const field_spec *spec, const ui
     }
     if (o.n_pool) {
         draw(s, spec, pool, o.n_pool, generators, xis);
+        *failures += check_margins(&g, s->neighbors, spec, generators, xis, surface);
         ref_field_loss_f64(&g, &g, s->neighbors, spec->n_samples, generators, xis,
                            spec->mode == SPLAT_FIELD_SDF ? &surface : NULL, FIELD_WEIGHT, NORMAL_WEIGHT, o.result,
                            &o.gradients, o.values[MAPS], o.values[ALPHA]);
@@ -217,16 +240,18 @@ static int check_scenes(splat_backend *backend)
         int width, height;
         field_spec spec;
     } cases[] = {
-        {FIELD_DISCS, 500, 90, 70, {SPLAT_FIELD_DENSITY, 2000, 0, 1}},
-        {FIELD_DISCS, 500, 90, 70, {SPLAT_FIELD_SDF, 2000, 4, 2}},
-        {FIELD_DISCS, 500, 31, 17, {SPLAT_FIELD_SDF, 1500, 0.3f, 3}},
-        {FIELD_DISCS, 16, 64, 48, {SPLAT_FIELD_DENSITY, 700, 0, 4}}, /* more samples than Gaussians */
-        {FIELD_DISCS, 130, 64, 48, {SPLAT_FIELD_SDF, 1, 4, 5}},
-        {FIELD_DISCS, 300, 1, 1, {SPLAT_FIELD_SDF, 301, 4, 6}}, /* an odd number of signs has a sum */
-        {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_SDF, 400, 4, 7}},
-        {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_DENSITY, 400, 4, 8}},
-        {FIELD_TINY, 16, 64, 48, {SPLAT_FIELD_DENSITY, 300, 0, 9}},
-        {FIELD_DISCS, 9000, 120, 90, {SPLAT_FIELD_DENSITY, 12000, 0, 10}}, /* more generators than a round has */
+        {FIELD_DISCS, 500, 90, 70, {SPLAT_FIELD_DENSITY, 2000, 0, 1, 0}},
+        {FIELD_DISCS, 500, 90, 70, {SPLAT_FIELD_SDF, 2000, 4, 2, 0}},
+        {FIELD_DISCS, 500, 31, 17, {SPLAT_FIELD_SDF, 1500, 0.3f, 3, 0}},
+        {FIELD_DISCS, 16, 64, 48, {SPLAT_FIELD_DENSITY, 700, 0, 4, 0}}, /* more samples than Gaussians */
+        {FIELD_DISCS, 500, 90, 70, {SPLAT_FIELD_SDF, 2000, 4, 2, 8.58f}},
+        {FIELD_DISCS, 500, 31, 17, {SPLAT_FIELD_SDF, 1500, 0.3f, 13, 4}},
+        {FIELD_DISCS, 130, 64, 48, {SPLAT_FIELD_SDF, 1, 4, 5, 0}},
+        {FIELD_DISCS, 300, 1, 1, {SPLAT_FIELD_SDF, 301, 4, 6, 0}}, /* an odd number of signs has a sum */
+        {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_SDF, 400, 4, 7, 0}},
+        {FIELD_FAINT, 200, 64, 48, {SPLAT_FIELD_DENSITY, 400, 4, 8, 0}},
+        {FIELD_TINY, 16, 64, 48, {SPLAT_FIELD_DENSITY, 300, 0, 9, 0}},
+        {FIELD_DISCS, 9000, 120, 90, {SPLAT_FIELD_DENSITY, 12000, 0, 10, 0}}, /* more generators than a round has */
     };
     int failures = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -237,12 +262,34 @@ static int check_scenes(splat_backend *backend)
     return failures;
 }
 
+/* The range leaves some samples out, those that it leaves in have smaller losses, and a range of 0 leaves none. */
+static int check_range(splat_backend *backend)
+{
+    static const float ranges[] = {1e9f, 8.58f, 4, 1e-30f};
+    double counts[4], losses[4];
+    int failures = 0;
+    field_scene s = field_scene_make(FIELD_DISCS, 500, 90, 70);
+    for (int i = 0; i < 4; i++) {
+        field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_SDF, 2000, 4, 2, ranges[i]}, &failures);
+        counts[i] = out.result[2];
+        losses[i] = out.result[0];
+        TEST_CHECK(failures, i < 3 || is_untouched(&out), "a range of 0 leaves gradients");
+        output_free(&out);
+    }
+    TEST_CHECK(failures, counts[0] == 2000 && counts[1] < 2000 && counts[2] < counts[1] && counts[2] > 200 &&
+                             counts[3] == 0 && losses[3] == 0, "%g, %g, %g, %g samples count", counts[0], counts[1],
+               counts[2], counts[3]);
+    TEST_CHECK(failures, losses[1] < losses[0], "losses of %g and %g", losses[0], losses[1]);
+    field_scene_free(&s);
+    return failures;
+}
+
 /* Neighbours that the view does not see get their share. */
 static int check_unseen_neighbors(splat_backend *backend)
 {
     int failures = 0;
     field_scene s = field_scene_make(FIELD_DISCS, 500, 90, 70);
-    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, 2000, 0, 1}, &failures);
+    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, 2000, 0, 1, 0}, &failures);
     uint32_t n_unseen = 0, next = 0;
     for (uint32_t i = 0; i < 500; i++) {
         if (next < out.n_visible && out.visible[next] == i) {
@@ -265,7 +312,7 @@ static int check_same_bytes(splat_backend *backend)
     int failures = 0;
     for (int mode = 0; mode < 2; mode++) {
         field_scene s = field_scene_make(FIELD_DISCS, mode ? 700 : 9000, 60, 44);
-        field_spec spec = {mode, mode ? 3001 : 12001, 4, 9};
+        field_spec spec = {mode, mode ? 3001 : 12001, 4, 9, 0};
         splat_backend *other = project_other_backend(backend);
         field_output a = run(backend, &s, &spec, &failures), b = run(other ? other : backend, &s, &spec, &failures);
         TEST_CHECK(failures, is_same(&a, &b), "mode %d: %s", mode,
@@ -300,7 +347,7 @@ static int check_isolated(splat_backend *backend)
         s.t.g.p.opacities[i] = (float)log(o / (1 - o));
     }
     field_scene_connect(&s);
-    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, 200000, 0, 1}, &failures);
+    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, 200000, 0, 1, 0}, &failures);
     TEST_CHECK(failures, out.result[2] == 200000 && out.result[3] == N, "%g samples, %g Gaussians", out.result[2],
                out.result[3]);
     TEST_CHECK(failures, fabs(out.result[0] - (q - o * q * q * q)) < 3.5e-3, "loss %g, not %g", out.result[0],
@@ -323,7 +370,7 @@ static int check_draws(void)
     enum { M = 60000, POOL = 7 };
     int failures = 0;
     field_scene s = field_scene_make(FIELD_DISCS, 16, 8, 8);
-    field_spec spec = {SPLAT_FIELD_DENSITY, M, 0, 77};
+    field_spec spec = {SPLAT_FIELD_DENSITY, M, 0, 77, 0};
     uint32_t pool[POOL] = {0, 1, 2, 3, 4, 5, 6}, *generators = calloc(M, sizeof *generators), counts[POOL] = {0};
     double *xis = calloc(3 * M, sizeof *xis), moments[9] = {0};
     draw(&s, &spec, pool, POOL, generators, xis);
@@ -363,7 +410,7 @@ static int check_small_pools(splat_backend *backend)
             field_scene s = field_scene_make(FIELD_DISCS, 40, 64, 48);
             memcpy(s.t.g.p.means, (float[3]){0.02f, 0.01f, 0}, 3 * sizeof(float));
             move_behind(&s, n_seen);
-            field_spec spec = {mode, 500, 4, 1};
+            field_spec spec = {mode, 500, 4, 1, 0};
             field_output out = run(backend, &s, &spec, &failures);
             TEST_CHECK(failures, out.n_visible == n_seen && out.result[3] == n_seen, "mode %d: %g in the pool", mode,
                        out.result[3]);
@@ -378,7 +425,7 @@ static int check_small_pools(splat_backend *backend)
         }
     field_scene s = field_scene_make(FIELD_DISCS, 100, 64, 48);
     for (size_t i = 0; i < s.n_pixels; i++) s.maps[i] += 3; /* nobody is close to it */
-    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_SDF, 500, 4, 1}, &failures);
+    field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_SDF, 500, 4, 1, 0}, &failures);
     TEST_CHECK(failures, out.n_visible > 10 && out.result[3] == 0 && is_untouched(&out), "%g are close", out.result[3]);
     output_free(&out);
     field_scene_free(&s);
@@ -391,7 +438,7 @@ static int check_needles(splat_backend *backend)
     int failures = 0;
     for (int mode = 0; mode < 2; mode++) {
         field_scene s = field_scene_make(FIELD_NEEDLES, 300, 64, 48);
-        field_output out = run(backend, &s, &(field_spec){mode, 3000, 4, 1}, &failures);
+        field_output out = run(backend, &s, &(field_spec){mode, 3000, 4, 1, 0}, &failures);
         TEST_CHECK(failures, is_finite(&out) && out.result[2] > 2500, "mode %d: losses %g, %g of %g samples", mode,
                    out.result[0], out.result[1], out.result[2]);
         TEST_CHECK(failures, !is_untouched(&out), "mode %d: no gradient", mode);
@@ -411,7 +458,7 @@ static int check_not_finite(splat_backend *backend)
         s.t.g.p.opacities[3 * 51] = NAN;
         memset(s.t.g.p.rotations + 4 * 52, 0, 4 * sizeof(float));
         s.t.g.p.scales[3 * 53 + 1] = INFINITY;
-        field_spec spec = {mode, 2000, 4, 1};
+        field_spec spec = {mode, 2000, 4, 1, 0};
         field_output out = run(backend, &s, &spec, &failures);
         TEST_CHECK(failures, is_finite(&out) && out.result[2] > 1000 && out.result[2] < 2000, "mode %d: %g samples",
                    mode, out.result[2]);
@@ -438,7 +485,7 @@ static int check_errors(splat_backend *backend)
     int failures = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         field_scene s = field_scene_make(FIELD_DISCS, cases[i].n, 64, 48);
-        field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, cases[i].n_samples, 0, 1}, &failures);
+        field_output out = run(backend, &s, &(field_spec){SPLAT_FIELD_DENSITY, cases[i].n_samples, 0, 1, 0}, &failures);
         TEST_CHECK(failures, out.status == cases[i].status && is_untouched(&out) && out.result[0] == 0,
                    "%u Gaussians, %u samples: status %d", cases[i].n, cases[i].n_samples, (int)out.status);
         output_free(&out);
@@ -450,6 +497,7 @@ static int check_errors(splat_backend *backend)
 int test_op_field_loss(splat_backend *backend)
 {
     int failures = check_scenes(backend) + check_unseen_neighbors(backend) + check_same_bytes(backend);
+    failures += check_range(backend);
     failures += check_isolated(backend) + check_small_pools(backend) + check_needles(backend);
     failures += check_not_finite(backend) + check_errors(backend);
     if (backend->simd == SPLAT_SIMD_C) failures += check_field_differences() + check_draws(); /* of no backend */

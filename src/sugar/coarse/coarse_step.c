@@ -133,6 +133,7 @@ static splat_status field_loss(job *j, const maps *m, splat_error *error)
                                          .field_weight = j->options->estimation_factor,
                                          .normal_weight = j->options->normal_factor,
                                          .extent = j->t->scene->dataset.extent,
+                                         .sdf_range = j->t->options.sdf_range,
                                          .maps = is_sdf ? m->maps : NULL,
                                          .transmittance = is_sdf ? j->frame->transmittance : NULL,
                                          .grad_maps = is_sdf ? m->grad_maps : NULL,
