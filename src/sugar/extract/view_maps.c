@@ -1,0 +1,130 @@
+/* The maps of all training views in host memory. */
+#include "sugar/extract/view_maps.h"
+
+#include "base/checked.h"
+#include "math/camera.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_PART 0.125f /* of the sides that the options ask for */
+
+static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < scene->dataset.n_train; i++) {
+        splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
+        n += splat_camera_pixels(&camera);
+    }
+    return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map);
+}
+
+float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes)
+{
+    uint64_t limit = options->max_host_bytes, points = (uint64_t)options->n_points * SPLAT_SURFACE_POINT_BYTES;
+    uint64_t room = limit > points ? limit - points : 0;
+    float part = 1;
+    for (;; part *= 0.70710678f) {
+        *bytes = bytes_of(scene, options->resolution_factor * part);
+        if (!limit || *bytes <= room) return options->resolution_factor * part;
+        if (part < 1.01f * LEAST_PART) return 0;
+    }
+}
+
+void splat_view_maps_free(splat_view_maps *maps)
+{
+    for (size_t i = 0; i < maps->n; i++) {
+        free(maps->views[i].depth);
+        free(maps->views[i].normal);
+        free(maps->views[i].rgb);
+    }
+    free(maps->views);
+    memset(maps, 0, sizeof *maps);
+}
+
+splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error)
+{
+    *maps = (splat_view_maps){.n = n, .resolution_factor = 1, .bytes = n * sizeof *maps->views};
+    maps->views = calloc(n ? n : 1, sizeof *maps->views);
+    bool ok = maps->views != NULL;
+    if (!ok) maps->n = 0;
+    for (size_t i = 0; i < n && ok; i++) {
+        splat_view_map *view = &maps->views[i];
+        size_t n_pixels = splat_camera_pixels(&cameras[i]), bytes;
+        view->camera = cameras[i];
+        if (!splat_size_mul(n_pixels, SPLAT_VIEW_MAP_PIXEL_BYTES, &bytes)) ok = false;
+        view->depth = ok ? calloc(n_pixels, sizeof *view->depth) : NULL;
+        view->normal = ok ? malloc(2 * n_pixels * sizeof *view->normal) : NULL;
+        view->rgb = ok ? calloc(n_pixels, 3) : NULL;
+        ok = view->depth && view->normal && view->rgb;
+        for (size_t k = 0; k < 2 * n_pixels && ok; k++) view->normal[k] = INT16_MIN;
+        maps->bytes += bytes;
+    }
+    if (ok) return SPLAT_OK;
+    splat_view_maps_free(maps);
+    return splat_fail(error, SPLAT_ERROR_MEMORY,
+                      "no memory for the maps of %zu views; use a smaller `mesh_extraction_resolution_factor`", n);
+}
+
+typedef struct filler {
+    splat_view_maps *maps;
+    const splat_mesh_extract_options *options;
+} filler;
+
+static splat_status fill(void *user, const splat_surface_view *view, splat_error *error)
+{
+    const filler *f = user;
+    splat_view_map *map = &f->maps->views[view->number];
+    size_t n = splat_camera_pixels(&map->camera);
+    map->index = view->index;
+    memcpy(map->depth, view->depth, n * sizeof *map->depth);
+    memcpy(map->rgb, view->rgb, 3 * n);
+    for (size_t i = 0; i < n; i++) {
+        const float normal[3] = {view->normal[i], view->normal[n + i], view->normal[2 * n + i]};
+        splat_normal_encode(normal, map->normal + 2 * i);
+    }
+    return splat_surface_go_on(f->options, "looking for surface", (double)(view->number + 1) / (double)f->maps->n,
+                               error);
+}
+
+static splat_status init_for_scene(const splat_scene *scene, float factor, splat_view_maps *maps, splat_error *error)
+{
+    size_t n = scene->dataset.n_train;
+    splat_camera *cameras = malloc(n * sizeof *cameras);
+    if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n);
+    for (size_t i = 0; i < n; i++) cameras[i] = splat_surface_camera(scene, i, factor);
+    splat_status status = splat_view_maps_init(maps, n, cameras, error);
+    if (status == SPLAT_OK) maps->resolution_factor = factor;
+    free(cameras);
+    return status;
+}
+
+splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                  splat_view_maps *maps, splat_error *error)
+{
+    char needed[32], limit[32];
+    uint64_t bytes;
+    splat_mesh_extract_options sized = *options;
+    memset(maps, 0, sizeof *maps);
+    sized.resolution_factor = splat_view_maps_choose(scene, options, &bytes);
+    splat_bytes_format(bytes, needed, sizeof needed);
+    splat_bytes_format(options->max_host_bytes, limit, sizeof limit);
+    if (!(sized.resolution_factor > 0))
+        return splat_fail(error, SPLAT_ERROR_MEMORY,
+                          "the maps of %zu views take %s of host memory even at an eighth of their sides, and with "
+                          "%zu points that is more than the limit of %s; allow more with `max_host_memory`",
+                          scene->dataset.n_train, needed, options->n_points, limit);
+    if (sized.resolution_factor < options->resolution_factor)
+        splat_log(model->context, SPLAT_LOG_NOTICE,
+                  "the views are looked at with %.2f of their sides, as their maps would not fit into %s otherwise",
+                  (double)sized.resolution_factor, limit);
+    SPLAT_TRY(splat_surface_go_on(options, "looking for surface", 0, error));
+    SPLAT_TRY(init_for_scene(scene, sized.resolution_factor, maps, error));
+    filler f = {maps, options};
+    splat_status status = splat_surface_views(scene, model, &sized, fill, &f, error);
+    if (status == SPLAT_OK)
+        splat_view_maps_find_neighbors(maps, model->context->threads);
+    else
+        splat_view_maps_free(maps);
+    return status;
+}
