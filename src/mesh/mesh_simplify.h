@@ -4,6 +4,7 @@
 #define SPLAT_MESH_MESH_SIMPLIFY_H
 
 #include "mesh/mesh.h"
+#include "splatsmith/mesh.h"
 
 typedef struct splat_mesh_simplify_options {
     size_t target_faces;    /* stop when there are at most so many faces, */
@@ -12,6 +13,8 @@ typedef struct splat_mesh_simplify_options {
                              * for, farther from them; 0: no limit */
     double boundary_weight; /* of keeping open boundaries where they are, against surface: 10 */
     int threads;            /* >= 1; the result does not depend on it */
+    splat_mesh_progress progress; /* NULL: none; called on the calling thread, at every pass */
+    void *progress_user;
 } splat_mesh_simplify_options;
 
 typedef struct splat_mesh_simplify_info {
@@ -27,7 +30,7 @@ size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces);
  * pieces, holes and handles, which may end the work above the target. Edges with more than two faces stay where they
  * are. Colours are interpolated; existing normals are computed anew. Vertices that no face uses go, and so does a
  * texture, even where nothing collapses: its coordinates cannot follow. The mesh must be valid. info may be NULL.
- * Errors: ARGUMENT, MEMORY. */
+ * Errors: ARGUMENT, MEMORY, STOPPED; then the mesh is valid, and may be simplified in part. */
 splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_options *options,
                                  splat_mesh_simplify_info *info, splat_error *error);
 

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_simplify.h"
+#include "mesh/mesh_simplify_parts.h"
 #include "mesh_fixture.h"
 
 static splat_mesh_simplify_info simplify(splat_mesh *mesh, size_t target_faces, int threads)
@@ -318,6 +319,139 @@ static void test_limits(void **state)
     splat_mesh_free(&torus);
 }
 
+/* A noisy torus as a pass finds it. */
+static simplifier start_pass(splat_mesh *mesh, int threads)
+{
+    splat_error error;
+    size_t n = mesh->n_vertices + 2, n_half = 3 * mesh->n_faces;
+    simplifier s = {.mesh = mesh, .threads = threads, .boundary_weight = 10};
+    s.quadrics = calloc(n, sizeof *s.quadrics);
+    s.kinds = malloc(n);
+    s.touched = malloc(n);
+    s.starts = malloc(n * sizeof *s.starts);
+    s.ring_sizes = malloc(n * sizeof *s.ring_sizes);
+    s.least = malloc(n * sizeof *s.least);
+    s.around = malloc(n_half * sizeof *s.around);
+    s.rings = malloc(2 * n_half * sizeof *s.rings);
+    s.blocks = malloc((n_half / SIMPLIFY_BLOCK + 2) * sizeof *s.blocks);
+    simplify_collect_faces(&s);
+    ASSERT_OK(simplify_collect_edges(&s, true, &error));
+    simplify_compute_costs(&s);
+    return s;
+}
+
+static void end_pass(simplifier *s)
+{
+    void *all[] = {s->quadrics, s->kinds, s->touched, s->starts, s->ring_sizes, s->least, s->around, s->rings,
+                   s->blocks, s->edges, s->keys, s->active, s->next, s->chosen, s->verdicts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The rounds of all threads choose what one thread chooses that goes through the edges from the cheapest on. */
+static void test_rounds(void **state)
+{
+    (void)state;
+    splat_mesh torus = make_torus(160, 80, 1, 0.4);
+    for (size_t i = 0; i < 3 * torus.n_vertices; i++)
+        torus.vertices[i] += 0.01f * splat_uniform(splat_random(3, SPLAT_STREAM_TEST, 6, i).x[0]);
+    simplifier s = start_pass(&torus, 3);
+    assert_int_equal(s.n_edges, 3 * torus.n_vertices);
+    simplify_choose(&s);
+    size_t n = s.n_edges, limit = (size_t)(0.3 * (double)n) + 16, n_greedy = 0;
+    uint64_t *ranks = malloc(n * sizeof *ranks);
+    uint8_t *touched = calloc(torus.n_vertices, 1), *greedy = calloc(n, 1);
+    for (size_t i = 0; i < n; i++) ranks[i] = simplify_rank(&s, (uint32_t)i);
+    qsort(ranks, n, sizeof *ranks, compare_ranks);
+    for (size_t i = 0; i < limit || ranks[i] >> 32 == ranks[limit - 1] >> 32; i++) {
+        simplify_edge edge = s.edges[(uint32_t)ranks[i]];
+        if (touched[edge.a] || touched[edge.b] || !simplify_may_collapse(&s, edge)) continue;
+        for (size_t h = 0; h < 3 * torus.n_faces; h += 3) {
+            const uint32_t *f = torus.faces + h;
+            bool meets = false;
+            for (int k = 0; k < 3; k++) meets = meets || f[k] == edge.a || f[k] == edge.b;
+            for (int k = 0; meets && k < 3; k++) touched[f[k]] = 1;
+        }
+        greedy[(uint32_t)ranks[i]] = 1;
+        n_greedy++;
+    }
+    assert_true(n_greedy > 1000);
+    assert_int_equal(s.n_chosen, n_greedy);
+    for (size_t i = 0; i < s.n_chosen; i++) assert_int_equal(greedy[s.chosen[i]], 1);
+    free(ranks);
+    free(touched);
+    free(greedy);
+    end_pass(&s);
+    splat_mesh_free(&torus);
+}
+
+typedef struct listener { double last; size_t n_calls, stop_at; } listener;
+
+static bool listen(void *user, const char *stage, double fraction)
+{
+    listener *l = user;
+    assert_string_equal(stage, "simplifying");
+    assert_true(fraction >= l->last && fraction <= 1);
+    l->last = fraction;
+    return ++l->n_calls != l->stop_at;
+}
+
+/* Progress rises to 1, and whoever listens may stop: what is there then is a mesh. */
+static void test_progress(void **state)
+{
+    (void)state;
+    splat_error error;
+    for (size_t stop_at = 0; stop_at < 4; stop_at += 3) {
+        splat_mesh torus = make_torus(60, 30, 1, 0.4);
+        size_t n_before = torus.n_faces;
+        listener l = {.stop_at = stop_at};
+        splat_mesh_simplify_options options;
+        splat_mesh_simplify_options_init(&options);
+        options.target_faces = 400;
+        options.progress = listen;
+        options.progress_user = &l;
+        splat_status status = splat_mesh_simplify(&torus, &options, NULL, &error);
+        assert_int_equal(status, stop_at ? SPLAT_ERROR_STOPPED : SPLAT_OK);
+        assert_true(l.n_calls > 2);
+        if (!stop_at) assert_true(l.last == 1);
+        if (stop_at) assert_true(l.n_calls == 3 && torus.n_faces > 400 && torus.n_faces < n_before);
+        assert_closed_manifold(&torus);
+        splat_mesh_free(&torus);
+    }
+}
+
+/* Two hubs of many faces on one edge, and threads: long rings, and the same mesh. */
+static void test_hubs(void **state)
+{
+    (void)state;
+    splat_mesh ball = {0}, copy;
+    splat_error error;
+    size_t n = 500;
+    put_vertex(&ball, 0, 0, 1);
+    put_vertex(&ball, 0, 0, -1);
+    for (size_t i = 0; i < n; i++)
+        put_vertex(&ball, cos(2 * PI * (double)i / (double)n), sin(2 * PI * (double)i / (double)n), 0);
+    for (size_t i = 0; i < n; i++) {
+        put_face(&ball, 0, 2 + i, 2 + (i + 1) % n);
+        put_face(&ball, 1, 2 + (i + 1) % n, 2 + i);
+    }
+    ASSERT_OK(splat_mesh_copy(&ball, &copy, &error));
+    simplify(&ball, 60, 1);
+    simplify(&copy, 60, 4);
+    assert_closed_manifold(&ball);
+    assert_true(ball.n_faces <= 60);
+    assert_int_equal(ball.n_faces, copy.n_faces);
+    assert_memory_equal(ball.faces, copy.faces, 12 * ball.n_faces);
+    assert_memory_equal(ball.vertices, copy.vertices, 12 * ball.n_vertices);
+    splat_mesh_free(&ball);
+    splat_mesh_free(&copy);
+}
+
 /* Faces at random, with every defect: no crash, no index out of range, and never more faces. */
 static void test_soup(void **state)
 {
@@ -349,7 +483,8 @@ int main(void)
         cmocka_unit_test(test_torus),    cmocka_unit_test(test_to_the_end),   cmocka_unit_test(test_cube),
         cmocka_unit_test(test_boundary), cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
-        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_ring),     cmocka_unit_test(test_rounds),       cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_hubs),
         cmocka_unit_test(test_soup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

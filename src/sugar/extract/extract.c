@@ -42,7 +42,8 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
         splat_mesh_simplify_options_init(&simplify);
         simplify.target_vertices = o->target_vertices;
         simplify.threads = e->threads;
-        SPLAT_TRY(splat_surface_go_on(o, "simplifying", 0, error));
+        simplify.progress = o->progress;
+        simplify.progress_user = o->progress_user;
         SPLAT_TRY(splat_mesh_simplify(mesh, &simplify, NULL, error));
         SPLAT_TRY(splat_mesh_clean(mesh, &clean, NULL, error));
     }

@@ -1,0 +1,188 @@
+/* What lies around each vertex: its faces, its neighbours, and from these its kind, its edges and its first quadric.
+ * Every vertex gathers by itself, in ascending order, so that nothing depends on threads. */
+#include "mesh/mesh_edges.h"
+#include "mesh/mesh_simplify_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A pull towards the vertices themselves, against planes weighted by area: it makes every quadric regular and triangles
+ * even where the surface is flat, and is too weak to move a vertex off curved surface by a percent of an edge. */
+static const double point_weight = 1e-4;
+
+/* ---------------------------------------------------------------- lists */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Lists are short but at the hub of a fan. */
+static void sort_numbers(uint32_t *numbers, size_t n)
+{
+    if (n > 64) {
+        qsort(numbers, n, sizeof *numbers, compare_numbers);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        uint32_t number = numbers[i];
+        size_t k = i;
+        for (; k > 0 && numbers[k - 1] > number; k--) numbers[k] = numbers[k - 1];
+        numbers[k] = number;
+    }
+}
+
+size_t simplify_sum_blocks(simplifier *s, size_t n)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t count = s->blocks[i];
+        s->blocks[i] = sum;
+        sum += count;
+    }
+    return sum;
+}
+
+void simplify_position(const simplifier *s, size_t v, double x[3])
+{
+    for (size_t c = 0; c < 3; c++) x[c] = (double)s->mesh->vertices[3 * v + c] - s->center[c];
+}
+
+/* ---------------------------------------------------------------- quadrics */
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void add_faces(simplifier *s, size_t v)
+{
+    double p[3];
+    simplify_position(s, v, p);
+    for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
+        double n[3];
+        splat_mesh_face_cross(s->mesh, s->around[i], n);
+        double length = sqrt(dot(n, n));
+        if (!(length > 0.0)) continue;
+        for (int c = 0; c < 3; c++) n[c] /= length;
+        splat_quadric_add_plane(&s->quadrics[v], n, -dot(n, p), length / 6.0); /* a third of the area */
+        splat_quadric_add_point(&s->quadrics[v], p, point_weight * length / 6.0);
+    }
+}
+
+/* A plane through v and the open edge to u, at a right angle to the face there. */
+static void add_boundary(simplifier *s, size_t v, uint32_t u)
+{
+    double p[3], q[3], along[3], face[3], n[3], mean = s->quadrics[v].weight;
+    size_t i = s->starts[v];
+    for (; i < s->starts[v + 1]; i++) {
+        const uint32_t *f = s->mesh->faces + 3 * (size_t)s->around[i];
+        if (f[0] == u || f[1] == u || f[2] == u) break;
+    }
+    simplify_position(s, v, p);
+    simplify_position(s, u, q);
+    splat_mesh_face_cross(s->mesh, s->around[i], face);
+    for (int c = 0; c < 3; c++) along[c] = q[c] - p[c];
+    for (int c = 0; c < 3; c++) n[c] = along[(c + 1) % 3] * face[(c + 2) % 3] - along[(c + 2) % 3] * face[(c + 1) % 3];
+    double length = sqrt(dot(n, n));
+    if (!(length > 0.0)) return;
+    for (int c = 0; c < 3; c++) n[c] /= length;
+    splat_quadric_add_plane(&s->quadrics[v], n, -dot(n, p), s->boundary_weight * dot(along, along));
+    s->quadrics[v].weight = mean; /* that over the faces alone */
+}
+
+/* ---------------------------------------------------------------- faces and edges */
+
+void simplify_collect_faces(simplifier *s)
+{
+    size_t n = s->mesh->n_vertices, n_half = 3 * s->mesh->n_faces, n_used = 0;
+    const uint32_t *faces = s->mesh->faces;
+    uint32_t *starts = s->starts;
+    memset(starts, 0, (n + 2) * sizeof *starts);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t h = 0; h < n_half; h++) {
+#pragma omp atomic
+        starts[(size_t)faces[h] + 2]++;
+    }
+    for (size_t v = 0; v < n; v++) {
+        n_used += starts[v + 2] > 0;
+        starts[v + 2] += starts[v + 1];
+    }
+    s->n_used = n_used;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t h = 0; h < n_half; h++) {
+        uint32_t at;
+#pragma omp atomic capture
+        at = starts[(size_t)faces[h] + 1]++;
+        s->around[at] = (uint32_t)(h / 3);
+    }
+#pragma omp parallel for schedule(dynamic, SIMPLIFY_BLOCK) num_threads(s->threads)
+    for (size_t v = 0; v < n; v++) sort_numbers(s->around + starts[v], starts[v + 1] - starts[v]);
+}
+
+/* Neighbours, each once; an edge has as many faces as it names its other end. */
+static void collect_ring(simplifier *s, size_t v, bool first)
+{
+    uint32_t *ring = s->rings + 2 * (size_t)s->starts[v];
+    size_t n = 0, n_ring = 0;
+    uint8_t kind = SIMPLIFY_INNER;
+    for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
+        const uint32_t *f = s->mesh->faces + 3 * (size_t)s->around[i];
+        for (int k = 0; k < 3; k++)
+            if (f[k] != v) ring[n++] = f[k];
+    }
+    sort_numbers(ring, n);
+    if (first) add_faces(s, v);
+    for (size_t i = 0, end; i < n; i = end) {
+        uint32_t u = ring[i];
+        for (end = i + 1; end < n && ring[end] == u;) end++;
+        kind |= end - i == 2 ? SIMPLIFY_INNER : end - i == 1 ? SIMPLIFY_BOUNDARY : SIMPLIFY_LOCKED;
+        if (first && end - i == 1) add_boundary(s, v, u);
+        ring[n_ring++] = u;
+    }
+    s->ring_sizes[v] = (uint32_t)n_ring;
+    s->kinds[v] = kind;
+}
+
+/* Collapses leave no more edges than there were: the first pass knows how much is needed. */
+static splat_status make_room(simplifier *s, splat_error *error)
+{
+    size_t n = s->n_edges;
+    if (s->edges && n <= s->edge_capacity) return SPLAT_OK;
+    s->edges = malloc((n + 1) * sizeof *s->edges);
+    s->keys = malloc((n + 1) * sizeof *s->keys);
+    s->active = malloc((n + 1) * sizeof *s->active);
+    s->next = malloc((n + 1) * sizeof *s->next);
+    s->chosen = malloc((n + 1) * sizeof *s->chosen);
+    s->verdicts = malloc(n + 1);
+    s->edge_capacity = n;
+    if (s->edges && s->keys && s->active && s->next && s->chosen && s->verdicts) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify a mesh of %zu edges", n);
+}
+
+splat_status simplify_collect_edges(simplifier *s, bool first, splat_error *error)
+{
+    size_t n = s->mesh->n_vertices, n_blocks = (n + SIMPLIFY_BLOCK - 1) / SIMPLIFY_BLOCK;
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads)
+    for (size_t b = 0; b < n_blocks; b++) {
+        s->blocks[b] = 0;
+        for (size_t v = b * SIMPLIFY_BLOCK; v < n && v < (b + 1) * SIMPLIFY_BLOCK; v++) {
+            collect_ring(s, v, first);
+            const uint32_t *ring = simplify_ring(s, v);
+            for (size_t i = s->ring_sizes[v]; i > 0 && ring[i - 1] > v; i--) s->blocks[b]++;
+        }
+    }
+    s->n_edges = simplify_sum_blocks(s, n_blocks);
+    SPLAT_TRY(make_room(s, error));
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads)
+    for (size_t b = 0; b < n_blocks; b++) {
+        size_t at = s->blocks[b];
+        for (size_t v = b * SIMPLIFY_BLOCK; v < n && v < (b + 1) * SIMPLIFY_BLOCK; v++) {
+            const uint32_t *ring = simplify_ring(s, v);
+            for (size_t i = 0; i < s->ring_sizes[v]; i++)
+                if (ring[i] > v) s->edges[at++] = (simplify_edge){(uint32_t)v, ring[i]};
+        }
+    }
+    return SPLAT_OK;
+}
