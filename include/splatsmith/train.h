@@ -98,6 +98,9 @@ typedef struct splat_train_options {
     splat_refine_options refine;    /* with such a binding */
     float sdf_range;                /* 8.58: of coarse training with SDF: samples farther than so many deviations from
                                        the depth map do not count */
+    float flat_factor;              /* 0, over the extent: of coarse training, of the thickness of the Gaussians */
+    float flat_ratio;               /* 0.2: with it, the smallest scale over the middle one that is allowed; 0: any
+                                       thickness is too much */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -229,7 +232,7 @@ typedef struct splat_loss {
     bool is_figure;
 } splat_loss;
 
-#define SPLAT_MAX_LOSSES 8
+#define SPLAT_MAX_LOSSES 16
 /* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
  * regularizer. */
 splat_status splat_trainer_get_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,

@@ -91,6 +91,7 @@ static void check_effects(splat_option_effect effect, splat_regularization regul
     usual.coarse.regularize_after = FIRST + 3;
     usual.coarse.neighbor_interval = 4;
     usual.coarse.entropy_factor = 1;
+    usual.flat_factor = 100;
     size_t size, other_size, n_checked = 0, n_wrong = 0;
     uint8_t *result = early_result(&p, &usual, &size);
     for (size_t i = 0; i < splat_n_train_options; i++) {
@@ -372,6 +373,63 @@ static void each_loss_at_its_time(void **state)
     }
 }
 
+/* Photos, entropy and prune alone: what a mode costs is told against this. Nothing else is done, nor searched. */
+static void without_factors_only_photos_are_trained_on(void **state)
+{
+    (void)state;
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.regularize_after = FIRST + 2;
+    tiny_place p = open_tiny(2);
+    for (int k = 0; k < 2; k++) {
+        splat_error error;
+        splat_tensors gradients;
+        bool any = true;
+        o.coarse.normal_factor = k ? 0 : 0.2f;
+        o.coarse.estimation_factor = 0;
+        splat_trainer *t = start(&p, &o);
+        run_steps(t, 4);
+        assert_true((t->regularizer_rows.n_cached > 0) == (k == 0));
+        assert_true(isnan(loss_of(t, "estimation")) == (k == 1) && isnan(loss_of(t, "entropy")));
+        must(splat_coarse_step(t, FIRST + 5, 0, &gradients, &any, &error), &error);
+        assert_true(any == (k == 0));
+        splat_trainer_destroy(t);
+    }
+    close_tiny(&p);
+}
+
+/* The mean of the smallest scale over the middle one after training with the losses of the surface. */
+static double flatness_with(const tiny_place *p, float factor, float ratio, double *share)
+{
+    double flat, opacity, least;
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.estimation_factor = o.coarse.normal_factor = 0;
+    o.flat_factor = factor;
+    o.flat_ratio = ratio;
+    splat_trainer *t = start(p, &o);
+    run_steps(t, LAST - FIRST);
+    shape_of(splat_trainer_get_model(t), &flat, &opacity, &least);
+    *share = loss_of(t, "thick_share");
+    assert_true(isnan(loss_of(t, "thickness")) == (factor <= 0));
+    splat_trainer_destroy(t);
+    return flat;
+}
+
+/* Without a hinge all Gaussians count to the end. With one those below it do not, and it stops where it stands. */
+static void thick_gaussians_are_flattened(void **state)
+{
+    (void)state;
+    double shares[3], flat[3];
+    tiny_place p = open_tiny(2);
+    flat[0] = flatness_with(&p, 0, 0, &shares[0]);
+    flat[1] = flatness_with(&p, 400, 0, &shares[1]);
+    flat[2] = flatness_with(&p, 400, 0.4f, &shares[2]);
+    print_message("flatness %.3f, flattened %.3f, with a hinge %.3f; too thick %.3f, %.3f\n", flat[0], flat[1], flat[2],
+                  shares[1], shares[2]);
+    assert_true(isnan(shares[0]) && shares[1] == 1 && shares[2] < 0.9);
+    assert_true(flat[1] < 0.5 * flat[0] && flat[1] < flat[2] && flat[2] < 0.8 * flat[0]);
+    close_tiny(&p);
+}
+
 /* Stops at random places, before and after pruning and searches of neighbours. */
 static void a_stopped_run_is_the_same_run(void **state)
 {
@@ -550,6 +608,8 @@ int main(void)
         cmocka_unit_test(a_prune_that_leaves_too_few),
         cmocka_unit_test(what_cannot_begin),
         cmocka_unit_test(each_loss_at_its_time),
+        cmocka_unit_test(without_factors_only_photos_are_trained_on),
+        cmocka_unit_test(thick_gaussians_are_flattened),
         cmocka_unit_test(a_stopped_run_is_the_same_run),
         cmocka_unit_test(neighbors_stay_inside),
         cmocka_unit_test(a_checkpoint_is_a_splat),

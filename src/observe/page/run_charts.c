@@ -116,7 +116,9 @@ static splat_history_point *points_with(const splat_run_history *h, size_t offse
 static splat_status put_more_losses(FILE *out, const splat_run_history *h, splat_error *error)
 {
     static const char *const colors[SPLAT_MAX_LOSSES] = {"#cc6677", "#332288", "#44aa99", "#ddcc77",
-                                                         "#88ccee", "#117733", "#aa4499", "#999933"};
+                                                         "#88ccee", "#117733", "#aa4499", "#999933",
+                                                         "#882255", "#661100", "#6699cc", "#888888",
+                                                         "#000000", "#ee8866", "#225522", "#aaaa00"};
     const splat_history_losses *losses = &h->losses;
     char title[80];
     size_t n;

@@ -22,7 +22,7 @@ typedef struct field {
     size_t offset;
 } field;
 
-#define MOST_FIELDS 40
+#define MOST_FIELDS (7 + (int)SPLAT_N_MEMORY_CATEGORIES + (int)SPLAT_N_STAGES + SPLAT_MAX_LOSSES)
 
 /* The one list of what a point has, for reading and for writing. */
 static size_t list_fields(const splat_history_losses *losses, field fields[MOST_FIELDS])

@@ -36,8 +36,9 @@ static size_t losses(const splat_trainer *t, const double *r, splat_loss list[SP
 {
     const splat_coarse_options *o = &t->options.coarse;
     bool has_entropy = r && splat_coarse_has_entropy(&t->options, t->iteration);
-    bool has_field = r && splat_coarse_regularizes(&t->options, t->iteration);
-    bool has_depth = has_field && o->regularization == SPLAT_REGULARIZE_DN_CONSISTENCY;
+    bool has_field = r && splat_coarse_has_field(&t->options, t->iteration);
+    bool has_depth = r && splat_coarse_has_depth_normal(&t->options, t->iteration);
+    bool has_thickness = r && splat_coarse_has_thickness(&t->options, t->iteration);
     bool has_samples = has_field && r[SPLAT_COARSE_FIELD + 3] > 0;
     bool is_sdf = o->regularization == SPLAT_REGULARIZE_SDF;
     const splat_loss all[] = {
@@ -49,9 +50,14 @@ static size_t losses(const splat_trainer *t, const double *r, splat_loss list[SP
          (double)o->normal_factor, false},
         {"depth_normal", "depth and normals", "Loss/component_depth_normal_consistency",
          has_depth ? r[SPLAT_COARSE_DEPTH_NORMAL] : NAN, (double)o->dn_factor, false},
+        {"thickness", "thickness of the Gaussians", "Loss/component_flattening",
+         has_thickness ? r[SPLAT_COARSE_THICKNESS] : NAN,
+         (double)t->options.flat_factor / (double)t->scene->dataset.extent, false},
         {"samples", "points that counted", NULL, has_field ? r[SPLAT_COARSE_FIELD + 2] : NAN, 0, true},
         {"sampled_gaussians", "Gaussians that points could be drawn in", "Stats/n_gaussians_sdf_sampling",
          has_samples ? r[SPLAT_COARSE_FIELD + 3] : NAN, 0, true},
+        {"thick_share", "share of the Gaussians that are too thick", "Stats/share_too_thick",
+         has_thickness ? r[SPLAT_COARSE_THICKNESS + 1] : NAN, 0, true},
     };
     memcpy(list, all, sizeof all);
     return sizeof all / sizeof all[0];

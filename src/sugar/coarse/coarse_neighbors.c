@@ -18,7 +18,7 @@ splat_status splat_coarse_search_neighbors(splat_trainer *t, int iteration, spla
     const splat_gaussians *g = &t->model->gaussians;
     splat_extra_rows *rows = &t->regularizer_rows;
     bool is_known = rows->n_cached == g->n && g->n > 0;
-    if (!splat_coarse_regularizes(&t->options, iteration)) return SPLAT_OK;
+    if (!splat_coarse_has_field(&t->options, iteration)) return SPLAT_OK;
     if (is_known && !splat_coarse_searches_neighbors(&t->options, iteration)) return SPLAT_OK;
     SPLAT_TRY(splat_extra_rows_cache(rows, t->backend, g->n, error));
     struct splat_knn_args args = {.n = g->n, .points = g->p.means, .k = SPLAT_NEIGHBORS,

@@ -22,7 +22,8 @@ enum {
     SPLAT_COARSE_FIELD = 0,        /* four, of op field_loss */
     SPLAT_COARSE_ENTROPY = 4,
     SPLAT_COARSE_DEPTH_NORMAL = 5, /* two, of op depth_normal */
-    SPLAT_N_COARSE_RESULTS = 7
+    SPLAT_COARSE_THICKNESS = 7,    /* two, of op thickness */
+    SPLAT_N_COARSE_RESULTS = 9
 };
 
 /* coarse.c */
@@ -39,7 +40,11 @@ bool splat_coarse_has_entropy(const splat_train_options *options, int iteration)
 bool splat_coarse_prunes_after(const splat_train_options *options, int iteration);
 /* The losses of the surface are part of this iteration. */
 bool splat_coarse_regularizes(const splat_train_options *options, int iteration);
-/* ... and before them the nearest neighbours are searched again. */
+/* ... and this one of them, which has a factor: at samples, of depth and normals, of thickness. */
+bool splat_coarse_has_field(const splat_train_options *options, int iteration);
+bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration);
+bool splat_coarse_has_thickness(const splat_train_options *options, int iteration);
+/* Before the losses at samples the nearest neighbours are searched again. */
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);
 
 /* coarse_step.c: the step of the regularizer; the nearest neighbours are searched when they are due. */

@@ -22,8 +22,25 @@ bool splat_coarse_regularizes(const splat_train_options *options, int iteration)
     return is_coarse(options) && iteration > options->coarse.regularize_after;
 }
 
-bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration)
+bool splat_coarse_has_field(const splat_train_options *options, int iteration)
 {
     return splat_coarse_regularizes(options, iteration) &&
+           (options->coarse.estimation_factor > 0 || options->coarse.normal_factor > 0);
+}
+
+bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_regularizes(options, iteration) && options->coarse.dn_factor > 0 &&
+           options->coarse.regularization == SPLAT_REGULARIZE_DN_CONSISTENCY;
+}
+
+bool splat_coarse_has_thickness(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_regularizes(options, iteration) && options->flat_factor > 0;
+}
+
+bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_has_field(options, iteration) &&
            (iteration == options->coarse.regularize_after + 1 || iteration % options->coarse.neighbor_interval == 0);
 }

@@ -10,7 +10,10 @@
 #include "ops/knn/knn.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 #include "ops/raster/raster_bytes.h"
+#include "ops/thickness/thickness.h"
 #include "ops/view.h"
+
+#define LEAST_THICKNESS 1e-6f /* of the extent: thinner Gaussians are not flattened */
 
 /* The maps of the view in work, and what the losses ask of them. */
 typedef struct maps {
@@ -31,9 +34,15 @@ typedef struct job {
     splat_tensors gradients; /* arrays of trainer->regularizer_rows */
 } job;
 
-static bool wants(const job *j, splat_regularization mode)
+static bool has_depth_normal(const job *j)
 {
-    return j->options->regularization == mode && splat_coarse_regularizes(&j->t->options, j->iteration);
+    return splat_coarse_has_depth_normal(&j->t->options, j->iteration);
+}
+
+static bool has_sdf(const job *j)
+{
+    return splat_coarse_has_field(&j->t->options, j->iteration) &&
+           j->options->regularization == SPLAT_REGULARIZE_SDF;
 }
 
 static splat_status begin(job *j, uint32_t view, splat_error *error)
@@ -41,10 +50,10 @@ static splat_status begin(job *j, uint32_t view, splat_error *error)
     static const float black[3];
     splat_trainer *t = j->t;
     const splat_camera *camera = &t->scene->dataset.views[view].camera;
-    bool is_half = wants(j, SPLAT_REGULARIZE_DN_CONSISTENCY) && !j->options->full_res_normals;
+    bool is_half = has_depth_normal(j) && !j->options->full_res_normals;
     int width = camera->width / 2, height = camera->height / 2;
     j->camera = is_half && width && height ? splat_camera_resized(camera, width, height) : *camera;
-    j->blends = wants(j, SPLAT_REGULARIZE_DN_CONSISTENCY) || wants(j, SPLAT_REGULARIZE_SDF);
+    j->blends = has_depth_normal(j) || has_sdf(j);
     SPLAT_TRY(splat_trainer_regularizer_results(t, &j->results, error));
     const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
     j->gradients = (splat_tensors){.means = rows->blocks[SPLAT_COARSE_MEANS].data,
@@ -78,6 +87,7 @@ void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *pho
     *frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w);
     *scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_knn_scratch_bytes(w.on_device, w.n));
     *scratch = splat_larger(*scratch, splat_field_loss_scratch_bytes(w.on_device, w.n, o->coarse.n_samples, field));
+    *scratch = splat_larger(*scratch, splat_thickness_scratch_bytes(w.on_device, w.n));
     if (!blends) return;
     *frame += blend_bytes(w.n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(w.n) : 0);
     *scratch = splat_larger(*scratch, splat_raster_backward_scratch_bytes(&w));
@@ -121,7 +131,7 @@ static splat_status depth_normal_loss(job *j, const maps *m, splat_error *error)
 
 static splat_status field_loss(job *j, const maps *m, splat_error *error)
 {
-    bool is_sdf = wants(j, SPLAT_REGULARIZE_SDF);
+    bool is_sdf = has_sdf(j);
     const uint32_t *neighbors = splat_extra_rows_data(&j->t->regularizer_rows, SPLAT_COARSE_NEIGHBORS);
     struct splat_field_loss_args args = {.gaussians = &j->gaussians,
                                          .frame = j->frame,
@@ -153,6 +163,20 @@ static splat_status entropy_loss(job *j, splat_error *error)
     return splat_op_opacity_entropy(j->backend, &args, error);
 }
 
+static splat_status thickness_loss(job *j, splat_error *error)
+{
+    const splat_train_options *o = &j->t->options;
+    float extent = j->t->scene->dataset.extent;
+    struct splat_thickness_args args = {.gaussians = &j->gaussians,
+                                        .frame = j->frame,
+                                        .ratio = o->flat_ratio,
+                                        .least = LEAST_THICKNESS * extent,
+                                        .weight = o->flat_factor / extent,
+                                        .grad_scales = j->gradients.scales,
+                                        .result = j->results + SPLAT_COARSE_THICKNESS};
+    return splat_op_thickness(j->backend, &args, error);
+}
+
 /* From the maps to the Gaussians, on top of what the other losses left in the gradients. */
 static splat_status blend_backward(job *j, const maps *m, splat_error *error)
 {
@@ -172,18 +196,20 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     job j = {.t = t, .backend = t->backend, .frame = &t->model->frame,
              .options = &t->options.coarse, .iteration = iteration, .gaussians = t->model->gaussians};
     maps m;
-    bool regularizes = splat_coarse_regularizes(&t->options, iteration);
+    bool has_field = splat_coarse_has_field(&t->options, iteration);
     bool has_entropy = splat_coarse_has_entropy(&t->options, iteration);
+    bool has_thickness = splat_coarse_has_thickness(&t->options, iteration);
     j.gaussians.active_sh_degree = 0;
-    *any = regularizes || has_entropy;
+    *any = has_field || has_depth_normal(&j) || has_entropy || has_thickness;
     if (!*any) return SPLAT_OK;
     SPLAT_TRY(splat_coarse_search_neighbors(t, iteration, error));
     SPLAT_TRY(begin(&j, view, error));
     SPLAT_TRY(splat_op_project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
     if (j.blends) SPLAT_TRY(blend(&j, &m, error));
-    if (wants(&j, SPLAT_REGULARIZE_DN_CONSISTENCY)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
-    if (regularizes) SPLAT_TRY(field_loss(&j, &m, error));
+    if (has_depth_normal(&j)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
+    if (has_field) SPLAT_TRY(field_loss(&j, &m, error));
     if (has_entropy) SPLAT_TRY(entropy_loss(&j, error));
+    if (has_thickness) SPLAT_TRY(thickness_loss(&j, error));
     if (j.blends) SPLAT_TRY(blend_backward(&j, &m, error));
     *gradients = j.gradients;
     return SPLAT_OK;

@@ -20,6 +20,7 @@ static const char guide[] =
     "| Loss/component_sdf_density, ..._sdf_estimation | samples near the surface that disagree with it | falls |\n"
     "| Loss/component_sdf_better_normal | normals that disagree with their neighbours' | falls |\n"
     "| Loss/component_depth_normal_consistency | normals that disagree with the depth | falls |\n"
+    "| Loss/component_flattening | thickness of the Gaussians beyond what --flat_ratio allows | falls |\n"
     "| Test/PSNR, ssim, lpips, loss (L1) | the test views | PSNR and SSIM rise, the others fall |\n"
     "| Stats/n_active_gaussians | opacity above 0.01 | falls at the prune, then stays |\n"
     "| Stats/scales_mean | size of the Gaussians | falls slowly |\n"
