@@ -52,7 +52,7 @@ typedef struct splat_mesh_extract_options {
     size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
     float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
     int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
-    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0.02 */
+    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0 */
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
@@ -71,6 +71,8 @@ typedef struct splat_mesh_extract_options {
     uint64_t seed;              /* of the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
+    double support_trim;        /* POISSON: vertices farther from the nearest surface point than this many cells of the
+                                   octree, or spacings of the points there, go; 0: none; 1.5 */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {

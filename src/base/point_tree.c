@@ -175,6 +175,12 @@ static float box_distance2(const splat_tree_node *box, const float place[3])
     return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 }
 
+static float point_distance2(const search *s, const splat_tree_point *other)
+{
+    float dx = s->place[0] - other->place[0], dy = s->place[1] - other->place[1], dz = s->place[2] - other->place[2];
+    return dx * dx + dy * dy + dz * dz;
+}
+
 static bool is_better(float distance2, uint32_t index, const search *s)
 {
     return distance2 < s->distance2[s->k - 1] || (distance2 == s->distance2[s->k - 1] && index < s->index[s->k - 1]);
@@ -192,14 +198,22 @@ static void insert(const search *s, float distance2, uint32_t index)
     s->index[at] = index;
 }
 
+static bool leaf_has_within(const search *s, uint32_t j, float distance2)
+{
+    const splat_point_tree *tree = s->tree;
+    uint32_t end = range_begin(tree->n, tree->n_levels, j + 1);
+    for (uint32_t i = range_begin(tree->n, tree->n_levels, j); i < end; i++)
+        if (point_distance2(s, &tree->points[i]) <= distance2) return true;
+    return false;
+}
+
 static void scan_leaf(const search *s, uint32_t j)
 {
     const splat_point_tree *tree = s->tree;
     uint32_t end = range_begin(tree->n, tree->n_levels, j + 1);
     for (uint32_t i = range_begin(tree->n, tree->n_levels, j); i < end; i++) {
         const splat_tree_point *other = &tree->points[i];
-        float dx = s->place[0] - other->place[0], dy = s->place[1] - other->place[1];
-        float dz = s->place[2] - other->place[2], distance2 = dx * dx + dy * dy + dz * dz;
+        float distance2 = point_distance2(s, other);
         if (is_better(distance2, other->index, s) && other->index != s->skip) insert(s, distance2, other->index);
     }
 }
@@ -233,6 +247,26 @@ void splat_point_tree_nearest(const splat_point_tree *tree, const float place[3]
             if (n_stack == 0) return;
             at = stack[--n_stack].node;
         } while (!is_better(stack[n_stack].distance2, tree->nodes[at].min_index, &s));
+    }
+}
+
+bool splat_point_tree_has_within(const splat_point_tree *tree, const float place[3], float distance2)
+{
+    size_t stack[MAX_LEVELS], at = 1, first_leaf = (size_t)1 << tree->n_levels;
+    uint32_t n_stack = 0;
+    const search s = {.tree = tree, .place = {place[0], place[1], place[2]}};
+    if (!(isfinite(place[0]) && isfinite(place[1]) && isfinite(place[2]))) return false;
+    for (;;) {
+        while (at < first_leaf) { /* the nearer child first */
+            float dl = box_distance2(&tree->nodes[2 * at], place), dr = box_distance2(&tree->nodes[2 * at + 1], place);
+            if (!(dl <= distance2) && !(dr <= distance2)) break;
+            bool right_first = dr < dl;
+            if (dl <= distance2 && dr <= distance2) stack[n_stack++] = 2 * at + !right_first;
+            at = 2 * at + right_first;
+        }
+        if (at >= first_leaf && leaf_has_within(&s, (uint32_t)(at - first_leaf), distance2)) return true;
+        if (n_stack == 0) return false;
+        at = stack[--n_stack];
     }
 }
 

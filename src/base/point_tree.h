@@ -51,8 +51,11 @@ void splat_point_tree_free(splat_point_tree *tree);
  * number of threads may ask at once. */
 void splat_point_tree_nearest(const splat_point_tree *tree, const float place[3], uint32_t k, uint32_t skip,
                               float *distances2, uint32_t *indices);
-/* The same for places[n][3] into rows of k; either output may be NULL. Quickest when neighbours in the list are
- * neighbours in space. Errors: ARGUMENT (k, threads). */
+/* Whether there is a point within a distance of a place: its square, computed as above, is at most distance2. Quicker
+ * than the nearest, as the first one found will do. */
+bool splat_point_tree_has_within(const splat_point_tree *tree, const float place[3], float distance2);
+/* splat_point_tree_nearest for places[n][3] into rows of k; either output may be NULL. Quickest when neighbours in the
+ * list are neighbours in space. Errors: ARGUMENT (k, threads). */
 splat_status splat_point_tree_query(const splat_point_tree *tree, const float *places, size_t n, uint32_t k,
                                     int threads, float *distances2, uint32_t *indices, splat_error *error);
 

@@ -60,6 +60,7 @@ static const struct {
     {"mesh_extraction_resolution_factor", POISSON | TSDF},
     {"poisson_depth", POISSON},
     {"density_quantile", POISSON},
+    {"support_trim", POISSON},
     {"outlier_neighbors", POISSON},
     {"outlier_std", POISSON},
     {"project_mesh_on_surface_points", POISSON},

@@ -358,6 +358,9 @@ const cli_option cli_options[] = {
      "poisson: levels of the octree; one more is half the cell", NULL},
     {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
      "poisson: remove this share of the vertices, those with the fewest points around", NULL},
+    {"support_trim", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.support_trim, 0, 1000),
+     "poisson: remove surface farther from the nearest point than this many cells, or spacings of the points there; 0: "
+     "keep it", NULL},
     {"voxel_size", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.voxel_size, 0, 1e9),
      "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box", NULL},
     {"least_scale", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.least_scale, 0, 100),

@@ -74,6 +74,11 @@ static void compare_with_all(layout kind, size_t n, uint32_t k)
         assert_memory_equal(rows + i * k, expected_distances2, 4 * k);
         assert_memory_equal(row_indices + i * k, expected, 4 * k);
         search_all(points, n, places + 3 * i, k, 0, expected_distances2, expected);
+        for (uint32_t m = 0; m < k; m++) { /* no point is nearer than the nearest, and that one is as near as it is */
+            float nearest = rows[i * k], reach = rows[i * k + m];
+            assert_int_equal(splat_point_tree_has_within(&tree, places + 3 * i, reach), n > 0);
+            assert_int_equal(splat_point_tree_has_within(&tree, places + 3 * i, 0.999f * nearest), n && nearest == 0);
+        }
         splat_point_tree_nearest(&tree, places + 3 * i, k, 0, distances2, indices);
         assert_memory_equal(distances2, expected_distances2, 4 * k);
         assert_memory_equal(indices, expected, 4 * k);
@@ -133,6 +138,7 @@ static void test_tree_errors(void **state)
         splat_point_tree_nearest(&tree, place, 1, SPLAT_NO_POINT, &distance2, &index);
         assert_int_equal(index, SPLAT_NO_POINT);
         assert_true(isinf(distance2));
+        assert_false(splat_point_tree_has_within(&tree, place, INFINITY));
     }
     splat_point_tree_free(&tree);
 }

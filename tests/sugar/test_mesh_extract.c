@@ -187,6 +187,30 @@ static void points_are_thinned_and_met(void **state)
     splat_context_destroy(context);
 }
 
+/* Vertices too far from the sphere's points go: with less reach more, without any none. */
+static void unsupported_surface_is_trimmed(void **state)
+{
+    (void)state;
+    static const double reach[] = {0, 1000, 1.5, 0.2};
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[4];
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.target_vertices = 0;
+    o.min_component_faces = 0;
+    for (int i = 0; i < 4; i++) {
+        o.support_trim = reach[i];
+        must(extract(context, "sphere.ply", &o, "out/trimmed.ply", &info[i], &error), &error);
+    }
+    print_message("vertices: %zu, within 1.5 %zu, within 0.2 %zu\n", info[0].n_vertices, info[2].n_vertices,
+                  info[3].n_vertices);
+    assert_int_equal(info[1].n_vertices, info[0].n_vertices);
+    assert_true(info[2].n_vertices <= info[0].n_vertices && 10 * info[2].n_vertices > 9 * info[0].n_vertices);
+    assert_true(info[3].n_vertices < info[2].n_vertices && info[3].n_vertices > 0);
+    splat_context_destroy(context);
+}
+
 static void threads_do_not_change_a_byte(void **state)
 {
     (void)state;
@@ -334,6 +358,10 @@ static void bad_input_is_told(void **state)
     o.density_quantile = 1;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
     o = small_options(0);
+    o.support_trim = -1;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "support_trim"));
+    o = small_options(0);
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.stl", &info, &error), SPLAT_ERROR_ARGUMENT);
     assert_false(splat_path_exists("out/no.ply"));
     splat_context_destroy(context);
@@ -345,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_sphere_comes_back),
         cmocka_unit_test(density_makes_a_shell),
         cmocka_unit_test(points_are_thinned_and_met),
+        cmocka_unit_test(unsupported_surface_is_trimmed),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
         cmocka_unit_test(each_level_has_its_mesh),
         cmocka_unit_test(bad_input_is_told),

@@ -13,7 +13,8 @@ void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, 
         .resolution_factor = 1,
         .n_points = 2000000,
         .poisson_depth = 10,
-        .density_quantile = 0.02,
+        .density_quantile = 0,
+        .support_trim = 1.5,
         .outlier_neighbors = 20,
         .outlier_std = 20,
         .project = false,
@@ -74,6 +75,8 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     if (!(o->density_quantile >= 0 && o->density_quantile < 1))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density_quantile must be in [0, 1), not %g",
                           o->density_quantile);
+    if (!(o->support_trim >= 0 && o->support_trim <= 1000))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "support_trim must be from 0 to 1000, not %g", o->support_trim);
     if (!(o->min_alpha > 0 && o->min_alpha <= 1))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "min_alpha must be above 0 and at most 1, not %g",
                           (double)o->min_alpha);

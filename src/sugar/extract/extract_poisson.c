@@ -1,6 +1,7 @@
 /* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
-#include "base/compare.h"
+#include "base/select.h"
 #include "mesh/mesh_clean.h"
+#include "mesh/mesh_support.h"
 #include "mesh/point_outliers.h"
 #include "mesh/poisson/poisson.h"
 #include "sugar/extract/extract_parts.h"
@@ -8,27 +9,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Removes the vertices below a quantile of the density: surface that the solver had to invent. */
-static splat_status trim(splat_mesh *mesh, const float *density, double quantile, splat_error *error)
+/* keep[n] becomes 0 below a quantile of the density, where few points are around. */
+static splat_status drop_thin(size_t n, const float *density, double quantile, uint8_t *keep, splat_error *error)
 {
-    size_t n = mesh->n_vertices;
     if (quantile <= 0 || n == 0) return SPLAT_OK;
     float *sorted = malloc(n * sizeof *sorted);
-    uint8_t *keep = malloc(n);
-    splat_status status = SPLAT_OK;
-    if (sorted && keep) {
-        memcpy(sorted, density, n * sizeof *sorted);
-        qsort(sorted, n, sizeof *sorted, splat_compare_floats);
-        double position = quantile * (double)(n - 1);
-        size_t rank = (size_t)position;
-        double above = (double)sorted[rank + 1 < n ? rank + 1 : rank], below = (double)sorted[rank];
-        double threshold = below + (position - (double)rank) * (above - below);
-        for (size_t i = 0; i < n; i++) keep[i] = (double)density[i] >= threshold;
-        status = splat_mesh_keep_vertices(mesh, keep, error);
-    } else {
-        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to trim %zu vertices", n);
-    }
+    if (!sorted) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to trim %zu vertices", n);
+    memcpy(sorted, density, n * sizeof *sorted);
+    double position = quantile * (double)(n - 1);
+    size_t rank = (size_t)position;
+    double below = (double)splat_select_float(sorted, n, rank), above = below;
+    if (rank + 1 < n) above = (double)splat_select_float(sorted + rank + 1, n - rank - 1, 0);
+    double threshold = below + (position - (double)rank) * (above - below);
+    for (size_t i = 0; i < n; i++) keep[i] &= (double)density[i] >= threshold;
     free(sorted);
+    return SPLAT_OK;
+}
+
+static bool tell_support(void *user, double fraction)
+{
+    const splat_mesh_extract_options *o = user;
+    return !o->progress || o->progress(o->progress_user, "trimming", fraction);
+}
+
+/* Removes surface that the solver had to invent. */
+static splat_status trim(const splat_extraction *e, const splat_poisson_points *points, const float *density,
+                         double cell, splat_mesh *mesh, splat_error *error)
+{
+    splat_mesh_extract_options user = *e->options;
+    splat_mesh_support_options support = {.reach = user.support_trim, .cell = cell, .threads = e->threads,
+                                          .progress = tell_support, .progress_user = &user};
+    uint8_t *keep = malloc(mesh->n_vertices + 1);
+    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to trim %zu vertices", mesh->n_vertices);
+    memset(keep, 1, mesh->n_vertices);
+    splat_status status = SPLAT_OK;
+    if (user.support_trim > 0)
+        status = splat_mesh_support(mesh, points->positions, points->n, &support, keep, error);
+    if (status == SPLAT_OK)
+        status = drop_thin(mesh->n_vertices, density, user.density_quantile, keep, error);
+    if (status == SPLAT_OK) status = splat_mesh_keep_vertices(mesh, keep, error);
     free(keep);
     return status;
 }
@@ -66,8 +85,9 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
     options.progress_user = &user;
-    SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, NULL, error));
-    splat_status status = trim(mesh, density, o->density_quantile, error);
+    splat_poisson_report report;
+    SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, &report, error));
+    splat_status status = trim(e, &input, density, report.cell, mesh, error);
     free(density);
     return status;
 }
