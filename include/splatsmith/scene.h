@@ -69,20 +69,32 @@ splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *r
 
 /* ---------------------------------------------------------------- the built-in scene */
 
+typedef enum splat_sample_scene {
+    SPLAT_SAMPLE_SCENE_BASIC,   /* a small one, for trying: a ball, a box, a torus, a hoop on a pole */
+    SPLAT_SAMPLE_SCENE_OBJECTS, /* things, rods and a plate on a ground of 4 x 4, half textured and half plain */
+    SPLAT_SAMPLE_SCENE_ROOM     /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
+} splat_sample_scene;
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room"
+
+/* Defaults: those of BASIC, and of the other scenes. */
 typedef struct splat_sample_options {
     size_t size;
-    int width, height; /* 320 x 240 */
-    int n_cameras;     /* 60 */
-    int n_points;      /* 6000 noisy surface points */
-    int n_truth;       /* 200000 points of ground_truth.ply */
-    int supersample;   /* 3: rays a pixel side */
-    uint64_t seed;     /* the same seed gives the same bytes */
+    int width, height; /* 320 x 240; 720 x 540 */
+    int n_cameras;     /* 60; 120 */
+    int n_points;      /* 6000, 20000 noisy surface points */
+    int n_truth;       /* 200000, 500000 points of ground_truth.ply */
+    int supersample;   /* 3, 2: rays a pixel side */
+    uint64_t seed;     /* the same seed gives the same bytes; another one another scene of the same kind */
+    splat_sample_scene scene; /* BASIC */
 } splat_sample_options;
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
 #define splat_sample_options_init(options) splat_sample_options_init_sized(options, sizeof *(options))
+/* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
+void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
 /* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
- * be absent or empty. Errors: ARGUMENT, IO. */
+ * be absent or empty; OBJECTS and ROOM also ground_truth_mesh.ply, and they need three cameras (docs/files.md).
+ * Errors: ARGUMENT, IO. */
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error);
 

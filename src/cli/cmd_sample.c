@@ -2,6 +2,21 @@
 #include "cli.h"
 #include "progress.h"
 
+/* What was not said is the scene's own. */
+static splat_sample_options own_options(const cli_values *values)
+{
+    const splat_sample_options *said = &values->sample;
+    splat_sample_options own = *said;
+    splat_sample_options_choose(&own, said->scene);
+    if (cli_given(values, "width")) own.width = said->width;
+    if (cli_given(values, "height")) own.height = said->height;
+    if (cli_given(values, "cameras")) own.n_cameras = said->n_cameras;
+    if (cli_given(values, "points")) own.n_points = said->n_points;
+    if (cli_given(values, "truth_points")) own.n_truth = said->n_truth;
+    if (cli_given(values, "supersample")) own.supersample = said->supersample;
+    return own;
+}
+
 int cmd_sample(const cli_values *values)
 {
     splat_context *context = NULL;
@@ -10,12 +25,13 @@ int cmd_sample(const cli_values *values)
         cli_error("name the folder to write: splatsmith sample FOLDER");
         return CLI_USAGE;
     }
+    splat_sample_options options = own_options(values);
     int code = cli_context_create(values, &context);
-    if (code == CLI_OK && splat_sample_write(context, values->operand, &values->sample, &error) != SPLAT_OK)
+    if (code == CLI_OK && splat_sample_write(context, values->operand, &options, &error) != SPLAT_OK)
         code = cli_report(&error);
     if (code == CLI_OK) {
-        cli_say("%s: %d pictures of %dx%d, %d points", values->operand, values->sample.n_cameras, values->sample.width,
-                values->sample.height, values->sample.n_points);
+        cli_say("%s: %d pictures of %dx%d, %d points", values->operand, options.n_cameras, options.width,
+                options.height, options.n_points);
         cli_say("Try: splatsmith train -s %s --eval --iterations 2000", values->operand);
     }
     splat_context_destroy(context);

@@ -1,8 +1,6 @@
 /* Distances to the solids of the built-in scene, rays against them, and points on them. */
 #include "scene/sample_raytrace.h"
 
-#include "base/rng.h"
-
 static const double pi = 3.14159265358979323846;
 
 /* ---------------------------------------------------------------- the scene */
@@ -65,14 +63,7 @@ void splat_sample_world_init(splat_sample_world *world, uint64_t seed)
 {
     *world = (splat_sample_world){0};
     place_solids(world->solids);
-    for (int i = 0; i < 256; i++) world->noise[i] = (uint8_t)i;
-    for (uint32_t i = 255; i > 0; i--) { /* Fisher-Yates */
-        uint32_t j = splat_random(seed, SPLAT_STREAM_SAMPLE_SCENE, 0, i).x[0] % (i + 1);
-        uint8_t kept = world->noise[i];
-        world->noise[i] = world->noise[j];
-        world->noise[j] = kept;
-    }
-    for (int i = 0; i < 256; i++) world->noise[256 + i] = world->noise[i];
+    splat_noise_init(world->noise, seed);
 }
 
 static splat_vec3 to_local(const splat_sample_solid *solid, splat_vec3 v)

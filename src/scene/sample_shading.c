@@ -3,49 +3,6 @@
 
 /* Colours are display values: the pictures are clamp(colour) * 255, as photos from a camera are already encoded. */
 
-static splat_vec3 mix(splat_vec3 a, splat_vec3 b, double t)
-{
-    return splat_vec3_add(splat_vec3_scale(a, 1 - t), splat_vec3_scale(b, t));
-}
-
-static double smoothstep(double low, double high, double x)
-{
-    double t = fmin(fmax((x - low) / (high - low), 0), 1);
-    return t * t * (3 - 2 * t);
-}
-
-/* ---------------------------------------------------------------- noise */
-
-static double lattice(const splat_sample_world *world, int x, int y, int z)
-{
-    const uint8_t *p = world->noise;
-    return p[p[p[x & 255] + (y & 255)] + (z & 255)] * (1.0 / 255.0);
-}
-
-/* Value noise in [0, 1]: smooth between random values on the integer lattice. */
-static double value_noise(const splat_sample_world *world, splat_vec3 v)
-{
-    double fx = floor(v.x), fy = floor(v.y), fz = floor(v.z);
-    int x = (int)fx, y = (int)fy, z = (int)fz;
-    double u = smoothstep(0, 1, v.x - fx), w = smoothstep(0, 1, v.y - fy), s = smoothstep(0, 1, v.z - fz);
-    double layers[2];
-    for (int k = 0; k < 2; k++) {
-        double a = lattice(world, x, y, z + k), b = lattice(world, x + 1, y, z + k);
-        double c = lattice(world, x, y + 1, z + k), d = lattice(world, x + 1, y + 1, z + k);
-        layers[k] = (a + (b - a) * u) * (1 - w) + (c + (d - c) * u) * w;
-    }
-    return layers[0] + (layers[1] - layers[0]) * s;
-}
-
-/* Three octaves, in [0, 1]. */
-static double fractal_noise(const splat_sample_world *world, splat_vec3 v, double frequency)
-{
-    double sum = 0, weight = 4.0 / 7.0;
-    for (int octave = 0; octave < 3; octave++, weight *= 0.5, frequency *= 2.03)
-        sum += weight * value_noise(world, splat_vec3_scale(v, frequency));
-    return sum;
-}
-
 /* ---------------------------------------------------------------- textures */
 
 /* Stone tiles, each of its own shade, with veins. */
@@ -54,12 +11,12 @@ static splat_vec3 ground_color(const splat_sample_world *world, splat_vec3 p)
     const splat_vec3 sand = {0.80, 0.70, 0.54}, slate = {0.30, 0.37, 0.42}, moss = {0.42, 0.52, 0.30};
     double size = 0.5, u = p.x / size, v = p.z / size;
     int i = (int)floor(u), j = (int)floor(v);
-    double shade = 0.82 + 0.32 * lattice(world, i, j, 3);
+    double shade = 0.82 + 0.32 * splat_noise_lattice(world->noise, i, j, 3);
     splat_vec3 color = splat_vec3_scale((i + j) & 1 ? sand : slate, shade);
-    color = mix(color, moss, 0.75 * smoothstep(0.5, 0.72, fractal_noise(world, p, 1.1)));
-    color = splat_vec3_scale(color, 0.72 + 0.5 * fractal_noise(world, splat_vec3_make(p.x, 7, p.z), 5.0));
+    color = splat_vec3_mix(color, moss, 0.75 * splat_smoothstep(0.5, 0.72, splat_noise_fractal(world->noise, p, 1.1)));
+    color = splat_vec3_scale(color, 0.72 + 0.5 * splat_noise_fractal(world->noise, splat_vec3_make(p.x, 7, p.z), 5.0));
     double edge = fmin(fmin(u - i, i + 1 - u), fmin(v - j, j + 1 - v)) * size;
-    return splat_vec3_scale(color, 0.55 + 0.45 * smoothstep(0.006, 0.02, edge));
+    return splat_vec3_scale(color, 0.55 + 0.45 * splat_smoothstep(0.006, 0.02, edge));
 }
 
 /* A planet: bands that the weather has bent. */
@@ -67,11 +24,11 @@ static splat_vec3 ball_color(const splat_sample_world *world, splat_vec3 p)
 {
     static const splat_vec3 bands[5] = {
         {0.93, 0.83, 0.66}, {0.80, 0.44, 0.22}, {0.95, 0.72, 0.42}, {0.58, 0.24, 0.16}, {0.98, 0.90, 0.76}};
-    double height = 4.2 * (p.y / 0.65 + 1) + 2.4 * (fractal_noise(world, p, 2.6) - 0.5);
+    double height = 4.2 * (p.y / 0.65 + 1) + 2.4 * (splat_noise_fractal(world->noise, p, 2.6) - 0.5);
     double band = height - floor(height);
     int k = ((int)floor(height) % 5 + 5) % 5;
-    splat_vec3 color = mix(bands[k], bands[(k + 1) % 5], smoothstep(0.55, 0.95, band));
-    return splat_vec3_scale(color, 0.85 + 0.3 * fractal_noise(world, p, 9.0));
+    splat_vec3 color = splat_vec3_mix(bands[k], bands[(k + 1) % 5], splat_smoothstep(0.55, 0.95, band));
+    return splat_vec3_scale(color, 0.85 + 0.3 * splat_noise_fractal(world->noise, p, 9.0));
 }
 
 /* Painted tiles with dark joints, 3 x 3 a face. */
@@ -96,9 +53,9 @@ static splat_vec3 box_color(const splat_sample_world *world, splat_vec3 half, sp
     int i = (int)u, j = (int)v;
     double edge = fmin(fmin(u - i, i + 1 - u), fmin(v - j, j + 1 - v));
     /* 5 i + 2 j: neighbours differ */
-    splat_vec3 color = paints[(5 * i + 2 * j + face + (int)(lattice(world, face, 1, 2) * 6)) % 6];
-    color = splat_vec3_scale(color, 0.8 + 0.4 * fractal_noise(world, p, 6.0));
-    return mix(splat_vec3_make(0.12, 0.11, 0.12), color, smoothstep(0.03, 0.07, edge));
+    splat_vec3 color = paints[(5 * i + 2 * j + face + (int)(splat_noise_lattice(world->noise, face, 1, 2) * 6)) % 6];
+    color = splat_vec3_scale(color, 0.8 + 0.4 * splat_noise_fractal(world->noise, p, 6.0));
+    return splat_vec3_mix(splat_vec3_make(0.12, 0.11, 0.12), color, splat_smoothstep(0.03, 0.07, edge));
 }
 
 /* Candy stripes that wind around the tube. */
@@ -106,9 +63,9 @@ static splat_vec3 torus_color(const splat_sample_world *world, const splat_sampl
 {
     double around = atan2(p.z, p.x), ring = sqrt(p.x * p.x + p.z * p.z) - solid->radius, tube = atan2(p.y, ring);
     double stripe = sin(9 * around + 2 * tube);
-    splat_vec3 color = mix(splat_vec3_make(0.10, 0.45, 0.48), splat_vec3_make(0.94, 0.91, 0.84),
-                           smoothstep(-0.15, 0.15, stripe));
-    return splat_vec3_scale(color, 0.85 + 0.3 * fractal_noise(world, p, 8.0));
+    splat_vec3 color = splat_vec3_mix(splat_vec3_make(0.10, 0.45, 0.48), splat_vec3_make(0.94, 0.91, 0.84),
+                           splat_smoothstep(-0.15, 0.15, stripe));
+    return splat_vec3_scale(color, 0.85 + 0.3 * splat_noise_fractal(world->noise, p, 8.0));
 }
 
 static splat_vec3 surface_color(const splat_sample_world *world, const splat_sample_hit *hit)
@@ -150,8 +107,10 @@ static double sky_visibility(const splat_sample_world *world, const splat_sample
 splat_vec3 splat_sample_backdrop(const splat_sample_world *world, splat_vec3 p)
 {
     double height = fmin(fmax(-p.y / SPLAT_SAMPLE_BACKDROP, 0), 1);
-    splat_vec3 color = mix(splat_vec3_make(0.24, 0.27, 0.33), splat_vec3_make(0.07, 0.09, 0.14), sqrt(height));
-    double cloth = fractal_noise(world, p, 0.45), weave = fractal_noise(world, splat_vec3_make(p.z, p.x, p.y), 1.7);
+    const splat_vec3 low = {0.24, 0.27, 0.33}, high = {0.07, 0.09, 0.14};
+    splat_vec3 color = splat_vec3_mix(low, high, sqrt(height));
+    double cloth = splat_noise_fractal(world->noise, p, 0.45);
+    double weave = splat_noise_fractal(world->noise, splat_vec3_make(p.z, p.x, p.y), 1.7);
     return splat_vec3_scale(color, 0.55 + 0.6 * cloth + 0.35 * weave);
 }
 
@@ -171,7 +130,7 @@ splat_vec3 splat_sample_shade(const splat_sample_world *world, const splat_sampl
     double toward_sun = splat_vec3_dot(hit->normal, sun), up = -hit->normal.y;
     splat_vec3 start = splat_vec3_along(hit->position, hit->normal, 1e-3);
     bool lit = toward_sun > 0 && !splat_sample_is_occluded(world, start, sun, 1e9);
-    splat_vec3 light = splat_vec3_scale(mix(bounce, sky_light, 0.5 + 0.5 * up), sky_visibility(world, hit));
+    splat_vec3 light = splat_vec3_scale(splat_vec3_mix(bounce, sky_light, 0.5 + 0.5 * up), sky_visibility(world, hit));
     if (lit) light = splat_vec3_add(light, splat_vec3_scale(sun_light, toward_sun));
     splat_vec3 color = splat_vec3_mul(surface_color(world, hit), light);
     if (lit && gloss[hit->shape] > 0) { /* Blinn-Phong */
@@ -182,7 +141,7 @@ splat_vec3 splat_sample_shade(const splat_sample_world *world, const splat_sampl
     }
     if (hit->shape == SPLAT_SAMPLE_GROUND) { /* the light ends before the ground does */
         double r = sqrt(hit->position.x * hit->position.x + hit->position.z * hit->position.z);
-        color = splat_vec3_scale(color, 1 - 0.75 * smoothstep(2.4, 3.9, r));
+        color = splat_vec3_scale(color, 1 - 0.75 * splat_smoothstep(2.4, 3.9, r));
     }
     return color;
 }

@@ -1,0 +1,40 @@
+/* What writing a built-in scene works on; shared by the files that make its points and its truth. */
+#ifndef SPLAT_SCENE_SAMPLE_WORK_H
+#define SPLAT_SCENE_SAMPLE_WORK_H
+
+#include "base/error.h"
+#include "io/colmap/colmap.h"
+#include "scene/sample_layout.h"
+#include "scene/sample_raytrace.h"
+#include "splatsmith/scene.h"
+
+typedef struct splat_sample_work {
+    const splat_sample_options *options;
+    splat_sample_world world;     /* of the scene `basic` */
+    splat_parts parts;            /* of the others; parts.n is 0 in `basic` */
+    splat_sample_camera *cameras; /* [options->n_cameras] */
+    int threads;
+} splat_sample_work;
+
+static inline uint8_t splat_sample_byte(double value)
+{
+    return (uint8_t)(255 * fmin(fmax(value, 0), 1) + 0.5);
+}
+
+/* sample_basic.c: the camera of a number; noisy points to start from; ground_truth.ply. */
+splat_sample_camera splat_sample_basic_camera(const splat_sample_options *options, int index);
+void splat_sample_basic_points(const splat_sample_work *s, splat_point *points, int n);
+splat_status splat_sample_basic_truth(const splat_sample_work *s, const char *folder, splat_error *error);
+
+/* sample_truth.c: noisy points where structure from motion would find some: on textures and along edges, seen by three
+ * cameras and more; ground_truth.ply, points that are uniform by area over what three cameras and more see, with the
+ * kind of their part as `subset`; ground_truth_mesh.ply (sample_truth_mesh.c), all of the surface. */
+void splat_sample_parts_points(const splat_sample_work *s, splat_point *points, int n);
+splat_status splat_sample_parts_truth(const splat_sample_work *s, const char *folder, splat_error *error);
+splat_status splat_sample_parts_mesh(const splat_parts *parts, const char *path, splat_error *error);
+/* How many cameras see a place of the surface, counted up to `enough`: in the frame, facing, not hidden; *direction is
+ * the last one's line of sight. */
+int splat_sample_parts_seen(const splat_sample_work *s, splat_vec3 position, splat_vec3 normal, int enough,
+                            splat_vec3 *direction);
+
+#endif
