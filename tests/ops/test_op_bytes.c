@@ -12,6 +12,7 @@
 #include "ops/field_loss/field_loss.h"
 #include "ops/knn/knn.h"
 #include "ops/loss/loss_bytes.h"
+#include "ops/multi_view/multi_view.h"
 #include "ops/raster/raster_bytes.h"
 #include "ops/thickness/thickness.h"
 #include "ops/view.h"
@@ -160,6 +161,26 @@ static void check_coarse(const place *p, splat_frame *frame)
     for (int i = 0; i < 4; i++) splat_block_free(b, blocks[i]);
 }
 
+static void check_multi_view(const place *p)
+{
+    splat_backend *b = p->backend;
+    splat_error error;
+    splat_block blocks[3] = {{.bytes = 0}};
+    size_t n_pixels = splat_work_pixels(&p->work), n_patches = n_pixels / 3;
+    must(splat_block_resize(b, &blocks[0], "a", SPLAT_OWNER_OTHER, 9 * n_pixels * sizeof(float), &error), &error);
+    must(splat_block_resize(b, &blocks[1], "b", SPLAT_OWNER_OTHER, 3 * n_pixels, &error), &error);
+    must(splat_block_resize(b, &blocks[2], "c", SPLAT_OWNER_OTHER, SPLAT_MULTI_VIEW_RESULTS * sizeof(double), &error),
+         &error);
+    float *maps = blocks[0].data;
+    splat_multi_view_side side = {&p->camera, &p->camera, maps, maps + 4 * n_pixels, blocks[1].data};
+    struct splat_multi_view_args args = {.reference = side, .neighbor = side, .n_patches = (uint32_t)n_patches,
+                                         .grad_maps = maps + 5 * n_pixels, .result = blocks[2].data};
+    must(splat_op_multi_view(b, &args, &error), &error);
+    check(p, "multi_view", &b->scratch, 0,
+          splat_multi_view_scratch_bytes(p->work.on_device, p->work.width, p->work.height, n_pixels, n_patches), 1);
+    for (int i = 0; i < 3; i++) splat_block_free(b, &blocks[i]);
+}
+
 static void check_backend(const char *backend, bool deterministic)
 {
     place p;
@@ -172,6 +193,7 @@ static void check_backend(const char *backend, bool deterministic)
     check_view(&p, &frame, grad_image.data);
     check_loss(&p, &frame, grad_image.data);
     check_coarse(&p, &frame);
+    check_multi_view(&p);
     check_bin(&p, &frame);
     splat_frame_free(p.backend, &frame);
     splat_block_free(p.backend, &grad_image);
