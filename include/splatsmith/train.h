@@ -33,7 +33,7 @@ typedef struct splat_coarse_options {
     int regularize_after;    /* 9000: until here opacities are pushed to 0 or 1; then those below prune_opacity go, and
                                 the losses of the surface begin. Not before first_iteration */
     float entropy_factor;    /* 0.1 */
-    float prune_opacity;     /* 0.5 */
+    float prune_opacity;     /* 0.1 */
     float estimation_factor; /* 0.2: of the density or SDF loss */
     float normal_factor;     /* 0.2: of the loss on normals of neighbours */
     float dn_factor;         /* 0.05: of depth-normal consistency */
@@ -98,6 +98,8 @@ typedef struct splat_train_options {
     splat_refine_options refine;    /* with such a binding */
     float sdf_range;                /* 8.58: of coarse training with SDF: samples farther than so many deviations from
                                        the depth map do not count */
+    float prune_keep;               /* 0.4: of coarse training, the share of the Gaussians that opacities are pushed to
+                                       1 of, at least; 0: of those above 1/2, as SuGaR does (with prune_opacity 0.5) */
     float flat_factor;              /* 0, over the extent: of coarse training, of the thickness of the Gaussians */
     float flat_ratio;               /* 0.2: with it, the smallest scale over the middle one that is allowed; 0: any
                                        thickness is too much */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define FIRST_ITERATION 7000 /* of the clock, as SuGaR counts */
+#define SUGAR_PRUNE 0.5f     /* what is less opaque goes, where the entropy parts opacities at 1/2 */
 
 static splat_regularization regularization_of(const char *name)
 {
@@ -60,6 +61,7 @@ static void begin_train_options(const cli_values *values, int loaded, splat_trai
     options->coarse.regularization = coarse.coarse.regularization;
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;
+    if (!(options->prune_keep > 0) && !cli_given(values, "prune_opacity")) options->coarse.prune_opacity = SUGAR_PRUNE;
 }
 
 int cli_check_coarse(const cli_values *values, int loaded)

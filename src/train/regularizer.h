@@ -37,6 +37,8 @@ struct splat_regularizer {
     const char *results_name;       /* of trainer->regularizer_results, double[n_results] on the device, which its step
                                        writes */
     size_t n_results;               /* at most SPLAT_MAX_REGULARIZER_RESULTS */
+    const char *constant;           /* the name, in checkpoints, of a number that its beginning leaves in
+                                       trainer->regularizer_constant; NULL: there is none */
     const char *acts_after;         /* the option that names the iteration after which it changes the model, once */
     const splat_regularizer_report *report; /* NULL: none */
 

@@ -33,6 +33,7 @@ struct splat_trainer {
     const splat_strategy *strategy;
     splat_extra_rows strategy_rows;      /* what it keeps */
     splat_extra_rows regularizer_rows;   /* what the regularizer keeps; empty without one */
+    float regularizer_constant;          /* what a run keeps from its beginning (splat_regularizer); 0 at first */
     splat_block regularizer_results;     /* double[n_results] of the last step with such losses */
 
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */

@@ -340,6 +340,8 @@ static void each_loss_at_its_time(void **state)
         double flat[2], opacity[2], least;
         tiny_place p = open_tiny(2);
         splat_train_options o = short_options(modes[m]);
+        o.prune_keep = 0; /* as SuGaR */
+        o.coarse.prune_opacity = 0.5f;
         splat_trainer *t = start(&p, &o);
         double before = psnr_of(&p, splat_trainer_get_model(t));
         size_t n = splat_trainer_get_model(t)->gaussians.n;
@@ -371,6 +373,74 @@ static void each_loss_at_its_time(void **state)
         splat_trainer_destroy(t);
         close_tiny(&p);
     }
+}
+
+/* ---------------------------------------------------------------- the prune */
+
+static void the_pivot_is_a_quantile(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    static float logits[N];
+    splat_error error;
+    float pivot;
+    for (int i = 0; i < N; i++) logits[i] = 0.01f * (float)((i * 617) % N) - 8; /* -8 to 1.99, in disorder */
+    static const struct {
+        float keep, pivot;
+    } cases[] = {{0, 0}, {0.1f, 0}, {0.199f, 0}, {0.25f, -0.5f}, {0.4f, -2}, {0.999f, -7.99f}, {1, -8}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        must(splat_coarse_find_pivot(logits, N, cases[c].keep, &pivot, &error), &error);
+        print_message("keep %g: pivot %g\n", (double)cases[c].keep, (double)pivot);
+        assert_true(fabsf(pivot - cases[c].pivot) <= 0.0101f);
+    }
+    for (int i = 0; i < N; i += 2) logits[i] = i % 4 ? -INFINITY : NAN; /* those are the least */
+    must(splat_coarse_find_pivot(logits, N, 0.9f, &pivot, &error), &error);
+    assert_true(pivot >= -8 && pivot < -7.9f);
+    for (int i = 0; i < N; i++) logits[i] = -3; /* all the same */
+    must(splat_coarse_find_pivot(logits, N, 0.4f, &pivot, &error), &error);
+    assert_true(pivot == -3);
+    for (int i = 0; i < N; i++) logits[i] = NAN;
+    must(splat_coarse_find_pivot(logits, N, 0.4f, &pivot, &error), &error);
+    assert_true(pivot == 0);
+    must(splat_coarse_find_pivot(NULL, 0, 0.4f, &pivot, &error), &error);
+    assert_true(pivot == 0);
+}
+
+/* What the prune leaves of a splat. */
+static double share_kept(const tiny_place *p, const char *splat, float keep)
+{
+    splat_error error;
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.regularize_after = FIRST + 300;
+    o.prune_keep = keep;
+    o.coarse.entropy_factor = 30; /* the photos have no say */
+    if (keep <= 0) o.coarse.prune_opacity = 0.5f;
+    splat_trainer *t = tiny_trainer(p, &o);
+    must(splat_trainer_start_coarse(t, splat, &error), &error);
+    double n = splat_trainer_get_model(t)->gaussians.n;
+    run_steps(t, 301);
+    double share = splat_trainer_get_model(t)->gaussians.n / n;
+    print_message("keep %g: pivot %g, %.3f stay\n", (double)keep, (double)t->regularizer_constant, share);
+    splat_trainer_destroy(t);
+    return share;
+}
+
+static void the_prune_keeps_a_stated_share(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud host;
+    tiny_place p = open_tiny(2);
+    make_splat();
+    must(splat_cloud_read(SPLAT, &host, &error), &error);
+    for (size_t i = 0; i < host.n; i++) host.opacities[i] -= 4;
+    must(splat_cloud_write("faint.ply", &host, NULL, &error), &error);
+    splat_cloud_free(&host);
+    assert_true(share_kept(&p, "faint.ply", 0) < 0.35);
+    assert_true(fabs(share_kept(&p, "faint.ply", 0.4f) - 0.4) < 0.03);
+    assert_true(fabs(share_kept(&p, "faint.ply", 0.7f) - 0.7) < 0.03);
+    assert_true(share_kept(&p, SPLAT, 0.4f) > 0.5); /* at least */
+    close_tiny(&p);
 }
 
 /* Photos, entropy and prune alone: what a mode costs is told against this. Nothing else is done, nor searched. */
@@ -438,6 +508,7 @@ static void a_stopped_run_is_the_same_run(void **state)
     for (int m = 0; m < 2; m++) {
         splat_error error;
         splat_train_options o = short_options(modes[m]);
+        o.prune_keep = 0.8f; /* more than are above 1/2: the pivot is one of the run */
         tiny_place p = open_tiny(1);
         splat_trainer *whole = start(&p, &o);
         run_steps(whole, LAST - FIRST);
@@ -608,6 +679,8 @@ int main(void)
         cmocka_unit_test(a_prune_that_leaves_too_few),
         cmocka_unit_test(what_cannot_begin),
         cmocka_unit_test(each_loss_at_its_time),
+        cmocka_unit_test(the_pivot_is_a_quantile),
+        cmocka_unit_test(the_prune_keeps_a_stated_share),
         cmocka_unit_test(without_factors_only_photos_are_trained_on),
         cmocka_unit_test(thick_gaussians_are_flattened),
         cmocka_unit_test(a_stopped_run_is_the_same_run),

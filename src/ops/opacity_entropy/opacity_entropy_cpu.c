@@ -21,7 +21,7 @@ splat_status splat_opacity_entropy_cpu(splat_backend *backend, const struct spla
         double sum = 0;
         for (uint32_t v = b * BLOCK; v < n && v < (b + 1) * BLOCK; v++) {
             float slope;
-            sum += (double)splat_opacity_entropy_of(logits[ids[v]], &slope);
+            sum += (double)splat_opacity_entropy_of(logits[ids[v]] - args->pivot, &slope);
             args->grad_opacities[ids[v]] += scale * slope;
         }
         sums[b] = sum;

@@ -14,7 +14,7 @@ struct entropy_parameters {
     uint32_t n; /* entries */
     const uint32_t *ids;
     const float *depth, *logits;
-    float weight, *gradient;
+    float pivot, weight, *gradient;
     double2 *sums;    /* [blocks] loss, number */
     double2 *total;
     double *result;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(ENTROPY_THREADS) entropy_kernel(const __grid_c
     double2 own = make_double2(0, 0);
     if (is_seen(P, v)) {
         float slope;
-        own = make_double2(splat_opacity_entropy_of(P.logits[P.ids[v]], &slope), 1);
+        own = make_double2(splat_opacity_entropy_of(P.logits[P.ids[v]] - P.pivot, &slope), 1);
     }
     double2 sum = block_reduce(storage).Reduce(own, add_pairs());
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(ENTROPY_THREADS)
     if (!is_seen(P, v)) return;
     uint32_t i = P.ids[v];
     float slope, scale = (float)((double)P.weight / P.total->y);
-    splat_opacity_entropy_of(P.logits[i], &slope);
+    splat_opacity_entropy_of(P.logits[i] - P.pivot, &slope);
     P.gradient[i] += scale * slope;
 }
 
@@ -87,8 +87,8 @@ extern "C" splat_status splat_opacity_entropy_cuda(splat_backend *backend,
     }
     SPLAT_TRY(splat_scratch_take(backend, n_blocks * sizeof(double2), &sums, error));
     SPLAT_TRY(splat_scratch_take(backend, sizeof(double2), &total, error));
-    entropy_parameters P = {frame->n_visible, frame->ids, frame->depth, args->gaussians->p.opacities, args->weight,
-                            args->grad_opacities, (double2 *)sums, (double2 *)total, args->result,
+    entropy_parameters P = {frame->n_visible, frame->ids, frame->depth, args->gaussians->p.opacities, args->pivot,
+                            args->weight, args->grad_opacities, (double2 *)sums, (double2 *)total, args->result,
                             splat_cuda_state_of(args->frame)};
     entropy_kernel<<<n_blocks, ENTROPY_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("opacity_entropy");

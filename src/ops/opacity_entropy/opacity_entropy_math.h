@@ -11,7 +11,8 @@ SPLAT_MATH_INLINE float splat_opacity_entropy_log(float p, float rest)
     return p > 0.5f ? log1pf(SPLAT_ENTROPY_EPSILON - rest) : logf(p + SPLAT_ENTROPY_EPSILON);
 }
 
-/* The value, and its derivative by the logit. 1 - o is a sigmoid of its own: next to 1, o has no digits of it. */
+/* The value, and its derivative by the logit, from which the pivot was taken. 1 - o is a sigmoid of its own: next
+ * to 1, o has no digits of it. */
 SPLAT_MATH_INLINE float splat_opacity_entropy_of(float logit, float *slope)
 {
     const float epsilon = SPLAT_ENTROPY_EPSILON;

@@ -43,6 +43,10 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *reader, spla
 splat_status splat_checkpoint_check_run(const splat_trainer *trainer, const splat_tensor_reader *reader,
                                         const splat_checkpoint_state *state, splat_error *error);
 
+/* What the regularizer of the trainer keeps from its beginning; 0 where the file has none. Errors: FORMAT. */
+splat_status splat_checkpoint_read_constant(const splat_trainer *trainer, const splat_tensor_reader *reader,
+                                            float *constant, splat_error *error);
+
 /* ---------------------------------------------------------------- checkpoint_torch.c */
 
 /* Whether a file is a chkpntN.pth of the published trainers (a zip; it may still be anything else of torch.save). */

@@ -58,12 +58,17 @@ static const char *stage_of(const splat_train_options *options)
     return options->regularizer ? options->regularizer->stage : "train";
 }
 
+static const char *constant_of(const splat_trainer *t)
+{
+    return t->options.regularizer ? t->options.regularizer->constant : NULL;
+}
+
 json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
 {
     const splat_gaussians *g = &t->model->gaussians;
     const splat_train_options *o = &t->options;
     json_int_t n_train = (json_int_t)t->scene->dataset.n_train;
-    return json_pack(
+    json_t *header = json_pack(
         "{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:i, s:i, s:o, s:{s:s, s:s}, s:{s:s, s:f}, s:{s:s, s:o},"
         " s:{s:I, s:I, s:I}, s:o, s:o, s:o}",
         "format", "splatsmith checkpoint", "version", SPLAT_CHECKPOINT_VERSION, "library", splat_version(), "backend",
@@ -80,6 +85,8 @@ json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
         "view_order", "epoch", t->iteration / n_train, "position", t->iteration % n_train, "views", n_train,
         "split", split_json(&t->scene->dataset), "train_options", splat_train_options_json(t), "scene_options",
         splat_scene_options_json(&t->scene->options));
+    if (header && constant_of(t)) splat_json_set(&header, constant_of(t), json_real((double)t->regularizer_constant));
+    return header;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -223,6 +230,16 @@ static splat_status check_once(const splat_trainer *t, const splat_tensor_reader
                          "the checkpoint of iteration %d was made with `%s %d`; with %d its prune would be %s: resume "
                          "with the same",
                          iteration, option, (int)then, (int)now, iteration > now ? "left out" : "made twice");
+}
+
+splat_status splat_checkpoint_read_constant(const splat_trainer *t, const splat_tensor_reader *r, float *constant,
+                                            splat_error *error)
+{
+    const json_t *value = constant_of(t) ? json_object_get(r->header, constant_of(t)) : NULL;
+    *constant = (float)json_number_value(value);
+    if (!value || (json_is_number(value) && isfinite(*constant))) return SPLAT_OK;
+    return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "a value of its header is missing or out of range",
+                                       error);
 }
 
 splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tensor_reader *r,

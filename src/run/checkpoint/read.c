@@ -277,14 +277,17 @@ static splat_status load_file(splat_trainer *t, const char *path, splat_error *e
 {
     splat_tensor_reader file;
     splat_checkpoint_state state;
+    float constant = 0;
     SPLAT_TRY(splat_tensor_reader_open(&file, path, error));
     splat_status status = splat_checkpoint_read_state(&file, &state, error);
     if (status == SPLAT_OK) status = splat_checkpoint_check_run(t, &file, &state, error);
+    if (status == SPLAT_OK) status = splat_checkpoint_read_constant(t, &file, &constant, error);
     if (status == SPLAT_OK) status = check_tensors(t, &file, &state, error);
     if (status == SPLAT_OK) {
         load l = {.t = t, .file = &file, .state = &state};
         splat_checkpoint_tell_changes(t, file.header);
         status = take(&l, error);
+        if (status == SPLAT_OK) t->regularizer_constant = constant;
     }
     splat_tensor_reader_close(&file);
     return status;

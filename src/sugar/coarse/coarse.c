@@ -73,6 +73,7 @@ const splat_regularizer splat_coarse_regularizer = {
     .arrays_title = "gradients and neighbours",
     .results_name = "coarse losses",
     .n_results = SPLAT_N_COARSE_RESULTS,
+    .constant = "entropy_pivot",
     .acts_after = "regularize_after",
     .report = &splat_coarse_report,
     .check = check,

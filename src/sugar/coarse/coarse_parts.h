@@ -1,5 +1,6 @@
 /* SuGaR's coarse training (docs/method.md, "Coarse training"): what its files share. coarse.c has the table that the
- * trainer sees, coarse_start.c the beginning, coarse_step.c the losses, coarse_neighbors.c what comes between steps,
+ * trainer sees, coarse_start.c the beginning, coarse_pivot.c
+ * which opacities go up, coarse_step.c the losses, coarse_neighbors.c what comes between steps,
  * coarse_tags.c what TensorBoard shows. */
 #ifndef SPLAT_SUGAR_COARSE_PARTS_H
 #define SPLAT_SUGAR_COARSE_PARTS_H
@@ -54,6 +55,11 @@ splat_status splat_coarse_step(splat_trainer *trainer, int iteration, uint32_t v
 /* Its work_bytes. */
 void splat_coarse_work_bytes(const splat_train_options *options, const splat_work *photo, size_t *frame,
                              size_t *scratch);
+
+/* coarse_pivot.c: the logit that the entropy pushes opacities away from, so that at least the share `keep` of n
+ * Gaussians has the higher side: the (1 - keep)-quantile of the logits, those that are not finite being least, and 0
+ * (an opacity of 1/2) at most; 0 for keep 0, and where no logit is finite. Errors: MEMORY. */
+splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, float *pivot, splat_error *error);
 
 /* coarse_neighbors.c */
 

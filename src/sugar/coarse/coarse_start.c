@@ -48,6 +48,7 @@ static splat_status check_seen(const splat_trainer *t, const splat_cloud *host, 
 splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, splat_error *error)
 {
     splat_cloud host;
+    float pivot = 0;
     if (t->options.regularizer != &splat_coarse_regularizer)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without coarse options");
     if (t->scene->dataset.n_train < 2)
@@ -55,7 +56,10 @@ splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, spla
                           t->scene->dataset.n_train);
     SPLAT_TRY(read_fused(t, path, &host, error));
     splat_status status = host.n ? check_seen(t, &host, path, error) : SPLAT_OK; /* none at all is reported below */
+    if (status == SPLAT_OK)
+        status = splat_coarse_find_pivot(host.opacities, host.n, t->options.prune_keep, &pivot, error);
     if (status == SPLAT_OK) status = splat_trainer_begin_with(t, &host, path, t->options.coarse.first_iteration, error);
+    if (status == SPLAT_OK) t->regularizer_constant = pivot;
     splat_cloud_free(&host);
     return status == SPLAT_OK ? splat_coarse_check_surface(t, path, error) : status;
 }

@@ -157,6 +157,7 @@ static splat_status entropy_loss(job *j, splat_error *error)
 {
     struct splat_opacity_entropy_args args = {.gaussians = &j->gaussians,
                                               .frame = j->frame,
+                                              .pivot = j->t->regularizer_constant,
                                               .weight = j->options->entropy_factor,
                                               .grad_opacities = j->gradients.opacities,
                                               .result = j->results + SPLAT_COARSE_ENTROPY};
