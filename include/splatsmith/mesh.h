@@ -34,8 +34,10 @@ typedef enum splat_mesh_method {
 typedef enum splat_mesh_point_source {
     SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
     SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
-    SPLAT_MESH_POINTS_CENTERS = 2 /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
+    SPLAT_MESH_POINTS_CENTERS = 2, /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
                                      normals, on the side that they are seen from */
+    SPLAT_MESH_POINTS_VIEWS = 3 /* depth of the training views' pixels where other views see the same surface: the mean
+                                   of what agrees, thinned to a point for each cell of the octree */
 } splat_mesh_point_source;
 
 #define SPLAT_MESH_LEVELS 8

@@ -47,7 +47,7 @@ static bool read_levels(const char *text, splat_mesh_extract_options *options)
 }
 
 /* The ways to make a mesh, as bits. */
-enum { LEVEL = 1, DEPTH = 2, CENTERS = 4, POISSON = 7, TSDF = 8, CUBES = 16 };
+enum { LEVEL = 1, DEPTH = 2, CENTERS = 4, VIEWS = 32, POISSON = 39, TSDF = 8, CUBES = 16 };
 
 static const struct {
     const char *option;
@@ -56,7 +56,7 @@ static const struct {
     {"points", POISSON},
     {"use_centers_to_extract_mesh", POISSON},
     {"surface_level", LEVEL | CUBES},
-    {"surface_points", LEVEL | DEPTH},
+    {"surface_points", LEVEL | DEPTH | VIEWS},
     {"mesh_extraction_resolution_factor", POISSON | TSDF},
     {"poisson_depth", POISSON},
     {"density_quantile", POISSON},
@@ -68,16 +68,17 @@ static const struct {
     {"voxel_size", TSDF | CUBES},
     {"least_scale", CUBES},
     {"max_depth", TSDF},
-    {"min_alpha", DEPTH | TSDF},
+    {"min_alpha", DEPTH | VIEWS | TSDF},
 };
 
 static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)
 {
     bool tsdf = options->method == SPLAT_MESH_TSDF, cubes = options->method == SPLAT_MESH_MARCHING_CUBES;
     bool depth = options->points == SPLAT_MESH_POINTS_DEPTH, centers = options->points == SPLAT_MESH_POINTS_CENTERS;
-    unsigned way = tsdf ? TSDF : cubes ? CUBES : depth ? DEPTH : centers ? CENTERS : LEVEL;
+    bool views = options->points == SPLAT_MESH_POINTS_VIEWS;
+    unsigned way = tsdf ? TSDF : cubes ? CUBES : depth ? DEPTH : centers ? CENTERS : views ? VIEWS : LEVEL;
     const char *name = tsdf ? "--method tsdf" : cubes ? "--method marching_cubes" : depth ? "--points depth"
-                       : centers ? "--points centers" : "--method poisson --points level";
+                       : centers ? "--points centers" : views ? "--points views" : "--method poisson --points level";
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
         if (cli_given(values, limited[i].option) && !(limited[i].ways & way))
             cli_notice("--%s has no effect with %s", limited[i].option, name);
@@ -94,6 +95,7 @@ static bool fill_options(const cli_values *values, splat_mesh_extract_options *o
     if (values->use_marching_cubes) options->method = SPLAT_MESH_MARCHING_CUBES;
     options->points = strcmp(values->mesh_points, "depth") == 0     ? SPLAT_MESH_POINTS_DEPTH
                       : strcmp(values->mesh_points, "centers") == 0 ? SPLAT_MESH_POINTS_CENTERS
+                      : strcmp(values->mesh_points, "views") == 0   ? SPLAT_MESH_POINTS_VIEWS
                                                                     : SPLAT_MESH_POINTS_LEVEL;
     options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
     if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
@@ -191,7 +193,7 @@ static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const sp
     char text[CLI_PATH_MAX], folder[CLI_PATH_MAX], splat[160];
     bool marching = options->method == SPLAT_MESH_MARCHING_CUBES, poisson = options->method == SPLAT_MESH_POISSON;
     bool centers = poisson && options->points == SPLAT_MESH_POINTS_CENTERS;
-    bool is_named = marching || (poisson && options->points != SPLAT_MESH_POINTS_DEPTH);
+    bool is_named = marching || (poisson && (centers || options->points == SPLAT_MESH_POINTS_LEVEL));
     if (!is_named || (values->output && !is_folder(values->output))) return true;
     name_splat(values, iteration, splat);
     default_folder(values, iteration, folder);

@@ -19,6 +19,7 @@ static const struct { splat_mesh_method method; splat_mesh_point_source points; 
     {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_LEVEL, "out/level.ply"},
     {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_DEPTH, "out/depth.ply"},
     {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_CENTERS, "out/centers.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_VIEWS, "out/views.ply"},
     {SPLAT_MESH_TSDF, SPLAT_MESH_POINTS_LEVEL, "out/tsdf.ply"}};
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
@@ -284,7 +285,7 @@ static void bad_options_are_told(void **state)
     o.resolution_factor = 0;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
     o = small_options(0);
-    o.points = (splat_mesh_point_source)3;
+    o.points = (splat_mesh_point_source)4;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
     write_discs("empty.ply", 0, center, 0, 0);
     o = small_options(0);
@@ -332,8 +333,10 @@ static void bad_input_is_told(void **state)
     for (int way = 0; way < N_WAYS; way++) {
         o = small_options(way);
         assert_int_equal(extract(context, "faint.ply", &o, "out/no.ply", &info, &error),
-                         o.method == SPLAT_MESH_TSDF || o.points == SPLAT_MESH_POINTS_DEPTH ? SPLAT_ERROR_NUMERIC
-                                                                                            : SPLAT_ERROR_FORMAT);
+                         o.method == SPLAT_MESH_TSDF || o.points == SPLAT_MESH_POINTS_DEPTH ||
+                                 o.points == SPLAT_MESH_POINTS_VIEWS
+                             ? SPLAT_ERROR_NUMERIC
+                             : SPLAT_ERROR_FORMAT);
         for (int k = 0; k < 3; k++) { /* far away from everything */
             o.bbox_low[k] = 1000;
             o.bbox_high[k] = 1001;

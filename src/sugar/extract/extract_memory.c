@@ -2,8 +2,8 @@
 #include "sugar/extract/extract_parts.h"
 
 #include "mesh/poisson/poisson.h"
-
-
+#include "sugar/extract/point_cells.h"
+#include "sugar/extract/view_maps.h"
 
 /* Of one view, and of the pieces or the splat that points are made from. */
 static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model, const splat_mesh_extract_options *o)
@@ -15,6 +15,11 @@ static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model
     case SPLAT_MESH_POINTS_LEVEL:
         return level * n_pixels + 4 * n + (uint64_t)SPLAT_SURFACE_PIECE * (4 + 25 * o->n_levels);
     case SPLAT_MESH_POINTS_CENTERS: return 60 * n + 4 * n_pixels;
+    case SPLAT_MESH_POINTS_VIEWS: {
+        uint64_t maps;
+        splat_view_maps_choose(scene, o, &maps);
+        return maps + splat_point_cells_bytes(o->n_points);
+    }
     case SPLAT_MESH_POINTS_DEPTH: break;
     }
     return depth * n_pixels;
@@ -51,12 +56,14 @@ splat_status splat_surface_check_memory(const splat_scene *scene, const splat_mo
     splat_poisson_options_default(&poisson);
     poisson.depth = options->poisson_depth;
     uint64_t capacity = splat_surface_points_capacity(scene, model, options);
-    uint64_t points = capacity * SPLAT_SURFACE_POINT_BYTES * splat_mesh_extract_count(options);
+    uint64_t point = SPLAT_SURFACE_POINT_BYTES;
+    if (options->points == SPLAT_MESH_POINTS_VIEWS) point += SPLAT_SURFACE_WEIGHT_BYTES;
+    uint64_t points = capacity * point * splat_mesh_extract_count(options);
     size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;
     SPLAT_TRY(splat_poisson_estimate(&poisson, n_used, true, &octree, error));
     uint64_t needed = points + (pictures > octree ? pictures : octree);
     char text[4][32];
-    splat_log(model->context, SPLAT_LOG_NOTICE, "host memory: up to %s (points %s, then a view %s or the octree %s)",
+    splat_log(model->context, SPLAT_LOG_NOTICE, "host memory: up to %s (points %s, then views %s or the octree %s)",
               splat_bytes_format(needed, text[0], sizeof text[0]), splat_bytes_format(points, text[1], sizeof text[1]),
               splat_bytes_format(pictures, text[2], sizeof text[2]),
               splat_bytes_format(octree, text[3], sizeof text[3]));

@@ -63,7 +63,7 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     o = &own;
     if ((unsigned)o->method > SPLAT_MESH_MARCHING_CUBES)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown mesh method %d", (int)o->method);
-    if ((unsigned)o->points > SPLAT_MESH_POINTS_CENTERS)
+    if ((unsigned)o->points > SPLAT_MESH_POINTS_VIEWS)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown source of points %d", (int)o->points);
     if (has_levels(o)) SPLAT_TRY(check_levels(o, error));
     if (!(o->resolution_factor >= 0.05f && o->resolution_factor <= 8))

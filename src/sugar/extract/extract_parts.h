@@ -44,9 +44,11 @@ typedef struct splat_surface_points {
     size_t n, capacity;
     float *positions, *normals; /* [n][3] */
     uint8_t *colors;            /* [n][4] */
+    float *weights;             /* [n], above 0, how much each counts; NULL: all the same */
 } splat_surface_points;
 
-#define SPLAT_SURFACE_POINT_BYTES 28 /* of host memory */
+#define SPLAT_SURFACE_POINT_BYTES 28u /* of host memory, without weights */
+#define SPLAT_SURFACE_WEIGHT_BYTES 4u
 #define SPLAT_SURFACE_PIECE 65536u   /* pixels that LEVEL looks at together: bounds what they need */
 
 splat_status splat_surface_points_make(splat_surface_points *points, size_t capacity, splat_error *error);
@@ -54,6 +56,9 @@ void splat_surface_points_free(splat_surface_points *points);
 /* Opaque black so far; there must be room. */
 void splat_surface_points_add(splat_surface_points *points, const float position[3], const float normal[3],
                               const uint8_t color[3]);
+
+/* Room for weights, 1 for the points that are there. Errors: MEMORY. */
+splat_status splat_surface_points_weigh(splat_surface_points *points, splat_error *error);
 
 /* Point `to` becomes a copy of point `from`. */
 void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to);
@@ -102,6 +107,12 @@ splat_status splat_surface_levels(splat_scene *scene, splat_model *model, const 
 splat_status splat_surface_centers(splat_scene *scene, splat_model *model, const splat_surface_gaussians *opaque,
                                    const splat_mesh_extract_options *options, splat_surface_points *points,
                                    splat_error *error);
+
+/* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
+ * on to at most points->capacity points, with weights. Errors also: NUMERIC (they agree on none). */
+splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
+                                        const splat_mesh_extract_options *options, splat_surface_points *points,
+                                        splat_error *error);
 
 /* ---------------------------------------------------------------- extract_boxes.c */
 

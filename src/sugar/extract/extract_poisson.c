@@ -105,6 +105,11 @@ static size_t partition(splat_surface_points *points, size_t first, const double
             points->positions[3 * i + (size_t)k] = p;
             points->normals[3 * i + (size_t)k] = m;
         }
+        if (points->weights) {
+            float w = points->weights[kept];
+            points->weights[kept] = points->weights[i];
+            points->weights[i] = w;
+        }
         uint8_t color[4];
         memcpy(color, points->colors + 4 * kept, 4);
         memcpy(points->colors + 4 * kept, points->colors + 4 * i, 4);

@@ -10,6 +10,7 @@ size_t splat_surface_points_capacity(const splat_scene *scene, const splat_model
     case SPLAT_MESH_POINTS_LEVEL: /* before they are thinned out, twice the share of one view */
         return options->n_points + splat_surface_share(scene, options, 0);
     case SPLAT_MESH_POINTS_CENTERS: return model->gaussians.n;
+    case SPLAT_MESH_POINTS_VIEWS:
     case SPLAT_MESH_POINTS_DEPTH: break;
     }
     return options->n_points;
@@ -40,6 +41,8 @@ splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model
     *n_opaque = 0;
     if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_DEPTH)
         status = splat_surface_depths(scene, model, options, points, error);
+    else if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_VIEWS)
+        status = splat_surface_views_agreed(scene, model, options, points, error);
     else if (status == SPLAT_OK)
         status = collect_opaque(scene, model, options, points, n_opaque, error);
     for (size_t i = 0; i < n && status != SPLAT_OK; i++) splat_surface_points_free(&points[i]);

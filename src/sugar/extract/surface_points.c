@@ -21,6 +21,7 @@ void splat_surface_points_free(splat_surface_points *points)
     free(points->positions);
     free(points->normals);
     free(points->colors);
+    free(points->weights);
     memset(points, 0, sizeof *points);
 }
 
@@ -34,11 +35,22 @@ void splat_surface_points_add(splat_surface_points *points, const float position
     points->colors[4 * n + 3] = 255;
 }
 
+splat_status splat_surface_points_weigh(splat_surface_points *points, splat_error *error)
+{
+    size_t room = points->capacity ? points->capacity : 1;
+    points->weights = malloc(room * sizeof *points->weights);
+    if (!points->weights)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the weights of %zu surface points", room);
+    for (size_t i = 0; i < points->n; i++) points->weights[i] = 1;
+    return SPLAT_OK;
+}
+
 void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to)
 {
     memmove(points->positions + 3 * to, points->positions + 3 * from, 3 * sizeof *points->positions);
     memmove(points->normals + 3 * to, points->normals + 3 * from, 3 * sizeof *points->normals);
     memmove(points->colors + 4 * to, points->colors + 4 * from, 4);
+    if (points->weights) points->weights[to] = points->weights[from];
 }
 
 size_t splat_surface_share(const splat_scene *scene, const splat_mesh_extract_options *options, size_t number)

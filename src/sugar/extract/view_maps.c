@@ -3,26 +3,28 @@
 
 #include "base/checked.h"
 #include "math/camera.h"
+#include "sugar/extract/point_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_PART 0.125f /* of the sides that the options ask for */
 
+/* With those of the view in work, before it is packed. */
 static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, work = 35 * (uint64_t)splat_surface_pixels(scene, resolution_factor);
     for (size_t i = 0; i < scene->dataset.n_train; i++) {
         splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
         n += splat_camera_pixels(&camera);
     }
-    return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map);
+    return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map) + work;
 }
 
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes)
 {
-    uint64_t limit = options->max_host_bytes, points = (uint64_t)options->n_points * SPLAT_SURFACE_POINT_BYTES;
-    uint64_t room = limit > points ? limit - points : 0;
+    uint64_t limit = options->max_host_bytes, beside = splat_surface_agreed_bytes(options);
+    uint64_t room = limit > beside ? limit - beside : 0;
     float part = 1;
     for (;; part *= 0.70710678f) {
         *bytes = bytes_of(scene, options->resolution_factor * part);
@@ -37,6 +39,7 @@ void splat_view_maps_free(splat_view_maps *maps)
         free(maps->views[i].depth);
         free(maps->views[i].normal);
         free(maps->views[i].rgb);
+        free(maps->views[i].alpha);
     }
     free(maps->views);
     memset(maps, 0, sizeof *maps);
@@ -56,7 +59,8 @@ splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_c
         view->depth = ok ? calloc(n_pixels, sizeof *view->depth) : NULL;
         view->normal = ok ? malloc(2 * n_pixels * sizeof *view->normal) : NULL;
         view->rgb = ok ? calloc(n_pixels, 3) : NULL;
-        ok = view->depth && view->normal && view->rgb;
+        view->alpha = ok ? calloc(n_pixels, 1) : NULL;
+        ok = view->depth && view->normal && view->rgb && view->alpha;
         for (size_t k = 0; k < 2 * n_pixels && ok; k++) view->normal[k] = INT16_MIN;
         maps->bytes += bytes;
     }
@@ -82,6 +86,7 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
     for (size_t i = 0; i < n; i++) {
         const float normal[3] = {view->normal[i], view->normal[n + i], view->normal[2 * n + i]};
         splat_normal_encode(normal, map->normal + 2 * i);
+        map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 255 + 0.5f);
     }
     return splat_surface_go_on(f->options, "looking for surface", (double)(view->number + 1) / (double)f->maps->n,
                                error);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define SPLAT_VIEW_MAP_PIXEL_BYTES 11u /* of host memory: depth, normal, colour */
+#define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* of host memory: depth, normal, colour, alpha */
 #define SPLAT_VIEW_NEIGHBORS 8         /* views that a view is compared with */
 
 /* One training view. */
@@ -17,6 +17,7 @@ typedef struct splat_view_map {
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
+    uint8_t *alpha;      /* [height][width], 255 times it: a pixel without depth is seen through where this is small */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 
@@ -30,7 +31,7 @@ typedef struct splat_view_maps {
 
 /* The resolution_factor that maps get: the options', or the largest of its halves by area, down to an eighth of the
  * sides, with which they fit into what max_host_bytes leaves beside the points; 0 when none does. *bytes: what they
- * take then, or at the smallest size when none fits. */
+ * take then while they are made, or at the smallest size when none fits. */
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes);
 
 /* Renders all training views (splat_surface_views) and finds their neighbours. *maps is overwritten; the caller frees

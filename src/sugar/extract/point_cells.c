@@ -1,0 +1,255 @@
+/* Cells of space in hash tables, as many tables as parts, so that threads share nothing. */
+#include "sugar/extract/point_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTS 64u      /* whatever the number of threads: the order of points depends on it */
+#define NOWHERE UINT64_MAX
+#define GROWTH 1.25
+#define MEAN 9         /* position, normal, colour */
+#define PLACES 0xfffffu /* 20 bits for each coordinate of a cell */
+
+typedef struct cell {
+    uint64_t key;
+    float mean[MEAN], weight;
+} cell;
+
+struct splat_cell_part {
+    cell *cells; /* [n] in the order of their first samples */
+    uint32_t n, capacity;
+    uint32_t *slots; /* [n_slots] 1 + number of a cell, 0: free; a power of 2, at most half of them taken */
+    uint32_t n_slots;
+    bool failed;     /* no memory */
+};
+
+uint64_t splat_point_cells_bytes(size_t most_cells)
+{
+    return (uint64_t)most_cells * (2 * sizeof(cell) + 4 * sizeof(uint32_t));
+}
+
+uint64_t splat_surface_agreed_bytes(const splat_mesh_extract_options *options)
+{
+    uint64_t point = SPLAT_SURFACE_POINT_BYTES + SPLAT_SURFACE_WEIGHT_BYTES;
+    return options->n_points * point + splat_point_cells_bytes(options->n_points);
+}
+
+void splat_point_cells_free(splat_point_cells *cells)
+{
+    for (size_t i = 0; i < PARTS && cells->parts; i++) {
+        free(cells->parts[i].cells);
+        free(cells->parts[i].slots);
+    }
+    free(cells->parts);
+    free(cells->order);
+    free(cells->part_begin);
+    free(cells->keys);
+    memset(cells, 0, sizeof *cells);
+}
+
+splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surface_boxes *boxes, bool background,
+                                    double side, size_t most_cells, int threads, splat_error *error)
+{
+    double inner = 0, outer = 0;
+    for (int k = 0; k < 3; k++) {
+        inner = fmax(inner, boxes->high[k] - boxes->low[k]);
+        outer = fmax(outer, boxes->outer_high[k] - boxes->outer_low[k]);
+    }
+    *cells = (splat_point_cells){.boxes = *boxes, .background = background, .most_cells = most_cells,
+                                 .threads = threads, .side = {side, side * outer / inner}};
+    cells->parts = calloc(PARTS, sizeof *cells->parts);
+    cells->part_begin = malloc((PARTS + 1) * sizeof *cells->part_begin);
+    if (cells->parts && cells->part_begin) return SPLAT_OK;
+    splat_point_cells_free(cells);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the cells of surface points");
+}
+
+/* ---------------------------------------------------------------- which cell */
+
+static uint64_t key_of(const splat_point_cells *cells, const splat_cell_sample *s)
+{
+    const splat_surface_boxes *b = &cells->boxes;
+    bool inside = splat_surface_is_inside(s->position, b->low, b->high);
+    if (!inside && !(cells->background && splat_surface_is_inside(s->position, b->outer_low, b->outer_high)))
+        return NOWHERE;
+    const double *low = inside ? b->low : b->outer_low;
+    uint64_t key = inside ? 0 : 1;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        key = key << 20 | ((uint64_t)(((double)s->position[k] - low[k]) / cells->side[!inside]) & PLACES);
+        if (fabsf(s->normal[k]) > fabsf(s->normal[axis])) axis = k;
+    }
+    return key << 3 | (uint64_t)(2 * axis + (s->normal[axis] < 0));
+}
+
+/* splitmix64's last steps. */
+static uint64_t hash_of(uint64_t key)
+{
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
+    key = (key ^ key >> 27) * 0x94d049bb133111ebu;
+    return key ^ key >> 31;
+}
+
+static uint32_t part_of(uint64_t key)
+{
+    return (uint32_t)(hash_of(key) >> 58);
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static void put_slot(splat_cell_part *part, uint32_t number)
+{
+    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(part->cells[number].key) & mask;
+    while (part->slots[at]) at = (at + 1) & mask;
+    part->slots[at] = number + 1;
+}
+
+static bool grow(splat_cell_part *part)
+{
+    uint32_t capacity = part->capacity ? part->capacity + part->capacity / 2 : 256, n_slots = part->n_slots;
+    cell *larger = realloc(part->cells, capacity * sizeof *larger);
+    if (!larger) return false;
+    part->cells = larger;
+    part->capacity = capacity;
+    while (n_slots < 2 * (uint64_t)capacity) n_slots = n_slots ? 2 * n_slots : 512;
+    if (n_slots == part->n_slots) return true;
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots) return false;
+    free(part->slots);
+    part->slots = slots;
+    part->n_slots = n_slots;
+    for (uint32_t i = 0; i < part->n; i++) put_slot(part, i);
+    return true;
+}
+
+static cell *find_cell(splat_cell_part *part, uint64_t key)
+{
+    if (part->n == part->capacity && !grow(part)) return NULL;
+    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(key) & mask;
+    for (; part->slots[at]; at = (at + 1) & mask)
+        if (part->cells[part->slots[at] - 1].key == key) return &part->cells[part->slots[at] - 1];
+    part->cells[part->n] = (cell){.key = key};
+    part->slots[at] = ++part->n;
+    return &part->cells[part->n - 1];
+}
+
+/* ---------------------------------------------------------------- adding */
+
+static bool make_room(splat_point_cells *cells, size_t n)
+{
+    if (n <= cells->n_room) return true;
+    uint32_t *order = realloc(cells->order, n * sizeof *order);
+    if (order) cells->order = order;
+    uint64_t *keys = realloc(cells->keys, n * sizeof *keys);
+    if (keys) cells->keys = keys;
+    if (order && keys) cells->n_room = n;
+    return order && keys;
+}
+
+/* Numbers of the samples by part, in their order within each. */
+static void sort_by_part(splat_point_cells *cells, size_t n)
+{
+    uint32_t at[PARTS + 1] = {0}; /* counts, one place on; then where the next of a part goes */
+    for (size_t i = 0; i < n; i++)
+        if (cells->keys[i] != NOWHERE) at[part_of(cells->keys[i]) + 1]++;
+    for (uint32_t p = 0; p < PARTS; p++) at[p + 1] += at[p];
+    memcpy(cells->part_begin, at, sizeof at);
+    for (size_t i = 0; i < n; i++)
+        if (cells->keys[i] != NOWHERE) cells->order[at[part_of(cells->keys[i])]++] = (uint32_t)i;
+}
+
+static void add_to_part(splat_point_cells *cells, uint32_t p, const splat_cell_sample *samples)
+{
+    splat_cell_part *part = &cells->parts[p];
+    for (uint32_t i = cells->part_begin[p]; i < cells->part_begin[p + 1] && !part->failed; i++) {
+        const splat_cell_sample *s = &samples[cells->order[i]];
+        cell *c = find_cell(part, cells->keys[cells->order[i]]);
+        if (!c) {
+            part->failed = true;
+            return;
+        }
+        c->weight += s->weight;
+        float share = s->weight / c->weight;
+        for (int k = 0; k < 3; k++) {
+            c->mean[k] += (s->position[k] - c->mean[k]) * share;
+            c->mean[3 + k] += (s->normal[k] - c->mean[3 + k]) * share;
+            c->mean[6 + k] += (s->color[k] - c->mean[6 + k]) * share;
+        }
+    }
+}
+
+static splat_status insert(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid, size_t n,
+                           splat_error *error)
+{
+    bool failed = !make_room(cells, n);
+    if (!failed) {
+#pragma omp parallel for schedule(static) num_threads(cells->threads)
+        for (size_t i = 0; i < n; i++) cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
+        sort_by_part(cells, n);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+        for (uint32_t p = 0; p < PARTS; p++) add_to_part(cells, p, samples);
+    }
+    cells->n_cells = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        cells->n_cells += cells->parts[p].n;
+        failed = failed || cells->parts[p].failed;
+    }
+    if (!failed) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells of surface points; take fewer "
+                      "`surface_points`", cells->n_cells);
+}
+
+/* All cells as samples, part after part. */
+static splat_cell_sample *read_cells(const splat_point_cells *cells)
+{
+    splat_cell_sample *samples = malloc(cells->n_cells * sizeof *samples), *to = samples;
+    for (uint32_t p = 0; p < PARTS && samples; p++)
+        for (uint32_t i = 0; i < cells->parts[p].n; i++, to++) {
+            memcpy(to, cells->parts[p].cells[i].mean, sizeof(float[MEAN]));
+            to->weight = cells->parts[p].cells[i].weight;
+        }
+    return samples;
+}
+
+/* Larger cells, from the means of the smaller ones. */
+static splat_status merge(splat_point_cells *cells, splat_error *error)
+{
+    size_t n = cells->n_cells;
+    splat_cell_sample *samples = read_cells(cells);
+    if (!samples) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to merge %zu cells of surface points", n);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        cells->parts[p].n = 0;
+        if (cells->parts[p].slots) memset(cells->parts[p].slots, 0, cells->parts[p].n_slots * sizeof(uint32_t));
+    }
+    for (int k = 0; k < 2; k++) cells->side[k] *= GROWTH;
+    splat_status status = insert(cells, samples, NULL, n, error);
+    free(samples);
+    return status;
+}
+
+splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid,
+                                   size_t n, splat_error *error)
+{
+    SPLAT_TRY(insert(cells, samples, valid, n, error));
+    while (cells->n_cells > cells->most_cells) SPLAT_TRY(merge(cells, error));
+    return SPLAT_OK;
+}
+
+void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points)
+{
+    for (uint32_t p = 0; p < PARTS; p++)
+        for (uint32_t i = 0; i < cells->parts[p].n; i++) {
+            const cell *c = &cells->parts[p].cells[i];
+            const float *normal = c->mean + 3;
+            float length = sqrtf(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]), unit[3];
+            uint8_t color[3];
+            if (!(length > 1e-6f)) continue;
+            for (int k = 0; k < 3; k++) {
+                unit[k] = normal[k] / length;
+                color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
+            }
+            if (points->weights) points->weights[points->n] = c->weight;
+            splat_surface_points_add(points, c->mean, unit, color);
+        }
+}

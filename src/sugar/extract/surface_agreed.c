@@ -1,0 +1,119 @@
+/* Points of the surface that several training views see at the same place, thinned evenly (docs/method.md). */
+#include "sugar/extract/surface_agreed.h"
+
+#include "sugar/extract/point_cells.h"
+#include "sugar/extract/view_agreement.h"
+#include "math/camera.h"
+
+#include <stdlib.h>
+
+#define PIECE 262144u    /* pixels that are judged before their points are added */
+#define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
+
+/* Pixels by what became of them. */
+typedef struct tally {
+    size_t n_seen, n_kept, n_against;
+} tally;
+
+typedef struct judge {
+    const splat_view_maps *maps;
+    splat_point_cells *cells;
+    splat_cell_sample *samples; /* [PIECE] */
+    uint8_t *valid;             /* [PIECE] */
+    int threads;
+    tally tally;
+} judge;
+
+/* Weight: how many saw it, and how steeply. */
+static bool sample_of(const splat_view_maps *maps, size_t view, size_t pixel, splat_cell_sample *sample,
+                      splat_agreement *a)
+{
+    if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, maps->views[view].n_neighbors))
+        return false;
+    for (int k = 0; k < 3; k++) {
+        sample->position[k] = a->position[k];
+        sample->normal[k] = a->normal[k];
+        sample->color[k] = a->color[k];
+    }
+    sample->weight = (float)a->n_agree * a->cosine;
+    return true;
+}
+
+/* Pixels first .. first + n of a view. */
+static splat_status judge_piece(judge *j, size_t view, size_t first, size_t n, splat_error *error)
+{
+    size_t n_seen = 0, n_kept = 0, n_against = 0;
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(j->threads) reduction(+ : n_seen, n_kept, n_against)
+    for (size_t i = 0; i < n; i++) {
+        splat_agreement a = {.n_agree = 0};
+        j->valid[i] = sample_of(j->maps, view, first + i, &j->samples[i], &a);
+        n_seen += j->maps->views[view].depth[first + i] > 0;
+        n_kept += j->valid[i];
+        n_against += a.n_against > a.n_agree;
+    }
+    j->tally.n_seen += n_seen;
+    j->tally.n_kept += n_kept;
+    j->tally.n_against += n_against;
+    return splat_point_cells_add(j->cells, j->samples, j->valid, n, error);
+}
+
+static splat_status judge_all(judge *j, const splat_mesh_extract_options *options, splat_error *error)
+{
+    j->samples = malloc(PIECE * sizeof *j->samples);
+    j->valid = malloc(PIECE);
+    if (!j->samples || !j->valid) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
+    for (size_t v = 0; v < j->maps->n; v++) {
+        size_t n = splat_camera_pixels(&j->maps->views[v].camera);
+        SPLAT_TRY(splat_surface_go_on(options, "comparing views", (double)v / (double)j->maps->n, error));
+        for (size_t first = 0; first < n && j->maps->views[v].n_neighbors > 0; first += PIECE)
+            SPLAT_TRY(judge_piece(j, v, first, n - first < PIECE ? n - first : PIECE, error));
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surface_boxes *boxes,
+                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
+                                 splat_surface_agreed *agreed, splat_error *error)
+{
+    double longest = 0;
+    splat_point_cells cells;
+    for (int k = 0; k < 3; k++) longest = fmax(longest, boxes->high[k] - boxes->low[k]);
+    int depth = options->poisson_depth > 0 ? options->poisson_depth : DEFAULT_DEPTH;
+    SPLAT_TRY(splat_point_cells_init(&cells, boxes, options->background, ldexp(longest, -depth), points->capacity,
+                                     threads, error));
+    judge j = {.maps = maps, .cells = &cells, .threads = threads};
+    splat_status status = judge_all(&j, options, error);
+    if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
+    *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
+    splat_point_cells_free(&cells);
+    free(j.samples);
+    free(j.valid);
+    return status;
+}
+
+splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
+                                        const splat_mesh_extract_options *options, splat_surface_points *points,
+                                        splat_error *error)
+{
+    splat_view_maps maps;
+    splat_surface_agreed agreed;
+    splat_surface_boxes boxes = splat_surface_boxes_make(scene, options);
+    SPLAT_TRY(splat_surface_points_weigh(points, error));
+    SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
+    /* what corrects the maps of single views belongs here, before they are compared */
+    splat_status status =
+        splat_surface_agree(&maps, &boxes, options, model->context->threads, points, &agreed, error);
+    splat_view_maps_free(&maps);
+    if (status != SPLAT_OK) return status;
+    splat_log(model->context, SPLAT_LOG_NOTICE,
+              "views agree on %zu of %zu pixels with a surface and contradict %zu; thinned to %zu points in cells of "
+              "%.3g", agreed.n_kept, agreed.n_seen, agreed.n_against, points->n, agreed.cell);
+    if (points->n > 0) return SPLAT_OK;
+    if (agreed.n_kept > 0)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "none of the surface that views agree on lies inside the boxes; move them with `bboxmin` and "
+                          "`bboxmax`");
+    return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                      "no two of the %zu training views agree on a surface of this splat; is it a splat of this scene? "
+                      "Take `points` level where views lie far apart", scene->dataset.n_train);
+}

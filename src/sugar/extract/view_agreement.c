@@ -1,0 +1,110 @@
+/* A pixel's place, judged by what the neighbours of its view see there. */
+#include "sugar/extract/view_agreement.h"
+
+#define LEAST_COSINE 0.17f /* 80 degrees */
+#define MOST_PIXELS 1.0f   /* between a pixel and what another view sees there, seen from the pixel's view */
+#define MOST_PART 0.01f    /* of the distance, between a place and what another view sees there */
+#define THROUGH 0.02f      /* a view that sees so much farther looks through the place */
+#define OPAQUE 128         /* alpha of 1/2: a pixel with less and without depth is sky */
+#define SMOOTH 0.02f       /* depths that differ by so much belong to different surfaces */
+
+/* The four pixels around a place of a picture, those beyond its rim replaced by those at it. */
+typedef struct corners {
+    size_t pixel[4];
+    float depth[4], x, y; /* x, y: from the first, 0 to 1 */
+    size_t nearest;       /* of the four, in the picture */
+    float low, high;      /* of the depths */
+    float opaque;         /* least depth of those that are not seen through; 0 where that is unknown */
+} corners;
+
+static corners look_around(const splat_view_map *view, const float image[3])
+{
+    int width = view->camera.width, height = view->camera.height;
+    float u = image[0] - 0.5f, v = image[1] - 0.5f;
+    int x = (int)floorf(u), y = (int)floorf(v);
+    corners c = {.x = u - (float)x, .y = v - (float)y, .low = INFINITY, .opaque = INFINITY};
+    for (int k = 0; k < 4; k++) {
+        int px = x + (k & 1), py = y + (k >> 1);
+        px = px < 0 ? 0 : px >= width ? width - 1 : px;
+        py = py < 0 ? 0 : py >= height ? height - 1 : py;
+        c.pixel[k] = (size_t)py * (size_t)width + (size_t)px;
+        c.depth[k] = view->depth[c.pixel[k]];
+        c.low = fminf(c.low, c.depth[k]);
+        c.high = fmaxf(c.high, c.depth[k]);
+        if (c.depth[k] > 0 || view->alpha[c.pixel[k]] >= OPAQUE) c.opaque = fminf(c.opaque, c.depth[k]);
+    }
+    c.nearest = (size_t)((c.x >= 0.5f) + 2 * (c.y >= 0.5f));
+    return c;
+}
+
+/* The depth that the view sees at the place: interpolated on one surface; at the rim of one, and at what is thinner
+ * than a pixel, that of the pixel of the four that is nearest in depth. *at: the pixel for normal and colour. */
+static float read_depth(const corners *c, float z, size_t *at)
+{
+    if (c->low > 0 && c->high - c->low < SMOOTH * c->low) {
+        *at = c->nearest;
+        return (c->depth[0] * (1 - c->x) + c->depth[1] * c->x) * (1 - c->y) +
+               (c->depth[2] * (1 - c->x) + c->depth[3] * c->x) * c->y;
+    }
+    *at = 0;
+    for (size_t k = 1; k < 4; k++)
+        if (fabsf(c->depth[k] - z) < fabsf(c->depth[*at] - z)) *at = k;
+    return c->depth[*at];
+}
+
+/* One neighbour's word. */
+static void ask(const splat_view_map *view, const splat_view_map *other, const float place[3], const float pixel[2],
+                const float normal[3], splat_agreement *a)
+{
+    float image[3], back[3] = {INFINITY, INFINITY, 0}, seen[3], its_normal[3];
+    size_t at;
+    if (!splat_camera_project(&other->camera, place, image)) return;
+    corners c = look_around(other, image);
+    float z = image[2], depth = read_depth(&c, z, &at);
+    if (c.opaque > (1 + THROUGH) * z) a->n_against++;
+    if (!(depth > 0 && fabsf(depth - z) < MOST_PART * z)) return;
+    splat_camera_unproject(&other->camera, image[0], image[1], depth, seen);
+    splat_camera_project(&view->camera, seen, back);
+    float dx = back[0] - pixel[0], dy = back[1] - pixel[1];
+    if (!(dx * dx + dy * dy < MOST_PIXELS * MOST_PIXELS)) return;
+    splat_normal_decode(other->normal + 2 * c.pixel[at], its_normal);
+    if (!(its_normal[0] * normal[0] + its_normal[1] * normal[1] + its_normal[2] * normal[2] > 0)) return;
+    for (int k = 0; k < 3; k++) {
+        a->position[k] += seen[k] - place[k];
+        a->normal[k] += its_normal[k];
+        a->color[k] += (float)other->rgb[3 * c.pixel[at] + (size_t)k];
+    }
+    a->n_agree++;
+}
+
+bool splat_view_agreement(const splat_view_maps *maps, size_t v, size_t pixel, splat_agreement *a)
+{
+    const splat_view_map *view = &maps->views[v];
+    const splat_camera *camera = &view->camera;
+    float z = view->depth[pixel], place[3], normal[3], toward = 0, length = 0;
+    const float at[2] = {(float)(pixel % (size_t)camera->width) + 0.5f, (float)(pixel / (size_t)camera->width) + 0.5f};
+    if (!(z > 0)) return false;
+    splat_camera_unproject(camera, at[0], at[1], z, place);
+    splat_normal_decode(view->normal + 2 * pixel, normal);
+    for (int k = 0; k < 3; k++) {
+        float offset = camera->center[k] - place[k];
+        toward += offset * normal[k];
+        length += offset * offset;
+    }
+    *a = (splat_agreement){.cosine = toward / sqrtf(length)};
+    if (!(a->cosine > LEAST_COSINE)) return false;
+    for (int k = 0; k < 3; k++) {
+        a->normal[k] = normal[k];
+        a->color[k] = (float)view->rgb[3 * pixel + (size_t)k];
+    }
+    for (uint32_t i = 0; i < view->n_neighbors; i++)
+        ask(view, &maps->views[view->neighbors[i]], place, at, normal, a);
+    float n = 1 + (float)a->n_agree;
+    float norm = sqrtf(a->normal[0] * a->normal[0] + a->normal[1] * a->normal[1] + a->normal[2] * a->normal[2]);
+    for (int k = 0; k < 3; k++) {
+        a->position[k] = place[k] + a->position[k] / n;
+        a->normal[k] /= norm; /* not 0: all lie on one side of the first */
+        a->color[k] /= n;
+    }
+    return true;
+}
