@@ -589,6 +589,8 @@ typedef struct splat_mesh_quality {
 } splat_mesh_quality;
 
 #define SPLAT_MESH_THRESHOLDS 8
+#define SPLAT_MESH_SUBSETS 8
+#define SPLAT_MESH_SUBSET_NAME 32
 
 typedef struct splat_mesh_report_options {
     size_t size;
@@ -598,12 +600,23 @@ typedef struct splat_mesh_report_options {
     double reference_margin; /* the mesh is compared inside the box of the reference, grown on every side by this part
                               * of its diagonal: 0.02, as the largest of the usual thresholds; -1: all of the mesh */
     double thresholds[SPLAT_MESH_THRESHOLDS]; /* scene units */
-    size_t n_thresholds;     /* 0: 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
+    size_t n_thresholds;     /* 0: 0.005, 0.01, 0.02 and 0.05 where points have subsets, as those of splat_sample_write;
+                              * else 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
+    const char *reference_points; /* points that a mesh ought to reach, such as those that the photos show: completeness
+                                   * is theirs, precision stays the reference's; NULL: the reference's own */
 } splat_mesh_report_options;
 
+/* Points of the reference that are counted apart: the property `subset` of a PLY. */
+typedef struct splat_mesh_subset {
+    char name[SPLAT_MESH_SUBSET_NAME];
+    size_t n;              /* points */
+    double to_mesh_median;
+    double completeness[SPLAT_MESH_THRESHOLDS];
+} splat_mesh_subset;
+
 /* Exact distances from points of one side to the faces of the other (to its points when it has no faces). Points are
- * drawn evenly by area with the seed; a reference without faces gives its own points. Of the mesh those count that lie
- * inside the box of the reference, grown by the margin. */
+ * drawn evenly by area with the seed; a reference without faces, and a list of points beside it, give their own. Of the
+ * mesh those count that lie inside the box of the reference, grown by the margin. */
 typedef struct splat_mesh_distances {
     size_t n_mesh_samples, n_reference_samples;
     double mesh_samples_per_area;        /* density, per squared scene unit */
@@ -618,6 +631,9 @@ typedef struct splat_mesh_distances {
     double precision[SPLAT_MESH_THRESHOLDS];    /* part of the mesh at most so far from the reference */
     double completeness[SPLAT_MESH_THRESHOLDS]; /* part of the reference at most so far from the mesh */
     double f_score[SPLAT_MESH_THRESHOLDS];      /* their harmonic mean */
+    double to_reference_median, to_mesh_median;
+    size_t n_subsets;                    /* those that have points */
+    splat_mesh_subset subsets[SPLAT_MESH_SUBSETS];
 } splat_mesh_distances;
 
 #define SPLAT_MESH_PAGES 256
@@ -634,6 +650,7 @@ typedef struct splat_mesh_texture {
 
 typedef struct splat_mesh_report {
     char file[512], reference[512];      /* reference "": none, and distances are all 0 */
+    char reference_points[512];          /* "": none beside the reference */
     splat_mesh_quality quality;
     splat_mesh_distances distances;
     uint64_t seed;

@@ -85,26 +85,40 @@ static void print_texture(const splat_mesh_texture *t)
     cli_say("  density               %.6g texels a unit of length", t->texel_density);
 }
 
+/* A row of completeness at each threshold, below a row of thresholds. */
+static void print_subset(const splat_mesh_distances *d, const splat_mesh_subset *subset, bool is_first)
+{
+    char head[16 * SPLAT_MESH_THRESHOLDS] = "", row[16 * SPLAT_MESH_THRESHOLDS] = "";
+    for (size_t i = 0, n = 0, m = 0; i < d->n_thresholds; i++) {
+        n += (size_t)snprintf(head + n, sizeof head - n, "  %8.6g", d->thresholds[i]);
+        m += (size_t)snprintf(row + m, sizeof row - m, "  %8.4f", subset->completeness[i]);
+    }
+    if (is_first) cli_say("  completeness of     points  %s    median", head);
+    cli_say("    %-14s%10zu  %s  %8.6g", subset->name, subset->n, row, subset->to_mesh_median);
+}
+
 static void print_distances(const splat_mesh_report *report)
 {
     const splat_mesh_distances *d = &report->distances;
-    cli_say("\nAgainst %s", report->reference);
+    cli_say("\nAgainst %s%s%s", report->reference, report->reference_points[0] ? " and the points " : "",
+            report->reference_points);
     cli_say("  %zu points on the mesh (%.4g a squared unit, seed %" PRIu64 "), %zu of the reference", d->n_mesh_samples,
             d->mesh_samples_per_area, report->seed, d->n_reference_samples);
     if (d->mesh_part < 0.9995)
         cli_say("  %.1f %% of the mesh is compared: the rest lies more than %.4g outside of the reference's box "
                 "(--reference_margin)", 100 * d->mesh_part, d->reference_margin);
-    cli_say("                          mean         rms         95 %%         max");
-    cli_say("  mesh to reference  %9.6g   %9.6g   %9.6g   %9.6g", d->to_reference_mean, d->to_reference_rms,
-            d->to_reference_p95, d->to_reference_max);
-    cli_say("  reference to mesh  %9.6g   %9.6g   %9.6g   %9.6g", d->to_mesh_mean, d->to_mesh_rms, d->to_mesh_p95,
-            d->to_mesh_max);
-    cli_say("  Chamfer distance   %9.6g, %.3f %% of the diagonal", d->chamfer,
-            d->reference_diagonal > 0 ? 100 * d->chamfer / d->reference_diagonal : 0);
     cli_say("  threshold    precision   completeness   F-score");
     for (size_t i = 0; i < d->n_thresholds; i++)
         cli_say("  %9.6g    %9.4f   %12.4f   %7.4f", d->thresholds[i], d->precision[i], d->completeness[i],
                 d->f_score[i]);
+    for (size_t i = 0; i < d->n_subsets; i++) print_subset(d, &d->subsets[i], i == 0);
+    cli_say("                        median        95 %%         max         rms        mean");
+    cli_say("  mesh to reference  %9.6g   %9.6g   %9.6g   %9.6g   %9.6g", d->to_reference_median, d->to_reference_p95,
+            d->to_reference_max, d->to_reference_rms, d->to_reference_mean);
+    cli_say("  reference to mesh  %9.6g   %9.6g   %9.6g   %9.6g   %9.6g", d->to_mesh_median, d->to_mesh_p95,
+            d->to_mesh_max, d->to_mesh_rms, d->to_mesh_mean);
+    cli_say("  Chamfer distance   %9.6g, %.3f %% of the diagonal", d->chamfer,
+            d->reference_diagonal > 0 ? 100 * d->chamfer / d->reference_diagonal : 0);
 }
 
 static int write_files(const cli_values *values, const splat_mesh_report *report)

@@ -516,7 +516,11 @@ const cli_option cli_options[] = {
     /* general */
     {"quiet", 'q', NULL, WORK | MESH_REPORT, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference, "FILE"),
-     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it", ""},
+     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points they are "
+     "longer by what lies between points", ""},
+    {"reference_points", 0, NULL, MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference_points, "FILE"),
+     "points of the true surface that the mesh ought to reach, such as those that photos show: completeness is theirs, "
+     "in all and for each value of a property subset; precision stays that of --reference", ""},
     {"reference_margin", 0, NULL, MESH_REPORT, CLI_GROUP_INPUT, DOUBLE(mesh_report.reference_margin, -1, 1e6),
      "compare the mesh inside the reference's box, grown on every side by this part of its diagonal, so that a sky "
      "that the reference lacks does not count; -1: all of the mesh", NULL},
@@ -525,7 +529,7 @@ const cli_option cli_options[] = {
     {"seed", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, SEED(mesh_report.seed), "of those points", NULL},
     {"thresholds", 0, NULL, MESH_REPORT, CLI_GROUP_GENERAL, TEXT(mesh_thresholds, "X,..."),
      "distances, in scene units, that precision, completeness and F-score are counted at; at most 8",
-     "0.25, 0.5, 1 and 2 % of the reference's diagonal"},
+     "0.005,0.01,0.02,0.05 where points have subsets, else 0.25, 0.5, 1 and 2 % of the reference's diagonal"},
     {"json", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_json, "FILE"), "write the figures as JSON", ""},
     {"tensorboard", 0, NULL, MESH_REPORT, CLI_GROUP_OUTPUT, TEXT(mesh_tensorboard, "FOLDER"),
      "add the figures to this folder of TensorBoard events, as Mesh/...", ""},

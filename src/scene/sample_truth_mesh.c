@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;
-static const double cell = 0.02; /* of curved surfaces, scene units */
+static const double cell = 0.01; /* of curved surfaces, scene units */
 
 /* Written as it is made: once to count, once for vertices, once for faces. */
 typedef struct writer {

@@ -149,8 +149,8 @@ static void test_distances(void **state)
     options.thresholds[0] = 0.05;
     options.thresholds[1] = 0.1015;
     options.thresholds[2] = 2;
-    ASSERT_OK(splat_mesh_compare(&inner, &outer, &options, 2, &d, &error));
-    ASSERT_OK(splat_mesh_compare(&inner, &outer, &options, 1, &again, &error));
+    ASSERT_OK(splat_mesh_compare(&inner, &outer, NULL, &options, 2, &d, &error));
+    ASSERT_OK(splat_mesh_compare(&inner, &outer, NULL, &options, 1, &again, &error));
     assert_memory_equal(&d, &again, sizeof d);
     /* facets of 3 degrees are 3e-4 radii deep, and seen from a facet another one is a little farther */
     assert_float_equal(d.to_reference_mean, 0.1, 1.5e-3);
@@ -172,20 +172,20 @@ static void test_distances(void **state)
     points.n_faces = 0; /* as points they are the reference */
     splat_mesh_keep_faces(&inner, keep);
     options.thresholds[0] = 0.06;
-    ASSERT_OK(splat_mesh_compare(&inner, &points, &options, 2, &d, &error));
+    ASSERT_OK(splat_mesh_compare(&inner, &points, NULL, &options, 2, &d, &error));
     assert_int_equal(d.n_reference_samples, points.n_vertices);
     assert_float_equal(d.precision[0], 1, 0);
     assert_float_equal(d.completeness[0], 0.5, 0.05);
     assert_float_equal(d.f_score[0], 2 * d.completeness[0] / (1 + d.completeness[0]), 1e-9);
     assert_float_equal(d.to_mesh_max, sqrt(2), 0.01); /* the south pole to the equator */
     options.thresholds[0] = -1;
-    assert_int_equal(splat_mesh_compare(&inner, &points, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_compare(&inner, &points, NULL, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
     options.n_thresholds = 0;
-    ASSERT_OK(splat_mesh_compare(&inner, &points, &options, 2, &d, &error));
+    ASSERT_OK(splat_mesh_compare(&inner, &points, NULL, &options, 2, &d, &error));
     assert_float_equal(d.thresholds[2], 0.01 * d.reference_diagonal, 1e-12);
-    assert_int_equal(splat_mesh_compare(&points, &inner, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_compare(&points, &inner, NULL, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
     points.n_vertices = 0;
-    assert_int_equal(splat_mesh_compare(&inner, &points, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_compare(&inner, &points, NULL, &options, 2, &d, &error), SPLAT_ERROR_ARGUMENT);
     free(keep);
     splat_mesh_free(&inner);
     splat_mesh_free(&outer);
@@ -202,30 +202,30 @@ static void test_margin(void **state)
     splat_mesh_distances alone, whole, near;
     splat_mesh_report_options_init(&options);
     options.n_samples = 5000;
-    ASSERT_OK(splat_mesh_compare(&mesh, &reference, &options, 2, &alone, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &alone, &error));
     assert_float_equal(alone.mesh_part, 1, 1e-12);
     assert_float_equal(alone.reference_margin, 0.02 * alone.reference_diagonal, 1e-12);
     options.reference_margin = -1; /* nothing lies outside: the same figures, bit for bit */
-    ASSERT_OK(splat_mesh_compare(&mesh, &reference, &options, 2, &whole, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &whole, &error));
     assert_float_equal(whole.reference_margin, -1, 0);
     whole.reference_margin = alone.reference_margin;
     assert_memory_equal(&alone, &whole, sizeof alone);
 
     ASSERT_OK(splat_mesh_append(&mesh, &sky, &error));
-    ASSERT_OK(splat_mesh_compare(&mesh, &reference, &options, 2, &whole, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &whole, &error));
     assert_true(whole.to_reference_mean > 28 && whole.precision[3] < 0.01);
     options.reference_margin = 0.02;
-    ASSERT_OK(splat_mesh_compare(&mesh, &reference, &options, 2, &near, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &near, &error));
     assert_int_equal(near.n_mesh_samples, 5000); /* none is spent on the sky */
     assert_float_equal(near.mesh_part, 1 / 901.0, 2e-5); /* areas; the sky's facets are coarser */
     assert_float_equal(near.chamfer, alone.chamfer, 0);
     assert_float_equal(near.f_score[3], 1, 0);
 
     splat_mesh smaller = make_sphere(60, 0.97); /* a part of the ball bulges out of its box, not beyond the margin */
-    ASSERT_OK(splat_mesh_compare(&mesh, &smaller, &options, 2, &near, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &smaller, NULL, &options, 2, &near, &error));
     assert_float_equal(near.mesh_part, 1 / 901.0, 2e-5);
     options.reference_margin = 0;
-    ASSERT_OK(splat_mesh_compare(&mesh, &smaller, &options, 2, &near, &error));
+    ASSERT_OK(splat_mesh_compare(&mesh, &smaller, NULL, &options, 2, &near, &error));
     assert_float_equal(near.mesh_part, (1 - 6 * 0.03 / 2) / 901, 5e-5); /* without six caps of height 0.03 */
     splat_mesh_free(&smaller);
 
@@ -237,16 +237,16 @@ static void test_margin(void **state)
     put_face(&plane, 0, 1, 2);
     options.n_samples = 400000;
     options.reference_margin = 0;
-    ASSERT_OK(splat_mesh_compare(&plane, &reference, &options, 2, &near, &error));
+    ASSERT_OK(splat_mesh_compare(&plane, &reference, NULL, &options, 2, &near, &error));
     double inside = 2.02 * 2.02 / 30000; /* the box's section of the triangle's area */
     assert_float_equal(near.mesh_part, inside, 0.2 * inside); /* 54 samples are expected, one in each 400,000th */
     assert_true(near.to_reference_max < 1.02);
 
     for (size_t i = 0; i < reference.n_vertices; i++) reference.vertices[3 * i] += 10; /* between ball and sky */
-    assert_int_equal(splat_mesh_compare(&mesh, &reference, &options, 2, &near, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &near, &error), SPLAT_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "same coordinates"));
     options.reference_margin = -0.5;
-    assert_int_equal(splat_mesh_compare(&mesh, &reference, &options, 2, &near, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_compare(&mesh, &reference, NULL, &options, 2, &near, &error), SPLAT_ERROR_ARGUMENT);
     splat_mesh_free(&plane);
     splat_mesh_free(&mesh);
     splat_mesh_free(&reference);

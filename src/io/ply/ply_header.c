@@ -75,10 +75,10 @@ static void cut_words(header_line *line)
 }
 
 /* "SplatRenderMode: mip": how the splat wants to be rendered; "TextureFile NAME": a page of the mesh's texture. Several
- * tools write and read these comments. */
+ * tools write and read these comments. "subset 0 NAME 1 NAME": our own, of points of a true surface. */
 static void read_comment(splat_ply_file *file, const char *text)
 {
-    static const char key[] = "SplatRenderMode:", texture[] = "TextureFile";
+    static const char key[] = "SplatRenderMode:", texture[] = "TextureFile", subset[] = "subset ";
     text += strspn(text, " \t");
     text += strlen("comment");
     text += strspn(text, " \t");
@@ -88,6 +88,7 @@ static void read_comment(splat_ply_file *file, const char *text)
         if (*text && file->n_textures < SPLAT_PLY_MAX_TEXTURES) file->textures[file->n_textures++] = text;
         return;
     }
+    if (strncmp(text, subset, sizeof subset - 1) == 0) file->subsets = text + sizeof subset - 1;
     if (strncmp(text, key, sizeof key - 1) != 0) return;
     text += sizeof key - 1;
     text += strspn(text, " \t");

@@ -64,6 +64,7 @@ typedef struct splat_ply_file {
     splat_ply_kept kept[SPLAT_PLY_N_KEPT];
     const char *textures[SPLAT_PLY_MAX_TEXTURES]; /* comment TextureFile NAME, in their order; more are passed over */
     size_t n_textures;
+    const char *subsets; /* comment subset 0 NAME 1 NAME: what values of a property `subset` mean; NULL: not there */
     bool tagged_mip, tagged_default; /* comment SplatRenderMode: mip, default */
 } splat_ply_file;
 

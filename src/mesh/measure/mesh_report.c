@@ -25,13 +25,28 @@ static void keep_name(char name[512], const char *path)
     snprintf(name, 512, "%s", n > 511 ? path + n - 511 : path);
 }
 
+/* The list beside the reference, or the subsets of a reference that is points itself. */
+static splat_status read_points(const splat_mesh_report_options *options, const splat_mesh *reference,
+                                splat_reference_points *points, splat_error *error)
+{
+    memset(points, 0, sizeof *points);
+    if (options->reference_points) return splat_reference_points_read(options->reference_points, points, error);
+    return reference->n_faces ? SPLAT_OK
+                              : splat_reference_points_read_subsets(options->reference, points, error);
+}
+
 static splat_status compare(const splat_context *context, const splat_mesh *mesh,
                             const splat_mesh_report_options *options, splat_mesh_report *report, splat_error *error)
 {
     splat_mesh reference;
+    splat_reference_points points;
     SPLAT_TRY(splat_mesh_read(options->reference, &reference, error));
     keep_name(report->reference, options->reference);
-    splat_status status = splat_mesh_compare(mesh, &reference, options, context->threads, &report->distances, error);
+    if (options->reference_points) keep_name(report->reference_points, options->reference_points);
+    splat_status status = read_points(options, &reference, &points, error);
+    if (status == SPLAT_OK)
+        status = splat_mesh_compare(mesh, &reference, &points, options, context->threads, &report->distances, error);
+    splat_reference_points_free(&points);
     splat_mesh_free(&reference);
     return status;
 }
@@ -69,6 +84,10 @@ splat_status splat_mesh_report_make(const splat_context *context, const char *pa
     splat_mesh_report_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_report_options", error));
     options = &own;
+    if (options->reference_points && !options->reference)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`reference_points` tell what a mesh ought to reach; `reference` is needed too: the surface "
+                          "that it may be on, or the same file again");
     SPLAT_TRY(splat_mesh_read(path, &mesh, error));
     if (mesh.n_faces == 0) {
         splat_mesh_free(&mesh);
@@ -173,15 +192,17 @@ static void add_distances(figure_list *list, const splat_mesh_distances *d)
     add(list, group, "diagonal", REAL, d->reference_diagonal);
     add(list, group, "reference_margin", REAL, d->reference_margin);
     add(list, group, "mesh_part_compared", REAL, d->mesh_part);
-    add(list, group, "chamfer", REAL, d->chamfer);
-    add(list, group, "to_reference_mean", REAL, d->to_reference_mean);
-    add(list, group, "to_reference_rms", REAL, d->to_reference_rms);
+    add(list, group, "to_reference_median", REAL, d->to_reference_median);
+    add(list, group, "to_mesh_median", REAL, d->to_mesh_median);
     add(list, group, "to_reference_p95", REAL, d->to_reference_p95);
-    add(list, group, "to_reference_max", REAL, d->to_reference_max);
-    add(list, group, "to_mesh_mean", REAL, d->to_mesh_mean);
-    add(list, group, "to_mesh_rms", REAL, d->to_mesh_rms);
     add(list, group, "to_mesh_p95", REAL, d->to_mesh_p95);
+    add(list, group, "to_reference_max", REAL, d->to_reference_max);
     add(list, group, "to_mesh_max", REAL, d->to_mesh_max);
+    add(list, group, "to_reference_rms", REAL, d->to_reference_rms);
+    add(list, group, "to_mesh_rms", REAL, d->to_mesh_rms);
+    add(list, group, "to_reference_mean", REAL, d->to_reference_mean);
+    add(list, group, "to_mesh_mean", REAL, d->to_mesh_mean);
+    add(list, group, "chamfer", REAL, d->chamfer);
 }
 
 static void add_texture(figure_list *list, const splat_mesh_texture *t)
@@ -230,6 +251,21 @@ static json_t *thresholds_json(const splat_mesh_distances *d)
     return rows;
 }
 
+static json_t *subsets_json(const splat_mesh_distances *d)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < d->n_subsets; i++) {
+        const splat_mesh_subset *subset = &d->subsets[i];
+        json_t *parts = json_array();
+        for (size_t k = 0; k < d->n_thresholds; k++)
+            splat_json_append(&parts, json_real(subset->completeness[k]));
+        splat_json_append(&rows, json_pack("{s:o, s:I, s:f, s:o}", "name", splat_json_text(subset->name), "n_points",
+                                           (json_int_t)subset->n, "to_mesh_median", subset->to_mesh_median,
+                                           "completeness", parts));
+    }
+    return rows;
+}
+
 /* NULL values are memory that ran out; jansson refuses them, and the count of members tells. */
 static json_t *report_json(const splat_mesh_report *report)
 {
@@ -251,6 +287,10 @@ static json_t *report_json(const splat_mesh_report *report)
     if (report->reference[0]) {
         json_t *reference = json_object_get(root, "Reference");
         sound = json_object_set_new(reference, "file", splat_json_text(report->reference)) == 0 && sound;
+        if (report->reference_points[0])
+            sound = json_object_set_new(reference, "points", splat_json_text(report->reference_points)) == 0 && sound;
+        if (report->distances.n_subsets)
+            sound = json_object_set_new(reference, "subsets", subsets_json(&report->distances)) == 0 && sound;
         sound = json_object_set_new(reference, "seed", json_integer((json_int_t)report->seed)) == 0 && sound;
         sound = json_object_set_new(reference, "thresholds", thresholds_json(&report->distances)) == 0 && sound;
     }
@@ -294,6 +334,14 @@ splat_status splat_mesh_report_write_tensorboard(const splat_mesh_report *report
             snprintf(tag, sizeof tag, "Mesh/Reference/%s_%zu", names[k], i + 1);
             splat_tensorboard_add_scalar(writer, tag, step, values[k]);
         }
+    }
+    for (size_t i = 0; report->reference[0] && i < d->n_subsets; i++) {
+        for (size_t k = 0; k < d->n_thresholds; k++) {
+            snprintf(tag, sizeof tag, "Mesh/Reference/%s_completeness_%zu", d->subsets[i].name, k + 1);
+            splat_tensorboard_add_scalar(writer, tag, step, d->subsets[i].completeness[k]);
+        }
+        snprintf(tag, sizeof tag, "Mesh/Reference/%s_to_mesh_median", d->subsets[i].name);
+        splat_tensorboard_add_scalar(writer, tag, step, d->subsets[i].to_mesh_median);
     }
     return splat_tensorboard_close(writer, error);
 }
