@@ -103,6 +103,8 @@ typedef struct splat_train_options {
     float flat_factor;              /* 0, over the extent: of coarse training, of the thickness of the Gaussians */
     float flat_ratio;               /* 0.2: with it, the smallest scale over the middle one that is allowed; 0: any
                                        thickness is too much */
+    int trim_views;                 /* 0: of coarse training, Gaussians that stand in front in fewer training views go
+                                       with the transparent ones */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss

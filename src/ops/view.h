@@ -13,6 +13,7 @@
 #define SPLAT_OPS_VIEW_H
 
 #include "ops/frame.h"
+#include "ops/foremost/foremost.h"
 #include "ops/geometry/geometry.h"
 #include "ops/work.h"
 
@@ -69,11 +70,12 @@ typedef struct splat_view_blend {
     uint64_t max_instances;                     /* room for instances at a time; 0: no bound, and one band */
     bool colors;                                /* op raster: the frame's picture */
     const struct splat_geometry_args *geometry; /* op geometry; NULL: none. Its frame is the view's */
+    const struct splat_foremost_args *foremost; /* op foremost; NULL: none */
     int binned_mark;                            /* stopwatch mark for the end of the first band's bin; 0: none */
 } splat_view_blend;
 
-/* bin, then raster and geometry as `blend` asks, band by band, after project. Errors: MEMORY, also where one row of
- * tiles alone has more than max_instances; those of the ops. */
+/* bin, then raster, geometry and foremost as `blend` asks, band by band, after project. Errors: MEMORY, also
+ * where one row of tiles alone has more than max_instances; those of the ops. */
 splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, const splat_view_blend *blend,
                                 splat_error *error);
 

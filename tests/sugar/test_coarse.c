@@ -443,6 +443,59 @@ static void the_prune_keeps_a_stated_share(void **state)
     close_tiny(&p);
 }
 
+/* How many stay of a splat whose first HIDDEN Gaussians are where no view looks; *hidden: how many of those. */
+#define HIDDEN 40
+static uint32_t kept_with(const tiny_place *p, int trim_views, uint32_t *hidden)
+{
+    splat_error error;
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.regularize_after = FIRST + 1;
+    o.coarse.prune_opacity = 0;
+    o.trim_views = trim_views;
+    splat_trainer *t = tiny_trainer(p, &o);
+    must(splat_trainer_start_coarse(t, "hidden.ply", &error), &error);
+    run_steps(t, 2);
+    const splat_gaussians *g = &splat_trainer_get_model(t)->gaussians;
+    uint32_t n = g->n;
+    *hidden = 0;
+    for (uint32_t i = 0; i < n; i++) *hidden += g->p.means[3 * i] > 500;
+    splat_trainer_destroy(t);
+    return n;
+}
+
+static void what_no_view_has_in_front_is_trimmed(void **state)
+{
+    (void)state;
+    enum { N_CASES = 5 };
+    static const int least[N_CASES] = {0, 1, 2, 4, 8};
+    uint32_t kept[N_CASES], hidden[N_CASES];
+    splat_error error;
+    splat_cloud host;
+    tiny_place p = open_tiny(2);
+    make_splat();
+    must(splat_cloud_read(SPLAT, &host, &error), &error);
+    for (size_t i = 0; i < HIDDEN; i++) host.means[3 * i] += 1000;
+    must(splat_cloud_write("hidden.ply", &host, NULL, &error), &error);
+    for (int c = 0; c < N_CASES; c++) {
+        kept[c] = kept_with(&p, least[c], &hidden[c]);
+        print_message("in front in %d views: %u of %zu\n", least[c], kept[c], host.n);
+    }
+    assert_true(kept[0] == host.n && hidden[0] == HIDDEN);
+    assert_true(kept[1] <= host.n - HIDDEN && hidden[1] == 0);
+    for (int c = 2; c < N_CASES; c++) assert_true(kept[c] < kept[c - 1] && kept[c] > host.n / 10);
+    splat_cloud_free(&host);
+
+    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
+    o.coarse.regularize_after = FIRST + 1;
+    o.trim_views = 100000;
+    splat_trainer *t = tiny_trainer(&p, &o);
+    must(splat_trainer_start_coarse(t, "hidden.ply", &error), &error);
+    run_steps(t, 1);
+    assert_failure(splat_trainer_step(t, NULL, &error), SPLAT_ERROR_NUMERIC, &error, "take a smaller `trim_views`");
+    splat_trainer_destroy(t);
+    close_tiny(&p);
+}
+
 /* Photos, entropy and prune alone: what a mode costs is told against this. Nothing else is done, nor searched. */
 static void without_factors_only_photos_are_trained_on(void **state)
 {
@@ -509,6 +562,7 @@ static void a_stopped_run_is_the_same_run(void **state)
         splat_error error;
         splat_train_options o = short_options(modes[m]);
         o.prune_keep = 0.8f; /* more than are above 1/2: the pivot is one of the run */
+        o.trim_views = 1;
         tiny_place p = open_tiny(1);
         splat_trainer *whole = start(&p, &o);
         run_steps(whole, LAST - FIRST);
@@ -681,6 +735,7 @@ int main(void)
         cmocka_unit_test(each_loss_at_its_time),
         cmocka_unit_test(the_pivot_is_a_quantile),
         cmocka_unit_test(the_prune_keeps_a_stated_share),
+        cmocka_unit_test(what_no_view_has_in_front_is_trimmed),
         cmocka_unit_test(without_factors_only_photos_are_trained_on),
         cmocka_unit_test(thick_gaussians_are_flattened),
         cmocka_unit_test(a_stopped_run_is_the_same_run),

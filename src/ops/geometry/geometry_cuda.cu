@@ -17,7 +17,8 @@ struct geometry_pixel {
     bool done;
 };
 
-__device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, float weight, float T_after)
+__device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, float weight, float T_after,
+                                          uint32_t)
 {
     q.depth += channels.x * weight;
     q.x += channels.y * weight;

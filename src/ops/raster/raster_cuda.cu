@@ -13,7 +13,7 @@ struct raster_pixel {
 };
 
 template <bool COUNTED>
-__device__ __forceinline__ void add_entry(raster_pixel<COUNTED> &q, float4 channels, float weight, float)
+__device__ __forceinline__ void add_entry(raster_pixel<COUNTED> &q, float4 channels, float weight, float, uint32_t)
 {
     q.r += channels.x * weight;
     q.g += channels.y * weight;

@@ -219,8 +219,8 @@ __device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2
 }
 
 /* Blends the tile's list from the front into the lane's pixel q, until no pixel of the warp lets light through. A pixel
- * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after) says
- * what it gathers of an entry. */
+ * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after,
+ * uint32_t visible) says what it gathers of an entry; it may set `done`. */
 template <bool GEOMETRY, typename PIXEL>
 __device__ __forceinline__ void walk_forward(const raster_parameters &P, const tile_list &list, const lane_pixels &p,
                                              PIXEL &q, staged<GEOMETRY> &s)
@@ -240,7 +240,8 @@ __device__ __forceinline__ void walk_forward(const raster_parameters &P, const t
             q.done = after < SPLAT_TRANSMITTANCE_MIN;
             if (q.done) continue;
             float4 rest = s.rest[i];
-            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? s.fourth[i] : 0.0f), weight, after);
+            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? s.fourth[i] : 0.0f), weight, after,
+                      __float_as_uint(rest.y));
             q.T = after;
             q.last = __float_as_uint(rest.z);
         }

@@ -41,6 +41,7 @@ splat_status splat_coarse_after(splat_trainer *t, int iteration, splat_error *er
                           "only %u of %u Gaussians are as opaque as `prune_opacity` asks (%g), and a surface needs %d: "
                           "train longer before or until `regularize_after`, or take a smaller `prune_opacity`",
                           t->model->gaussians.n, old_n, (double)t->options.coarse.prune_opacity, SPLAT_NEIGHBORS + 1);
+    SPLAT_TRY(splat_coarse_trim(t, iteration, error));
     splat_density_end(t, old_n);
     return SPLAT_OK;
 }

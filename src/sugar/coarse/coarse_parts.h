@@ -1,7 +1,6 @@
 /* SuGaR's coarse training (docs/method.md, "Coarse training"): what its files share. coarse.c has the table that the
- * trainer sees, coarse_start.c the beginning, coarse_pivot.c
- * which opacities go up, coarse_step.c the losses, coarse_neighbors.c what comes between steps,
- * coarse_tags.c what TensorBoard shows. */
+ * trainer sees, coarse_start.c the beginning, coarse_pivot.c which opacities go up, coarse_step.c the losses,
+ * coarse_neighbors.c and coarse_trim.c what comes between steps, coarse_tags.c what TensorBoard shows. */
 #ifndef SPLAT_SUGAR_COARSE_PARTS_H
 #define SPLAT_SUGAR_COARSE_PARTS_H
 
@@ -60,6 +59,10 @@ void splat_coarse_work_bytes(const splat_train_options *options, const splat_wor
  * Gaussians has the higher side: the (1 - keep)-quantile of the logits, those that are not finite being least, and 0
  * (an opacity of 1/2) at most; 0 for keep 0, and where no logit is finite. Errors: MEMORY. */
 splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, float *pivot, splat_error *error);
+
+/* coarse_trim.c: removes the Gaussians that stand in front in fewer than trim_views training views, by op foremost;
+ * nothing with 0. Part of a change of density (train/density.h). Errors: NUMERIC (too few are left), MEMORY. */
+splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_error *error);
 
 /* coarse_neighbors.c */
 

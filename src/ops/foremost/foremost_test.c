@@ -1,0 +1,109 @@
+/* foremost against the reference in double, where rounding decides nothing; a view in bands; other backends; values
+ * known on paper. */
+#include "ops/foremost/foremost.h"
+
+#include "ops/project/project_test.h"
+#include "ops/raster/raster_scene_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const test_scene_spec specs[] = {
+    {"no Gaussians", TEST_SCENE_MIXED, 0, 20, 20, false, {0}},
+    {"one Gaussian", TEST_SCENE_SOFT, 1, 40, 23, true, {0}},
+    {"edge tiles", TEST_SCENE_MIXED, 700, 101, 67, false, {0}},
+    {"edge tiles, jitter", TEST_SCENE_MIXED, 700, 101, 67, true, {0}},
+    {"one column", TEST_SCENE_MIXED, 200, 1, 130, false, {0}},
+    {"opaque", TEST_SCENE_OPAQUE, 300, 50, 40, false, {0}},
+    {"transparent", TEST_SCENE_TRANSPARENT, 200, 50, 40, false, {0}},
+    {"many on a tile", TEST_SCENE_STACKED, 3000, 20, 18, true, {0}},
+};
+enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+/* Counts by the scene's Gaussians after n_views views, all of them the same; the caller frees. */
+static uint32_t *run(splat_backend *backend, test_scene *scene, uint64_t max_instances, uint32_t n_views, int *failures)
+{
+    uint32_t n = scene->spec.n, room = 3 * n + 2; /* the scene's ids are 3 v + 1 */
+    splat_block blocks[2] = {{0}};
+    splat_error error = {0};
+    uint32_t *by_id = calloc(room, sizeof *by_id), *counts = calloc((size_t)n + 1, sizeof *counts);
+    struct splat_foremost_args args = {.frame = &scene->frame};
+    args.stamps = test_upload(backend, &blocks[0], NULL, room * sizeof(uint32_t));
+    args.counts = test_upload(backend, &blocks[1], NULL, room * sizeof(uint32_t));
+    splat_view_blend blend = {.max_instances = max_instances, .foremost = &args};
+    for (args.stamp = 1; args.stamp <= n_views; args.stamp++)
+        TEST_CHECK(*failures, splat_view_forward(backend, &scene->frame, &blend, &error) == SPLAT_OK, "%s",
+                   error.message);
+    test_download(backend, by_id, args.counts, room * sizeof(uint32_t));
+    for (uint32_t i = 0; i < room; i++) {
+        bool is_one = i % 3 == 1 && i / 3 < n;
+        if (is_one) counts[i / 3] = by_id[i];
+        TEST_CHECK(*failures, is_one || by_id[i] == 0, "%s: count %u is nobody's", scene->spec.name, i);
+    }
+    for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
+    free(by_id);
+    return counts;
+}
+
+/* The least bound that bands can keep: instances of the fullest row of tiles. */
+static uint64_t fullest_row(const test_scene *scene)
+{
+    uint64_t most = 0;
+    for (uint32_t row = 0; row < scene->frame.tiles_y; row++) {
+        uint64_t sum = 0;
+        for (uint32_t v = 0; v < scene->spec.n; v++) {
+            const uint16_t *r = scene->tile_rect + 4 * v;
+            if (row >= r[1] && row < r[3] && r[2] > r[0]) sum += (uint64_t)(r[2] - r[0]);
+        }
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* Pixels where rounding decides which samples blend are left out of what must be counted; each of them may count one
+ * Gaussian more. Half of the light: one rounding an entry, and exp has 1e-6 of it. */
+static int check_spec(splat_backend *backend, const test_scene_spec *spec)
+{
+    int failures = 0;
+    test_scene scene;
+    size_t n_more = 0, n_counted = 0;
+    uint32_t n = spec->n;
+    test_scene_make(backend, spec, 1e-5, &scene);
+    uint32_t *counts = run(backend, &scene, 0, 2, &failures);
+    uint32_t *must = calloc((size_t)n + 1, sizeof *must), *may = calloc((size_t)n + 1, sizeof *may);
+    ref_foremost_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, 0.5 + 1e-4, scene.band, must);
+    ref_foremost_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, 0.5 - 1e-4, NULL, may);
+    for (uint32_t v = 0; v < n; v++) {
+        TEST_CHECK(failures, counts[v] == 0 || counts[v] == 2, "%s, %u: %u of 2 views", spec->name, v, counts[v]);
+        TEST_CHECK(failures, !must[v] || counts[v], "%s: %u stands in front", spec->name, v);
+        n_more += counts[v] && !may[v];
+        n_counted += counts[v] > 0;
+    }
+    TEST_CHECK(failures, n_more <= scene.n_band, "%s: %zu stand behind", spec->name, n_more);
+    bool some = spec->kind != TEST_SCENE_TRANSPARENT && n > 0, all = n < 2;
+    TEST_CHECK(failures, some == (n_counted > 0) && (n_counted < n || all), "%s: %zu of %u: no test of both",
+               spec->name, n_counted, n);
+    uint32_t *in_bands = run(backend, &scene, fullest_row(&scene), 2, &failures);
+    TEST_CHECK(failures, !some || n < 100 || scene.frame.tiles_y < 3 || scene.frame.n_bands > 1, "%s: one band",
+               spec->name);
+    TEST_CHECK(failures, memcmp(in_bands, counts, n * sizeof *counts) == 0, "%s: others in bands", spec->name);
+    test_scene_free(backend, &scene);
+    splat_backend *other = project_other_backend(backend);
+    if (other) {
+        test_scene_make(other, spec, -1, &scene);
+        uint32_t *again = run(other, &scene, 0, 2, &failures);
+        TEST_CHECK(failures, memcmp(again, counts, n * sizeof *counts) == 0, "%s: other counts", spec->name);
+        test_scene_free(other, &scene);
+        free(again);
+    }
+    splat_backend_destroy(other);
+    free(counts), free(must), free(may), free(in_bands);
+    return failures;
+}
+
+int test_op_foremost(splat_backend *backend)
+{
+    int failures = 0;
+    for (int i = 0; i < N_SPECS; i++) failures += check_spec(backend, &specs[i]);
+    return failures;
+}
