@@ -105,6 +105,15 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error);
 
+/* Removes Gaussians from a splat that stand in free space: at least three training views, and more than see it on a
+ * surface, look through the place at a surface, more than a tenth farther, that they agree on with other views. It is
+ * for splats whose floaters hide what is behind them in few views; what is thinner than a pixel in the views may go,
+ * too. Of the options, which may be NULL, those of pictures count: resolution_factor, min_alpha, max_host_bytes,
+ * progress. *n_removed: how many. Errors: ARGUMENT, NUMERIC (none would be left), MEMORY, STOPPED. */
+splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,
+                                         const splat_mesh_extract_options *options, size_t *n_removed,
+                                         splat_error *error);
+
 #ifdef __cplusplus
 }
 #endif

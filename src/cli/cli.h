@@ -109,6 +109,8 @@ bool cli_check_mesh_options(const cli_values *values);
 /* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an
  * exit code; close the session in either case. */
 int cli_session_open(cli_session *session, const cli_values *values, bool hold_out);
+/* Takes the floaters from the session's splat and says how many. options: NULL for those of values. */
+int cli_remove_floaters(cli_session *session, const cli_values *values, const splat_mesh_extract_options *options);
 void cli_session_close(cli_session *session);
 
 /* Builds "folder/name" in path; false, with a message, when it is too long. */

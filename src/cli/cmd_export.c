@@ -36,6 +36,21 @@ static int save(const cli_session *session, const cli_values *values, bool fused
     return CLI_OK;
 }
 
+static int open_splat(cli_session *session, const cli_values *values)
+{
+    static const char *const of_scene[] = {"source_path", "images", "resolution", "eval"};
+    splat_error error;
+    if (values->remove_floaters) return cli_session_open(session, values, true);
+    for (size_t i = 0; i < sizeof of_scene / sizeof of_scene[0]; i++)
+        if (cli_given(values, of_scene[i]))
+            cli_notice("--%s has no effect without --remove_floaters", of_scene[i]);
+    int code = cli_session_find_ply(session, values);
+    if (code == CLI_OK) code = cli_context_create(values, &session->context);
+    if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
+        code = cli_report(&error);
+    return code;
+}
+
 int cmd_export(const cli_values *values)
 {
     cli_session session;
@@ -47,10 +62,8 @@ int cmd_export(const cli_values *values)
     }
     if (values->output && splat_model_check_path(values->output, &error) != SPLAT_OK) return cli_report(&error);
     memset(&session, 0, sizeof session);
-    int code = cli_session_find_ply(&session, values);
-    if (code == CLI_OK) code = cli_context_create(values, &session.context);
-    if (code == CLI_OK && splat_model_load(session.context, session.ply, &session.model, &error) != SPLAT_OK)
-        code = cli_report(&error);
+    int code = open_splat(&session, values);
+    if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);
     return code;

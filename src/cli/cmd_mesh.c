@@ -259,6 +259,25 @@ static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *path
     for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
 }
 
+int cli_remove_floaters(cli_session *session, const cli_values *values, const splat_mesh_extract_options *chosen)
+{
+    splat_mesh_extract_options options;
+    splat_model_info info;
+    splat_error error;
+    size_t n_removed;
+    cli_counter counter = cli_counter_start("floaters", 0);
+    options = chosen ? *chosen : values->mesh;
+    options.progress = tell;
+    options.progress_user = &counter;
+    splat_model_get_info(session->model, &info);
+    splat_status status =
+        splat_model_remove_floaters(session->scene, session->model, &options, &n_removed, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%zu of %zu Gaussians were floaters", n_removed, info.n_gaussians);
+    return CLI_OK;
+}
+
 static int extract(cli_session *session, const splat_mesh_extract_options *chosen, const mesh_paths *paths)
 {
     splat_mesh_extract_options options = *chosen;
@@ -321,6 +340,7 @@ int cmd_mesh(const cli_values *given)
     tell_without_effect(values, &options);
     code = cli_session_open(&session, values, true);
     if (code == CLI_OK && !choose_paths(values, &options, session.iteration, &paths)) code = CLI_USAGE;
+    if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, &options);
     if (code == CLI_OK) code = extract(&session, &options, &paths);
     cli_session_close(&session);
     free_paths(&paths);

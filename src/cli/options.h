@@ -66,7 +66,7 @@ typedef struct cli_values {
     const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
     splat_texture_options texture;
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
-    bool use_marching_cubes, use_centers, use_vanilla_3dgs;
+    bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */

@@ -68,6 +68,9 @@ typedef struct splat_model_geometry {
 splat_status splat_model_rasterize_geometry(const splat_model *model, splat_frame *frame, const splat_camera *camera,
                                             bool counted, bool world, splat_model_geometry *geometry,
                                             splat_error *error);
+/* The Gaussians i with keep[i] (host memory, [n]) stay, in their order; the others go. By way of a copy of the whole in
+ * host memory. Errors: MEMORY, DEVICE. */
+splat_status splat_model_keep(splat_model *model, const uint8_t *keep, splat_error *error);
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
 /* Of the screen filter, pixel^2, where nothing else is said. */
 static inline float splat_default_kernel_size(splat_render_mode mode)

@@ -194,7 +194,7 @@ static void test_options_of_others(void **state)
     assert_null(strstr(standard_error, "notice"));
     RUN_ERR(1, "--ray_jitter has no effect: only training samples", "render", "-m", "absent", "--ray_jitter",
             "--resample_gt_image", "--sample_more_highres", "--antialiasing");
-    RUN_ERR(1, "--eval has no effect: a splat is exported without its scene", "export", "-m", "absent", "-s", "x", "-r",
+    RUN_ERR(1, "--eval has no effect without --remove_floaters", "export", "-m", "absent", "-s", "x", "-r",
             "2", "--eval", "-k", "0.1", "--output_ply", "x.ply", "--data_device", "cpu");
     RUN_ERR(1, "absent", "eval", "--model_paths", "absent", "absent");
     RUN_ERR(1, "absent", "train", "--scene_path", "absent", "--resolution_scale", "0.5", "-m", "never");
@@ -432,6 +432,7 @@ static void test_export(void **state)
     RUN_OUT(0, "fused", "export", "-m", "model", "--output_ply", "fused.ply");
     assert_true(file_contains("fused.ply", "SplatRenderMode: mip"));
     assert_false(file_contains("fused.ply", "filter_3D"));
+    RUN_OUT(0, "Gaussians were floaters", "export", "-m", "model", "--remove_floaters", "-o", "clean.ply");
     RUN_OUT(0, "plain.ply", "export", "--ply", "model/point_cloud/iteration_30/point_cloud.ply", "-o", "plain.ply");
     assert_true(file_contains("plain.ply", "filter_3D"));
     RUN_OUT(0, "fused", "export", "-m", "model", "-o", "exported/here/fused.ply");
