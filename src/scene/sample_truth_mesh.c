@@ -64,7 +64,7 @@ static void add_box(writer *w, const splat_part *part)
 
 static size_t steps_around(double radius)
 {
-    return (size_t)fmax(32, ceil(2 * pi * radius / cell));
+    return (size_t)fmax(64, ceil(2 * pi * radius / cell));
 }
 
 /* A row of n vertices around local y. */

@@ -264,12 +264,37 @@ static void test_clean_up(void **state)
     assert_int_equal(count_entries("empty"), 0); /* it was there before: it stays */
 }
 
+/* What other measurements were made with stays as it is; libraries of mathematics may differ in a last bit. */
+static void test_stays(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_image picture;
+    splat_point *points;
+    size_t n;
+    static const int places[4][2] = {{48, 36}, {20, 60}, {70, 40}, {90, 5}};
+    static const int colors[4][3] = {{192, 146, 46}, {184, 159, 120}, {27, 118, 122}, {35, 41, 54}};
+    static const double positions[4][3] = {
+        {1.223587, 0, 1.241219}, {1.091889, 0, 0.117002}, {1.103649, -0.84, 0.639871}, {-3.82096, 0, -0.251418}};
+    write_sample("one", &small, 2);
+    ASSERT_OK(splat_image_read("one/images/image_003.png", &picture, &error));
+    ASSERT_OK(splat_ply_read_points("one/ground_truth.ply", &points, &n, &error));
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) {
+            int found = picture.pixels[3 * (places[i][1] * picture.width + places[i][0]) + k];
+            assert_in_range(found, colors[i][k] - 1, colors[i][k] + 1);
+            assert_float_equal(points[i].position[k], positions[i][k], 2e-6);
+        }
+    splat_image_free(&picture);
+    free(points);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_determinism), cmocka_unit_test(test_surface),  cmocka_unit_test(test_projection),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_permission),
-        cmocka_unit_test(test_clean_up),
+        cmocka_unit_test(test_clean_up),     cmocka_unit_test(test_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
