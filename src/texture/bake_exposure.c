@@ -2,6 +2,7 @@
  * that see them. Least squares of logarithms over pairs of views, twice weighted by Huber, solved by conjugate
  * gradients. Of logarithms, because squares of differences like darker pictures; and without offsets, because exposure
  * is a factor, and an offset that bright faces ask for makes shadows black. */
+#include "math/color.h"
 #include "texture/bake_parts.h"
 
 #include <math.h>
@@ -130,8 +131,8 @@ static void level_channel(leveller *l, size_t channel)
     for (size_t v = 0; v < n; v++) l->x[v] = 0;
     for (size_t i = 0; i < l->n_pairs; i++) {
         pair *p = &l->pairs[i];
-        float ca = splat_bake_decode(bake->candidates[p->at[0]].rgb[channel] / 255.0f);
-        float cb = splat_bake_decode(bake->candidates[p->at[1]].rgb[channel] / 255.0f);
+        float ca = (float)splat_srgb_decode(bake->candidates[p->at[0]].rgb[channel] / 255.0);
+        float cb = (float)splat_srgb_decode(bake->candidates[p->at[1]].rgb[channel] / 255.0);
         float least = fminf(ca, cb), noise = 0.1f * DARK;
         p->difference = logf(ca + noise) - logf(cb + noise);
         p->certainty = least / (least + DARK);

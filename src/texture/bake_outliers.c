@@ -1,6 +1,7 @@
 /* Photo-consistency (Waechter et al. 2014, section 4.2): colours of a face in its views are taken for a normal
  * distribution; views far outside of it see something else. As a distribution of twelve and fewer with one stranger
  * among them holds even that for an inlier, the first one is that of the half around the median, made wider. */
+#include "math/color.h"
 #include "texture/bake_parts.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ typedef struct normal_fit {
 static void to_ycbcr(const uint8_t rgb[3], double out[3])
 {
     double r = rgb[0] / 255.0, g = rgb[1] / 255.0, b = rgb[2] / 255.0;
-    out[0] = 0.299 * r + 0.587 * g + 0.114 * b;
+    out[0] = (double)splat_luma(rgb);
     out[1] = 0.5 - 0.168736 * r - 0.331264 * g + 0.5 * b;
     out[2] = 0.5 + 0.5 * r - 0.418688 * g - 0.081312 * b;
 }

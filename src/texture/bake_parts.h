@@ -108,9 +108,6 @@ void splat_bake_table(const splat_bake_view *view, float table[3 * 256]);
  * of depth. sigma: pixels of the photo. */
 void splat_bake_low(const uint8_t *pyramid, const float *table, const float *depth, int width, int height,
                     float sigma, int threads, float *low);
-/* sRGB transfer function. */
-float splat_bake_decode(float encoded);
-float splat_bake_encode(float linear);
 
 /* ---------------------------------------------------------------- choices */
 

@@ -1,4 +1,5 @@
 /* What a photo gives: sharpness, gradients, smaller levels, levelled values and the low band. */
+#include "math/color.h"
 #include "texture/bake_parts.h"
 
 #include <math.h>
@@ -8,23 +9,10 @@
 #define LOW_STEP 1.05f /* in depth, of one surface */
 #define MAX_RADIUS 16 /* of the blur, pixels of its level */
 
-float splat_bake_decode(float encoded)
-{
-    return encoded <= 0.04045f ? encoded / 12.92f : powf((encoded + 0.055f) / 1.055f, 2.4f);
-}
-
-float splat_bake_encode(float linear)
-{
-    return linear <= 0.0031308f ? 12.92f * linear : 1.055f * powf(linear, 1 / 2.4f) - 0.055f;
-}
-
 void splat_bake_luma(const uint8_t *rgb, size_t n, int threads, float *luma)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *p = rgb + 3 * i;
-        luma[i] = (float)(299 * p[0] + 587 * p[1] + 114 * p[2]) / 255000.0f;
-    }
+    for (size_t i = 0; i < n; i++) luma[i] = splat_luma(rgb + 3 * i);
 }
 
 double splat_bake_sharpness(const float *luma, int width, int height)
@@ -80,8 +68,8 @@ void splat_bake_table(const splat_bake_view *view, float table[3 * 256])
 {
     for (int c = 0; c < 3; c++)
         for (int byte = 0; byte < 256; byte++) {
-            float linear = view->gain[c] * splat_bake_decode((float)byte / 255.0f);
-            table[256 * c + byte] = splat_bake_encode(fminf(fmaxf(linear, 0), 1));
+            float linear = view->gain[c] * (float)splat_srgb_decode(byte / 255.0);
+            table[256 * c + byte] = (float)splat_srgb_encode((double)fminf(fmaxf(linear, 0), 1));
         }
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "math/color.h"
 #include "mesh_fixture.h"
 #include "texture/bake_parts.h"
 
@@ -74,9 +75,9 @@ static void tables_level_in_linear_light(void **state)
     splat_bake_table(&view, table);
     for (int i = 0; i < 256; i++) {
         assert_float_equal(table[i], i / 255.0, 1e-5);
-        assert_float_equal(splat_bake_decode(table[256 + i]), 0.5 * (double)splat_bake_decode((float)i / 255), 1e-5);
-        double brighter = fmin(1.5 * (double)splat_bake_decode((float)i / 255), 1);
-        assert_float_equal(splat_bake_decode(table[512 + i]), brighter, 1e-5);
+        assert_float_equal(splat_srgb_decode((double)table[256 + i]), 0.5 * splat_srgb_decode(i / 255.0), 1e-5);
+        double brighter = fmin(1.5 * splat_srgb_decode(i / 255.0), 1);
+        assert_float_equal(splat_srgb_decode((double)table[512 + i]), brighter, 1e-5);
     }
 }
 
@@ -178,7 +179,7 @@ static void exposure_is_levelled(void **state)
             c->view = (uint16_t)((f + k) % 5); /* view 5 sees nothing */
             for (size_t i = 0; i < 3; i++) {
                 float linear = (0.1f + 0.5f * (float)(f * (i + 3) % 17) / 17) * (1 + 0.1f * (float)c->view);
-                c->rgb[i] = (uint8_t)(255 * splat_bake_encode(linear) + 0.5f);
+                c->rgb[i] = (uint8_t)(255 * splat_srgb_encode(linear) + 0.5f);
             }
         }
     ASSERT_OK(splat_bake_level(&bake, &error));

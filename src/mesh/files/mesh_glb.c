@@ -5,6 +5,7 @@
  * faces. Coordinates are those of the scene: no node turns them, so that what is read back fits its cameras. */
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
+#include "math/color.h"
 #include "mesh/files/glb_file.h"
 #include "mesh/files/mesh_split.h"
 #include "mesh/files/texture_files.h"
@@ -223,15 +224,12 @@ static void write_u32(FILE *stream, size_t value)
     fwrite(&word, 4, 1, stream);
 }
 
-/* sRGB (IEC 61966-2-1) to linear, 16 bits. */
+/* sRGB to linear, 16 bits. */
 static void write_colors(FILE *stream, const glb_writer *w)
 {
     uint16_t linear[256];
-    for (int i = 0; i < 256; i++) {
-        double x = i / 255.0;
-        x = x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4);
-        linear[i] = (uint16_t)(65535.0 * x + 0.5);
-    }
+    for (int i = 0; i < 256; i++)
+        linear[i] = (uint16_t)(65535.0 * splat_srgb_decode(i / 255.0) + 0.5);
     for (size_t i = 0; i < w->n_vertices && !ferror(stream); i++) {
         const uint8_t *color = w->mesh->colors + 4 * vertex_of(w, i);
         const uint16_t row[4] = {linear[color[0]], linear[color[1]], linear[color[2]], (uint16_t)(257 * color[3])};

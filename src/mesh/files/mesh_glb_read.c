@@ -2,6 +2,7 @@
  * Of materials the picture of the base colour is read; skins, morph targets and animations are passed over. */
 #include "base/array.h"
 #include "io/json.h"
+#include "math/color.h"
 #include "mesh/files/glb_texture.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/mesh_clean.h"
@@ -65,11 +66,11 @@ static uint8_t byte_of(double value)
     return value >= 1.0 ? 255 : value > 0.0 ? (uint8_t)(255.0 * value + 0.5) : 0; /* NaN: 0 */
 }
 
-/* Linear to sRGB (IEC 61966-2-1). */
+/* Linear to sRGB. */
 static uint8_t srgb_byte(double x)
 {
     if (!(x > 0)) return 0; /* NaN too */
-    return byte_of(x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x < 1.0 ? x : 1.0, 1.0 / 2.4) - 0.055);
+    return byte_of(splat_srgb_encode(x < 1.0 ? x : 1.0));
 }
 
 /* By the inverse transpose of m, whose direction is that of its cofactors; turned with the faces when m mirrors. */
