@@ -63,8 +63,12 @@ splat_status splat_model_render(splat_model *model, const splat_camera *camera, 
 /* What a view shows besides its colours: maps of [height][width], in the caller's memory; those that are NULL are left
  * out. With the weights w = alpha T of the blended Gaussians: */
 typedef struct splat_geometry_maps {
-    float *depth;      /* sum of w z over sum of w; z is along the camera's axis; 0 where nothing is blended */
-    float *median;     /* z of the Gaussian that takes the transmittance below 1/2; 0 where none does */
+    float *depth;      /* along the camera's axis, where the pixel's ray meets the blended plane of its Gaussians:
+                          sum of w d over sum of w (-n . r); d is the camera's distance from a Gaussian's plane, which
+                          is across n, and r the ray, with z = 1. 0 where alpha is 1/2 or less, and for planes seen
+                          edge on */
+    float *median;     /* likewise of one Gaussian alone, the one that takes the transmittance below 1/2, and at most
+                          3 deviations before or behind its centre; 0 where none does */
     float *normal;     /* [3][height][width] sum of w n, brought to length 1, or 0; n is the shortest axis of the
                           Gaussian, of the side that faces the camera */
     float *alpha;      /* sum of w */

@@ -14,16 +14,17 @@ splat_status splat_model_rasterize_geometry(const splat_model *model, splat_fram
     const float background[3] = {0, 0, 0};
     splat_backend *backend = model->backend;
     size_t n_pixels = splat_camera_pixels(camera);
-    float *features;
+    float *features, *spans;
     SPLAT_TRY(splat_model_begin_view(model, frame, camera, background, error));
     TAKE(geometry->maps, SPLAT_GEOMETRY_CHANNELS * n_pixels);
     TAKE(geometry->median, n_pixels);
     TAKE(features, SPLAT_GEOMETRY_CHANNELS * (size_t)model->gaussians.n);
+    TAKE(spans, 2 * (size_t)model->gaussians.n);
     if (counted) TAKE(frame->blended, n_pixels);
     SPLAT_TRY(splat_op_project(backend, &(struct splat_project_args){&model->gaussians, frame}, error));
-    struct splat_geometry_features_args describe = {&model->gaussians, frame, world, features};
+    struct splat_geometry_features_args describe = {&model->gaussians, frame, world, features, spans};
     SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
-    struct splat_geometry_args maps = {frame, features, true, geometry->maps, geometry->median};
+    struct splat_geometry_args maps = {frame, features, true, geometry->maps, geometry->median, spans, world};
     splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = counted, .geometry = &maps};
     return splat_view_forward(backend, frame, &blend, error);
 }

@@ -58,7 +58,7 @@ splat_status splat_model_fuse_filter(splat_model *model, splat_error *error);
 
 /* A view's depth and normals: device memory of the frame, valid until its next view begins. */
 typedef struct splat_model_geometry {
-    float *maps;       /* [4][height][width] as op geometry writes them: z, normal; normalized */
+    float *maps;       /* [4][height][width] as op geometry writes them, normalized: depth, normal */
     float *median;     /* [height][width] */
 } splat_model_geometry;
 

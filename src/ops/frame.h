@@ -19,7 +19,7 @@ typedef struct splat_grad2d {
     float conic_a, conic_b, conic_c; /* dL/dA, dL/dB (B counted once), dL/dC */
     float opacity;                   /* dL/d alpha0 */
     union {
-        float channel[4];            /* of geometry: dL/d of its features, z and the normal */
+        float channel[4];            /* of geometry: dL/d of its features, a plane's distance and normal */
         struct {                     /* of colours, which are three */
             float rgb[3];
             float mean_abs;          /* sum over pixels of |W/2 dL/du| + |H/2 dL/dv| */

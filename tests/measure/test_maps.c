@@ -3,6 +3,7 @@
 
 #include "io/json.h"
 #include "io/splat/formats.h"
+#include "math/gaussian.h"
 #include "scene/scene.h"
 #include "training_group.h"
 #include "view_job_fixture.h"
@@ -50,7 +51,7 @@ static void test_disc(void **state)
     (void)state;
     splat_model *model = disc_model(4.0f); /* sigmoid: 0.982 */
     ASSERT_OK(splat_model_render_geometry(model, &camera, &maps, &error));
-    assert_true(fabsf(depth[CENTRE] - 6) < 1e-5f && median[CENTRE] == 6.0f && blended[CENTRE] == 1);
+    assert_true(fabsf(depth[CENTRE] - 6) < 1e-5f && fabsf(median[CENTRE] - 6) < 1e-5f && blended[CENTRE] == 1);
     assert_true(fabsf(alpha[CENTRE] - 0.982014f) < 1e-4f);
     /* R about y turns the x axis to (cos, 0, -sin); the side towards the camera is the one with negative x */
     assert_true(fabsf(normal[CENTRE] + 0.866025f) < 1e-5f && fabsf(normal[N + CENTRE]) < 1e-5f &&
@@ -63,11 +64,75 @@ static void test_disc(void **state)
     assert_true(alpha[CENTRE] == 7);
     splat_model_destroy(model);
 
-    model = disc_model(-1.0f); /* 0.269: no median */
+    model = disc_model(-1.0f); /* 0.269: no depth */
     maps = (splat_geometry_maps){depth, median, normal, alpha, blended, false};
     ASSERT_OK(splat_model_render_geometry(model, &camera, &maps, &error));
-    assert_true(fabsf(depth[CENTRE] - 6) < 1e-5f && median[CENTRE] == 0);
+    assert_true(depth[CENTRE] == 0 && median[CENTRE] == 0 && fabsf(alpha[CENTRE] - 0.268941f) < 1e-4f);
     splat_model_destroy(model);
+}
+
+/* ---------------------------------------------------------------- a plane */
+
+enum { SIDE = 9, N_DISCS = SIDE * SIDE };
+
+/* Large thin discs, 0.8 apart, on a plane through (7, 2, -4); returns its normal, that of column 2 of R. */
+static splat_model *plane_model(float normal[3])
+{
+    static float means[3 * N_DISCS], dc[3 * N_DISCS], opacities[N_DISCS], scales[3 * N_DISCS], rotations[4 * N_DISCS];
+    const float q[4] = {0.66f, 0.28f, -0.68f, 0.14f}; /* nearly of length 1 */
+    float inverse = 1 / sqrtf(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    splat_rotation r = splat_rotation_make(q[0] * inverse, q[1] * inverse, q[2] * inverse, q[3] * inverse);
+    splat_cloud g = {.n = N_DISCS, .means = means, .sh_dc = dc, .opacities = opacities, .scales = scales,
+                     .rotations = rotations};
+    splat_error error;
+    splat_model *model;
+    for (int i = 0; i < N_DISCS; i++) {
+        float a = 0.8f * (float)(i % SIDE - SIDE / 2), b = 0.8f * (float)(i / SIDE - SIDE / 2);
+        const float mean[3] = {7 + a * r.r00 + b * r.r01, 2 + a * r.r10 + b * r.r11, -4 + a * r.r20 + b * r.r21};
+        memcpy(means + 3 * i, mean, sizeof mean);
+        memcpy(scales + 3 * i, (float[3]){-0.5f, -0.7f, -9}, 3 * sizeof(float));
+        memcpy(rotations + 4 * i, q, sizeof q);
+        opacities[i] = 3;
+    }
+    memcpy(normal, (float[3]){r.r02, r.r12, r.r22}, 3 * sizeof(float));
+    ASSERT_OK(splat_cloud_write("plane.ply", &g, NULL, &error));
+    ASSERT_OK(splat_model_load(context, "plane.ply", &model, &error));
+    return model;
+}
+
+/* Depth and median are those of the traced plane, however wide the discs are; with depths of centres they would be a
+ * staircase with steps of a tenth. */
+static void test_plane(void **state)
+{
+    enum { N = 41 * 31 };
+    static float depth[N], median[N], alpha[N];
+    (void)state;
+    for (int camera_space = 0; camera_space < 2; camera_space++) {
+        splat_geometry_maps maps = {.depth = depth, .median = median, .alpha = alpha, .camera_space = camera_space};
+        splat_camera c = side_camera();
+        splat_error error;
+        float n[3], low = INFINITY, high = 0, along[3];
+        size_t n_deep = 0;
+        splat_model *model = plane_model(n);
+        ASSERT_OK(splat_model_render_geometry(model, &c, &maps, &error));
+        for (size_t i = 0; i < N; i++) {
+            const float ray[3] = {((float)(i % 41) + 0.5f - c.cx) / c.fx, ((float)(i / 41) + 0.5f - c.cy) / c.fy, 1};
+            float distance = n[0] * (7 - c.center[0]) + n[1] * (2 - c.center[1]) + n[2] * (-4 - c.center[2]), step = 0;
+            for (int k = 0; k < 3; k++) {
+                along[k] = c.rotation[k] * ray[0] + c.rotation[3 + k] * ray[1] + c.rotation[6 + k] * ray[2];
+                step += n[k] * along[k];
+            }
+            float traced = distance / step;
+            assert_true((depth[i] > 0) == (alpha[i] > 0.5f) && (median[i] > 0) == (alpha[i] > 0.5f));
+            if (!(depth[i] > 0)) continue;
+            assert_true(fabsf(depth[i] / traced - 1) < 1e-4f && fabsf(median[i] / traced - 1) < 1e-4f);
+            low = fminf(low, traced);
+            high = fmaxf(high, traced);
+            n_deep++;
+        }
+        assert_true(n_deep > N / 2 && high > 1.5f * low); /* it is a tilted plane */
+        splat_model_destroy(model);
+    }
 }
 
 /* ---------------------------------------------------------------- files */
@@ -207,7 +272,7 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_disc), cmocka_unit_test(test_files),
-                                       cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_disc), cmocka_unit_test(test_plane),
+                                       cmocka_unit_test(test_files), cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

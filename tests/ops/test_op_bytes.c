@@ -153,7 +153,7 @@ static void check_coarse(const place *p, splat_frame *frame)
 
     struct splat_depth_normal_args normals = {.camera = &p->camera, .maps = map, .transmittance = map + 8 * n_pixels,
                                               .weight = 1, .grad_maps = map + 4 * n_pixels,
-                                              .grad_alpha = map + 8 * n_pixels, .result = results.data};
+                                              .result = results.data};
     must(splat_op_depth_normal(b, &normals, &error), &error);
     check(p, "depth_normal", &b->scratch, 0,
           splat_depth_normal_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);

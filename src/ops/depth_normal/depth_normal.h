@@ -5,24 +5,23 @@
 
 #include "ops/types.h"
 
-#define SPLAT_DEPTH_NORMAL_ALPHA 0.5f /* pixels with more count */
-
-/* maps: of geometry, in camera space and not normalized. With A = 1 - T and Z = maps[0] / A, a pixel (x, y) stands for
- * P = Z ((x + 1/2 - cx) / fx, (y + 1/2 - cy) / fy, 1), the centre of the pixel. m = the unit vector of
- * (P(x, y+1) - P(x, y-1)) x (P(x+1, y) - P(x-1, y)), which faces the camera; n = that of maps[1..3].
+/* maps: of geometry, in camera space and not normalized. With the plane depth D (ops/geometry/plane_depth.h) a pixel
+ * (x, y) stands for P = D ((x + 1/2 - cx) / fx, (y + 1/2 - cy) / fy, 1), at the centre of the pixel. m = the unit
+ * vector of (P(x, y+1) - P(x, y-1)) x (P(x+1, y) - P(x-1, y)), which faces the camera; n = that of maps[1..3].
  *
- * loss = 1 / (width height) times the sum of 1 - n . m over the pixels that count: those with four neighbours, with A
- * above 1/2 there and in themselves, and with two vectors that have a length.
+ * loss = 1 / (width height) times the sum of e (1 - n . m) over the pixels that count: those with four neighbours, with
+ * a depth there and in themselves, and with two vectors that have a length. e = edge_weight: small where the photo has
+ * edges, which may be edges of the depth, too.
  *
- * grad_maps and grad_alpha are overwritten with weight times the gradient (which pixels count is a constant of it).
+ * grad_maps is overwritten with weight times the gradient (which pixels count is a constant of it); alpha has none.
  * Working memory is scratch, which it resets. */
 struct splat_depth_normal_args {
     const splat_camera *camera;
     const float *maps;          /* [4][height][width] */
     const float *transmittance; /* [height][width] */
+    const float *edge_weight;   /* [height][width], or NULL: 1 */
     float weight;               /* of the gradients; the loss is without it */
     float *grad_maps;           /* [4][height][width] */
-    float *grad_alpha;          /* [height][width] */
     double *result;             /* device memory, 2: the loss, and the number of pixels that count */
 };
 

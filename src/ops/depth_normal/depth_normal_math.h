@@ -4,35 +4,44 @@
 
 #include "math/inline.h"
 #include "ops/depth_normal/depth_normal.h"
+#include "ops/geometry/plane_depth.h"
 
 typedef struct splat_depth_normal_job {
     int width, height;
-    float fx, fy, offset_x, offset_y; /* ray of pixel (x, y): ((x + offset_x) / fx, (y + offset_y) / fy, 1) */
-    float scale;                      /* of the gradients: weight / pixels */
-    const float *maps, *transmittance;
-    float *grad_maps, *grad_alpha;
-    float *slopes;                    /* [6][height][width]: dL/d(P right - P left), dL/d(P below - P above) */
+    splat_plane_rays rays;
+    float scale;        /* of the gradients: weight / pixels */
+    const float *maps, *transmittance, *edge_weight;
+    float *grad_maps;
+    float *slopes;      /* [6][height][width]: dL/d(P right - P left), dL/d(P below - P above) */
 } splat_depth_normal_job;
 
 SPLAT_MATH_INLINE splat_depth_normal_job splat_depth_normal_job_of(const struct splat_depth_normal_args *args,
                                                                    float *slopes)
 {
     const splat_camera *c = args->camera;
-    splat_depth_normal_job job = {c->width, c->height, c->fx, c->fy, 0.5f - c->cx, 0.5f - c->cy,
+    splat_depth_normal_job job = {c->width, c->height, splat_plane_rays_of(c, 0),
                                   (float)((double)args->weight / ((double)c->width * (double)c->height)), args->maps,
-                                  args->transmittance, args->grad_maps, args->grad_alpha, slopes};
+                                  args->transmittance, args->edge_weight, args->grad_maps, slopes};
     return job;
 }
 
-/* The point of a pixel; 0 when its alpha does not suffice. */
+/* The values and the ray of a pixel; and whether it has a depth. */
+SPLAT_MATH_INLINE int splat_depth_normal_read(const splat_depth_normal_job *job, int x, int y, float maps[4],
+                                              float ray[3], float *depth)
+{
+    size_t plane = (size_t)job->width * (size_t)job->height, at = (size_t)y * (size_t)job->width + (size_t)x;
+    splat_plane_read(job->maps, plane, at, maps);
+    splat_plane_ray(&job->rays, (float)x, (float)y, ray);
+    return splat_plane_depth(maps, 1.0f - job->transmittance[at], ray, depth);
+}
+
+/* The point of a pixel; 0 when it has no depth. */
 SPLAT_MATH_INLINE int splat_depth_normal_point(const splat_depth_normal_job *job, int x, int y, float point[3])
 {
-    size_t at = (size_t)y * (size_t)job->width + (size_t)x;
-    float alpha = 1.0f - job->transmittance[at], z = job->maps[at] / alpha;
-    point[0] = z * (((float)x + job->offset_x) / job->fx);
-    point[1] = z * (((float)y + job->offset_y) / job->fy);
-    point[2] = z;
-    return alpha > SPLAT_DEPTH_NORMAL_ALPHA;
+    float maps[4], ray[3], depth;
+    int valid = splat_depth_normal_read(job, x, y, maps, ray, &depth);
+    for (int k = 0; k < 3; k++) point[k] = depth * ray[k];
+    return valid;
 }
 
 SPLAT_MATH_INLINE void splat_depth_normal_cross(const float a[3], const float b[3], float c[3])
@@ -74,10 +83,11 @@ SPLAT_MATH_INLINE int splat_depth_normal_pixel(const splat_depth_normal_job *job
         n[k] /= length;
     }
     float cosine = n[0] * m[0] + n[1] * m[1] + n[2] * m[2], gm[3];
-    *loss = 1.0f - cosine;
+    float edge = job->edge_weight ? job->edge_weight[at] : 1.0f, scale = job->scale * edge;
+    *loss = edge * (1.0f - cosine);
     for (int k = 0; k < 3; k++) {
-        g[k] = -job->scale * (m[k] - cosine * n[k]) / length;
-        gm[k] = -job->scale * (n[k] - cosine * m[k]) / area;
+        g[k] = -scale * (m[k] - cosine * n[k]) / length;
+        gm[k] = -scale * (n[k] - cosine * m[k]) / area;
     }
     splat_depth_normal_cross(gm, below, g + 3);
     splat_depth_normal_cross(right, gm, g + 6);
@@ -95,11 +105,15 @@ SPLAT_MATH_INLINE int splat_depth_normal_first(const splat_depth_normal_job *job
     return counts;
 }
 
-/* Second pass: what the four neighbours say of the pixel's depth. */
+/* Second pass: what the four neighbours say of the pixel's depth, through its plane. */
 SPLAT_MATH_INLINE void splat_depth_normal_second(const splat_depth_normal_job *job, int x, int y)
 {
     size_t width = (size_t)job->width, plane = width * (size_t)job->height, at = (size_t)y * width + (size_t)x;
-    float g[3], alpha = 1.0f - job->transmittance[at];
+    float g[3], maps[4], ray[3], depth, grad_maps[4];
+    if (!splat_depth_normal_read(job, x, y, maps, ray, &depth)) { /* all slopes around it are zero */
+        job->grad_maps[at] = 0.0f;
+        return;
+    }
     for (int k = 0; k < 3; k++) {
         const float *across = job->slopes + (size_t)k * plane, *down = job->slopes + (size_t)(3 + k) * plane;
         g[k] = 0.0f;
@@ -108,10 +122,10 @@ SPLAT_MATH_INLINE void splat_depth_normal_second(const splat_depth_normal_job *j
         if (y > 0) g[k] += down[at - width];
         if (y < job->height - 1) g[k] -= down[at + width];
     }
-    float along = g[0] * (((float)x + job->offset_x) / job->fx) + g[1] * (((float)y + job->offset_y) / job->fy) + g[2];
-    int used = alpha > SPLAT_DEPTH_NORMAL_ALPHA; /* else all slopes around it are zero */
-    job->grad_maps[at] = used ? along / alpha : 0.0f;
-    job->grad_alpha[at] = used ? -along * job->maps[at] / (alpha * alpha) : 0.0f;
+    grad_maps[0] = 0.0f;
+    for (int k = 1; k < 4; k++) grad_maps[k] = job->grad_maps[(size_t)k * plane + at];
+    splat_plane_depth_backward(maps, ray, g[0] * ray[0] + g[1] * ray[1] + g[2] * ray[2], grad_maps);
+    for (int k = 0; k < 4; k++) job->grad_maps[(size_t)k * plane + at] = grad_maps[k];
 }
 
 #endif

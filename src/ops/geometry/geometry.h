@@ -1,32 +1,40 @@
-/* geometry_features, geometry, geometry_backward, geometry_features_backward: depth and normals of the Gaussians,
- * blended over the tile lists of raster, and their gradients (docs/method.md, "Depth and normals"). */
+/* geometry_features, geometry, geometry_backward, geometry_features_backward: the planes of the Gaussians, blended over
+ * the tile lists of raster, and their gradients (docs/method.md, "Depth and normals"; plane_depth.h makes depth of
+ * them). */
 #ifndef SPLAT_OPS_GEOMETRY_H
 #define SPLAT_OPS_GEOMETRY_H
 
 #include "ops/frame.h"
 
-#define SPLAT_GEOMETRY_CHANNELS 4 /* camera-space z, then the normal's x, y, z */
+#define SPLAT_GEOMETRY_CHANNELS 4 /* the camera's distance from the plane, then the normal's x, y, z */
+#define SPLAT_GEOMETRY_SPAN 3.0f   /* deviations that a Gaussian reaches along the camera's axis */
 
 /* geometry_features: what each visible Gaussian is blended with. After project.
  * The normal is the axis of the smallest scale (of equal ones the first), of the side that faces the camera: n . (c -
- * mean) >= 0. world: in world space, else in camera space (x right, y down, z forward). */
+ * mean) >= 0, which is the distance. world: the normal in world space, else in camera space (x right, y down, z
+ * forward). spans: z - 3 sigma and z + 3 sigma of the centre, sigma^2 the variance along the camera's z. */
 struct splat_geometry_features_args {
     const splat_gaussians *gaussians;
     const splat_frame *frame;
     bool world;
     float *features; /* [n_visible][4], entries as in the frame; on a device those not visible are undefined */
+    float *spans;    /* [n_visible][2], likewise; NULL: not asked for */
 };
 
 /* geometry: after bin, for the rows of the band, as raster; needs no raster before it. With w = alpha T:
- * maps = (sum w z, sum w n); median = z of the Gaussian at which T passes below 1/2, 0 where it never does. Writes the
- * frame's transmittance and last as raster does (on the CPU the same bits), so alpha = 1 - T.
- * normalize: z is divided by alpha and the normal brought to length 1; both 0 where nothing is blended. */
+ * maps = (sum w d, sum w n); median = depth of the Gaussian at which T passes below 1/2, where the pixel's ray meets
+ * its plane, within its span (splat_plane_median); 0 where it never does. Writes the frame's transmittance and last as
+ * raster does (on the CPU the same bits), so alpha = 1 - T.
+ * normalize: in the place of the distance the plane depth, 0 where there is none; and the normal brought to length 1, 0
+ * where nothing is blended. */
 struct splat_geometry_args {
     splat_frame *frame;
     const float *features;
     bool normalize;
     float *maps;   /* [4][height][width] */
     float *median; /* [height][width], or NULL */
+    const float *spans; /* of geometry_features; with a median */
+    bool world;    /* the features' normals: for the median, and to normalize */
 };
 
 /* geometry_backward: adds the band's part to the gradients of every visible Gaussian (the caller zeroes them before the

@@ -12,9 +12,11 @@ splat_status splat_geometry_features_cpu(splat_backend *backend, const struct sp
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (uint32_t v = 0; v < frame->n_visible; v++) {
         size_t i = frame->ids[v];
-        splat_geometry_feature(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i, frame->depth[v],
-                               frame->camera.rotation, frame->camera.center, args->world,
-                               args->features + SPLAT_GEOMETRY_CHANNELS * (size_t)v);
+        splat_geometry_feature(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i, frame->camera.rotation,
+                               frame->camera.center, args->world, args->features + SPLAT_GEOMETRY_CHANNELS * (size_t)v);
+        if (args->spans)
+            splat_geometry_span(p->scales + 3 * i, p->rotations + 4 * i, args->gaussians->filter_3d[i],
+                                frame->depth[v], frame->camera.rotation, args->spans + 2 * (size_t)v);
     }
     return SPLAT_OK;
 }

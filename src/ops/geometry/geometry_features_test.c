@@ -15,15 +15,18 @@ enum { CHANNELS = SPLAT_GEOMETRY_CHANNELS };
 
 /* ---------------------------------------------------------------- features */
 
-/* The fast version rounds in another order than the reference: seen 3e-7 of a normal, 5e-7 of a depth near 3. */
-static int compare_features(const project_scene *scene, const splat_gaussians *host, bool world, const float *features)
+/* The fast version rounds in another order than the reference: seen 3e-7 of a normal, 1e-6 of a distance near 3; of a
+ * span, which is e^scale long, as much again. */
+static int compare_features(const project_scene *scene, const splat_gaussians *host, bool world, const float *features,
+                            const float *spans)
 {
     int failures = 0;
     const splat_camera *camera = &scene->frame.camera;
     ref_gaussians_f32 g = ref_gaussians_from_f32(host);
     ref_camera_f32 c = ref_camera_from_f32(camera);
     float *wanted = calloc(host->n + 1, CHANNELS * sizeof *wanted);
-    ref_geometry_features_f32(&g, &c, world, wanted);
+    float *wanted_spans = calloc(host->n + 1, 2 * sizeof *wanted_spans);
+    ref_geometry_features_f32(&g, &c, world, wanted, wanted_spans);
     for (uint32_t i = 0; i < host->n && failures < 5; i++) {
         float facing = 0;
         if (scene->entry_of[i] < 0) continue;
@@ -31,10 +34,16 @@ static int compare_features(const project_scene *scene, const splat_gaussians *h
         for (size_t k = 0; k < CHANNELS; k++)
             TEST_CHECK(failures, fabsf(got[k] - wanted[CHANNELS * i + k]) < 5e-6f,
                        "Gaussian %u, feature %zu: %g, not %g", i, k, (double)got[k], (double)wanted[CHANNELS * i + k]);
+        for (size_t k = 0; k < 2; k++) {
+            float span = spans[2 * (size_t)scene->entry_of[i] + k], right = wanted_spans[2 * i + k];
+            TEST_CHECK(failures, fabsf(span - right) <= 5e-6f * (1 + fabsf(right)), "Gaussian %u, end %zu: %g, not %g",
+                       i, k, (double)span, (double)right);
+        }
         for (int k = 0; k < 3 && world; k++) facing += got[1 + k] * (camera->center[k] - host->p.means[3 * i + k]);
         TEST_CHECK(failures, facing >= -1e-5f, "Gaussian %u looks away: %g", i, (double)facing);
     }
     free(wanted);
+    free(wanted_spans);
     ref_gaussians_free_f32(&g);
     return failures;
 }
@@ -47,19 +56,24 @@ static int check_features(splat_backend *backend, uint32_t n, bool world)
         for (int k = 0; k < 3; k++) t.g.p.scales[3 * i + k] = i % 2 ? t.g.p.scales[3 * i] : -2.0f + (float)(k == 0);
     splat_camera camera = test_camera_make(90, 70);
     project_scene scene;
-    splat_block block = {0};
+    splat_block block = {0}, span_block = {0};
     splat_error error = {0};
     project_scene_open(&scene, backend, &t.g, &camera, true, false);
     failures += project_scene_run(&scene);
     size_t n_values = CHANNELS * (size_t)scene.frame.n_visible;
-    float *device = test_upload(backend, &block, NULL, n_values * sizeof(float)), *features = NULL;
-    struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, device};
+    size_t n_ends = 2 * (size_t)scene.frame.n_visible;
+    float *device = test_upload(backend, &block, NULL, n_values * sizeof(float));
+    float *device_spans = test_upload(backend, &span_block, NULL, n_ends * sizeof(float));
+    struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, device, device_spans};
     splat_status status = splat_op_geometry_features(backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-    features = project_host_copy(backend, device, n_values);
-    failures += compare_features(&scene, &t.g, world, features);
+    float *features = project_host_copy(backend, device, n_values);
+    float *spans = project_host_copy(backend, device_spans, n_ends);
+    failures += compare_features(&scene, &t.g, world, features, spans);
     free(features);
+    free(spans);
     splat_block_free(backend, &block);
+    splat_block_free(backend, &span_block);
     project_scene_close(&scene);
     test_gaussians_free(&t);
     return failures;
@@ -114,17 +128,17 @@ static double chain_value(chain *c)
 {
     uint32_t n_pixels;
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
-    ref_geometry_features_f64(&c->g, &c->camera, c->world, c->features);
+    ref_geometry_features_f64(&c->g, &c->camera, c->world, c->features, NULL);
     ref_geometry_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->maps, c->transmittance, NULL);
-    double sum = c->weight * ref_depth_normal_f64(&c->camera, c->maps, c->transmittance, c->weight, c->grad_maps,
-                                                  c->grad_alpha, &n_pixels);
+    double sum = c->weight * ref_depth_normal_f64(&c->camera, c->maps, c->transmittance, NULL, c->weight, c->grad_maps,
+                                                  &n_pixels);
     for (size_t i = 0; i < CHANNELS * PIXELS; i++) {
         sum += c->weights[i] * c->maps[i];
         c->grad_maps[i] += c->weights[i];
     }
     for (size_t i = 0; i < PIXELS; i++) {
         sum += c->weights[CHANNELS * PIXELS + i] * (1 - c->transmittance[i]);
-        c->grad_alpha[i] += c->weights[CHANNELS * PIXELS + i];
+        c->grad_alpha[i] = c->weights[CHANNELS * PIXELS + i];
     }
     return sum;
 }
@@ -181,12 +195,11 @@ typedef struct device_blocks {
 static splat_status device_losses(project_scene *scene, const chain *c, device_blocks *b, splat_error *error)
 {
     splat_backend *backend = scene->backend;
-    float grad[5 * PIXELS];
-    struct splat_depth_normal_args args = {&scene->frame.camera, b->maps.data, scene->frame.transmittance,
-                                           (float)c->weight, b->grad_maps.data, b->grad_alpha.data, b->result.data};
+    float grad[5 * PIXELS] = {0};
+    struct splat_depth_normal_args args = {&scene->frame.camera, b->maps.data, scene->frame.transmittance, NULL,
+                                           (float)c->weight, b->grad_maps.data, b->result.data};
     SPLAT_TRY(splat_op_depth_normal(backend, &args, error));
     test_download(backend, grad, b->grad_maps.data, CHANNELS * PIXELS * sizeof *grad);
-    test_download(backend, grad + CHANNELS * PIXELS, b->grad_alpha.data, PIXELS * sizeof *grad);
     for (size_t i = 0; i < 5 * PIXELS; i++) grad[i] += (float)c->weights[i];
     splat_backend_upload(backend, b->grad_maps.data, grad, CHANNELS * PIXELS * sizeof *grad, NULL);
     splat_backend_upload(backend, b->grad_alpha.data, grad + CHANNELS * PIXELS, PIXELS * sizeof *grad, NULL);
@@ -198,8 +211,8 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
 {
     splat_backend *backend = scene->backend;
     splat_frame *frame = &scene->frame;
-    struct splat_geometry_features_args describe = {&scene->gaussians, frame, c->world, b->features.data};
-    struct splat_geometry_args maps = {frame, b->features.data, false, b->maps.data, NULL};
+    struct splat_geometry_features_args describe = {&scene->gaussians, frame, c->world, b->features.data, NULL};
+    struct splat_geometry_args maps = {.frame = frame, .features = b->features.data, .maps = b->maps.data};
     struct splat_geometry_backward_args back = {frame, b->features.data, b->grad_maps.data, b->grad_alpha.data,
                                                 b->gradients.data};
     struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world,

@@ -4,6 +4,7 @@
 
 #include "math/gaussian.h"
 #include "ops/geometry/geometry.h"
+#include "ops/geometry/plane_depth.h"
 
 /* Which axis of the ellipsoid is the shortest: the filtered scales have the order of the logarithms of the scales. */
 SPLAT_MATH_INLINE int splat_geometry_axis(const float *scales)
@@ -60,8 +61,8 @@ SPLAT_MATH_INLINE float splat_geometry_side(const float n[3], const float *mean,
     return along < 0.0f ? -1.0f : 1.0f;
 }
 
-/* z and the normal. rotation, center: of the camera. */
-SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *scales, const float *raw, float depth,
+/* The distance and the normal. rotation, center: of the camera. */
+SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *scales, const float *raw,
                                               const float *rotation, const float *center, int world, float feature[4])
 {
     float q[4], n[3];
@@ -69,10 +70,26 @@ SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *sc
     splat_geometry_column(q, splat_geometry_axis(scales), n);
     float side = splat_geometry_side(n, mean, center);
     for (int k = 0; k < 3; k++) n[k] *= side;
-    feature[0] = depth;
+    feature[0] = n[0] * (center[0] - mean[0]) + n[1] * (center[1] - mean[1]) + n[2] * (center[2] - mean[2]);
     for (int k = 0; k < 3; k++)
         feature[1 + k] =
             world ? n[k] : rotation[3 * k] * n[0] + rotation[3 * k + 1] * n[1] + rotation[3 * k + 2] * n[2];
+}
+
+/* What the Gaussian reaches along the camera's z. depth: of its centre; filter: its 3D smoothing filter. */
+SPLAT_MATH_INLINE void splat_geometry_span(const float *scales, const float *raw, float filter, float depth,
+                                           const float *rotation, float span[2])
+{
+    float q[4], n[3], variance = 0.0f;
+    splat_geometry_unit(raw, q);
+    for (int k = 0; k < 3; k++) {
+        splat_geometry_column(q, k, n);
+        float along = rotation[6] * n[0] + rotation[7] * n[1] + rotation[8] * n[2], s = expf(scales[k]);
+        variance += (s * s + filter * filter) * (along * along);
+    }
+    float reach = SPLAT_GEOMETRY_SPAN * sqrtf(variance);
+    span[0] = depth - reach;
+    span[1] = depth + reach;
 }
 
 /* Adds what geometry shares with the colours on the screen. */
@@ -86,7 +103,7 @@ SPLAT_MATH_INLINE void splat_geometry_screen_add(splat_grad2d *screen, const spl
     screen->opacity += g->opacity;
 }
 
-/* Adds to dL/dmean and dL/draw quaternion. g: dL/d(z, n). */
+/* Adds to dL/dmean and dL/draw quaternion. g: dL/d(d, n). */
 SPLAT_MATH_INLINE void splat_geometry_feature_backward(const float *mean, const float *scales, const float *raw,
                                                        const float *rotation, const float *center, int world,
                                                        const float g[4], float *grad_mean, float *grad_raw)
@@ -97,8 +114,8 @@ SPLAT_MATH_INLINE void splat_geometry_feature_backward(const float *mean, const 
     float side = splat_geometry_side(n, mean, center);
     for (int k = 0; k < 3; k++) {
         gn[k] = world ? g[1 + k] : rotation[k] * g[1] + rotation[3 + k] * g[2] + rotation[6 + k] * g[3];
-        gn[k] *= side;
-        grad_mean[k] += rotation[6 + k] * g[0];
+        gn[k] = side * (gn[k] + g[0] * (center[k] - mean[k])); /* d = n . (center - mean) */
+        grad_mean[k] -= g[0] * (side * n[k]);
     }
     splat_geometry_column_backward(q, axis, gn, gq);
     float along = gq[0] * q[0] + gq[1] * q[1] + gq[2] * q[2] + gq[3] * q[3];

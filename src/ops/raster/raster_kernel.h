@@ -10,7 +10,7 @@
 
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
-    float red, green, blue;     /* the first channels: the colour, or z and the normal's x and y */
+    float red, green, blue;     /* the first channels: the colour, or a plane's distance and normal's x and y */
     float fourth;               /* the normal's z; of colours undefined */
     float power_min;            /* no blended sample has less (reach.h) */
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */

@@ -139,7 +139,9 @@ static void upload_frame(splat_backend *backend, test_scene *scene)
     const test_scene_spec *spec = &scene->spec;
     uint32_t n = spec->n;
     splat_frame *frame = &scene->frame;
-    splat_camera camera = {.width = spec->width, .height = spec->height};
+    float size = (float)spec->width; /* the camera says nothing but the rays of geometry */
+    splat_camera camera = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = 1.1f * size, .fy = size, .cx = 0.45f * size,
+                           .cy = 0.5f * (float)spec->height, .width = spec->width, .height = spec->height};
     splat_error error;
     if (splat_view_begin(backend, frame, n, &camera, &error) != SPLAT_OK) {
         fprintf(stderr, "%s\n", error.message);

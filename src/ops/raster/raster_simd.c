@@ -87,12 +87,13 @@ SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf ga
 /* A tile's pixels while they are blended. */
 typedef struct SIMD(pixels) {
     splat_vf transmittance[SPLAT_TILE][PARTS];
-    splat_vf red[SPLAT_TILE][PARTS], green[SPLAT_TILE][PARTS], blue[SPLAT_TILE][PARTS]; /* or z, the normal's x and y */
+    splat_vf red[SPLAT_TILE][PARTS], green[SPLAT_TILE][PARTS], blue[SPLAT_TILE][PARTS]; /* or distance, normal's x, y */
     splat_vi last[SPLAT_TILE][PARTS];
     splat_vi blended[SPLAT_TILE][PARTS]; /* how many; only where they are counted */
     splat_vi alive[SPLAT_TILE][PARTS]; /* inside the picture and not ended */
     uint32_t parts_alive;              /* parts of rows with a lane alive */
-    splat_vf fourth[SPLAT_TILE][PARTS], median[SPLAT_TILE][PARTS]; /* of geometry alone: the normal's z, the median */
+    splat_vf fourth[SPLAT_TILE][PARTS]; /* of geometry alone: the normal's z */
+    splat_vi middle[SPLAT_TILE][PARTS]; /* of geometry alone: position of the entry that takes T below 1/2, or 0 */
 } SIMD(pixels);
 
 SPLAT_FORCE_INLINE void SIMD(pixels_begin)(const splat_raster_tile *tile, SIMD(pixels) *pixels, bool geometry)
@@ -139,9 +140,9 @@ SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) 
             pixels->last[row][part] = (position & mask) | (pixels->last[row][part] & ~mask);
             if (counted) pixels->blended[row][part] -= mask; /* a lane that blends is -1 */
             if (geometry) {
-                splat_vf zero = {0}, median = pixels->median[row][part];
+                splat_vi passes = (t >= 0.5f) & (next < 0.5f);
                 pixels->fourth[row][part] += e->fourth * weight;
-                pixels->median[row][part] = splat_vf_select((t >= 0.5f) & (next < 0.5f), zero + e->red, median);
+                pixels->middle[row][part] = (position & passes) | (pixels->middle[row][part] & ~passes);
             }
         }
 }

@@ -74,7 +74,7 @@ __device__ __forceinline__ float2 position_of(const raster_parameters &P, const 
 struct fetched {
     float2 mean;
     float4 conic;
-    float r, g, b; /* or z and the normal's x and y */
+    float r, g, b; /* or a plane's distance and its normal's x and y */
     float fourth;  /* of geometry: the normal's z */
     uint32_t id, position; /* position: 1-based place in the tile's list */
 };

@@ -17,7 +17,8 @@
 
 /* The maps of the view in work, and what the losses ask of them. */
 typedef struct maps {
-    float *maps, *grad_maps, *grad_alpha, *features;
+    float *maps, *grad_maps, *features;
+    float *grad_alpha; /* NULL: no loss looks at alpha */
     splat_grad2d *gradients;
 } maps;
 
@@ -68,9 +69,9 @@ static splat_status begin(job *j, uint32_t view, splat_error *error)
 }
 
 /* What blend takes of the frame: maps and features. */
-static size_t blend_bytes(size_t n, size_t n_pixels)
+static size_t blend_bytes(size_t n, size_t n_pixels, bool alpha)
 {
-    return (2 * SPLAT_GEOMETRY_CHANNELS + 1) * n_pixels * sizeof(float) +
+    return (2 * SPLAT_GEOMETRY_CHANNELS + (alpha ? 1 : 0)) * n_pixels * sizeof(float) +
            n * (SPLAT_GEOMETRY_CHANNELS * sizeof(float) + sizeof(splat_grad2d));
 }
 
@@ -89,7 +90,8 @@ void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *pho
     *scratch = splat_larger(*scratch, splat_field_loss_scratch_bytes(w.on_device, w.n, o->coarse.n_samples, field));
     *scratch = splat_larger(*scratch, splat_thickness_scratch_bytes(w.on_device, w.n));
     if (!blends) return;
-    *frame += blend_bytes(w.n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(w.n) : 0);
+    *frame += blend_bytes(w.n, splat_work_pixels(&w), mode == SPLAT_REGULARIZE_SDF);
+    *frame += w.bands ? splat_view_gradients_bytes(w.n) : 0;
     *scratch = splat_larger(*scratch, splat_raster_backward_scratch_bytes(&w));
     if (dn) *scratch = splat_larger(*scratch, splat_depth_normal_scratch_bytes(w.on_device, w.width, w.height));
 }
@@ -104,15 +106,18 @@ static splat_status blend(job *j, maps *m, splat_error *error)
     size_t n = j->gaussians.n, plane = splat_camera_pixels(&j->camera);
     TAKE(m->maps, SPLAT_GEOMETRY_CHANNELS * plane);
     TAKE(m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane);
-    TAKE(m->grad_alpha, plane);
     TAKE(m->features, SPLAT_GEOMETRY_CHANNELS * n);
     TAKE(m->gradients, n);
     SPLAT_TRY(splat_backend_zero(j->backend, m->grad_maps, SPLAT_GEOMETRY_CHANNELS * plane * sizeof(float), error));
-    SPLAT_TRY(splat_backend_zero(j->backend, m->grad_alpha, plane * sizeof(float), error));
+    m->grad_alpha = NULL;
+    if (has_sdf(j)) {
+        TAKE(m->grad_alpha, plane);
+        SPLAT_TRY(splat_backend_zero(j->backend, m->grad_alpha, plane * sizeof(float), error));
+    }
     SPLAT_TRY(splat_backend_zero(j->backend, m->gradients, n * sizeof *m->gradients, error));
-    struct splat_geometry_features_args describe = {&j->gaussians, frame, false, m->features};
+    struct splat_geometry_features_args describe = {&j->gaussians, frame, false, m->features, NULL};
     SPLAT_TRY(splat_op_geometry_features(j->backend, &describe, error));
-    struct splat_geometry_args geometry = {frame, m->features, false, m->maps, NULL};
+    struct splat_geometry_args geometry = {.frame = frame, .features = m->features, .maps = m->maps};
     splat_view_blend blend = {.max_instances = j->t->options.max_instances, .geometry = &geometry};
     return splat_view_forward(j->backend, frame, &blend, error);
 }
@@ -124,7 +129,6 @@ static splat_status depth_normal_loss(job *j, const maps *m, splat_error *error)
                                            .transmittance = j->frame->transmittance,
                                            .weight = j->options->dn_factor,
                                            .grad_maps = m->grad_maps,
-                                           .grad_alpha = m->grad_alpha,
                                            .result = j->results + SPLAT_COARSE_DEPTH_NORMAL};
     return splat_op_depth_normal(j->backend, &args, error);
 }
