@@ -23,7 +23,9 @@ typedef enum splat_regularization {
     SPLAT_REGULARIZE_NONE = 0,          /* no coarse training: a splat is trained from the scene's points */
     SPLAT_REGULARIZE_DENSITY = 1,       /* the density follows that of flat, opaque Gaussians */
     SPLAT_REGULARIZE_SDF = 2,           /* the distance that the density stands for is that to the rendered depth */
-    SPLAT_REGULARIZE_DN_CONSISTENCY = 3 /* as DENSITY, and normals agree with the slope of the depth */
+    SPLAT_REGULARIZE_DN_CONSISTENCY = 3, /* as DENSITY, and normals agree with the slope of the depth */
+    SPLAT_REGULARIZE_MULTIVIEW = 4      /* flat Gaussians whose normals agree with the slope of the depth, and whose
+                                           depth and photos agree with those of neighbouring views (PGSR) */
 } splat_regularization;
 
 typedef struct splat_coarse_options {
@@ -105,6 +107,9 @@ typedef struct splat_train_options {
                                        thickness is too much */
     int trim_views;                 /* 0: of coarse training, Gaussians that stand in front in fewer training views go
                                        with the transparent ones */
+    float geo_factor;               /* 0.03: of MULTIVIEW, of the pixels to where the neighbour's depth leads */
+    float ncc_factor;               /* 0.15: of MULTIVIEW, of the difference of both photos across pixels' planes */
+    size_t n_patches;               /* 16,384: of MULTIVIEW, pixels a step around which photos are compared */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -126,7 +131,8 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* The same for coarse training: until 15000 by its clock, without density control. */
+/* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
+ * normal_factor are 0, flat_factor 400 and flat_ratio 0. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
                                            splat_regularization regularization);
 #define splat_train_options_init_coarse(options, regularization)                                                       \

@@ -88,7 +88,7 @@ const char *cli_option_hint(const cli_command *command, const char *name)
 /* -r is a size in 'train', and the regularization in the others, as in SuGaR. */
 const char *cli_value_hint(const cli_option *option, const char *value)
 {
-    static const char *const modes[] = {"density", "sdf", "dn_consistency"};
+    static const char *const modes[] = {"density", "sdf", "dn_consistency", "multiview"};
     bool is_size = *value == '-' || (*value >= '0' && *value <= '9');
     if (option->letter != 'r') return NULL;
     if (option->kind == CLI_CHOICE) return is_size ? "the size of the pictures is --resolution here" : NULL;

@@ -189,13 +189,14 @@ const cli_option cli_options[] = {
      "the CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and reported",
      "none"},
     {"regularization_type", 'r', "regularization", COARSE, CLI_GROUP_SURFACE,
-     CHOICE(regularization, "dn_consistency|density|sdf"),
+     CHOICE(regularization, "dn_consistency|density|sdf|multiview"),
      "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
-     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth)",
+     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth); "
+     "multiview (flat Gaussians, normals that agree with the depth, and depth and photos that agree between views)",
      NULL},
     {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
-     "where the clock of this stage ends; it begins at 7000 whatever was loaded. With -i above 7000, N above that "
-     "iteration asks for the steps between",
+     "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
+     "N above that iteration asks for the steps between",
      NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, group, help, fallback)               \
     {#name, letter, aliases, commands, CLI_GROUP_##group, LINE_##kind(train.field, low, high), help, fallback},
@@ -600,7 +601,7 @@ const cli_command cli_commands[] = {
      "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
      "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
      "  splatsmith bench report before step1 after -o report", false},
-    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL -r dn_consistency|density|sdf [options]", NULL,
+    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL -r dn_consistency|density|sdf|multiview [options]", NULL,
      "lay the Gaussians of a trained splat on surfaces (SuGaR), for a mesh",
      "Goes on from the splat with the same photos. The result is a model folder like that of train: eval, render\n"
      "and mesh take it with -m.\n\n"

@@ -45,6 +45,8 @@ static bool is_of_run(const splat_train_options *o, const char *name)
         if (option->effect == SPLAT_CHANGES_COARSE && o->coarse.regularization == SPLAT_REGULARIZE_NONE)
             return strcmp(name, "regularization") == 0;
         if (option->effect == SPLAT_CHANGES_SDF) return o->coarse.regularization == SPLAT_REGULARIZE_SDF;
+        if (option->effect == SPLAT_CHANGES_MULTIVIEW)
+            return o->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW;
         return option->effect != SPLAT_CHANGES_REFINE || o->binding;
     }
     return true;

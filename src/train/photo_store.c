@@ -12,17 +12,22 @@ static size_t photo_bytes(const splat_dataset_view *view)
     return (bytes + 255) / 256 * 256;
 }
 
-static splat_status reserve_streamed(splat_photo_store *store, splat_backend *backend, size_t bytes, splat_error *error)
+static splat_status reserve_streamed(splat_photo_store *store, splat_backend *backend, size_t bytes, bool neighbors,
+                                     splat_error *error)
 {
     static const char *const names[2] = {"photo, even steps", "photo, odd steps"};
     for (int i = 0; i < 2; i++)
         SPLAT_TRY(splat_block_resize(backend, &store->streamed[i], names[i], SPLAT_OWNER_IMAGES, bytes, error));
+    if (neighbors)
+        SPLAT_TRY(splat_block_resize(backend, &store->neighbor, "photo of a neighbour", SPLAT_OWNER_IMAGES, bytes,
+                                     error));
     return splat_backend_synchronize(backend, error); /* cleared, before anything is copied ahead of the work */
 }
 
 splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
-                                    bool on_host, splat_error *error)
+                                    bool on_host, bool neighbors, splat_error *error)
 {
+    store->last_view = UINT32_MAX;
     size_t total = 0, largest = 0;
     for (size_t i = 0; i < dataset->n_train; i++) {
         size_t bytes = photo_bytes(&dataset->views[dataset->train[i]]);
@@ -30,7 +35,7 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
         largest = bytes > largest ? bytes : largest;
     }
     if (on_host || total > backend->device_bytes / SPLAT_PHOTO_SHARE)
-        return reserve_streamed(store, backend, largest, error);
+        return reserve_streamed(store, backend, largest, neighbors, error);
     store->offsets = malloc(dataset->n_views * sizeof *store->offsets);
     store->loaded = calloc(dataset->n_views, sizeof *store->loaded);
     if (!store->offsets || !store->loaded)
@@ -48,6 +53,7 @@ void splat_photo_store_free(splat_photo_store *store, splat_backend *backend)
 {
     splat_block_free(backend, &store->block);
     for (int i = 0; i < 2; i++) splat_block_free(backend, &store->streamed[i]);
+    splat_block_free(backend, &store->neighbor);
     free(store->offsets);
     free(store->loaded);
     memset(store, 0, sizeof *store);
@@ -58,20 +64,48 @@ bool splat_photo_store_has(const splat_photo_store *store, uint32_t view)
     return store->block.bytes && store->loaded[view];
 }
 
+/* Decodes a photo and uploads it: ahead of the work into the block of a turn, or with turn -1 in the work's order. */
+static splat_status upload(splat_backend *backend, const splat_scene *scene, uint32_t view, int turn, uint8_t *place,
+                           splat_error *error)
+{
+    size_t bytes = 3 * splat_camera_pixels(&scene->dataset.views[view].camera);
+    const uint8_t *decoded;
+    SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &decoded, error));
+    splat_status status = turn < 0 ? splat_backend_upload(backend, place, decoded, bytes, error)
+                                   : splat_backend_upload_ahead(backend, turn, place, decoded, bytes, error);
+    splat_image_cache_release(scene->cache, view);
+    return status;
+}
+
+static splat_status fetch_resident(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,
+                                   uint32_t view, splat_photo *photo, splat_error *error)
+{
+    uint8_t *place = (uint8_t *)store->block.data + store->offsets[view];
+    photo->rgb = place;
+    if (store->loaded[view]) return SPLAT_OK;
+    SPLAT_TRY(upload(backend, scene, view, -1, place, error));
+    store->loaded[view] = true;
+    return SPLAT_OK;
+}
+
 splat_status splat_photo_store_fetch(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,
                                      uint32_t view, int turn, splat_photo *photo, splat_error *error)
 {
-    const splat_camera *camera = &scene->dataset.views[view].camera;
-    size_t bytes = 3 * (size_t)camera->width * (size_t)camera->height;
-    bool resident = store->block.bytes > 0;
-    uint8_t *place = resident ? (uint8_t *)store->block.data + store->offsets[view] : store->streamed[turn].data;
-    const uint8_t *decoded;
-    photo->rgb = place;
-    if (splat_photo_store_has(store, view)) return SPLAT_OK;
-    SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &decoded, error));
-    splat_status status = resident ? splat_backend_upload(backend, place, decoded, bytes, error)
-                                   : splat_backend_upload_ahead(backend, turn, place, decoded, bytes, error);
-    splat_image_cache_release(scene->cache, view);
-    if (resident && status == SPLAT_OK) store->loaded[view] = true;
-    return status;
+    if (store->block.bytes) return fetch_resident(store, backend, scene, view, photo, error);
+    photo->rgb = store->streamed[turn].data;
+    if (store->last_view == view && store->last_turn == turn) return SPLAT_OK;
+    store->last_view = UINT32_MAX;
+    SPLAT_TRY(upload(backend, scene, view, turn, store->streamed[turn].data, error));
+    store->last_view = view;
+    store->last_turn = turn;
+    return SPLAT_OK;
+}
+
+splat_status splat_photo_store_fetch_neighbor(splat_photo_store *store, splat_backend *backend,
+                                              const splat_scene *scene, uint32_t view, splat_photo *photo,
+                                              splat_error *error)
+{
+    if (store->block.bytes) return fetch_resident(store, backend, scene, view, photo, error);
+    photo->rgb = store->neighbor.data;
+    return upload(backend, scene, view, -1, store->neighbor.data, error);
 }

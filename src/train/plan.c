@@ -88,6 +88,7 @@ static void size_of_state(const setup *u, const splat_train_options *o, size_t n
     s->statistics += n * splat_extra_row_bytes(strategy->arrays, strategy->n_arrays);
     s->bound = splat_bound_bytes(o, n, u->n_vertices);
     if (regularizer) s->regularizer = n * splat_extra_row_bytes(regularizer->arrays, regularizer->n_arrays);
+    s->regularizer += splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view));
 }
 
 static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
@@ -109,7 +110,9 @@ static sizes size_of(const setup *u, const splat_train_options *o, size_t n)
         s.frame = splat_larger(s.frame, frame);
         s.scratch = splat_larger(s.scratch, scratch);
     }
-    s.photos = o->photos_on_host ? u->photos_two : u->photos_all;
+    bool streams = o->photos_on_host || u->photos_all == u->photos_two;
+    s.photos = streams ? u->photos_two : u->photos_all;
+    if (streams && splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view))) s.photos += u->photos_two / 2;
     s.rest = (26 + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras,
                                                                                counters */
     return s;

@@ -52,6 +52,10 @@ struct splat_regularizer {
     /* For the plan: what its step takes of the frame, and the most that it takes of scratch at a time, where the work
      * of the photo's view is `photo`. NULL: none. */
     void (*work_bytes)(const splat_train_options *options, const splat_work *photo, size_t *frame, size_t *scratch);
+    /* Memory that it keeps from step to step for what a neighbour of the step's view sees, with photos of so many
+     * pixels at most (trainer->regularizer_maps); then its step fetches the photos of neighbours, too. NULL or 0: it
+     * looks at none. */
+    size_t (*neighbor_bytes)(const splat_train_options *options, size_t photo_pixels);
     /* What belongs after an iteration, after density control, once: it may change the model (train/density.h). */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
     /* Its losses and figures, as splat_trainer_get_losses gives them; results: of the last step, on the host; NULL:
@@ -60,5 +64,11 @@ struct splat_regularizer {
 };
 
 #define SPLAT_MAX_REGULARIZER_RESULTS 32
+
+static inline size_t splat_regularizer_neighbor_bytes(const splat_train_options *options, size_t photo_pixels)
+{
+    const splat_regularizer *regularizer = options->regularizer;
+    return regularizer && regularizer->neighbor_bytes ? regularizer->neighbor_bytes(options, photo_pixels) : 0;
+}
 
 #endif

@@ -23,6 +23,7 @@ typedef enum splat_option_effect {
     SPLAT_CHANGES_WIDE,
     SPLAT_CHANGES_COARSE,
     SPLAT_CHANGES_SDF,
+    SPLAT_CHANGES_MULTIVIEW,
     SPLAT_CHANGES_REFINE
 } splat_option_effect;
 

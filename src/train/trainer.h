@@ -36,6 +36,8 @@ struct splat_trainer {
     float regularizer_constant;          /* what a run keeps from its beginning (splat_regularizer); 0 at first */
     splat_block regularizer_results;     /* double[n_results] of the last step with such losses */
 
+    splat_block regularizer_maps;        /* of a view beside the step's */
+
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */

@@ -201,7 +201,9 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     t->hints = calloc(dataset->n_views, sizeof *t->hints);
     if (!t->view_order || !t->hints)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
-    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, error));
+    bool sees_neighbors = splat_regularizer_neighbor_bytes(&t->options, 1 << 10) > 0;
+    SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, sees_neighbors,
+                                     error));
     splat_placement harmonics = t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
     SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage, harmonics, &t->model,
                                  error));
@@ -261,6 +263,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);
+    splat_block_free(b, &t->regularizer_maps);
     splat_photo_store_free(&t->photos, b);
     free(t->view_order);
     free(t->hints);

@@ -120,7 +120,7 @@ static void test_mistakes(void **state)
             "gs/point_cloud/iteration_150/point_cloud.ply", "-s", "pair", "--eval", "--llffhold", "2", "-o", "one",
             "--backend", "cpu");
     RUN_ERR(2, "-m", "coarse", "-r", "density");
-    RUN_ERR(2, "dn_consistency|density|sdf", COARSE, "-r", "other");
+    RUN_ERR(2, "dn_consistency|density|sdf|multiview", COARSE, "-r", "other");
     RUN_ERR(1, "none", "coarse", "-c", "none");
     RUN_ERR(2, "--n_samples", COARSE, "--n_samples", "0");
     RUN_ERR(2, "counts from 7000", COARSE, "--coarse_iterations", "6000");

@@ -565,7 +565,7 @@ static void help(void **state)
 {
     (void)state;
     RUN_OUT(0, "usage: splatsmith pipeline -s SCENE", "pipeline", "--help");
-    SAID("-r, --regularization_type dn_consistency|density|sdf");
+    SAID("-r, --regularization_type dn_consistency|density|sdf|multiview");
     SAID("--iterations N                training steps of the first stage [default: 7000]");
     SAID("-c, --gs_output_dir FOLDER|FILE");
     SAID("--poisson_depth N");

@@ -1,6 +1,7 @@
 /* SuGaR's coarse training (docs/method.md, "Coarse training"): what its files share. coarse.c has the table that the
  * trainer sees, coarse_start.c the beginning, coarse_pivot.c which opacities go up, coarse_step.c the losses,
- * coarse_neighbors.c and coarse_trim.c what comes between steps, coarse_tags.c what TensorBoard shows. */
+ * coarse_multi_view.c the view beside that of the step, coarse_neighbors.c and coarse_trim.c what comes between steps,
+ * coarse_tags.c what TensorBoard shows. */
 #ifndef SPLAT_SUGAR_COARSE_PARTS_H
 #define SPLAT_SUGAR_COARSE_PARTS_H
 
@@ -23,7 +24,8 @@ enum {
     SPLAT_COARSE_ENTROPY = 4,
     SPLAT_COARSE_DEPTH_NORMAL = 5, /* two, of op depth_normal */
     SPLAT_COARSE_THICKNESS = 7,    /* two, of op thickness */
-    SPLAT_N_COARSE_RESULTS = 9
+    SPLAT_COARSE_MULTI_VIEW = 9,   /* four, of op multi_view */
+    SPLAT_N_COARSE_RESULTS = 13
 };
 
 /* coarse.c */
@@ -40,10 +42,13 @@ bool splat_coarse_has_entropy(const splat_train_options *options, int iteration)
 bool splat_coarse_prunes_after(const splat_train_options *options, int iteration);
 /* The losses of the surface are part of this iteration. */
 bool splat_coarse_regularizes(const splat_train_options *options, int iteration);
-/* ... and this one of them, which has a factor: at samples, of depth and normals, of thickness. */
+/* ... and this one of them, which has a factor: at samples, of depth and normals, of thickness, of two views. */
 bool splat_coarse_has_field(const splat_train_options *options, int iteration);
 bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration);
 bool splat_coarse_has_thickness(const splat_train_options *options, int iteration);
+bool splat_coarse_has_multi_view(const splat_train_options *options, int iteration);
+/* Whether any iteration looks at two views. */
+bool splat_coarse_sees_neighbors(const splat_train_options *options);
 /* Before the losses at samples the nearest neighbours are searched again. */
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);
 
@@ -63,6 +68,34 @@ splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, 
 /* coarse_trim.c: removes the Gaussians that stand in front in fewer than trim_views training views, by op foremost;
  * nothing with 0. Part of a change of density (train/density.h). Errors: NUMERIC (too few are left), MEMORY. */
 splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_error *error);
+
+/* coarse_multi_view.c */
+
+#define SPLAT_NO_VIEW UINT32_MAX
+
+/* A view beside that of the step. */
+typedef struct splat_coarse_neighbor {
+    uint32_t view;               /* SPLAT_NO_VIEW: there is none */
+    splat_camera camera;         /* of its maps */
+    float *maps, *transmittance; /* as op geometry leaves them; until the next one is seen */
+} splat_coarse_neighbor;
+
+/* The camera of the maps of a step: of the photo's size, or of half of it. */
+splat_camera splat_coarse_camera(const splat_train_options *options, int iteration, const splat_camera *photo);
+/* What the maps of a neighbour take. */
+size_t splat_coarse_neighbor_bytes(const splat_train_options *options, size_t photo_pixels);
+/* The neighbour of a view in an iteration, a function of nothing else: one of the 8 nearest training views whose axes
+ * differ by less than 30 degrees and whose centres are between 0.002 and 0.4 extents away; where there is none, farther
+ * ones, as in scenes of a few photos; SPLAT_NO_VIEW where there is none at all. */
+uint32_t splat_coarse_choose_neighbor(const splat_dataset *dataset, uint64_t seed, int iteration, uint32_t view);
+/* Chooses it and blends its maps, in the frame, before the view of the step begins there. */
+splat_status splat_coarse_see_neighbor(splat_trainer *trainer, int iteration, uint32_t view,
+                                       splat_coarse_neighbor *neighbor, splat_error *error);
+/* The losses of both, once the maps of the view are blended in the frame: adds to grad_maps. result: of op multi_view,
+ * zeros without a neighbour. */
+splat_status splat_coarse_multi_view(splat_trainer *trainer, int iteration, uint32_t view, const splat_camera *camera,
+                                     const splat_coarse_neighbor *neighbor, const float *maps, float *grad_maps,
+                                     double *result, splat_error *error);
 
 /* coarse_neighbors.c */
 

@@ -31,12 +31,24 @@ bool splat_coarse_has_field(const splat_train_options *options, int iteration)
 bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration)
 {
     return splat_coarse_regularizes(options, iteration) && options->coarse.dn_factor > 0 &&
-           options->coarse.regularization == SPLAT_REGULARIZE_DN_CONSISTENCY;
+           (options->coarse.regularization == SPLAT_REGULARIZE_DN_CONSISTENCY ||
+            options->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW);
 }
 
 bool splat_coarse_has_thickness(const splat_train_options *options, int iteration)
 {
     return splat_coarse_regularizes(options, iteration) && options->flat_factor > 0;
+}
+
+bool splat_coarse_sees_neighbors(const splat_train_options *options)
+{
+    return options->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW &&
+           (options->geo_factor > 0 || options->ncc_factor > 0);
+}
+
+bool splat_coarse_has_multi_view(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_regularizes(options, iteration) && splat_coarse_sees_neighbors(options);
 }
 
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration)

@@ -8,6 +8,7 @@
 #include "ops/field_loss/field_loss.h"
 #include "ops/geometry/geometry.h"
 #include "ops/knn/knn.h"
+#include "ops/multi_view/multi_view.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 #include "ops/raster/raster_bytes.h"
 #include "ops/thickness/thickness.h"
@@ -46,15 +47,18 @@ static bool has_sdf(const job *j)
            j->options->regularization == SPLAT_REGULARIZE_SDF;
 }
 
+static bool has_multi_view(const job *j)
+{
+    return splat_coarse_has_multi_view(&j->t->options, j->iteration);
+}
+
 static splat_status begin(job *j, uint32_t view, splat_error *error)
 {
     static const float black[3];
     splat_trainer *t = j->t;
     const splat_camera *camera = &t->scene->dataset.views[view].camera;
-    bool is_half = has_depth_normal(j) && !j->options->full_res_normals;
-    int width = camera->width / 2, height = camera->height / 2;
-    j->camera = is_half && width && height ? splat_camera_resized(camera, width, height) : *camera;
-    j->blends = has_depth_normal(j) || has_sdf(j);
+    j->camera = splat_coarse_camera(&t->options, j->iteration, camera);
+    j->blends = has_depth_normal(j) || has_sdf(j) || has_multi_view(j);
     SPLAT_TRY(splat_trainer_regularizer_results(t, &j->results, error));
     const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
     j->gradients = (splat_tensors){.means = rows->blocks[SPLAT_COARSE_MEANS].data,
@@ -79,21 +83,29 @@ void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *pho
 {
     splat_work w = *photo;
     splat_regularization mode = o->coarse.regularization;
-    bool blends = mode != SPLAT_REGULARIZE_DENSITY, dn = mode == SPLAT_REGULARIZE_DN_CONSISTENCY;
+    bool pair = splat_coarse_sees_neighbors(o);
+    bool dn = mode == SPLAT_REGULARIZE_DN_CONSISTENCY || mode == SPLAT_REGULARIZE_MULTIVIEW;
+    bool blends = mode != SPLAT_REGULARIZE_DENSITY;
     int field = mode == SPLAT_REGULARIZE_SDF ? SPLAT_FIELD_SDF : SPLAT_FIELD_DENSITY;
     if (dn && !o->coarse.full_res_normals) {
         w.width /= 2;
         w.height /= 2;
     }
     *frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w);
-    *scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_knn_scratch_bytes(w.on_device, w.n));
-    *scratch = splat_larger(*scratch, splat_field_loss_scratch_bytes(w.on_device, w.n, o->coarse.n_samples, field));
+    *scratch = splat_bin_scratch_bytes(&w);
+    if (o->coarse.estimation_factor > 0 || o->coarse.normal_factor > 0) {
+        *scratch = splat_larger(*scratch, splat_knn_scratch_bytes(w.on_device, w.n));
+        *scratch = splat_larger(*scratch, splat_field_loss_scratch_bytes(w.on_device, w.n, o->coarse.n_samples, field));
+    }
     *scratch = splat_larger(*scratch, splat_thickness_scratch_bytes(w.on_device, w.n));
     if (!blends) return;
     *frame += blend_bytes(w.n, splat_work_pixels(&w), mode == SPLAT_REGULARIZE_SDF);
     *frame += w.bands ? splat_view_gradients_bytes(w.n) : 0;
     *scratch = splat_larger(*scratch, splat_raster_backward_scratch_bytes(&w));
     if (dn) *scratch = splat_larger(*scratch, splat_depth_normal_scratch_bytes(w.on_device, w.width, w.height));
+    if (pair)
+        *scratch = splat_larger(*scratch, splat_multi_view_scratch_bytes(w.on_device, w.width, w.height,
+                                                                         splat_work_pixels(photo), o->n_patches));
 }
 
 #define TAKE(pointer, n)                                                                                               \
@@ -201,17 +213,22 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     job j = {.t = t, .backend = t->backend, .frame = &t->model->frame,
              .options = &t->options.coarse, .iteration = iteration, .gaussians = t->model->gaussians};
     maps m;
+    splat_coarse_neighbor neighbor;
     bool has_field = splat_coarse_has_field(&t->options, iteration);
     bool has_entropy = splat_coarse_has_entropy(&t->options, iteration);
     bool has_thickness = splat_coarse_has_thickness(&t->options, iteration);
     j.gaussians.active_sh_degree = 0;
-    *any = has_field || has_depth_normal(&j) || has_entropy || has_thickness;
+    *any = has_field || has_depth_normal(&j) || has_entropy || has_thickness || has_multi_view(&j);
     if (!*any) return SPLAT_OK;
     SPLAT_TRY(splat_coarse_search_neighbors(t, iteration, error));
+    if (has_multi_view(&j)) SPLAT_TRY(splat_coarse_see_neighbor(t, iteration, view, &neighbor, error));
     SPLAT_TRY(begin(&j, view, error));
     SPLAT_TRY(splat_op_project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
     if (j.blends) SPLAT_TRY(blend(&j, &m, error));
     if (has_depth_normal(&j)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
+    if (has_multi_view(&j))
+        SPLAT_TRY(splat_coarse_multi_view(t, iteration, view, &j.camera, &neighbor, m.maps, m.grad_maps,
+                                          j.results + SPLAT_COARSE_MULTI_VIEW, error));
     if (has_field) SPLAT_TRY(field_loss(&j, &m, error));
     if (has_entropy) SPLAT_TRY(entropy_loss(&j, error));
     if (has_thickness) SPLAT_TRY(thickness_loss(&j, error));
