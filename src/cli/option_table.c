@@ -632,8 +632,12 @@ const cli_command cli_commands[] = {
      "tell what training will hold in memory, and how to stay below a limit",
      "Works without a GPU: --device_memory 16G names the card.\n\n"
      "  splatsmith plan -s data/garden --vram_limit 8G --gaussians 6M", false},
-    {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a small ray-traced scene to try things with",
-     "The folder must be absent or empty.", false},
+    {"sample", SAMPLE, cmd_sample, "FOLDER [options]", "FOLDER", "write a ray-traced scene whose surface is known",
+     "The folder must be absent or empty.\nWithout --scene a small one, to try things with; objects and room "
+     "are for measuring surfaces:\n\n"
+     "  splatsmith sample room --scene room\n"
+     "  splatsmith mesh-report mesh.ply --reference room/ground_truth_mesh.ply \\\n"
+     "    --reference_points room/ground_truth.ply", false},
     {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
     {"monitor", MONITOR, cmd_monitor, "[--pid N] [options]", NULL, "show GPU, machine and a process live",
      "Ctrl-C ends it. Without an NVIDIA driver the machine and the process are shown alone.\n\n"
@@ -650,7 +654,9 @@ const cli_command cli_commands[] = {
     {"mesh-report", MESH_REPORT, cmd_mesh_report, "FILE [--reference FILE] [options]", "FILE",
      "measure a mesh: topology, triangles, normals, distances to a reference",
      "FILE is a mesh of any format that --reference takes.\n\n"
-     "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json", false},
+     "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json\n"
+     "  splatsmith mesh-report mesh.ply --reference ground_truth_mesh.ply \\\n"
+     "    --reference_points ground_truth.ply", false},
     {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
     {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},

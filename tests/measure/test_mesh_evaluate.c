@@ -4,20 +4,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "cli_fixture.h"
 #include "io/json.h"
-#include "io/picture/image.h"
 #include "io/splat/cloud.h"
 #include "io/splat/formats.h"
-#include "mesh/files/mesh_io.h"
-#include "mesh_fixture.h"
-#include "trainer_fixture.h"
-#include "view_job_fixture.h"
-
-enum { N = WIDTH * HEIGHT };
-
-static splat_context *context;
-static splat_scene *scene;
+#include "mesh_view_group.h"
 
 /* A ball where the cameras look, each vertex with a colour of its own; radius 20: all around the scene. */
 static void write_ball(const char *path, double radius)
@@ -53,13 +43,13 @@ static void count(const char *folder, bool covered, sums *mean)
     splat_scene_info info;
     splat_scene_get_info(scene, &info);
     for (size_t v = 0, i = 0; v < info.n_views; v++) {
-        static uint8_t photo[3 * N];
+        static uint8_t photo[3 * PIXELS];
         splat_view_info view;
         splat_image picture;
         splat_error error;
         char path[512];
-        uint8_t *pfm;
-        size_t size, n = 0;
+        static float depths[PIXELS];
+        size_t n = 0;
         double squares[3] = {0}, l1 = 0;
         ASSERT_OK(splat_scene_get_view(scene, v, &view, &error));
         if (!view.is_test) continue;
@@ -67,12 +57,10 @@ static void count(const char *folder, bool covered, sums *mean)
         snprintf(path, sizeof path, "%s/color/%05zu.png", folder, i);
         ASSERT_OK(splat_image_read(path, &picture, &error));
         snprintf(path, sizeof path, "%s/depth/%05zu.pfm", folder, i++);
-        ASSERT_OK(splat_file_read(path, &pfm, &size, &error));
-        for (size_t p = 0; p < N; p++) {
-            float depth;
-            memcpy(&depth, pfm + size - 4 * N + 4 * ((HEIGHT - 1 - p / WIDTH) * WIDTH + p % WIDTH), 4);
-            mean->coverage += (depth > 0) / (double)N;
-            if (covered && depth == 0) continue;
+        read_depths(path, depths);
+        for (size_t p = 0; p < PIXELS; p++) {
+            mean->coverage += (depths[p] > 0) / (double)PIXELS;
+            if (covered && depths[p] == 0) continue;
             n++;
             for (size_t c = 0; c < 3; c++) {
                 double d = (picture.pixels[3 * p + c] - photo[3 * p + c]) / 255.0;
@@ -85,7 +73,6 @@ static void count(const char *folder, bool covered, sums *mean)
         mean->psnr -= 10 * log10((squares[0] + squares[1] + squares[2]) / (3.0 * (double)n));
         for (int c = 0; c < 3; c++) mean->per_channel -= 10 * log10(squares[c] / (double)n) / 3;
         splat_image_free(&picture);
-        free(pfm);
     }
     mean->l1 /= (double)mean->n;
     mean->psnr /= (double)mean->n;
@@ -157,7 +144,7 @@ static bool remember_metrics(void *user, size_t index_in_set, const splat_view_i
     assert_non_null(photo);
     sum[0] += metrics->psnr;
     sum[1] = (double)index_in_set + 1;
-    for (size_t i = 0; i < 3 * N; i++) assert_true(render[i] >= 0 && render[i] <= 1);
+    for (size_t i = 0; i < 3 * PIXELS; i++) assert_true(render[i] >= 0 && render[i] <= 1);
     return sum[2] == 0 || (double)index_in_set + 1 < sum[2];
 }
 
@@ -372,7 +359,7 @@ static void a_sheet_shows_photo_mesh_and_splat(void **state)
     splat_error error;
     splat_image sheet, mesh;
     splat_view_info view = {0};
-    static uint8_t photo[3 * N], errors[3 * N];
+    static uint8_t photo[3 * PIXELS], errors[3 * PIXELS];
     size_t n_tests = 0;
     (void)state;
     RUN_OUT(0, "sheet.png", "contact-sheet", "--mesh", "ball.ply", "-s", SCENE, "-o", "sheet.png", "--views", "1",
@@ -385,7 +372,7 @@ static void a_sheet_shows_photo_mesh_and_splat(void **state)
         must(splat_scene_read_photo(scene, v, photo, &error), &error);
         n_tests += view.is_test;
     }
-    for (size_t i = 0; i < 3 * N; i++) {
+    for (size_t i = 0; i < 3 * PIXELS; i++) {
         int difference = photo[i] - mesh.pixels[i];
         errors[i] = sheet.pixels[3 * ((GAP + LINE + i / (3 * WIDTH)) * (size_t)sheet.width + GAP + 2 * (WIDTH + GAP)) +
                                  i % (3 * WIDTH)];
@@ -448,25 +435,10 @@ static void random_views_show_the_mesh(void **state)
     RUN_OUT(0, "3 pictures in novel/images", "render", "--mesh", "sky.ply", "-s", SCENE, "--random_views", "3", "-o",
             "novel");
     ASSERT_OK(splat_image_read("novel/images/000002.png", &picture, &error));
-    for (size_t i = 0; i < 3 * N; i++) n_bright += picture.pixels[i] >= 60; /* the darkest colour of the ball */
-    assert_int_equal(n_bright, 3 * N);
+    for (size_t i = 0; i < 3 * PIXELS; i++) n_bright += picture.pixels[i] >= 60; /* the darkest colour of the ball */
+    assert_int_equal(n_bright, 3 * PIXELS);
     assert_true(exists("novel/transforms.json") && exists("novel/sparse/0/images.bin"));
     splat_image_free(&picture);
-}
-
-static int open_all(void **state)
-{
-    (void)state;
-    context = open_cpu(2);
-    scene = open_scene(context);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    close_training(context, scene, NULL);
-    return 0;
 }
 
 int main(void)

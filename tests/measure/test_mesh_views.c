@@ -4,23 +4,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "cli_fixture.h"
-#include "io/picture/image.h"
-#include "mesh/files/mesh_io.h"
-#include "mesh_fixture.h"
 #include "scene/scene.h"
-#include "trainer_fixture.h"
-#include "view_job_fixture.h"
+#include "mesh_view_group.h"
 
-enum { PIXELS = WIDTH * HEIGHT };
 #define HALF 0.5 /* of a side of the box; its middle is where all cameras look */
 
 static const double middle[3] = {0, -1.2, 0};
 static const uint8_t side_colors[6][3] = {{200, 10, 20}, {10, 180, 30}, {20, 40, 220}, {250, 240, 30}, {9, 200, 190},
                                           {120, 60, 30}}; /* low x, high x, low y, ... */
-static splat_context *context;
-static splat_scene *scene;
-
 static void write_box(const char *path, bool flipped, bool colored)
 {
     splat_mesh box = make_cube(2); /* side after side, nine vertices each */
@@ -96,16 +87,14 @@ static void a_box_shows_its_sides(void **state)
     const splat_camera *c = &scene->dataset.views[scene->dataset.test[1]].camera;
     splat_image color = read_picture(FOLDER "color/00001.png"), normal = read_picture(FOLDER "normal/00001.png"),
                 shaded = read_picture(FOLDER "shaded/00001.png");
-    uint8_t *pfm;
-    size_t size, seen[6] = {0}, n_sides = 0;
-    must(splat_file_read(FOLDER "depth/00001.pfm", &pfm, &size, &error), &error);
-    const uint8_t *depths = pfm + size - 4 * PIXELS;
+    static float depths[PIXELS];
+    size_t seen[6] = {0}, n_sides = 0;
+    read_depths(FOLDER "depth/00001.pfm", depths);
     for (size_t i = 0; i < PIXELS; i++) {
         double z;
-        float depth;
+        float depth = depths[i];
         int side = clear_side(c, i, &z);
         const uint8_t *rgb = color.pixels + 3 * i, *n = normal.pixels + 3 * i, *gray = shaded.pixels + 3 * i;
-        memcpy(&depth, depths + 4 * ((HEIGHT - 1 - i / WIDTH) * WIDTH + i % WIDTH), 4);
         if (side == -2) continue;
         if (side == -1) {
             assert_true(rgb[0] == 0 && rgb[1] == 0 && rgb[2] == 0 && depth == 0 && gray[0] == 0 && n[0] == 128);
@@ -120,7 +109,6 @@ static void a_box_shows_its_sides(void **state)
     for (int k = 0; k < 6; k++) n_sides += seen[k] > 20;
     assert_true(n_sides >= 2); /* the test looks at something */
     assert_true(file_contains(FOLDER "depth/00001.json", "\"depth\": \"mesh\""));
-    free(pfm);
     splat_image_free(&color);
     splat_image_free(&normal);
     splat_image_free(&shaded);
@@ -267,21 +255,6 @@ static void the_command_tells_mistakes(void **state)
     RUN_ERR(2, "--seed need --random_views", "render", "--mesh", "box.ply", FROM, "--seed", "3");
     RUN_ERR(2, "a folder for the pictures", "render", "--mesh", "box.ply", "-s", SCENE);
     RUN_ERR(1, "No such file", "render", "--mesh", "absent.ply", FROM);
-}
-
-static int open_all(void **state)
-{
-    (void)state;
-    context = open_cpu(2);
-    scene = open_scene(context);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    close_training(context, scene, NULL);
-    return 0;
 }
 
 int main(void)
