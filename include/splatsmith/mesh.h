@@ -69,6 +69,8 @@ typedef struct splat_mesh_extract_options {
     bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */
     size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
     size_t min_component_faces; /* smaller pieces are removed; 100 */
+    double least_seen;          /* pieces with a smaller share of faces that a training view sees are removed; 0.001 */
+    int unseen_rim;             /* unseen faces more than so many faces from a seen one are removed; 8; -1: none are */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
     uint64_t seed;              /* of the choice of points */
     splat_mesh_progress progress; /* NULL: none */
@@ -81,6 +83,7 @@ typedef struct splat_mesh_extract_info {
     size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of 1/2 and more */
     size_t n_points;                        /* POISSON: used */
     size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
+    size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
     size_t n_vertices, n_faces;             /* written */
 } splat_mesh_extract_info;
 

@@ -256,6 +256,7 @@ static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *path
     if (info->n_points) cli_say("%zu surface points", info->n_points);
     cli_say("%zu vertices and %zu faces (%zu and %zu before cleaning and simplifying)", info->n_vertices, info->n_faces,
             info->n_vertices_first, info->n_faces_first);
+    if (info->n_faces_unseen) cli_say("%zu faces that no training view sees went", info->n_faces_unseen);
     for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
 }
 

@@ -396,6 +396,10 @@ const cli_option cli_options[] = {
      "the same as --target_vertices", NULL},
     {"min_component_faces", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.min_component_faces, 0, 4e9),
      "remove pieces with fewer faces", NULL},
+    {"least_seen", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.least_seen, 0, 1),
+     "remove pieces of which the training views see less than this share of the faces", NULL},
+    {"unseen_rim", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.unseen_rim, -1, 1e9),
+     "remove faces that no training view sees, but for so many around those that one sees; -1: remove none", NULL},
     {"max_host_memory", 0, NULL, MESH | TEXTURE, CLI_GROUP_MEMORY, GIB(max_host_memory, 0, 1e6),
      "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
 

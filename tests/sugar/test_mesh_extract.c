@@ -108,7 +108,8 @@ static void a_sphere_comes_back(void **state)
     splat_context_destroy(context);
 }
 
-/* A sheet of discs is a shell for marching cubes: an outer and an inner side. */
+/* A sheet of discs is a shell for marching cubes: an outer and an inner side. The inner one is seen by no view, and
+ * goes unless told otherwise. */
 static void density_makes_a_shell(void **state)
 {
     (void)state;
@@ -128,6 +129,16 @@ static void density_makes_a_shell(void **state)
     o.levels[1] = 0.6f;
     o.target_vertices = 0;
     assert_int_equal(splat_mesh_extract_count(&o), 2);
+    must(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), &error);
+    size_t n_outer = info[0].n_faces;
+    assert_true(info[0].n_faces_unseen > n_outer / 2);
+    assert_int_equal(info[0].n_faces + info[0].n_faces_unseen, info[0].n_faces_first);
+    must(splat_mesh_read(paths[0], &mesh, &error), &error);
+    measure(&mesh, &mean, &outward);
+    assert_true(outward > 0.999);
+    splat_mesh_free(&mesh);
+    o.least_seen = 0;
+    o.unseen_rim = -1;
     must(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), &error);
     double area[2];
     for (int i = 0; i < 2; i++) {
@@ -284,6 +295,10 @@ static void bad_options_are_told(void **state)
     splat_mesh_extract_options o = small_options(0);
     o.resolution_factor = 0;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    o = small_options(0);
+    o.least_seen = 2;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "least_seen"));
     o = small_options(0);
     o.points = (splat_mesh_point_source)4;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);

@@ -21,32 +21,43 @@ static splat_status project(const splat_extraction *e, const splat_surface_point
     return splat_mesh_project(mesh, points->positions, points->colors, points->n, &options, NULL, error);
 }
 
-/* points: those that the mesh was made from, or NULL. */
+static splat_status clean(const splat_extraction *e, splat_mesh *mesh, splat_error *error)
+{
+    splat_mesh_clean_options options;
+    splat_mesh_clean_options_init(&options);
+    options.min_component_faces = e->options->min_component_faces;
+    SPLAT_TRY(splat_surface_go_on(e->options, "cleaning", 0, error));
+    SPLAT_TRY(splat_mesh_clean(mesh, &options, NULL, error));
+    if (mesh->n_faces > 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                      "nothing is left of the mesh: all its pieces have fewer than %zu faces",
+                      e->options->min_component_faces);
+}
+
+static splat_status simplify(const splat_extraction *e, splat_mesh *mesh, splat_error *error)
+{
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_options_init(&options);
+    options.target_vertices = e->options->target_vertices;
+    options.threads = e->threads;
+    options.progress = e->options->progress;
+    options.progress_user = e->options->progress_user;
+    return splat_mesh_simplify(mesh, &options, NULL, error);
+}
+
+/* points: those that the mesh was made from, or NULL. What is not seen goes last: drawing takes as long as there are
+ * faces. */
 static splat_status finish(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
                            splat_mesh_extract_info *info, splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
-    splat_mesh_clean_options clean;
-    splat_mesh_simplify_options simplify;
-    splat_mesh_clean_options_init(&clean);
-    clean.min_component_faces = o->min_component_faces;
+    bool simplifies = o->target_vertices && mesh->n_vertices > o->target_vertices;
     info->n_vertices_first = mesh->n_vertices;
     info->n_faces_first = mesh->n_faces;
-    SPLAT_TRY(splat_surface_go_on(o, "cleaning", 0, error));
-    SPLAT_TRY(splat_mesh_clean(mesh, &clean, NULL, error));
-    if (mesh->n_faces == 0)
-        return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                          "nothing is left of the mesh: all its pieces have fewer than %zu faces",
-                          o->min_component_faces);
-    if (o->target_vertices && mesh->n_vertices > o->target_vertices) {
-        splat_mesh_simplify_options_init(&simplify);
-        simplify.target_vertices = o->target_vertices;
-        simplify.threads = e->threads;
-        simplify.progress = o->progress;
-        simplify.progress_user = o->progress_user;
-        SPLAT_TRY(splat_mesh_simplify(mesh, &simplify, NULL, error));
-        SPLAT_TRY(splat_mesh_clean(mesh, &clean, NULL, error));
-    }
+    SPLAT_TRY(clean(e, mesh, error));
+    if (simplifies) SPLAT_TRY(simplify(e, mesh, error));
+    SPLAT_TRY(splat_extract_drop_unseen(e, mesh, &info->n_faces_unseen, error));
+    if (simplifies || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else

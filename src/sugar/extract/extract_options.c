@@ -23,7 +23,9 @@ void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, 
         .background = true,
         .center_bbox = true,
         .target_vertices = 1000000,
-        .min_component_faces = 100};
+        .min_component_faces = 100,
+        .least_seen = 0.001,
+        .unseen_rim = 8};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
@@ -88,6 +90,9 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
                           o->least_scale);
     if (!(o->voxel_size >= 0) || !(o->max_depth >= 0))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "voxel_size and max_depth must not be negative");
+    if (!(o->least_seen >= 0 && o->least_seen <= 1) || o->unseen_rim < -1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "least_seen must be from 0 to 1 and unseen_rim -1 or more, not "
+                          "%g and %d", o->least_seen, o->unseen_rim);
     for (int k = 0; k < 3; k++)
         if (o->has_bbox && !(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");

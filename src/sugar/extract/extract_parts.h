@@ -153,6 +153,10 @@ splat_status splat_extract_fusion(const splat_extraction *extraction, splat_mesh
 /* extract_density.c: the foreground of one level. */
 splat_status splat_extract_density(const splat_extraction *extraction, float level, splat_mesh *mesh,
                                    size_t *n_gaussians, splat_error *error);
+/* extract_seen.c: removes what no training view sees, as the options say; *n_faces of them. Errors: NUMERIC (nothing is
+ * left), MEMORY, STOPPED. */
+splat_status splat_extract_drop_unseen(const splat_extraction *extraction, splat_mesh *mesh, size_t *n_faces,
+                                       splat_error *error);
 /* extract_memory.c: tells the host memory that the mesh will need, and refuses what passes max_host_bytes.
  * *octree_bytes: what the reconstruction may take of it; 0: no limit. */
 splat_status splat_surface_check_memory(const splat_scene *scene, const splat_model *model,

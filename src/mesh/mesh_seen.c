@@ -1,0 +1,181 @@
+/* Each thread draws whole cameras by itself: drawing one with all threads would wait at every step of it. */
+#include "mesh/mesh_seen.h"
+
+#include "math/camera.h"
+#include "mesh/mesh_clean.h"
+#include "mesh/mesh_raster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void splat_mesh_seen_options_init(splat_mesh_seen_options *options)
+{
+    *options = (splat_mesh_seen_options){.least_share = 0.001, .rim = 8, .near = 0.01f, .threads = 1};
+}
+
+static size_t most_pixels(const splat_camera *cameras, size_t n)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < n; i++)
+        if (splat_camera_pixels(&cameras[i]) > most) most = splat_camera_pixels(&cameras[i]);
+    return most;
+}
+
+/* Pictures that are drawn at a time. */
+static size_t count_drawn(size_t n_cameras, int threads)
+{
+    return n_cameras < (size_t)threads ? n_cameras : (size_t)threads;
+}
+
+/* ---------------------------------------------------------------- seeing */
+
+typedef struct picture {
+    uint32_t *faces;
+    float *depth;
+    splat_status status;
+    splat_error error;
+} picture;
+
+static void see_from(const splat_mesh *mesh, const splat_camera *camera, const splat_mesh_raster_options *options,
+                     picture *p, uint8_t *seen)
+{
+    const splat_mesh_raster_maps maps = {.faces = p->faces, .depth = p->depth};
+    size_t n = splat_camera_pixels(camera);
+    p->status = splat_mesh_rasterize(mesh, camera, options, &maps, &p->error);
+    for (size_t i = 0; p->status == SPLAT_OK && i < n; i++)
+        if (p->faces[i]) __atomic_store_n(&seen[p->faces[i] - 1], 1, __ATOMIC_RELAXED); /* by several threads */
+}
+
+splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                            const splat_mesh_seen_options *options, uint8_t *seen, splat_error *error)
+{
+    if (options->threads < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "at least one thread looks at a mesh, not %d", options->threads);
+    const splat_mesh_raster_options raster = {.near = options->near, .threads = 1};
+    size_t n_pictures = count_drawn(n_cameras, options->threads), n_pixels = most_pixels(cameras, n_cameras);
+    picture *pictures = calloc(n_pictures + 1, sizeof *pictures);
+    splat_status status = pictures ? SPLAT_OK : SPLAT_ERROR_MEMORY;
+    memset(seen, 0, mesh->n_faces);
+    for (size_t k = 0; k < n_pictures && status == SPLAT_OK; k++) {
+        pictures[k].faces = malloc(n_pixels * sizeof *pictures->faces);
+        pictures[k].depth = malloc(n_pixels * sizeof *pictures->depth);
+        if (!pictures[k].faces || !pictures[k].depth) status = SPLAT_ERROR_MEMORY;
+    }
+    if (status == SPLAT_OK && n_pictures) {
+        size_t next = 0;
+#pragma omp parallel for schedule(static, 1) num_threads((int)n_pictures)
+        for (size_t k = 0; k < n_pictures; k++)
+            for (;;) {
+                size_t camera = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+                if (camera >= n_cameras || pictures[k].status != SPLAT_OK) break;
+                see_from(mesh, &cameras[camera], &raster, &pictures[k], seen);
+            }
+    }
+    if (status != SPLAT_OK) splat_fail(error, status, "no memory to look at a mesh of %zu faces", mesh->n_faces);
+    for (size_t k = 0; pictures && k < n_pictures; k++) {
+        if (status == SPLAT_OK && pictures[k].status != SPLAT_OK) {
+            status = pictures[k].status;
+            if (error) *error = pictures[k].error;
+        }
+        free(pictures[k].faces);
+        free(pictures[k].depth);
+    }
+    free(pictures);
+    return status;
+}
+
+/* ---------------------------------------------------------------- removing */
+
+/* keep = 0 for faces of pieces that are hardly seen. */
+static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_seen_options *options, const uint8_t *seen,
+                                 uint8_t *keep, splat_mesh_seen_info *info, splat_error *error)
+{
+    size_t n = mesh->n_faces, n_pieces = 0;
+    uint32_t *pieces = malloc((n + 1) * sizeof *pieces), *counts = NULL; /* [n_pieces][2]: faces, seen faces */
+    splat_status status = pieces ? splat_mesh_components(mesh, pieces, &n_pieces, error) : SPLAT_ERROR_MEMORY;
+    if (status == SPLAT_OK) counts = calloc(2 * n_pieces + 1, sizeof *counts);
+    if (!pieces || (status == SPLAT_OK && !counts))
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the pieces of a mesh of %zu faces", n);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        counts[2 * (size_t)pieces[i]]++;
+        counts[2 * (size_t)pieces[i] + 1] += seen[i];
+    }
+    for (size_t k = 0; k < n_pieces && status == SPLAT_OK; k++) {
+        const uint32_t *c = counts + 2 * k;
+        bool goes = (double)c[1] < options->least_share * (double)c[0];
+        info->n_pieces += goes;
+        info->n_piece_faces += goes ? c[0] : 0;
+    }
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        const uint32_t *c = counts + 2 * (size_t)pieces[i];
+        keep[i] = !((double)c[1] < options->least_share * (double)c[0]);
+    }
+    free(pieces);
+    free(counts);
+    return status;
+}
+
+/* keep = 0 for faces that no round reaches: each goes a face on from those reached so far. */
+static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_options *options, const uint8_t *seen,
+                              uint8_t *keep, splat_mesh_seen_info *info, splat_error *error)
+{
+    size_t n = mesh->n_faces, n_new = 1;
+    uint8_t *reached = calloc(mesh->n_vertices + 1, 1); /* vertices */
+    uint8_t *near = malloc(n + 1);                      /* faces: 1: reached; 2: in this round */
+    if (!reached || !near) {
+        free(reached);
+        free(near);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rim of a mesh of %zu faces", n);
+    }
+    memcpy(near, seen, n);
+    for (size_t h = 0; h < 3 * n; h++)
+        if (seen[h / 3]) reached[mesh->faces[h]] = 1;
+    for (size_t step = 0; step < options->rim && n_new; step++) {
+        n_new = 0;
+#pragma omp parallel for schedule(static) num_threads(options->threads) reduction(+ : n_new)
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t *f = mesh->faces + 3 * i;
+            if (near[i] || !(reached[f[0]] | reached[f[1]] | reached[f[2]])) continue;
+            near[i] = 2;
+            n_new++;
+        }
+        for (size_t i = 0; i < n && n_new; i++) {
+            if (near[i] != 2) continue;
+            near[i] = 1;
+            for (size_t k = 0; k < 3; k++) reached[mesh->faces[3 * i + k]] = 1;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        info->n_unseen_faces += keep[i] && !near[i];
+        keep[i] &= near[i];
+    }
+    free(reached);
+    free(near);
+    return SPLAT_OK;
+}
+
+splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                      const splat_mesh_seen_options *options, splat_mesh_seen_info *info,
+                                      splat_error *error)
+{
+    splat_mesh_seen_info ignored, *report = info ? info : &ignored;
+    size_t n = mesh->n_faces, unused = 0;
+    size_t picture_bytes = 8 * most_pixels(cameras, n_cameras) + 12 * mesh->n_vertices + 8 * n;
+    *report = (splat_mesh_seen_info){.peak_bytes = count_drawn(n_cameras, options->threads) * picture_bytes + 6 * n};
+    uint8_t *seen = malloc(n + 1), *keep = malloc(n + 1);
+    splat_status status = seen && keep ? splat_mesh_see(mesh, cameras, n_cameras, options, seen, error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at a mesh of %zu "
+                                                    "faces", n);
+    if (status == SPLAT_OK) {
+        for (size_t i = 0; i < n; i++) report->n_seen += seen[i];
+        status = judge_pieces(mesh, options, seen, keep, report, error);
+    }
+    if (status == SPLAT_OK && options->rim != SIZE_MAX) status = judge_rim(mesh, options, seen, keep, report, error);
+    if (status == SPLAT_OK && report->n_piece_faces + report->n_unseen_faces) {
+        splat_mesh_keep_faces(mesh, keep);
+        status = splat_mesh_remove_unreferenced(mesh, &unused, error);
+    }
+    free(seen);
+    free(keep);
+    return status;
+}

@@ -1,0 +1,37 @@
+/* What of a mesh its cameras see, and removing what they do not: surface that nobody saw is invented. */
+#ifndef SPLAT_MESH_MESH_SEEN_H
+#define SPLAT_MESH_MESH_SEEN_H
+
+#include "mesh/mesh.h"
+
+typedef struct splat_mesh_seen_options {
+    double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
+    size_t rim;           /* 8; faces not seen and more than so many faces away from a seen one go; SIZE_MAX: none */
+    float near;           /* 0.01: nearer surface hides nothing and is not seen, scene units along the camera's axis */
+    int threads;          /* >= 1; the result does not depend on it */
+} splat_mesh_seen_options;
+
+typedef struct splat_mesh_seen_info {
+    size_t n_seen;                     /* faces that a camera sees */
+    size_t n_pieces, n_piece_faces;    /* pieces that went for least_share */
+    size_t n_unseen_faces;             /* faces that went for the rim */
+    size_t peak_bytes;                 /* working memory beside the mesh, at most */
+} splat_mesh_seen_info;
+
+void splat_mesh_seen_options_init(splat_mesh_seen_options *options);
+
+/* seen[n_faces] = 1 for every face, front or back, that is nearest at the centre of a pixel of one of the cameras
+ * (splat_mesh_rasterize), else 0. One camera a thread at a time: 8 bytes a pixel, 12 a vertex, 4 a face and those of
+ * the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a camera; near, threads),
+ * MEMORY. */
+splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                            const splat_mesh_seen_options *options, uint8_t *seen, splat_error *error);
+
+/* Removes what the cameras do not see, as the options say, and vertices that no face uses any more. A face is a step
+ * from those that it shares a vertex with. Where nothing is seen at all, everything goes but with least_share 0 and rim
+ * SIZE_MAX. info may be NULL. Errors: as above; then the mesh is as it was. */
+splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                      const splat_mesh_seen_options *options, splat_mesh_seen_info *info,
+                                      splat_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* The part of a mesh that no training view sees is invented, and goes. */
+#include "math/camera.h"
+#include "mesh/mesh_seen.h"
+#include "sugar/extract/extract_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SEEN_PIXELS 1e6 /* of a picture at most: faces are about as small, and the rim bridges those missed */
+
+/* Cameras closer to their surface than this part of the scene's extent see through it. */
+#define SEEN_NEAR 0.002f
+
+splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *mesh, size_t *n_faces,
+                                       splat_error *error)
+{
+    const splat_mesh_extract_options *o = e->options;
+    size_t n = e->scene->dataset.n_train, before = mesh->n_faces;
+    *n_faces = 0;
+    if (!(o->least_seen > 0) && o->unseen_rim < 0) return SPLAT_OK;
+    SPLAT_TRY(splat_surface_go_on(o, "looking for what no view sees", 0, error));
+    splat_camera *cameras = malloc((n + 1) * sizeof *cameras);
+    if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n);
+    for (size_t i = 0; i < n; i++) {
+        splat_camera full = splat_surface_camera(e->scene, i, 1);
+        double factor = sqrt(SEEN_PIXELS / (double)splat_camera_pixels(&full));
+        cameras[i] = factor < 1 ? splat_surface_camera(e->scene, i, (float)factor) : full;
+    }
+    splat_mesh_seen_options options;
+    splat_mesh_seen_options_init(&options);
+    options.least_share = o->least_seen;
+    options.rim = o->unseen_rim < 0 ? SIZE_MAX : (size_t)o->unseen_rim;
+    options.near = fmaxf(fminf(options.near, SEEN_NEAR * e->scene->dataset.extent), 1e-6f);
+    options.threads = e->threads;
+    splat_status status = splat_mesh_remove_unseen(mesh, cameras, n, &options, NULL, error);
+    free(cameras);
+    *n_faces = before - mesh->n_faces;
+    if (status == SPLAT_OK && mesh->n_faces == 0)
+        status = splat_fail(error, SPLAT_ERROR_NUMERIC,
+                            "no training view sees anything of the mesh; `least_seen` 0 and `unseen_rim` -1 keep it");
+    return status;
+}
