@@ -263,6 +263,77 @@ static void strange_points_make_sound_meshes(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- weights */
+
+/* Mean height of the surface above the middle of a sheet, in cells. */
+static double sheet_height(const cloud *c)
+{
+    outcome out = reconstruct_cloud(c, 7);
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < out.mesh.n_vertices; i++) {
+        const float *p = out.mesh.vertices + 3 * i;
+        if (fabsf(p[0]) > 0.7f || fabsf(p[1]) > 0.7f) continue;
+        sum += p[2] / out.report.cell;
+        n++;
+    }
+    assert_true(n > 1000);
+    outcome_free(&out);
+    return sum / (double)n;
+}
+
+/* As many bad points as good ones, one to two cells above the plane: it rises by 3/4 cell when all count the same, and
+ * by a hundredth of that when the bad ones have a hundredth of the weight. Where there are none but bad ones they count
+ * as any: it is the share that matters. */
+static void bad_points_of_low_weight_do_not_move_a_plane(void **state)
+{
+    (void)state;
+    cloud c = cloud_make(60000);
+    c.weights = malloc(4 * c.n);
+    assert_non_null(c.weights);
+    const float cell = 2.2f / 128;
+    for (size_t i = 0; i < c.n; i++) {
+        splat_random4 r = splat_random(17, SPLAT_STREAM_TEST, 0, i);
+        float height = i & 1 ? (1 + splat_uniform(r.x[2])) * cell : 0;
+        float x = 2 * splat_uniform(r.x[0]) - 1, y = 2 * splat_uniform(r.x[1]) - 1;
+        memcpy(c.positions + 3 * i, (float[3]){x, y, height}, 12);
+        memcpy(c.normals + 3 * i, (float[3]){0, 0, 1}, 12);
+        c.weights[i] = i & 1 ? 0.01f : 1;
+    }
+    double weighted = sheet_height(&c);
+    for (size_t i = 1; i < c.n; i += 2) c.weights[i] = 1;
+    double equal = sheet_height(&c);
+    for (size_t i = 0; i < c.n; i++) c.weights[i] = c.positions[3 * i] < 0 ? 0.01f : 1;
+    double sides = sheet_height(&c);
+    print_message("height in cells: %.3f, all equal %.3f, one side trusted less %.3f\n", weighted, equal, sides);
+    assert_true(fabs(equal - 0.75) < 0.1);
+    assert_true(fabs(weighted) < 0.05);
+    assert_true(fabs(sides - equal) < 0.02);
+    cloud_free(&c);
+}
+
+static void a_factor_of_all_weights_changes_no_byte(void **state)
+{
+    (void)state;
+    cloud c = box_cloud(20000, 0.01f);
+    c.colors = malloc(4 * c.n);
+    assert_non_null(c.colors);
+    for (size_t i = 0; i < 4 * c.n; i++) c.colors[i] = (uint8_t)splat_random(3, SPLAT_STREAM_TEST, 0, i).x[0];
+    outcome none = reconstruct_cloud(&c, 7);
+    c.weights = malloc(4 * c.n);
+    assert_non_null(c.weights);
+    for (size_t i = 0; i < c.n; i++) c.weights[i] = 0.25f; /* exact */
+    outcome quarter = reconstruct_cloud(&c, 7);
+    assert_int_equal(quarter.mesh.n_vertices, none.mesh.n_vertices);
+    assert_memory_equal(quarter.mesh.vertices, none.mesh.vertices, 12 * none.mesh.n_vertices);
+    assert_memory_equal(quarter.mesh.faces, none.mesh.faces, 12 * none.mesh.n_faces);
+    assert_memory_equal(quarter.mesh.colors, none.mesh.colors, 4 * none.mesh.n_vertices);
+    assert_memory_equal(quarter.density, none.density, 4 * none.mesh.n_vertices);
+    outcome_free(&none);
+    outcome_free(&quarter);
+    cloud_free(&c);
+}
+
 /* ---------------------------------------------------------------- colours */
 
 static void colors_come_from_near_points(void **state)
@@ -449,6 +520,15 @@ static void bad_points_are_refused(void **state)
     memset(c.normals + 3 * 5, 0, 12);
     expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "point 5 of 100 has a normal of length zero");
     c.normals[3 * 5] = 1;
+    static const float weights[] = {0, -1, 2e6f, NAN};
+    c.weights = malloc(4 * c.n);
+    assert_non_null(c.weights);
+    for (int k = 0; k < 4; k++) {
+        for (size_t i = 0; i < c.n; i++) c.weights[i] = i == 7 ? weights[k] : 1;
+        expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "point 7 of 100 has the weight");
+    }
+    free(c.weights);
+    c.weights = NULL;
     for (size_t i = 0; i < 300; i++) c.positions[i] = 4;
     expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "within 0 units");
     c.positions[0] = 4.0000005f; /* one step of float */
@@ -577,6 +657,8 @@ int main(void)
         cmocka_unit_test(uneven_points_make_no_cracks),
         cmocka_unit_test(normals_decide_what_is_outside),
         cmocka_unit_test(strange_points_make_sound_meshes),
+        cmocka_unit_test(bad_points_of_low_weight_do_not_move_a_plane),
+        cmocka_unit_test(a_factor_of_all_weights_changes_no_byte),
         cmocka_unit_test(colors_come_from_near_points),
         cmocka_unit_test(threads_change_no_byte),
         cmocka_unit_test(estimate_bounds_what_is_used),

@@ -22,6 +22,8 @@ typedef struct splat_poisson_points {
     const float *positions; /* [n][3], scene units */
     const float *normals;   /* [n][3], any length but zero */
     const uint8_t *colors;  /* [n][4] RGBA; NULL: the mesh has no colours */
+    const float *weights;   /* [n] 1e-6 to 1e6: how far a point is to be trusted, beside its neighbours; a
+                             * factor of all of them changes nothing. NULL: all 1 */
 } splat_poisson_points;
 
 /* Called between pieces of work on the calling thread; fraction of the whole, 0 to 1. Returning false stops the
@@ -64,7 +66,7 @@ splat_status splat_poisson_estimate(const splat_poisson_options *options, size_t
  * area. Its low quantile is surface that no point supports. Closed surfaces come out closed; where the points end,
  * the surface goes on to close itself or to leave the cube, so that its only borders are on the cube's sides.
  * *report may be NULL. On failure *mesh is empty and *density NULL.
- * Errors: ARGUMENT (an option, too few points, a normal of length zero, all points in one place), NUMERIC (a
+ * Errors: ARGUMENT (an option, too few points, a normal of length zero, a weight, all points in one place), NUMERIC (a
  * coordinate that is not finite), MEMORY, STOPPED. */
 splat_status splat_poisson_reconstruct(const splat_poisson_points *points, const splat_poisson_options *options,
                                        splat_mesh *mesh, float **density, splat_poisson_report *report,

@@ -20,11 +20,11 @@ static splat_status spread_colors(poisson_job *job, const poisson_samples *sampl
             const poisson_run *run = &runs.run[r];
             for (uint32_t i = run->begin; i < run->end; i++) {
                 const uint8_t *color = job->input->colors + 4 * (size_t)samples->order[i];
-                float weights[8];
+                float weights[8], own = poisson_sample_weight(job, samples->order[i]);
                 poisson_weights(level, d, run->cell, samples->position[i], weights);
                 for (int c = 0; c < 8; c++) {
-                    for (int k = 0; k < 3; k++) sum[c][k] += weights[c] * (float)color[k];
-                    sum[c][3] += weights[c];
+                    for (int k = 0; k < 3; k++) sum[c][k] += own * weights[c] * (float)color[k];
+                    sum[c][3] += own * weights[c];
                 }
             }
             for (int c = 0; c < 8; c++)

@@ -35,11 +35,16 @@ void poisson_free(poisson_job *job, void *pointer);
 splat_status poisson_count(poisson_job *job, uint64_t bytes);
 splat_status poisson_progress(poisson_job *job, const char *stage, double fraction);
 
+static inline float poisson_sample_weight(const poisson_job *job, uint32_t input_index)
+{
+    return job->input->weights ? job->input->weights[input_index] : 1;
+}
+
 /* The points in Morton order. */
 typedef struct poisson_samples {
     size_t n;
     float (*position)[3];
-    float *area;      /* of the surface a point stands for, where the cube's side is 1 */
+    float *area;      /* of the surface a point stands for, where the cube's side is 1: by its share of the weights */
     float *depth;     /* at which a cell holds samples_per_node points, within [POISSON_FULL_DEPTH, options->depth] */
     uint32_t *order;  /* index among the input */
 } poisson_samples;
@@ -129,7 +134,8 @@ void poisson_samples_free(poisson_job *job, poisson_samples *samples);
 /* Samples a corner of an octree of their own, two levels less deep than the one that is solved on. */
 typedef struct poisson_density {
     poisson_octree tree;
-    float *count[POISSON_MAX_LEVELS]; /* [n_corners] */
+    float *count[POISSON_MAX_LEVELS];  /* [n_corners] */
+    float *weight[POISSON_MAX_LEVELS]; /* [n_corners]: of these samples, where they have weights; else NULL */
 } poisson_density;
 splat_status poisson_density_make(poisson_job *job, poisson_density *density, poisson_samples *samples);
 void poisson_density_free(poisson_job *job, poisson_density *density);

@@ -22,6 +22,9 @@ static splat_status check_points(poisson_job *job, float low[3], float high[3])
             low[a] = fminf(low[a], p[a]);
             high[a] = fmaxf(high[a], p[a]);
         }
+        if (points->weights && !(points->weights[i] >= 1e-6f && points->weights[i] <= 1e6f))
+            return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has the weight %g; weights are from "
+                              "1e-6 to 1e6", i, points->n, (double)points->weights[i]);
         if (n[0] == 0 && n[1] == 0 && n[2] == 0)
             return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has a normal of length zero; remove "
                               "it before the reconstruction", i, points->n);
@@ -134,25 +137,32 @@ void poisson_samples_free(poisson_job *job, poisson_samples *samples)
 
 /* ---------------------------------------------------------------- density */
 
-/* Spreads each sample over the corners of its cell. */
+/* Spreads each sample, and its weight, over the corners of its cell. */
 static splat_status count_level(poisson_job *job, poisson_density *density, const poisson_samples *samples, int d,
                                 const uint32_t *cell_of_sample)
 {
     const poisson_level *level = &density->tree.level[d];
-    float *count = density->count[d];
+    float *count = density->count[d], *weight = density->weight[d];
     poisson_runs runs;
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
     for (int colour = 0; colour < 8; colour++)
 #pragma omp parallel for num_threads(job->options->threads) schedule(static)
         for (size_t r = runs.first[colour]; r < runs.first[colour + 1]; r++) {
-            double sum[8] = {0};
+            double sum[8] = {0}, weighted[8] = {0};
             const poisson_run *run = &runs.run[r];
             for (uint32_t i = run->begin; i < run->end; i++) {
-                float weights[8];
+                float weights[8], own = poisson_sample_weight(job, samples->order[i]);
                 poisson_weights(level, d, run->cell, samples->position[i], weights);
-                for (int c = 0; c < 8; c++) sum[c] += weights[c];
+                for (int c = 0; c < 8; c++) {
+                    sum[c] += weights[c];
+                    weighted[c] += (double)own * weights[c];
+                }
             }
-            for (int c = 0; c < 8; c++) count[poisson_corner(level, run->cell, c)] += (float)sum[c];
+            for (int c = 0; c < 8; c++) {
+                uint32_t corner = poisson_corner(level, run->cell, c);
+                count[corner] += (float)sum[c];
+                if (weight) weight[corner] += (float)weighted[c];
+            }
         }
     poisson_free(job, runs.run);
     return SPLAT_OK;
@@ -198,6 +208,17 @@ float poisson_density_depth(const poisson_density *density, double samples_per_n
     return (float)depth_of(level, n, samples_per_node);
 }
 
+/* Of the samples around, those far away as little as in the count. */
+static double mean_weight(const poisson_density *density, int d, const float position[3])
+{
+    uint32_t cells[POISSON_MAX_LEVELS];
+    float weights[8];
+    poisson_descend(&density->tree, position, cells);
+    poisson_weights(&density->tree.level[d], d, cells[d], position, weights);
+    return (double)poisson_interpolate(&density->tree.level[d], cells[d], weights, density->weight[d]) /
+           (double)poisson_interpolate(&density->tree.level[d], cells[d], weights, density->count[d]);
+}
+
 static void measure_samples(poisson_job *job, const poisson_density *density, poisson_samples *samples)
 {
     double wanted = job->options->samples_per_node;
@@ -205,7 +226,11 @@ static void measure_samples(poisson_job *job, const poisson_density *density, po
     for (size_t i = 0; i < samples->n; i++) {
         int level;
         double n = measure(density, wanted, samples->position[i], &level), depth = depth_of(level, n, wanted);
-        samples->area[i] = (float)(ldexp(1, -2 * level) / n);
+        double share = 1;
+        if (job->input->weights)
+            share = (double)job->input->weights[samples->order[i]] /
+                    mean_weight(density, level, samples->position[i]);
+        samples->area[i] = (float)(share * ldexp(1, -2 * level) / n);
         samples->depth[i] = (float)fmin(fmax(depth, POISSON_FULL_DEPTH), job->options->depth);
     }
 }
@@ -221,6 +246,8 @@ splat_status poisson_density_make(poisson_job *job, poisson_density *density, po
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &cell_of_sample, samples->n, sizeof *cell_of_sample));
     for (int d = 0; d < density->tree.n_levels; d++) {
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &density->count[d], density->tree.level[d].n_corners, 4));
+        if (job->input->weights)
+            SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &density->weight[d], density->tree.level[d].n_corners, 4));
         SPLAT_TRY_GOTO(status, end, count_level(job, density, samples, d, cell_of_sample));
         for (size_t i = 0; i < samples->n; i++) /* every sample is in a cell of every level of this tree */
             if (d + 1 < density->tree.n_levels)
@@ -234,6 +261,9 @@ end:
 
 void poisson_density_free(poisson_job *job, poisson_density *density)
 {
-    for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(job, density->count[d]);
+    for (int d = 0; d < POISSON_MAX_LEVELS; d++) {
+        poisson_free(job, density->count[d]);
+        poisson_free(job, density->weight[d]);
+    }
     poisson_octree_free(job, &density->tree);
 }
