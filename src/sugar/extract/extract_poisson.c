@@ -76,7 +76,7 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
     splat_poisson_points input = {n, points->positions + 3 * first, points->normals + 3 * first,
-                                  points->colors + 4 * first, NULL};
+                                  points->colors + 4 * first, points->weights ? points->weights + first : NULL};
     splat_mesh_extract_options user = *o;
     float *density = NULL;
     splat_poisson_options_default(&options);
