@@ -11,7 +11,7 @@ static void grey_of(splat_backend *backend, const splat_multi_view_side *side, f
 #pragma omp parallel for schedule(static) num_threads(backend->threads)
     for (int y = 0; y < height; y++)
         for (size_t i = (size_t)y * (size_t)width; i < ((size_t)y + 1) * (size_t)width; i++)
-            grey[i] = splat_multi_view_grey(photo + 3 * i);
+            grey[i] = splat_luma(photo + 3 * i);
 }
 
 /* Both photos at the pixels of a patch; 0 when they do not show all of it. */

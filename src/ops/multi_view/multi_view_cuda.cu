@@ -33,7 +33,7 @@ __device__ __forceinline__ double2 block_sum(double a, double b, double2 parts[N
 __global__ void __launch_bounds__(THREADS) grey_kernel(const uint8_t *photo, size_t n, float *grey)
 {
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) grey[i] = splat_multi_view_grey(photo + 3 * i);
+    if (i < n) grey[i] = splat_luma(photo + 3 * i);
 }
 
 __global__ void __launch_bounds__(THREADS)

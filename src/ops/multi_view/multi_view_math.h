@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "math/camera.h"
+#include "math/color.h"
 #include "math/inline.h"
 #include "math/projection.h"
 #include "ops/multi_view/multi_view.h"
@@ -84,11 +85,6 @@ static inline splat_multi_view_job splat_multi_view_job_of(const struct splat_mu
     job.photometric_weight = args->photometric_weight;
     job.grad_maps = args->grad_maps;
     return job;
-}
-
-SPLAT_MATH_INLINE float splat_multi_view_grey(const uint8_t *rgb)
-{
-    return (0.299f * (float)rgb[0] + 0.587f * (float)rgb[1] + 0.114f * (float)rgb[2]) / 255.0f;
 }
 
 SPLAT_MATH_INLINE void splat_multi_view_rotate(const float *m, const float v[3], float out[3])
