@@ -110,6 +110,7 @@ typedef struct splat_train_options {
     float geo_factor;               /* 0.03: of MULTIVIEW, of the pixels to where the neighbour's depth leads */
     float ncc_factor;               /* 0.15: of MULTIVIEW, of the difference of both photos across pixels' planes */
     size_t n_patches;               /* 16,384: of MULTIVIEW, pixels a step around which photos are compared */
+    bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss

@@ -9,6 +9,7 @@
 #include "ops/bin/bin.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
+#include "ops/edge_weight/edge_weight.h"
 #include "ops/field_loss/field_loss.h"
 #include "ops/knn/knn.h"
 #include "ops/loss/loss_bytes.h"
@@ -157,6 +158,12 @@ static void check_coarse(const place *p, splat_frame *frame)
     must(splat_op_depth_normal(b, &normals, &error), &error);
     check(p, "depth_normal", &b->scratch, 0,
           splat_depth_normal_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);
+
+    struct splat_edge_weight_args edges = {.photo = (const uint8_t *)map, .photo_width = p->camera.width,
+                                           .photo_height = p->camera.height, .width = p->camera.width,
+                                           .height = p->camera.height, .weights = map + 4 * n_pixels};
+    must(splat_op_edge_weight(b, &edges, &error), &error);
+    check(p, "edge_weight", &b->scratch, 0, splat_edge_weight_scratch_bytes(p->work.on_device, p->work.height), 1);
     splat_block *blocks[] = {&neighbors, &results, &rows, &maps};
     for (int i = 0; i < 4; i++) splat_block_free(b, blocks[i]);
 }

@@ -5,6 +5,7 @@
 #include "math/camera.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
+#include "ops/edge_weight/edge_weight.h"
 #include "ops/field_loss/field_loss.h"
 #include "ops/geometry/geometry.h"
 #include "ops/knn/knn.h"
@@ -106,6 +107,10 @@ void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *pho
     if (pair)
         *scratch = splat_larger(*scratch, splat_multi_view_scratch_bytes(w.on_device, w.width, w.height,
                                                                          splat_work_pixels(photo), o->n_patches));
+    if (dn && o->dn_edges) {
+        *frame += splat_work_pixels(&w) * sizeof(float);
+        *scratch = splat_larger(*scratch, splat_edge_weight_scratch_bytes(w.on_device, w.height));
+    }
 }
 
 #define TAKE(pointer, n)                                                                                               \
@@ -134,11 +139,31 @@ static splat_status blend(job *j, maps *m, splat_error *error)
     return splat_view_forward(j->backend, frame, &blend, error);
 }
 
-static splat_status depth_normal_loss(job *j, const maps *m, splat_error *error)
+/* Of the step's photo, at the size of the maps. */
+static splat_status edge_weights(job *j, uint32_t view, float **weights, splat_error *error)
 {
+    splat_trainer *t = j->t;
+    const splat_camera *camera = &t->scene->dataset.views[view].camera;
+    splat_photo photo;
+    TAKE(*weights, splat_camera_pixels(&j->camera));
+    SPLAT_TRY(splat_photo_store_fetch(&t->photos, j->backend, t->scene, view, j->iteration % 2, &photo, error));
+    struct splat_edge_weight_args args = {.photo = photo.rgb,
+                                          .photo_width = camera->width,
+                                          .photo_height = camera->height,
+                                          .width = j->camera.width,
+                                          .height = j->camera.height,
+                                          .weights = *weights};
+    return splat_op_edge_weight(j->backend, &args, error);
+}
+
+static splat_status depth_normal_loss(job *j, const maps *m, uint32_t view, splat_error *error)
+{
+    float *weights = NULL;
+    if (j->t->options.dn_edges) SPLAT_TRY(edge_weights(j, view, &weights, error));
     struct splat_depth_normal_args args = {.camera = &j->camera,
                                            .maps = m->maps,
                                            .transmittance = j->frame->transmittance,
+                                           .edge_weight = weights,
                                            .weight = j->options->dn_factor,
                                            .grad_maps = m->grad_maps,
                                            .result = j->results + SPLAT_COARSE_DEPTH_NORMAL};
@@ -225,7 +250,7 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     SPLAT_TRY(begin(&j, view, error));
     SPLAT_TRY(splat_op_project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
     if (j.blends) SPLAT_TRY(blend(&j, &m, error));
-    if (has_depth_normal(&j)) SPLAT_TRY(depth_normal_loss(&j, &m, error));
+    if (has_depth_normal(&j)) SPLAT_TRY(depth_normal_loss(&j, &m, view, error));
     if (has_multi_view(&j))
         SPLAT_TRY(splat_coarse_multi_view(t, iteration, view, &j.camera, &neighbor, m.maps, m.grad_maps,
                                           j.results + SPLAT_COARSE_MULTI_VIEW, error));
