@@ -59,11 +59,13 @@ typedef struct splat_mesh_extract_options {
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
     bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
                                    over, and take its colour; false: points are noisier than what they were made to */
-    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box */
+    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units, in the box; 0: a 320th of it, or with TSDF more,
+                                   until it fits in max_host_bytes */
     double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
-    bool background;            /* POISSON: a second mesh of what lies around the box, up to four times as far; true */
+    bool background;            /* true. POISSON: a second mesh of what lies around the box, up to four times as far;
+                                   TSDF: levels of voxels and boxes twice as large each, as far as the views see */
     bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
     double bbox_low[3], bbox_high[3]; /* world; never shifted */
     bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */

@@ -369,7 +369,8 @@ const cli_option cli_options[] = {
      "poisson: remove surface farther from the nearest point than this many cells, or spacings of the points there; 0: "
      "keep it", NULL},
     {"voxel_size", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.voxel_size, 0, 1e9),
-     "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box", NULL},
+     "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box, or with tsdf what fits in "
+     "--max_host_memory", NULL},
     {"least_scale", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.least_scale, 0, 100),
      "marching_cubes: Gaussians are at least this many voxels thick; less gives thin sheets holes", NULL},
     {"outlier_neighbors", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.outlier_neighbors, 0, 32),
@@ -389,7 +390,8 @@ const cli_option cli_options[] = {
     {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),
      "the default box lies around the cameras' mean, not around the origin", "True"},
     {"background", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.background),
-     "poisson: also a mesh of what lies around the box, up to four times as far", "True"},
+     "poisson: also a mesh of what lies around the box, up to four times as far; tsdf: levels of larger voxels around "
+     "the box, as far as the views see", "True"},
     {"target_vertices", 'v', "n_vertices_in_mesh", MESH, CLI_GROUP_MESH,
      COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
     {"decimation_target", 'd', NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.target_vertices, 0, 4e9),

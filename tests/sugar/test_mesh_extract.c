@@ -161,6 +161,46 @@ static void density_makes_a_shell(void **state)
     splat_context_destroy(context);
 }
 
+/* A box much smaller than the sphere: levels of voxels around it bring the rest, and voxels grow until they fit. */
+static void fusion_reaches_beyond_the_box(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(N_WAYS - 1);
+    splat_mesh_extract_info info[3];
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.target_vertices = 0;
+    o.voxel_size = 0;
+    for (int k = 0; k < 3; k++) { /* its faces cut the sphere; voxels are a 320th of 9 */
+        o.bbox_low[k] = center[k] - (k == 2 ? 0.6 : 0.5) * RADIUS;
+        o.bbox_high[k] = center[k] + (k == 0 ? 9 : 0.6) * RADIUS;
+    }
+    for (int i = 0; i < 3; i++) {
+        splat_mesh mesh;
+        double mean, outward;
+        o.background = i > 0;
+        o.max_host_bytes = i == 2 ? 5 << 18 : 0;
+        must(extract(context, "sphere.ply", &o, "out/levels.ply", &info[i], &error), &error);
+        must(splat_mesh_read("out/levels.ply", &mesh, &error), &error);
+        measure(&mesh, &mean, &outward);
+        double low = 0, area = splat_mesh_area(&mesh) / (4 * 3.14159265 * RADIUS * RADIUS);
+        for (size_t v = 0; v < mesh.n_vertices; v++)
+            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
+        print_message("%d: %zu vertices, %.4f from the sphere, down to %.3f, area %.3f\n", i, mesh.n_vertices, mean,
+                      low, area);
+        assert_true(mean < 0.03 && outward > 0.95);
+        assert_true(i ? low < -0.97 * RADIUS : low > -0.6 * RADIUS);
+        splat_mesh_free(&mesh);
+    }
+    assert_true(info[1].n_vertices > info[0].n_vertices + 500);
+    assert_true(info[2].n_vertices < info[1].n_vertices * 3 / 4);
+    o.voxel_size = 0.01;
+    assert_failure(extract(context, "sphere.ply", &o, "out/levels.ply", info, &error), SPLAT_ERROR_MEMORY, &error,
+                   "use larger");
+    splat_context_destroy(context);
+}
+
 /* Outliers go when they are asked to, and projection moves the vertices. */
 static void points_are_thinned_and_met(void **state)
 {
@@ -390,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sphere_comes_back),
         cmocka_unit_test(density_makes_a_shell),
+        cmocka_unit_test(fusion_reaches_beyond_the_box),
         cmocka_unit_test(points_are_thinned_and_met),
         cmocka_unit_test(unsupported_surface_is_trimmed),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
