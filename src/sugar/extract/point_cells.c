@@ -8,6 +8,7 @@
 #define PARTS 64u      /* whatever the number of threads: the order of points depends on it */
 #define NOWHERE UINT64_MAX
 #define GROWTH 1.25
+#define MOST_WEIGHT 1e6f /* that Poisson reconstruction takes */
 #define MEAN 9         /* position, normal, colour */
 #define PLACES 0xfffffu /* 20 bits for each coordinate of a cell */
 
@@ -249,7 +250,7 @@ void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_poi
                 unit[k] = normal[k] / length;
                 color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
             }
-            if (points->weights) points->weights[points->n] = c->weight;
+            if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
             splat_surface_points_add(points, c->mean, unit, color);
         }
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
+#define PER_POINT 16u    /* pixels that are asked for each point: more take time and tell the same */
 #define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
 
 /* Pixels by what became of them. */
@@ -21,6 +22,7 @@ typedef struct judge {
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
     int threads;
+    size_t step; /* from a pixel that is asked to the next; views begin at different ones */
     tally tally;
 } judge;
 
@@ -39,15 +41,16 @@ static bool sample_of(const splat_view_maps *maps, size_t view, size_t pixel, sp
     return true;
 }
 
-/* Pixels first .. first + n of a view. */
+/* n pixels of a view from `first` on, step apart. */
 static splat_status judge_piece(judge *j, size_t view, size_t first, size_t n, splat_error *error)
 {
     size_t n_seen = 0, n_kept = 0, n_against = 0;
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(j->threads) reduction(+ : n_seen, n_kept, n_against)
     for (size_t i = 0; i < n; i++) {
         splat_agreement a = {.n_agree = 0};
-        j->valid[i] = sample_of(j->maps, view, first + i, &j->samples[i], &a);
-        n_seen += j->maps->views[view].depth[first + i] > 0;
+        size_t pixel = first + i * j->step;
+        j->valid[i] = sample_of(j->maps, view, pixel, &j->samples[i], &a);
+        n_seen += j->maps->views[view].depth[pixel] > 0;
         n_kept += j->valid[i];
         n_against += a.n_against > a.n_agree;
     }
@@ -63,10 +66,13 @@ static splat_status judge_all(judge *j, const splat_mesh_extract_options *option
     j->valid = malloc(PIECE);
     if (!j->samples || !j->valid) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
     for (size_t v = 0; v < j->maps->n; v++) {
-        size_t n = splat_camera_pixels(&j->maps->views[v].camera);
+        size_t n = splat_camera_pixels(&j->maps->views[v].camera), n_left = (n + j->step - 1 - v % j->step) / j->step;
         SPLAT_TRY(splat_surface_go_on(options, "comparing views", (double)v / (double)j->maps->n, error));
-        for (size_t first = 0; first < n && j->maps->views[v].n_neighbors > 0; first += PIECE)
-            SPLAT_TRY(judge_piece(j, v, first, n - first < PIECE ? n - first : PIECE, error));
+        if (j->maps->views[v].n_neighbors == 0) continue;
+        for (size_t first = v % j->step, n_piece; n_left > 0; n_left -= n_piece, first += n_piece * j->step) {
+            n_piece = n_left < PIECE ? n_left : PIECE;
+            SPLAT_TRY(judge_piece(j, v, first, n_piece, error));
+        }
     }
     return SPLAT_OK;
 }
@@ -81,7 +87,10 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     int depth = options->poisson_depth > 0 ? options->poisson_depth : DEFAULT_DEPTH;
     SPLAT_TRY(splat_point_cells_init(&cells, boxes, options->background, ldexp(longest, -depth), points->capacity,
                                      threads, error));
-    judge j = {.maps = maps, .cells = &cells, .threads = threads};
+    size_t n_pixels = 0;
+    for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
+    size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
+    judge j = {.maps = maps, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
     splat_status status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
