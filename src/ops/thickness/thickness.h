@@ -11,10 +11,10 @@
  *     loss = mean over the visible of (s_min - ratio s_mid where s_min > max(ratio s_mid, least), else 0)
  *
  * ratio 0 flattens all that is thicker than `least`; above it is a hinge: what is that much thinner than wide is left
- * alone. In scene units. Those that count are active; which ones do, and which axes are meant, are constants of the
- * gradient:
+ * alone. In scene units. Those that count are active; which ones do, which axes are meant, and s_mid are constants of
+ * the gradient, or Gaussians would become thin against their width by growing wide:
  *
- *     dloss/d ln s_min = s_min / n_visible, dloss/d ln s_mid = -ratio s_mid / n_visible    of the active, else 0
+ *     dloss/d ln s_min = s_min / n_visible    of the active, else 0
  *
  * The sums have a fixed order. After a step that overflowed or was not finite a device reports 0 and adds nothing.
  * Working memory is scratch, which it resets. */

@@ -9,11 +9,9 @@ static void do_block(const struct splat_thickness_args *args, uint32_t begin, ui
     for (uint32_t v = begin; v < end; v++) {
         size_t row = 3 * (size_t)args->frame->ids[v];
         splat_thickness t = splat_thickness_of(args->gaussians->p.scales + row, args->ratio, args->least);
-        float *gradient = args->grad_scales + row;
         sum += (double)t.length_shortest - (double)args->ratio * (double)t.length_middle;
         n_active += t.length_shortest > 0;
-        gradient[t.shortest] += scale * t.length_shortest;
-        gradient[t.middle] -= scale * args->ratio * t.length_middle;
+        args->grad_scales[row + (size_t)t.shortest] += scale * t.length_shortest;
     }
     sums[0] = sum;
     sums[1] = n_active;

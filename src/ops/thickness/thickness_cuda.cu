@@ -78,7 +78,6 @@ __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
     splat_thickness t = thickness_at(P, row);
     float scale = (float)((double)P.weight / P.total->z);
     P.gradient[row + t.shortest] += scale * t.length_shortest;
-    P.gradient[row + t.middle] -= scale * P.ratio * t.length_middle;
 }
 
 extern "C" splat_status splat_thickness_cuda(splat_backend *backend, const struct splat_thickness_args *args,

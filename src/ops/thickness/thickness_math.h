@@ -5,29 +5,26 @@
 #include "math/gaussian.h"
 #include "ops/thickness/thickness.h"
 
-/* Which axes are meant, and how long they are: 0 and 0 where nothing is asked of the Gaussian. */
+/* The shortest axis, and the two shorter scales: 0 and 0 where nothing is asked of the Gaussian. */
 typedef struct splat_thickness {
-    int shortest, middle;
+    int shortest;
     float length_shortest, length_middle;
 } splat_thickness;
 
 /* No array is indexed by the axes, which on a device would move it out of registers. */
 SPLAT_MATH_INLINE splat_thickness splat_thickness_of(const float *log_scale, float ratio, float least)
 {
-    splat_thickness t = {0, 1, log_scale[0], log_scale[1]};
+    splat_thickness t = {0, log_scale[0], log_scale[1]};
     if (t.length_middle < t.length_shortest) {
         t.shortest = 1;
-        t.middle = 0;
         t.length_shortest = log_scale[1];
         t.length_middle = log_scale[0];
     }
     if (log_scale[2] < t.length_shortest) {
-        t.middle = t.shortest;
         t.length_middle = t.length_shortest;
         t.shortest = 2;
         t.length_shortest = log_scale[2];
     } else if (log_scale[2] < t.length_middle) {
-        t.middle = 2;
         t.length_middle = log_scale[2];
     }
     t.length_shortest = expf(t.length_shortest);
