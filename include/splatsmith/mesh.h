@@ -65,7 +65,8 @@ typedef struct splat_mesh_extract_options {
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
     bool background;            /* true. POISSON: a second mesh of what lies around the box, up to four times as far;
-                                   TSDF: levels of voxels and boxes twice as large each, as far as the views see */
+                                   others: levels of voxels and boxes twice as large each, as far as the views see
+                                   (TSDF), or until 99 % of the opaque Gaussians are inside (MARCHING_CUBES) */
     bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
     double bbox_low[3], bbox_high[3]; /* world; never shifted */
     bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */

@@ -64,7 +64,7 @@ static const struct {
     {"outlier_neighbors", POISSON},
     {"outlier_std", POISSON},
     {"project_mesh_on_surface_points", POISSON},
-    {"background", POISSON | TSDF},
+    {"background", POISSON | TSDF | CUBES},
     {"voxel_size", TSDF | CUBES},
     {"least_scale", CUBES},
     {"max_depth", TSDF},

@@ -390,8 +390,8 @@ const cli_option cli_options[] = {
     {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),
      "the default box lies around the cameras' mean, not around the origin", "True"},
     {"background", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.background),
-     "poisson: also a mesh of what lies around the box, up to four times as far; tsdf: levels of larger voxels around "
-     "the box, as far as the views see", "True"},
+     "poisson: also a mesh of what lies around the box, up to four times as far; tsdf, marching_cubes: "
+     "levels of larger voxels around the box, as far as there is surface", "True"},
     {"target_vertices", 'v', "n_vertices_in_mesh", MESH, CLI_GROUP_MESH,
      COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
     {"decimation_target", 'd', NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.target_vertices, 0, 4e9),

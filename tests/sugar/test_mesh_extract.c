@@ -201,6 +201,39 @@ static void fusion_reaches_beyond_the_box(void **state)
     splat_context_destroy(context);
 }
 
+/* The density's levels go on around a box that cuts the sphere. */
+static void density_reaches_beyond_the_box(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info;
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.method = SPLAT_MESH_MARCHING_CUBES;
+    o.target_vertices = 0;
+    o.bbox_low[0] = center[0];
+    for (int around = 0; around < 2; around++) {
+        splat_mesh mesh;
+        double low = 0;
+        size_t n_left = 0;
+        o.background = around;
+        must(extract(context, "sphere.ply", &o, "out/density.ply", &info, &error), &error);
+        must(splat_mesh_read("out/density.ply", &mesh, &error), &error);
+        for (size_t v = 0; v < mesh.n_vertices; v++) {
+            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
+            n_left += (double)mesh.vertices[3 * v] < center[0] - 0.08; /* two voxels of the box */
+        }
+        print_message("%zu vertices, %zu beyond, down to %.3f\n", mesh.n_vertices, n_left, low);
+        if (around) /* the third level has voxels of 0.16, and Gaussians half as thick */
+            assert_true(low < -RADIUS && low > -1.35 * RADIUS && n_left > 200 && 2 * n_left < mesh.n_vertices);
+        else
+            assert_true(n_left == 0);
+        splat_mesh_free(&mesh);
+    }
+    splat_context_destroy(context);
+}
+
 /* Outliers go when they are asked to, and projection moves the vertices. */
 static void points_are_thinned_and_met(void **state)
 {
@@ -431,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_sphere_comes_back),
         cmocka_unit_test(density_makes_a_shell),
         cmocka_unit_test(fusion_reaches_beyond_the_box),
+        cmocka_unit_test(density_reaches_beyond_the_box),
         cmocka_unit_test(points_are_thinned_and_met),
         cmocka_unit_test(unsupported_surface_is_trimmed),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */

@@ -4,9 +4,14 @@
 
 #include "io/picture/image.h"
 #include "math/sh.h"
+#include "mesh/mesh_clean.h"
+#include "mesh/nested_boxes.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#define HELD 0.99 /* of the Gaussians: the outermost level holds so many */
+enum { MOST_LEVELS = 8 };
 
 /* The opaque Gaussians in host memory. */
 typedef struct host_gaussians {
@@ -57,27 +62,63 @@ static splat_status fill_host(const splat_model *model, const splat_surface_gaus
     return fill_colors(model, opaque, h->colors, error);
 }
 
-static splat_status march(const splat_extraction *e, const host_gaussians *h, size_t n, float level, splat_mesh *mesh,
-                          splat_error *error)
+/* The levels that hold their share of the Gaussians. */
+static size_t count_levels(const splat_nested_boxes *boxes, const host_gaussians *h, size_t n)
 {
-    splat_density_mesh_input input = {n, h->means, h->scales, h->rotations, h->opacities, h->colors};
+    size_t counts[MOST_LEVELS] = {0}, held = 0, level = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double mean[3] = {(double)h->means[3 * i], (double)h->means[3 * i + 1], (double)h->means[3 * i + 2]};
+        counts[splat_nested_level(boxes, mean, MOST_LEVELS - 1)]++;
+    }
+    for (held = counts[0]; level + 1 < MOST_LEVELS && (double)held < HELD * (double)n;) held += counts[++level];
+    return level + 1;
+}
+
+/* The surface of one level, in its whole box. */
+static splat_status march(const splat_extraction *e, const splat_nested_boxes *boxes, size_t at,
+                          const splat_density_mesh_input *input, float level, splat_mesh *mesh, splat_error *error)
+{
     splat_density_mesh_options options;
     uint64_t bytes;
     splat_density_mesh_options_init(&options);
-    memcpy(options.low, e->boxes.low, sizeof options.low);
-    memcpy(options.high, e->boxes.high, sizeof options.high);
-    options.voxel_size = splat_extract_voxel(e);
+    splat_nested_box(boxes, at, 0, options.low, options.high);
+    options.voxel_size = ldexp(splat_extract_voxel(e), (int)at);
     options.level = (double)level;
     options.least_scale = e->options->least_scale;
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = e->options->progress;
     options.progress_user = e->options->progress_user;
-    SPLAT_TRY(splat_density_mesh_estimate(&input, &options, &bytes, error));
+    SPLAT_TRY(splat_density_mesh_estimate(input, &options, &bytes, error));
     char size[32];
-    splat_log(e->model->context, SPLAT_LOG_NOTICE, "host memory: about %s of density",
-              splat_bytes_format(bytes, size, sizeof size));
-    return splat_density_mesh(&input, &options, mesh, NULL, error);
+    splat_log(e->model->context, SPLAT_LOG_NOTICE, "host memory: about %s of density, voxels of %.4g",
+              splat_bytes_format(bytes, size, sizeof size), options.voxel_size);
+    return splat_density_mesh(input, &options, mesh, NULL, error);
+}
+
+/* The box, and shells around it with larger voxels; of these some may have no surface. */
+static splat_status march_levels(const splat_extraction *e, const host_gaussians *h, size_t n, float level,
+                                 splat_mesh *mesh, splat_error *error)
+{
+    const splat_density_mesh_input input = {n, h->means, h->scales, h->rotations, h->opacities, h->colors};
+    splat_nested_boxes boxes = splat_nested_boxes_make(e->boxes.low, e->boxes.high);
+    size_t n_levels = e->options->background ? count_levels(&boxes, h, n) : 1, unused = 0;
+    SPLAT_TRY(march(e, &boxes, 0, &input, level, mesh, error));
+    splat_status status = SPLAT_OK;
+    for (size_t at = 1; at < n_levels && status == SPLAT_OK; at++) {
+        splat_mesh shell = {0};
+        status = march(e, &boxes, at, &input, level, &shell, error);
+        if (status == SPLAT_OK) {
+            splat_nested_crop(&boxes, at, &shell);
+            status = splat_mesh_remove_unreferenced(&shell, &unused, error);
+            if (status == SPLAT_OK) status = splat_mesh_append(mesh, &shell, error);
+        } else if (status == SPLAT_ERROR_NUMERIC) {
+            status = SPLAT_OK;
+        }
+        splat_mesh_free(&shell);
+    }
+    if (status != SPLAT_OK) splat_mesh_free(mesh);
+    return status;
 }
 
 splat_status splat_extract_density(const splat_extraction *e, float level, splat_mesh *mesh, size_t *n_gaussians,
@@ -89,7 +130,7 @@ splat_status splat_extract_density(const splat_extraction *e, float level, splat
     *n_gaussians = opaque.g.n;
     splat_status status = fill_host(e->model, &opaque, &host, error);
     splat_surface_gaussians_free(e->model->backend, &opaque);
-    if (status == SPLAT_OK) status = march(e, &host, *n_gaussians, level, mesh, error);
+    if (status == SPLAT_OK) status = march_levels(e, &host, *n_gaussians, level, mesh, error);
     free_host(&host);
     return status;
 }

@@ -150,7 +150,7 @@ splat_status splat_extract_poisson(const splat_extraction *extraction, splat_sur
                                    splat_error *error);
 /* extract_fusion.c: the foreground. */
 splat_status splat_extract_fusion(const splat_extraction *extraction, splat_mesh *mesh, splat_error *error);
-/* extract_density.c: the foreground of one level. */
+/* extract_density.c: one level of the density. */
 splat_status splat_extract_density(const splat_extraction *extraction, float level, splat_mesh *mesh,
                                    size_t *n_gaussians, splat_error *error);
 /* extract_seen.c: removes what no training view sees, as the options say; *n_faces of them. Errors: NUMERIC (nothing is
