@@ -80,6 +80,8 @@ typedef struct splat_mesh_extract_options {
     void *progress_user;
     double support_trim;        /* POISSON: vertices farther from the nearest surface point than this many cells of the
                                    octree, or spacings of the points there, go; 0: none; 1.5 */
+    bool planes;                /* VIEWS: where the photos are plain, surface is looked for on planes that their rims
+                                   lie on (docs/method.md); true */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {

@@ -30,7 +30,8 @@ enum {
     SPLAT_STREAM_FIELD_SAMPLES = 12,
     SPLAT_STREAM_MESH_SAMPLES = 16,
     SPLAT_STREAM_MULTI_VIEW = 20,
-    SPLAT_STREAM_NEIGHBOR_VIEW = 21
+    SPLAT_STREAM_NEIGHBOR_VIEW = 21,
+    SPLAT_STREAM_PLANES = 24
 };
 
 typedef struct splat_random4 { uint32_t x[4]; } splat_random4;

@@ -69,6 +69,7 @@ static const struct {
     {"least_scale", CUBES},
     {"max_depth", TSDF},
     {"min_alpha", DEPTH | VIEWS | TSDF},
+    {"planes", VIEWS},
 };
 
 static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)

@@ -383,6 +383,8 @@ const cli_option cli_options[] = {
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
     {"min_alpha", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.min_alpha, 0, 1),
      "depth, views, tsdf: pixels with less opacity show no surface", NULL},
+    {"planes", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.planes),
+     "views: where the photos are plain, take the planes that the rims of the plain parts lie on", "True"},
     {"bboxmin", 'b', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
     {"bboxmax", 'B', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",

@@ -177,8 +177,12 @@ static void memory_makes_maps_smaller_or_is_refused(void **state)
     uint64_t whole, bytes, beside;
     splat_mesh_extract_options_init(&o);
     o.n_points = 1000;
+    o.planes = true;
+    splat_view_maps_choose(scene, &o, &bytes);
+    o.planes = false;
     beside = splat_surface_agreed_bytes(&o);
     assert_true(splat_view_maps_choose(scene, &o, &whole) == 1);
+    assert_true(bytes > whole + whole / 5); /* labels of pixels */
     o.max_host_bytes = beside + whole;
     assert_true(splat_view_maps_choose(scene, &o, &bytes) == 1);
     o.max_host_bytes = beside + whole - 1;

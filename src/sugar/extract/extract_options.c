@@ -23,6 +23,7 @@ void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, 
         .background = true,
         .center_bbox = true,
         .target_vertices = 1000000,
+        .planes = true,
         .min_component_faces = 100,
         .least_seen = 0.001,
         .unseen_rim = 8};

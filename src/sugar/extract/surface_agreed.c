@@ -3,6 +3,7 @@
 
 #include "sugar/extract/point_cells.h"
 #include "sugar/extract/view_agreement.h"
+#include "sugar/planes/planes.h"
 #include "math/camera.h"
 
 #include <stdlib.h>
@@ -109,9 +110,9 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     splat_surface_boxes boxes = splat_surface_boxes_make(scene, options);
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
-    /* what corrects the maps of single views belongs here, before they are compared */
-    splat_status status =
-        splat_surface_agree(&maps, &boxes, options, model->context->threads, points, &agreed, error);
+    splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
+    if (status == SPLAT_OK)
+        status = splat_surface_agree(&maps, &boxes, options, model->context->threads, points, &agreed, error);
     splat_view_maps_free(&maps);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "math/camera.h"
+#include "sugar/planes/planes_bytes.h"
 #include "sugar/extract/point_cells.h"
 
 #include <stdlib.h>
@@ -21,6 +22,18 @@ static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
     return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map) + work;
 }
 
+/* What looking for planes in them takes at the same time. */
+static uint64_t bytes_of_planes(const splat_scene *scene, float resolution_factor)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < scene->dataset.n_train; i++) {
+        splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
+        n += splat_camera_pixels(&camera);
+    }
+    return splat_planes_bytes(scene->dataset.n_train, n, splat_surface_pixels(scene, resolution_factor),
+                              scene->context->threads);
+}
+
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes)
 {
     uint64_t limit = options->max_host_bytes, beside = splat_surface_agreed_bytes(options);
@@ -28,6 +41,7 @@ float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_
     float part = 1;
     for (;; part *= 0.70710678f) {
         *bytes = bytes_of(scene, options->resolution_factor * part);
+        if (options->planes) *bytes += bytes_of_planes(scene, options->resolution_factor * part);
         if (!limit || *bytes <= room) return options->resolution_factor * part;
         if (part < 1.01f * LEAST_PART) return 0;
     }

@@ -31,7 +31,7 @@ typedef struct splat_view_maps {
 
 /* The resolution_factor that maps get: the options', or the largest of its halves by area, down to an eighth of the
  * sides, with which they fit into what max_host_bytes leaves beside the points; 0 when none does. *bytes: what they
- * take then while they are made, or at the smallest size when none fits. */
+ * take then while they are made and looked at, or at the smallest size when none fits. */
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes);
 
 /* Renders all training views (splat_surface_views) and finds their neighbours. *maps is overwritten; the caller frees

@@ -1,0 +1,151 @@
+/* What the steps of finding planes pass on: plain segments of a photo, seeds around them, planes of one view, planes of
+ * all views, and the cells of a plane that views vote about. */
+#ifndef SPLAT_SUGAR_PLANE_PARTS_H
+#define SPLAT_SUGAR_PLANE_PARTS_H
+
+#include "sugar/planes/planes.h"
+#include "sugar/planes/planes_bytes.h"
+
+#define PLANE_SLOTS 4           /* planes of a segment */
+#define PLANE_MAX_SEGMENTS 8190 /* of a view: what 13 bits can name */
+#define PLANE_SEGMENT_SEEDS 512 /* of a segment, about */
+
+/* ---------------------------------------------------------------- one plane (plane_fit.c) */
+
+/* Weighted sums of places. */
+typedef struct plane_moments {
+    double weight, sum[3], square[6]; /* xx, xy, xz, yy, yz, zz */
+} plane_moments;
+
+/* normal . x = offset; the axes lie in the plane, the longer spread first. sigma: standard deviations along the axes
+ * and the normal. */
+typedef struct plane_fit {
+    double normal[3], offset, centroid[3], axes[2][3], sigma[3];
+} plane_fit;
+
+void plane_moments_add(plane_moments *m, const float position[3], double weight);
+/* False without at least three places' weight. */
+bool plane_fit_make(const plane_moments *m, plane_fit *fit);
+static inline double plane_distance(const plane_fit *fit, const float p[3])
+{
+    return fit->normal[0] * (double)p[0] + fit->normal[1] * (double)p[1] + fit->normal[2] * (double)p[2] - fit->offset;
+}
+
+/* ---------------------------------------------------------------- one view */
+
+/* A place on the rim of a segment, where the photo has an edge. */
+typedef struct plane_seed {
+    float position[3], depth;
+    uint32_t pixel;   /* of the segment, beside the edge */
+    uint32_t segment;
+} plane_seed;
+
+typedef struct plane_segment {
+    uint32_t n_pixels, first_seed, n_seeds;
+    uint32_t n_rim;    /* places of the rim that were looked at: seeds, and those where something stands in front */
+    uint8_t n_planes;  /* candidates below; those beyond n_strong are only lines of seeds */
+    uint8_t n_strong;
+    uint16_t planes[PLANE_SLOTS];
+} plane_segment;
+
+/* A plane that the seeds of one segment lie on. */
+typedef struct plane_hypothesis {
+    plane_fit fit;
+    double depth; /* of its seeds, mean */
+    uint32_t n_seeds, view, segment;
+    int32_t plane; /* of all views that it belongs to, or -1 */
+} plane_hypothesis;
+
+/* A label: segment + 1 in the lower 13 bits, 0: not plain; above them the slot + 1 of its plane, 0: undecided. */
+#define PLANE_LABEL_SEGMENT 0x1fffu
+#define PLANE_LABEL_SHIFT 13
+#define PLANE_LABEL_DROPPED 7u /* in the place of a slot: no plane, for good */
+
+typedef struct plane_view {
+    uint16_t *labels; /* [height][width] */
+    plane_segment *segments;
+    plane_seed *seeds;
+    plane_hypothesis *hypotheses;
+    uint32_t n_segments, n_seeds, n_hypotheses;
+} plane_view;
+
+void plane_view_free(plane_view *view);
+
+/* Buffers of one thread for the largest view. */
+typedef struct plane_work {
+    uint8_t *rgb;       /* [n][3] */
+    uint16_t *smooth;   /* [3][n], 256ths of a level */
+    uint16_t *gradient; /* [n] */
+    int32_t *component, *queue;
+    float *depth;       /* [n] */
+    uint8_t *mask;
+} plane_work;
+
+splat_status plane_work_make(plane_work *work, size_t n_pixels, splat_error *error);
+void plane_work_free(plane_work *work);
+
+/* plane_segments.c: work->gradient from work->rgb; labels and segments (without seeds) of what is plain. *edge: the
+ * least gradient of an edge. */
+splat_status plane_segments_make(const splat_camera *camera, plane_work *work, plane_view *view, uint16_t *edge,
+                                 splat_error *error);
+/* plane_seeds.c: the seeds of all segments, in their order. */
+splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
+                              splat_error *error);
+/* plane_ransac.c: the planes of each segment's seeds. */
+splat_status plane_hypotheses_make(plane_view *view, uint32_t number, uint64_t seed, splat_error *error);
+
+/* ---------------------------------------------------------------- all views */
+
+/* A plane of the scene: a rectangle around its seeds, cut into cells. */
+typedef struct plane_global {
+    plane_fit fit;
+    double low[2], high[2]; /* of the seeds along the axes, from the centroid */
+    double residual;
+    uint32_t n_views;
+    double cell;            /* side of a cell */
+    uint32_t n_cells[2];
+    size_t first_cell;      /* among the cells of all planes */
+} plane_global;
+
+/* plane_merge.c: fills planes[PLANE_MAX_PLANES]; *n of them. */
+splat_status plane_merge(const splat_view_maps *maps, plane_view *views, plane_global *planes, size_t *n,
+                         splat_error *error);
+
+/* plane_assign.c: the candidates of every segment of a view. */
+void plane_candidates(const splat_camera *camera, plane_view *view, const plane_global *planes, size_t n_planes);
+/* Labels the pixels of segments with planes. */
+void plane_assign(const splat_view_map *map, plane_view *view, const plane_global *planes, plane_work *work);
+
+/* Depth of a plane along the ray through the centre of a pixel; INFINITY: the ray does not meet it. */
+static inline float plane_depth(const splat_camera *c, const plane_fit *fit, size_t pixel)
+{
+    size_t width = (size_t)c->width;
+    double x = ((double)(pixel % width) + 0.5 - (double)c->cx) / (double)c->fx,
+           y = ((double)(pixel / width) + 0.5 - (double)c->cy) / (double)c->fy, along = 0, distance = fit->offset;
+    for (int k = 0; k < 3; k++) {
+        along += fit->normal[k] *
+                 ((double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k]);
+        distance -= fit->normal[k] * (double)c->center[k];
+    }
+    double z = distance / along;
+    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+}
+
+/* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */
+typedef struct plane_votes {
+    size_t n;            /* cells of all planes */
+    uint16_t *is, *through; /* [n] */
+} plane_votes;
+
+splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
+                              size_t n_planes, int threads, plane_votes *votes, splat_error *error);
+void plane_votes_free(plane_votes *votes);
+/* The cell of a place of a plane, or SIZE_MAX outside of its rectangle. */
+size_t plane_cell(const plane_global *plane, const float position[3]);
+/* Candidates for segments whose own seeds name none: the surfaces that most of their pixels meet first. */
+void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global *planes, size_t n_planes,
+                 const plane_votes *votes);
+/* Settles what is undecided by the first surface on the ray, and drops what views see through. */
+void plane_settle(const splat_view_map *map, plane_view *view, const plane_global *planes, const plane_votes *votes);
+
+#endif

@@ -1,0 +1,201 @@
+/* Finding planes, from top to bottom: segments and seeds of every view, planes of the scene, pixels of every view. */
+#include "sugar/planes/plane_parts.h"
+
+#include "math/camera.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RIM 4          /* pixels around what a plane has that may lie on it, too */
+#define RIM_PART 0.015f /* of the depth: they do when they are so near */
+
+typedef struct finder {
+    splat_view_maps *maps;
+    const splat_planes_options *options;
+    plane_view *views;      /* [maps->n] */
+    plane_global *planes;   /* [PLANE_MAX_PLANES] */
+    size_t n_planes;
+    int threads;
+    plane_votes votes;
+    uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
+} finder;
+
+/* ---------------------------------------------------------------- loops over views */
+
+typedef splat_status (*view_function)(finder *f, size_t number, plane_work *work, splat_error *error);
+
+/* Of several errors the one of the first view. */
+static splat_status for_views(finder *f, view_function function, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    splat_error first;
+    size_t failed = SIZE_MAX;
+#pragma omp parallel num_threads(f->threads)
+    {
+        plane_work work = {0};
+        splat_error own;
+        size_t largest = 0;
+        for (size_t i = 0; i < f->maps->n; i++) {
+            size_t n = splat_camera_pixels(&f->maps->views[i].camera);
+            if (n > largest) largest = n;
+        }
+        splat_status own_status = plane_work_make(&work, largest, &own);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t i = 0; i < f->maps->n; i++) {
+            splat_status one = own_status == SPLAT_OK ? function(f, i, &work, &own) : own_status;
+            if (one == SPLAT_OK) continue;
+#pragma omp critical(splat_planes)
+            if (i < failed) {
+                failed = i;
+                status = one;
+                first = own;
+            }
+        }
+        plane_work_free(&work);
+    }
+    if (status != SPLAT_OK && error) *error = first;
+    return status;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+static splat_status analyse(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    const splat_view_map *map = &f->maps->views[number];
+    plane_view *view = &f->views[number];
+    uint16_t edge;
+    SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
+    SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
+    SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
+    return plane_hypotheses_make(view, (uint32_t)number, f->options->seed, error);
+}
+
+static splat_status assign(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)error;
+    plane_candidates(&f->maps->views[number].camera, &f->views[number], f->planes, f->n_planes);
+    plane_assign(&f->maps->views[number], &f->views[number], f->planes, work);
+    return SPLAT_OK;
+}
+
+static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
+{
+    const plane_fit *fit = &f->planes[plane].fit;
+    double towards = -fit->offset;
+    float normal[3];
+    map->depth[p] = plane_depth(&map->camera, fit, p);
+    map->alpha[p] = 255;
+    for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
+    for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
+    splat_normal_encode(normal, map->normal + 2 * p);
+}
+
+/* Pixels of the rim beside those of a plane, which are no longer plain, take the plane when they lie near it.
+ * work->component: the plane of every pixel, or -1. */
+static void write_rim(finder *f, splat_view_map *map, plane_work *work)
+{
+    int width = map->camera.width, height = map->camera.height;
+    size_t n = splat_camera_pixels(&map->camera);
+    for (int pass = 0; pass < RIM; pass++) {
+        size_t n_found = 0;
+        for (size_t i = 0; i < n; i++) {
+            int x = (int)(i % (size_t)width), y = (int)(i / (size_t)width);
+            if (work->component[i] != -1) continue;
+            int32_t plane = -1;
+            if (x > 0 && work->component[i - 1] >= 0) plane = work->component[i - 1];
+            else if (x + 1 < width && work->component[i + 1] >= 0) plane = work->component[i + 1];
+            else if (y > 0 && work->component[i - (size_t)width] >= 0) plane = work->component[i - (size_t)width];
+            else if (y + 1 < height && work->component[i + (size_t)width] >= 0)
+                plane = work->component[i + (size_t)width];
+            if (plane < 0) continue;
+            float z = plane_depth(&map->camera, &f->planes[plane].fit, i), own = map->depth[i];
+            if (!(z < INFINITY) || (own > 0 && !(fabsf(own - z) < RIM_PART * z))) continue;
+            work->queue[n_found++] = (int32_t)i;
+            work->depth[i] = (float)plane;
+        }
+        for (size_t k = 0; k < n_found; k++) {
+            size_t i = (size_t)work->queue[k];
+            work->component[i] = (int32_t)work->depth[i];
+            set_pixel(f, map, i, (size_t)work->component[i]);
+        }
+    }
+}
+
+static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)error;
+    splat_view_map *map = &f->maps->views[number];
+    plane_view *view = &f->views[number];
+    size_t n = splat_camera_pixels(&map->camera);
+    uint64_t taken[PLANE_MAX_PLANES + 1] = {0};
+    plane_adopt(map, view, f->planes, f->n_planes, &f->votes);
+    plane_settle(map, view, f->planes, &f->votes);
+    for (size_t p = 0; p < n; p++) {
+        uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
+        work->component[p] = label ? -2 : -1;
+        if (label) taken[PLANE_MAX_PLANES]++;
+        if (!slot) continue;
+        size_t plane = view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1];
+        work->component[p] = (int32_t)plane;
+        set_pixel(f, map, p, plane);
+        taken[plane]++;
+    }
+    write_rim(f, map, work);
+#pragma omp critical(splat_planes)
+    for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
+    return SPLAT_OK;
+}
+
+static splat_status find(finder *f, splat_error *error)
+{
+    SPLAT_TRY(for_views(f, analyse, error));
+    SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
+    SPLAT_TRY(for_views(f, assign, error));
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, f->threads, &f->votes, error));
+    return for_views(f, write, error);
+}
+
+static splat_status report(const finder *f, splat_planes_info *info, splat_error *error)
+{
+    memset(info, 0, sizeof *info);
+    info->planes = calloc(PLANE_MAX_PLANES, sizeof *info->planes);
+    if (!info->planes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a list of planes");
+    info->n = f->n_planes;
+    info->n_plain = f->taken[PLANE_MAX_PLANES];
+    for (size_t i = 0; i < f->n_planes; i++) {
+        const plane_global *from = &f->planes[i];
+        splat_plane *to = &info->planes[i];
+        for (int k = 0; k < 3; k++) to->normal[k] = from->fit.normal[k];
+        to->offset = from->fit.offset;
+        to->residual = from->residual;
+        to->n_views = from->n_views;
+        to->n_pixels = f->taken[i];
+        info->n_pixels += f->taken[i];
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options *options, splat_planes_info *info,
+                               splat_error *error)
+{
+    finder f = {.maps = maps, .options = options, .threads = options->threads > 0 ? options->threads : 1};
+    f.views = calloc(maps->n + 1, sizeof *f.views);
+    f.planes = calloc(PLANE_MAX_PLANES, sizeof *f.planes);
+    f.taken = calloc(PLANE_MAX_PLANES + 1, sizeof *f.taken);
+    splat_status status = f.views && f.planes && f.taken
+                              ? find(&f, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
+    if (status == SPLAT_OK) status = report(&f, info, error);
+    for (size_t i = 0; f.views && i < maps->n; i++) plane_view_free(&f.views[i]);
+    plane_votes_free(&f.votes);
+    free(f.views);
+    free(f.planes);
+    free(f.taken);
+    return status;
+}
+
+void splat_planes_info_free(splat_planes_info *info)
+{
+    free(info->planes);
+    memset(info, 0, sizeof *info);
+}
