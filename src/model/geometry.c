@@ -22,7 +22,7 @@ splat_status splat_model_rasterize_geometry(const splat_model *model, splat_fram
     TAKE(spans, 2 * (size_t)model->gaussians.n);
     if (counted) TAKE(frame->blended, n_pixels);
     SPLAT_TRY(splat_op_project(backend, &(struct splat_project_args){&model->gaussians, frame}, error));
-    struct splat_geometry_features_args describe = {&model->gaussians, frame, world, features, spans};
+    struct splat_geometry_features_args describe = {&model->gaussians, frame, world, false, features, spans};
     SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
     struct splat_geometry_args maps = {frame, features, true, geometry->maps, geometry->median, spans, world};
     splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = counted, .geometry = &maps};

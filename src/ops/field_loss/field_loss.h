@@ -11,10 +11,9 @@ enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
 #define SPLAT_FIELD_MAX_SAMPLES (1u << 24)
 
 /* The pool: the visible Gaussians in ascending order; with SDF those of them whose mean is closer to the depth map than
- * twice their deviation towards the camera, |D(u, v) - z| < 2 |s o R^T dir|. The depth map is D = A D' + T z_max, with
- * D' the plane depth (ops/geometry/plane_depth.h), A = 1 - T, and z_max the largest camera-space z of all means; it is
- * read bilinearly between the centres of four pixels, which must have a depth, and goes on beyond the outermost of them
- * as it is there. The pool and z_max are constants of the gradients.
+ * twice their deviation towards the camera, |D(u, v) - z| < 2 |s o R^T dir|. The depth map is D = maps[0] + T z_max,
+ * with z_max the largest camera-space z of all means; it is read bilinearly between the centres of pixels, and goes on
+ * beyond the outermost of them as it is there. The pool and z_max are constants of the gradients.
  *
  * Each sample takes a Gaussian g of the pool, with replacement, and p = mean + R (1.5 s o xi), xi normal. Over the 16
  * Gaussians i that are g and its neighbours, with n_i the axis of the smallest scale s_min,i, phi = 1 (DENSITY) or 1/16
@@ -24,9 +23,8 @@ enum { SPLAT_FIELD_DENSITY, SPLAT_FIELD_SDF };
  *   DENSITY  field = |d - exp(-f^2 / (2 beta^2))|, f = (p - mean_g) . n_g
  *   SDF      field = min(|beta sqrt(-2 ln clamp(d, 1e-16, 1)) - |D(p) - z(p)|| 10 / E, 10 E);
  *            where d is clamped it has no gradient, and what the minimum cuts off has none. A sample counts if
- *            z(p) > 1e-4, there is a depth, and |D(p) - z(p)| <= sdf_range beta: what is farther from the depth map
- *            stands before or behind another surface, and beta sqrt(-2 ln 1e-16) = 8.58 beta is the most that the
- *            field can say
+ *            z(p) > 1e-4 and |D(p) - z(p)| <= sdf_range beta: what is farther from the depth map stands before or
+ *            behind another surface, and beta sqrt(-2 ln 1e-16) = 8.58 beta is the most that the field can say
  *   normal = |n_g - sum a_i n_i' / max(sum a_i, 1e-6)|^2, n_i' = n_i or -n_i, on the side of n_g,
  *            a_i = w_i |(p - mean_i) . n_i| / max(s_min,i, 1e-6)^2: constants, only the normals have a gradient
  *
@@ -52,8 +50,9 @@ struct splat_field_loss_args {
     int mode;                          /* SPLAT_FIELD_DENSITY or SPLAT_FIELD_SDF */
     float field_weight, normal_weight; /* of the gradients; the losses are reported without them */
     /* SDF only, with DENSITY not read: E > 0, the extent of the cameras; how far from the depth map a sample may be, in
-     * beta; what geometry wrote in camera space, not normalized: [4][height][width] and [height][width]; dL/dmaps and
-     * dL/dalpha, to which the field's are added */
+     * beta; what geometry wrote, not normalized;
+     * dL/dmaps and dL/dalpha (alpha = 1 - T), to which the field's are added. [height][width] each: of maps, and of
+     * their gradient, the first plane alone is used */
     float extent, sdf_range;
     const float *maps, *transmittance;
     float *grad_maps, *grad_alpha;

@@ -158,9 +158,11 @@ static void scatter_depth(const field_work *work, const struct splat_field_loss_
         const splat_field_spot *s = &work->groups.spots[i];
         if (s->grad_depth == 0.0f) continue;
         splat_field_corners c = splat_field_corners_of(&work->groups.job, s->u, s->v);
-        for (int k = 0; k < 4; k++)
-            splat_field_pixel_backward(&work->groups.job, c.pixel[k], field_scale * s->grad_depth * c.weight[k],
-                                       args->grad_maps, args->grad_alpha);
+        for (int k = 0; k < 4; k++) {
+            float gradient = field_scale * s->grad_depth * c.weight[k];
+            args->grad_maps[c.pixel[k]] += gradient;
+            args->grad_alpha[c.pixel[k]] -= gradient * work->z_max;
+        }
     }
 }
 

@@ -224,7 +224,8 @@ __global__ void __launch_bounds__(FIELD_THREADS)
         float weight = k == 0 ? c.weight[0] : k == 1 ? c.weight[1] : k == 2 ? c.weight[2] : c.weight[3];
         sum += scale * s->grad_depth * weight;
     }
-    splat_field_pixel_backward(&P.job, pixel, sum, P.grad_maps, P.grad_alpha);
+    P.grad_maps[pixel] += sum;
+    P.grad_alpha[pixel] -= sum * *P.z_max;
 }
 
 /* ---------------------------------------------------------------- host */

@@ -2,7 +2,6 @@
 #include "ops/field_loss/field_loss_test.h"
 
 #include "base/rng.h"
-#include "ops/geometry/plane_depth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,26 +44,13 @@ void field_scene_connect(field_scene *scene)
     if (n > SPLAT_NEIGHBORS) ref_knn_f32(n, scene->t.g.p.means, SPLAT_NEIGHBORS, NULL, scene->neighbors);
 }
 
-/* The plane of a pixel that is met at this depth. normal: of any length. */
-static void set_plane(field_scene *s, size_t pixel, float depth, const float normal[3])
-{
-    splat_plane_rays rays = splat_plane_rays_of(&s->camera, 0);
-    size_t width = (size_t)s->camera.width;
-    float ray[3], plane[4] = {0}, alpha = 1 - s->transmittance[pixel], length = 0;
-    splat_plane_ray(&rays, (float)(pixel % width), (float)(pixel / width), ray);
-    for (int k = 0; k < 3; k++) length += normal[k] * normal[k];
-    for (int k = 0; k < 3; k++) plane[1 + k] = normal[k] / sqrtf(length);
-    plane[0] = depth * splat_plane_toward(plane, ray);
-    for (size_t k = 0; k < 4; k++) s->maps[k * s->n_pixels + pixel] = alpha * plane[k];
-}
-
 /* The depth map is smooth, so that a derivative says nearly the same on both sides of a pixel's centre. */
 field_scene field_scene_make(field_scene_kind kind, uint32_t n, int width, int height)
 {
     field_scene s = {.t = test_gaussians_make(n, 0, 0, 3), .camera = test_camera_make(width, height),
                      .n_pixels = (size_t)width * (size_t)height};
     s.neighbors = calloc(SPLAT_NEIGHBORS * (size_t)n + 1, sizeof *s.neighbors);
-    s.maps = calloc(4 * s.n_pixels, sizeof *s.maps);
+    s.maps = calloc(s.n_pixels, sizeof *s.maps);
     s.transmittance = calloc(s.n_pixels, sizeof *s.transmittance);
     for (uint32_t i = 0; i < n; i++) {
         float x = 4 * field_random(0, i) - 2, y = 4 * field_random(1, i) - 2;
@@ -76,8 +62,7 @@ field_scene field_scene_make(field_scene_kind kind, uint32_t n, int width, int h
     for (size_t i = 0; i < s.n_pixels; i++) {
         float x = (float)(i % (size_t)width) / (float)width, y = (float)(i / (size_t)width) / (float)height;
         s.transmittance[i] = 0.02f + 0.02f * cosf(4 * x + y);
-        set_plane(&s, i, 3.05f + 0.1f * sinf(5 * x) + 0.05f * cosf(4 * y),
-                  (float[3]){0.4f * sinf(3 * y), 0.3f * cosf(4 * x), -1});
+        s.maps[i] = (1 - s.transmittance[i]) * (3.05f + 0.1f * sinf(5 * x) + 0.05f * cosf(4 * y));
     }
     field_scene_connect(&s);
     return s;
@@ -99,7 +84,7 @@ typedef struct problem {
     ref_gaussians_f64 g, fixed;
     const uint32_t *neighbors;
     uint32_t generators[M];
-    double xi[3 * M], maps[4 * PIXELS], transmittance[PIXELS], n_counting;
+    double xi[3 * M], maps[PIXELS], transmittance[PIXELS], n_counting;
     ref_camera_f64 camera;
     ref_field_surface_f64 surface;
     bool sdf;
@@ -149,12 +134,11 @@ static int check_mode(const field_scene *s, bool sdf, double extent, double rang
     int failures = 0;
     problem p = {.g = ref_gaussians_from_f64(&s->t.g), .fixed = ref_gaussians_from_f64(&s->t.g), .sdf = sdf};
     ref_tensors_f64 gradients = ref_tensors_make_f64(N, 0);
-    double grad_maps[4 * PIXELS] = {0}, grad_alpha[PIXELS] = {0}, r[3];
+    double grad_maps[PIXELS] = {0}, grad_alpha[PIXELS] = {0}, r[3];
     p.neighbors = s->neighbors;
     p.camera = ref_camera_from_f64(&s->camera);
     p.surface = (ref_field_surface_f64){&p.camera, p.maps, p.transmittance, extent, range};
-    for (size_t i = 0; i < 4 * PIXELS; i++) p.maps[i] = s->maps[i];
-    for (size_t i = 0; i < PIXELS; i++) p.transmittance[i] = s->transmittance[i];
+    for (size_t i = 0; i < PIXELS; i++) p.maps[i] = s->maps[i], p.transmittance[i] = s->transmittance[i];
     for (uint32_t i = 0; i < M; i++) {
         p.generators[i] = i * 7 % N;
         for (uint32_t k = 0; k < 3; k++) p.xi[3 * i + k] = 3 * ((double)field_random(20 + k, i) - 0.5);
@@ -168,7 +152,7 @@ static int check_mode(const field_scene *s, bool sdf, double extent, double rang
     failures += compare(&p, "scale", p.g.p.scales, gradients.scales, 3 * N, 1);
     failures += compare(&p, "rotation", p.g.p.rotations, gradients.rotations, 4 * N, 1);
     failures += compare(&p, "opacity", p.g.p.opacities, gradients.opacities, N, 1);
-    if (sdf) failures += compare(&p, "map", p.maps, grad_maps, 4 * PIXELS, 1);
+    if (sdf) failures += compare(&p, "map", p.maps, grad_maps, PIXELS, 1);
     if (sdf) failures += compare(&p, "alpha", p.transmittance, grad_alpha, PIXELS, -1);
     TEST_CHECK(failures, p.n_counting == n_counting, "%g samples count, then %g", n_counting, p.n_counting);
     ref_tensors_free_f64(&gradients);

@@ -8,7 +8,6 @@
 #include "base/rng.h"
 #include "math/density.h"
 #include "ops/field_loss/field_loss.h"
-#include "ops/geometry/plane_depth.h"
 
 #define SPLAT_FIELD_KERNELS (SPLAT_NEIGHBORS + 1)
 #define SPLAT_FIELD_REACH 1.5f         /* deviations of p */
@@ -23,8 +22,7 @@ typedef struct splat_field_job {
     int mode, width, height;
     float phi, extent, range, field_weight, normal_weight;
     float r[9], t[3], center[3], fx, fy, offset_x, offset_y; /* u = fx X/Z + offset_x */
-    splat_plane_rays rays;                                   /* SDF, as the next */
-    const float *maps, *transmittance, *z_max;
+    const float *maps, *transmittance, *z_max;               /* SDF */
     const uint32_t *neighbors;
 } splat_field_job;
 
@@ -88,7 +86,6 @@ static inline splat_field_job splat_field_job_of(const struct splat_field_loss_a
     job.fy = c->fy;
     job.offset_x = c->cx - 0.5f;
     job.offset_y = c->cy - 0.5f;
-    job.rays = splat_plane_rays_of(c, 0);
     job.maps = args->maps;
     job.transmittance = args->transmittance;
     job.z_max = z_max;
@@ -137,44 +134,16 @@ SPLAT_MATH_INLINE splat_field_corners splat_field_corners_of(const splat_field_j
     return c;
 }
 
-/* The plane depth of a pixel, and what it is made of; 0: it has none. */
-SPLAT_MATH_INLINE int splat_field_plane(const splat_field_job *job, uint32_t pixel, float maps[4], float ray[3],
-                                        float *depth)
-{
-    size_t n_pixels = (size_t)job->width * (size_t)job->height;
-    splat_plane_read(job->maps, n_pixels, pixel, maps);
-    splat_plane_ray(&job->rays, (float)(pixel % (uint32_t)job->width), (float)(pixel / (uint32_t)job->width), ray);
-    return splat_plane_depth(maps, 1.0f - job->transmittance[pixel], ray, depth);
-}
-
-/* From dL/dD of a pixel with a depth: adds to dL/dmaps and dL/dalpha. */
-SPLAT_MATH_INLINE void splat_field_pixel_backward(const splat_field_job *job, uint32_t pixel, float grad,
-                                                  float *grad_maps, float *grad_alpha)
-{
-    size_t n_pixels = (size_t)job->width * (size_t)job->height;
-    float maps[4], ray[3], depth, sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (!splat_field_plane(job, pixel, maps, ray, &depth)) return;
-    splat_plane_depth_backward(maps, ray, grad * (1.0f - job->transmittance[pixel]), sum);
-    for (size_t k = 0; k < 4; k++) grad_maps[k * n_pixels + pixel] += sum[k];
-    grad_alpha[pixel] += grad * (depth - *job->z_max);
-}
-
-/* D(u, v) and its derivatives; 0: there is no depth. */
-SPLAT_MATH_INLINE int splat_field_depth(const splat_field_job *job, float u, float v, float *depth, float slope[2])
+/* D(u, v) and its derivatives. */
+SPLAT_MATH_INLINE float splat_field_depth(const splat_field_job *job, float u, float v, float slope[2])
 {
     splat_field_corners c = splat_field_corners_of(job, u, v);
-    float d[4], maps[4], ray[3];
-    int valid = 1;
-    for (int k = 0; k < 4; k++) {
-        float transmittance = job->transmittance[c.pixel[k]];
-        valid &= splat_field_plane(job, c.pixel[k], maps, ray, &d[k]);
-        d[k] = (1.0f - transmittance) * d[k] + transmittance * *job->z_max;
-    }
+    float d[4];
+    for (int k = 0; k < 4; k++) d[k] = job->maps[c.pixel[k]] + job->transmittance[c.pixel[k]] * *job->z_max;
     int inside_x = u >= 0.0f && u <= (float)(job->width - 1), inside_y = v >= 0.0f && v <= (float)(job->height - 1);
     slope[0] = inside_x ? (1.0f - c.down) * (d[1] - d[0]) + c.down * (d[3] - d[2]) : 0.0f;
     slope[1] = inside_y ? (1.0f - c.across) * (d[2] - d[0]) + c.across * (d[3] - d[1]) : 0.0f;
-    *depth = c.weight[0] * d[0] + c.weight[1] * d[1] + c.weight[2] * d[2] + c.weight[3] * d[3];
-    return valid;
+    return c.weight[0] * d[0] + c.weight[1] * d[1] + c.weight[2] * d[2] + c.weight[3] * d[3];
 }
 
 SPLAT_MATH_INLINE float splat_field_z(const splat_field_job *job, const float *p)
@@ -185,7 +154,7 @@ SPLAT_MATH_INLINE float splat_field_z(const splat_field_job *job, const float *p
 /* Whether a visible Gaussian, seen at (u, v), is close to the depth map. */
 SPLAT_MATH_INLINE int splat_field_is_close(const splat_field_job *job, const splat_density_kernel *g, const float *uv)
 {
-    float to_camera[3], slope[2], depth, square = 0.0f, distance2 = 0.0f;
+    float to_camera[3], slope[2], square = 0.0f, distance2 = 0.0f;
     for (int a = 0; a < 3; a++) {
         to_camera[a] = job->center[a] - g->mean[a];
         distance2 += to_camera[a] * to_camera[a];
@@ -194,8 +163,8 @@ SPLAT_MATH_INLINE int splat_field_is_close(const splat_field_job *job, const spl
         float along = g->scale[k] * splat_field_dot(g->axes + 3 * k, to_camera);
         square += along * along;
     }
-    int valid = splat_field_depth(job, uv[0], uv[1], &depth, slope);
-    return valid && fabsf(depth - splat_field_z(job, g->mean)) < 2.0f * sqrtf(square / distance2);
+    float off = splat_field_depth(job, uv[0], uv[1], slope) - splat_field_z(job, g->mean);
+    return fabsf(off) < 2.0f * sqrtf(square / distance2);
 }
 
 /* ---------------------------------------------------------------- a sample */
@@ -230,17 +199,16 @@ SPLAT_MATH_INLINE void splat_field_finish_density(const splat_density_kernel *g,
     s->grad_p[0] = s->grad_p[1] = s->grad_p[2] = 0.0f;
 }
 
-/* 0: the sample is behind the camera, or without depth, or too far from it. */
+/* 0: the sample is behind the camera, or too far from the depth map. */
 SPLAT_MATH_INLINE int splat_field_finish_sdf(const splat_field_job *job, float d, float beta, splat_field_sample *s)
 {
-    float z = splat_field_z(job, s->p), slope[2], depth;
+    float z = splat_field_z(job, s->p), slope[2];
     if (!(z > SPLAT_FIELD_NEAR)) return 0;
     float x = (splat_field_dot(job->r, s->p) + job->t[0]) / z;
     float y = (splat_field_dot(job->r + 3, s->p) + job->t[1]) / z;
     s->u = job->fx * x + job->offset_x;
     s->v = job->fy * y + job->offset_y;
-    if (!splat_field_depth(job, s->u, s->v, &depth, slope)) return 0;
-    float estimate = depth - z;
+    float estimate = splat_field_depth(job, s->u, s->v, slope) - z;
     if (!(fabsf(estimate) <= job->range * beta)) return 0;
     float dense = d < 1.0f ? d > SPLAT_FIELD_LEAST_DENSITY ? d : SPLAT_FIELD_LEAST_DENSITY : 1.0f;
     float root = sqrtf(-2.0f * logf(dense)), error = beta * root - fabsf(estimate);

@@ -47,7 +47,7 @@ static float *constant(size_t n)
 /* Projects, then runs the op. */
 static field_output run(splat_backend *backend, const field_scene *s, const field_spec *spec, int *failures)
 {
-    const size_t n = s->t.g.n, counts[N_OUTPUTS] = {3 * n, 3 * n, 4 * n, n, 4 * s->n_pixels, s->n_pixels};
+    const size_t n = s->t.g.n, counts[N_OUTPUTS] = {3 * n, 3 * n, 4 * n, n, s->n_pixels, s->n_pixels};
     field_output out = {.visible = calloc(n + 1, sizeof *out.visible)};
     splat_block blocks[N_OUTPUTS + 4] = {{0}}, *block = blocks;
     project_scene scene;
@@ -70,7 +70,7 @@ static field_output run(splat_backend *backend, const field_scene *s, const fiel
     args.neighbors = test_upload(backend, block++, s->neighbors, SPLAT_NEIGHBORS * n * sizeof *s->neighbors);
     args.result = test_upload(backend, block++, NULL, sizeof out.result);
     if (spec->mode == SPLAT_FIELD_SDF) {
-        args.maps = test_upload(backend, block++, s->maps, 4 * s->n_pixels * sizeof(float));
+        args.maps = test_upload(backend, block++, s->maps, s->n_pixels * sizeof(float));
         args.transmittance = test_upload(backend, block++, s->transmittance, s->n_pixels * sizeof(float));
         args.grad_maps = device[MAPS];
         args.grad_alpha = device[ALPHA];
@@ -165,17 +165,16 @@ static oracle oracle_make(const field_scene *s, const field_spec *spec, const ui
     oracle o = {.gradients = ref_tensors_make_f64(s->t.g.n, 0)};
     ref_gaussians_f64 g = ref_gaussians_from_f64(&s->t.g);
     ref_camera_f64 camera = ref_camera_from_f64(&s->camera);
-    double *maps = calloc(4 * s->n_pixels, sizeof *maps), *transmittance = calloc(s->n_pixels, sizeof *maps);
+    double *maps = calloc(s->n_pixels, sizeof *maps), *transmittance = calloc(s->n_pixels, sizeof *maps);
     double *xis = calloc(3 * (size_t)spec->n_samples, sizeof *xis);
     uint32_t *pool = calloc(n_visible + 1, sizeof *pool), *generators = calloc(spec->n_samples, sizeof *generators);
-    for (size_t i = 0; i < 4 * s->n_pixels; i++) maps[i] = s->maps[i];
-    for (size_t i = 0; i < s->n_pixels; i++) transmittance[i] = s->transmittance[i];
+    for (size_t i = 0; i < s->n_pixels; i++) maps[i] = s->maps[i], transmittance[i] = s->transmittance[i];
     ref_field_surface_f64 surface = {&camera, maps, transmittance, spec->extent, (double)range_of(spec)};
     o.values[MEANS] = o.gradients.means;
     o.values[SCALES] = o.gradients.scales;
     o.values[ROTATIONS] = o.gradients.rotations;
     o.values[OPACITIES] = o.gradients.opacities;
-    o.values[MAPS] = calloc(4 * s->n_pixels, sizeof(double));
+    o.values[MAPS] = calloc(s->n_pixels, sizeof(double));
     o.values[ALPHA] = calloc(s->n_pixels, sizeof(double));
     for (uint32_t v = 0; v < n_visible; v++) {
         double off = spec->mode == SPLAT_FIELD_SDF ? ref_field_closeness_f64(&g, &surface, visible[v]) : 0;

@@ -17,7 +17,7 @@ typedef struct field_scene {
     test_gaussians t;
     splat_camera camera;
     uint32_t *neighbors;
-    float *maps, *transmittance; /* four planes and one */
+    float *maps, *transmittance; /* one plane each */
     size_t n_pixels;
 } field_scene;
 

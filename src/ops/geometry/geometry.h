@@ -12,11 +12,12 @@
 /* geometry_features: what each visible Gaussian is blended with. After project.
  * The normal is the axis of the smallest scale (of equal ones the first), of the side that faces the camera: n . (c -
  * mean) >= 0, which is the distance. world: the normal in world space, else in camera space (x right, y down, z
- * forward). spans: z - 3 sigma and z + 3 sigma of the centre, sigma^2 the variance along the camera's z. */
+ * forward). centers: z of the centre in the place of the distance, which makes maps[0] a blend of depths.
+ * spans: z - 3 sigma and z + 3 sigma of the centre, sigma^2 the variance along the camera's z. */
 struct splat_geometry_features_args {
     const splat_gaussians *gaussians;
     const splat_frame *frame;
-    bool world;
+    bool world, centers;
     float *features; /* [n_visible][4], entries as in the frame; on a device those not visible are undefined */
     float *spans;    /* [n_visible][2], likewise; NULL: not asked for */
 };
@@ -55,7 +56,7 @@ struct splat_geometry_backward_args {
 struct splat_geometry_features_backward_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
-    bool world;
+    bool world, centers;
     const splat_grad2d *gradients;
     const splat_tensors *tensors;
 };

@@ -13,7 +13,8 @@ splat_status splat_geometry_features_cpu(splat_backend *backend, const struct sp
     for (uint32_t v = 0; v < frame->n_visible; v++) {
         size_t i = frame->ids[v];
         splat_geometry_feature(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i, frame->camera.rotation,
-                               frame->camera.center, args->world, args->features + SPLAT_GEOMETRY_CHANNELS * (size_t)v);
+                               frame->camera.center, args->world, args->centers ? &frame->depth[v] : NULL,
+                               args->features + SPLAT_GEOMETRY_CHANNELS * (size_t)v);
         if (args->spans)
             splat_geometry_span(p->scales + 3 * i, p->rotations + 4 * i, args->gaussians->filter_3d[i],
                                 frame->depth[v], frame->camera.rotation, args->spans + 2 * (size_t)v);
@@ -67,7 +68,7 @@ splat_status splat_geometry_features_backward_cpu(splat_backend *backend,
         size_t i = frame->ids[v];
         splat_geometry_screen_add(&frame->grad2d[v], g);
         splat_geometry_feature_backward(p->means + 3 * i, p->scales + 3 * i, p->rotations + 4 * i,
-                                        frame->camera.rotation, frame->camera.center, args->world,
+                                        frame->camera.rotation, frame->camera.center, args->world, args->centers,
                                         g->channel, out->means + 3 * i, out->rotations + 4 * i);
     }
     return SPLAT_OK;

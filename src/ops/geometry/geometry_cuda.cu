@@ -104,7 +104,7 @@ struct feature_parameters {
     uint32_t n;
     splat_tensors p;
     float rotation[9], center[3];
-    int world;
+    int world, centers;
     const uint32_t *ids;
     const float *depth, *filter_3d;
     float4 *features;
@@ -115,7 +115,8 @@ struct feature_parameters {
     const splat_cuda_view_state *state;
 };
 
-static feature_parameters feature_parameters_of(const splat_gaussians *gaussians, const splat_frame *frame, bool world)
+static feature_parameters feature_parameters_of(const splat_gaussians *gaussians, const splat_frame *frame, bool world,
+                                                bool centers)
 {
     feature_parameters F = {};
     F.n = frame->n_visible;
@@ -123,6 +124,7 @@ static feature_parameters feature_parameters_of(const splat_gaussians *gaussians
     for (int i = 0; i < 9; i++) F.rotation[i] = frame->camera.rotation[i];
     for (int i = 0; i < 3; i++) F.center[i] = frame->camera.center[i];
     F.world = world;
+    F.centers = centers;
     F.ids = frame->ids;
     F.depth = frame->depth;
     F.filter_3d = gaussians->filter_3d;
@@ -138,7 +140,7 @@ __global__ void __launch_bounds__(FEATURE_THREADS) features_kernel(const __grid_
     size_t i = F.ids[v];
     float feature[4], span[2];
     splat_geometry_feature(F.p.means + 3 * i, F.p.scales + 3 * i, F.p.rotations + 4 * i, F.rotation, F.center, F.world,
-                           feature);
+                           F.centers ? &F.depth[v] : NULL, feature);
     F.features[v] = make_float4(feature[0], feature[1], feature[2], feature[3]);
     if (!F.spans) return;
     splat_geometry_span(F.p.scales + 3 * i, F.p.rotations + 4 * i, F.filter_3d[i], F.depth[v], F.rotation, span);
@@ -154,7 +156,7 @@ __global__ void __launch_bounds__(FEATURE_THREADS)
     const splat_grad2d g = F.gradients[v];
     splat_geometry_screen_add(&F.grad2d[v], &g);
     splat_geometry_feature_backward(F.p.means + 3 * i, F.p.scales + 3 * i, F.p.rotations + 4 * i, F.rotation, F.center,
-                                    F.world, g.channel, F.grad_means + 3 * i, F.grad_rotations + 4 * i);
+                                    F.world, F.centers, g.channel, F.grad_means + 3 * i, F.grad_rotations + 4 * i);
 }
 
 extern "C" splat_status splat_geometry_features_cuda(splat_backend *backend,
@@ -162,7 +164,7 @@ extern "C" splat_status splat_geometry_features_cuda(splat_backend *backend,
                                                      splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world);
+    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world, args->centers);
     F.features = (float4 *)args->features;
     F.spans = (float2 *)args->spans;
     if (F.n == 0) return SPLAT_OK;
@@ -176,7 +178,7 @@ extern "C" splat_status splat_geometry_features_backward_cuda(splat_backend *bac
                                                               splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world);
+    feature_parameters F = feature_parameters_of(args->gaussians, args->frame, args->world, args->centers);
     F.gradients = args->gradients;
     F.grad2d = args->frame->grad2d;
     F.grad_means = args->tensors->means;

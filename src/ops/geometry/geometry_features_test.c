@@ -17,7 +17,8 @@ enum { CHANNELS = SPLAT_GEOMETRY_CHANNELS };
 
 /* The fast version rounds in another order than the reference: seen 3e-7 of a normal, 1e-6 of a distance near 3; of a
  * span, which is e^scale long, as much again. */
-static int compare_features(const project_scene *scene, const splat_gaussians *host, bool world, const float *features,
+static int compare_features(const project_scene *scene, const splat_gaussians *host, bool world, bool centers,
+                            const float *features,
                             const float *spans)
 {
     int failures = 0;
@@ -26,7 +27,7 @@ static int compare_features(const project_scene *scene, const splat_gaussians *h
     ref_camera_f32 c = ref_camera_from_f32(camera);
     float *wanted = calloc(host->n + 1, CHANNELS * sizeof *wanted);
     float *wanted_spans = calloc(host->n + 1, 2 * sizeof *wanted_spans);
-    ref_geometry_features_f32(&g, &c, world, wanted, wanted_spans);
+    ref_geometry_features_f32(&g, &c, world, centers, wanted, wanted_spans);
     for (uint32_t i = 0; i < host->n && failures < 5; i++) {
         float facing = 0;
         if (scene->entry_of[i] < 0) continue;
@@ -48,7 +49,7 @@ static int compare_features(const project_scene *scene, const splat_gaussians *h
     return failures;
 }
 
-static int check_features(splat_backend *backend, uint32_t n, bool world)
+static int check_features(splat_backend *backend, uint32_t n, bool world, bool centers)
 {
     int failures = 0;
     test_gaussians t = test_gaussians_make(n, 0, 0, 91);
@@ -64,12 +65,12 @@ static int check_features(splat_backend *backend, uint32_t n, bool world)
     size_t n_ends = 2 * (size_t)scene.frame.n_visible;
     float *device = test_upload(backend, &block, NULL, n_values * sizeof(float));
     float *device_spans = test_upload(backend, &span_block, NULL, n_ends * sizeof(float));
-    struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, device, device_spans};
+    struct splat_geometry_features_args args = {&scene.gaussians, &scene.frame, world, centers, device, device_spans};
     splat_status status = splat_op_geometry_features(backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
     float *features = project_host_copy(backend, device, n_values);
     float *spans = project_host_copy(backend, device_spans, n_ends);
-    failures += compare_features(&scene, &t.g, world, features, spans);
+    failures += compare_features(&scene, &t.g, world, centers, features, spans);
     free(features);
     free(spans);
     splat_block_free(backend, &block);
@@ -84,7 +85,7 @@ int test_op_geometry_features(splat_backend *backend)
     static const uint32_t counts[] = {0, 1, 37, 1000};
     int failures = 0;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        for (int world = 0; world < 2; world++) failures += check_features(backend, counts[i], world);
+        for (int k = 0; k < 4; k++) failures += check_features(backend, counts[i], k % 2, k / 2);
     return failures;
 }
 
@@ -116,8 +117,8 @@ static test_gaussians smooth_gaussians(const splat_camera *camera)
 typedef struct chain {
     ref_gaussians_f64 g;
     ref_camera_f64 camera;
-    bool compensate, world;
-    double weights[5 * PIXELS], weight; /* weight is 0 in world space */
+    bool compensate, world, centers;
+    double weights[5 * PIXELS], weight; /* weight is 0 in world space and with centers */
     ref_splat2d_f64 splats[N];
     double features[CHANNELS * N], maps[CHANNELS * PIXELS], transmittance[PIXELS];
     double grad_maps[CHANNELS * PIXELS], grad_alpha[PIXELS];
@@ -128,7 +129,7 @@ static double chain_value(chain *c)
 {
     uint32_t n_pixels;
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
-    ref_geometry_features_f64(&c->g, &c->camera, c->world, c->features, NULL);
+    ref_geometry_features_f64(&c->g, &c->camera, c->world, c->centers, c->features, NULL);
     ref_geometry_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->maps, c->transmittance, NULL);
     double sum = c->weight * ref_depth_normal_f64(&c->camera, c->maps, c->transmittance, NULL, c->weight, c->grad_maps,
                                                   &n_pixels);
@@ -151,7 +152,7 @@ static void chain_gradient(chain *c, ref_tensors_f64 *gradients)
     ref_geometry_backward_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->grad_maps, c->grad_alpha, grads,
                               grad_features);
     ref_project_backward_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, grads, gradients);
-    ref_geometry_features_backward_f64(&c->g, &c->camera, c->world, c->splats, grad_features, gradients);
+    ref_geometry_features_backward_f64(&c->g, &c->camera, c->world, c->centers, c->splats, grad_features, gradients);
 }
 
 /* Steps of 1e-5: the error of a difference is 1e-10 third derivatives plus the rounding of a sum near 1000 (1e-13)
@@ -211,11 +212,12 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
 {
     splat_backend *backend = scene->backend;
     splat_frame *frame = &scene->frame;
-    struct splat_geometry_features_args describe = {&scene->gaussians, frame, c->world, b->features.data, NULL};
+    struct splat_geometry_features_args describe = {.gaussians = &scene->gaussians, .frame = frame, .world = c->world,
+                                                    .centers = c->centers, .features = b->features.data};
     struct splat_geometry_args maps = {.frame = frame, .features = b->features.data, .maps = b->maps.data};
     struct splat_geometry_backward_args back = {frame, b->features.data, b->grad_maps.data, b->grad_alpha.data,
                                                 b->gradients.data};
-    struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world,
+    struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world, c->centers,
                                                                   b->gradients.data, features};
     struct splat_project_backward_args project_back = {.gaussians = &scene->gaussians, .frame = frame,
                                                        .gradients = screen};
@@ -282,7 +284,7 @@ static int check_device(splat_backend *backend, const test_gaussians *t, const s
     return failures;
 }
 
-static int check_chain(splat_backend *backend, bool compensate, bool world)
+static int check_chain(splat_backend *backend, bool compensate, bool world, bool centers)
 {
     int failures = 0;
     splat_camera camera = test_camera_make(WIDTH, HEIGHT);
@@ -292,7 +294,8 @@ static int check_chain(splat_backend *backend, bool compensate, bool world)
     c->camera = ref_camera_from_f64(&camera);
     c->compensate = compensate;
     c->world = world;
-    c->weight = world ? 0 : 1000; /* such that the loss tells beside the weights */
+    c->centers = centers;
+    c->weight = world || centers ? 0 : 1000; /* such that the loss tells beside the weights */
     for (uint32_t i = 0; i < 5 * PIXELS; i++) c->weights[i] = 2 * test_scene_random(33, i) - 1;
     ref_tensors_f64 gradients = ref_tensors_make_f64(N, 0);
     chain_gradient(c, &gradients);
@@ -311,5 +314,6 @@ static int check_chain(splat_backend *backend, bool compensate, bool world)
 
 int test_op_geometry_features_backward(splat_backend *backend)
 {
-    return check_chain(backend, true, false) + check_chain(backend, false, false) + check_chain(backend, true, true);
+    return check_chain(backend, true, false, false) + check_chain(backend, false, false, false) +
+           check_chain(backend, true, true, false) + check_chain(backend, true, false, true);
 }

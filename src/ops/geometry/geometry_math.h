@@ -61,9 +61,10 @@ SPLAT_MATH_INLINE float splat_geometry_side(const float n[3], const float *mean,
     return along < 0.0f ? -1.0f : 1.0f;
 }
 
-/* The distance and the normal. rotation, center: of the camera. */
+/* The distance and the normal. rotation, center: of the camera; z: of the centre, or NULL. */
 SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *scales, const float *raw,
-                                              const float *rotation, const float *center, int world, float feature[4])
+                                              const float *rotation, const float *center, int world, const float *z,
+                                              float feature[4])
 {
     float q[4], n[3];
     splat_geometry_unit(raw, q);
@@ -71,6 +72,7 @@ SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *sc
     float side = splat_geometry_side(n, mean, center);
     for (int k = 0; k < 3; k++) n[k] *= side;
     feature[0] = n[0] * (center[0] - mean[0]) + n[1] * (center[1] - mean[1]) + n[2] * (center[2] - mean[2]);
+    if (z) feature[0] = *z;
     for (int k = 0; k < 3; k++)
         feature[1 + k] =
             world ? n[k] : rotation[3 * k] * n[0] + rotation[3 * k + 1] * n[1] + rotation[3 * k + 2] * n[2];
@@ -106,7 +108,7 @@ SPLAT_MATH_INLINE void splat_geometry_screen_add(splat_grad2d *screen, const spl
 /* Adds to dL/dmean and dL/draw quaternion. g: dL/d(d, n). */
 SPLAT_MATH_INLINE void splat_geometry_feature_backward(const float *mean, const float *scales, const float *raw,
                                                        const float *rotation, const float *center, int world,
-                                                       const float g[4], float *grad_mean, float *grad_raw)
+                                                       int centers, const float g[4], float *grad_mean, float *grad_raw)
 {
     float q[4], n[3], gn[3], gq[4], inverse = splat_geometry_unit(raw, q);
     int axis = splat_geometry_axis(scales);
@@ -114,8 +116,8 @@ SPLAT_MATH_INLINE void splat_geometry_feature_backward(const float *mean, const 
     float side = splat_geometry_side(n, mean, center);
     for (int k = 0; k < 3; k++) {
         gn[k] = world ? g[1 + k] : rotation[k] * g[1] + rotation[3 + k] * g[2] + rotation[6 + k] * g[3];
-        gn[k] = side * (gn[k] + g[0] * (center[k] - mean[k])); /* d = n . (center - mean) */
-        grad_mean[k] -= g[0] * (side * n[k]);
+        gn[k] = side * (gn[k] + (centers ? 0.0f : g[0] * (center[k] - mean[k]))); /* d = n . (center - mean) */
+        grad_mean[k] += g[0] * (centers ? rotation[6 + k] : -side * n[k]);
     }
     splat_geometry_column_backward(q, axis, gn, gq);
     float along = gq[0] * q[0] + gq[1] * q[1] + gq[2] * q[2] + gq[3] * q[3];

@@ -132,7 +132,8 @@ static splat_status blend(job *j, maps *m, splat_error *error)
         SPLAT_TRY(splat_backend_zero(j->backend, m->grad_alpha, plane * sizeof(float), error));
     }
     SPLAT_TRY(splat_backend_zero(j->backend, m->gradients, n * sizeof *m->gradients, error));
-    struct splat_geometry_features_args describe = {&j->gaussians, frame, false, m->features, NULL};
+    struct splat_geometry_features_args describe = {
+        .gaussians = &j->gaussians, .frame = frame, .centers = has_sdf(j), .features = m->features};
     SPLAT_TRY(splat_op_geometry_features(j->backend, &describe, error));
     struct splat_geometry_args geometry = {.frame = frame, .features = m->features, .maps = m->maps};
     splat_view_blend blend = {.max_instances = j->t->options.max_instances, .geometry = &geometry};
@@ -225,7 +226,8 @@ static splat_status blend_backward(job *j, const maps *m, splat_error *error)
     splat_frame *frame = j->frame;
     struct splat_geometry_backward_args geometry = {frame, m->features, m->grad_maps, m->grad_alpha, m->gradients};
     SPLAT_TRY(splat_view_backward(j->backend, frame, &(splat_view_gradients){.geometry = &geometry}, error));
-    struct splat_geometry_features_backward_args described = {&j->gaussians, frame, false, m->gradients, &j->gradients};
+    struct splat_geometry_features_backward_args described = {&j->gaussians, frame, false, has_sdf(j), m->gradients,
+                                                              &j->gradients};
     SPLAT_TRY(splat_op_geometry_features_backward(j->backend, &described, error));
     struct splat_project_backward_args projected = {
         .gaussians = &j->gaussians, .frame = frame, .gradients = &j->gradients, .extra_gradients = &j->gradients};
