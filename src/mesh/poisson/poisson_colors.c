@@ -79,6 +79,7 @@ splat_status poisson_colors(poisson_job *job, splat_mesh *mesh, const poisson_oc
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &sum, mesh->n_vertices, sizeof *sum));
     for (int d = 0; d < tree->n_levels; d++) {
         const poisson_level *level = &tree->level[d];
+        SPLAT_TRY_GOTO(status, end, poisson_progress(job, "colours", 0.9 + 0.1 * d / tree->n_levels));
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &corner, level->n_corners, sizeof *corner));
         SPLAT_TRY_GOTO(status, end, spread_colors(job, samples, level, d, cell_of_sample, corner));
         take_colors(job, mesh, level, d, cell_of_vertex, (const float (*)[4])corner, sum);

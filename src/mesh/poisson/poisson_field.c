@@ -100,6 +100,7 @@ static splat_status restrict_field(poisson_job *job, poisson_field *field, const
     splat_status status = SPLAT_OK;
     for (int d = tree->n_levels - 1; d >= 0; d--) {
         const poisson_level *level = &tree->level[d];
+        SPLAT_TRY_GOTO(status, end, poisson_progress(job, "normals", 0.3 - 0.04 * (d + 1) / tree->n_levels));
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &field->finer[d], level->n_corners, sizeof(float)));
         if (d == tree->n_levels - 1) continue;
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &here, level->n_cells, sizeof *here));
@@ -131,6 +132,7 @@ splat_status poisson_field_make(poisson_job *job, poisson_field *field, const po
     memset(field, 0, sizeof *field);
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &cell_of_sample, samples->n, sizeof *cell_of_sample));
     for (int d = 0; d < tree->n_levels; d++) {
+        SPLAT_TRY_GOTO(status, end, poisson_progress(job, "normals", 0.2 + 0.06 * d / tree->n_levels));
         SPLAT_TRY_GOTO(status, end, splat_level(job, field, tree, samples, d, cell_of_sample));
         if (d + 1 == tree->n_levels) break;
 #pragma omp parallel for num_threads(job->options->threads) schedule(static)

@@ -41,24 +41,44 @@ int poisson_descend(const poisson_octree *tree, const float position[3], uint32_
     return d;
 }
 
+static bool starts_run(const uint32_t *cell_of_sample, size_t i)
+{
+    return cell_of_sample[i] != POISSON_NONE && (i == 0 || cell_of_sample[i] != cell_of_sample[i - 1]);
+}
+
+/* Chunks of samples count the runs that start in them, then each writes its own. */
 splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n)
 {
-    size_t count[8] = {0};
+    size_t n_chunks = (n + POISSON_CHUNK - 1) / POISSON_CHUNK, sum = 0;
+    size_t (*next)[8] = NULL; /* [n_chunks]: runs of a colour, then where they go */
     memset(runs, 0, sizeof *runs);
-    for (size_t i = 0; i < n; i++)
-        if (cell_of_sample[i] != POISSON_NONE && (i == 0 || cell_of_sample[i] != cell_of_sample[i - 1]))
-            count[cell_of_sample[i] & 7]++;
-    for (int c = 0; c < 8; c++) runs->first[c + 1] = runs->first[c] + count[c];
-    SPLAT_TRY(poisson_alloc(job, &runs->run, runs->first[8], sizeof *runs->run));
-    memcpy(count, runs->first, sizeof count);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t cell = cell_of_sample[i];
-        if (cell == POISSON_NONE) continue;
-        if (i == 0 || cell != cell_of_sample[i - 1])
-            runs->run[count[cell & 7]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)i};
-        runs->run[count[cell & 7] - 1].end = (uint32_t)i + 1;
+    SPLAT_TRY(poisson_alloc(job, &next, n_chunks, sizeof *next));
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    for (size_t k = 0; k < n_chunks; k++)
+        for (size_t i = k * POISSON_CHUNK; i < n && i < (k + 1) * POISSON_CHUNK; i++)
+            if (starts_run(cell_of_sample, i)) next[k][cell_of_sample[i] & 7]++;
+    for (int c = 0; c < 8; c++) {
+        runs->first[c] = sum;
+        for (size_t k = 0; k < n_chunks; k++) {
+            size_t count = next[k][c];
+            next[k][c] = sum;
+            sum += count;
+        }
     }
-    return SPLAT_OK;
+    runs->first[8] = sum;
+    splat_status status = poisson_alloc(job, &runs->run, sum, sizeof *runs->run);
+    if (status == SPLAT_OK)
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+        for (size_t k = 0; k < n_chunks; k++)
+            for (size_t i = k * POISSON_CHUNK; i < n && i < (k + 1) * POISSON_CHUNK; i++) {
+                if (!starts_run(cell_of_sample, i)) continue;
+                uint32_t cell = cell_of_sample[i];
+                size_t end = i + 1; /* may lie in a later chunk */
+                while (end < n && cell_of_sample[end] == cell) end++;
+                runs->run[next[k][cell & 7]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)end};
+            }
+    poisson_free(job, next);
+    return status;
 }
 
 /* The first cells of the 27 groups around a group, its own in the middle; NONE where there is none. */
@@ -211,6 +231,7 @@ splat_status poisson_octree_build(poisson_job *job, poisson_octree *tree, const 
     if (status != SPLAT_OK) goto end;
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &cell_of_sample, samples->n, sizeof *cell_of_sample));
     for (int d = 0; d < max_level && tree->n_levels == d + 1; d++) {
+        if (ring) SPLAT_TRY_GOTO(status, end, poisson_progress(job, "octree", 0.1 + 0.1 * d / max_level));
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &mark, tree->level[d].n_cells, 1));
         if (d >= full) mark_divided(job, tree, d, cell_of_sample, depth, samples->n, ring, mark);
         SPLAT_TRY_GOTO(status, end, make_level(job, tree, d + 1, mark, d < full));

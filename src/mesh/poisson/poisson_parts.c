@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of every block; as long as a cache line, so that blocks are aligned to one. */
+/* In front of every block; as long as a cache line, so that blocks keep the alignment of what is allocated. */
 typedef union header {
     size_t bytes;
     uint8_t line[64];
@@ -37,13 +37,12 @@ splat_status poisson_alloc(poisson_job *job, void *pointer, size_t n, size_t siz
     if (splat_size_mul(n, size, &bytes) && splat_size_add(bytes, 2 * sizeof(header), &bytes)) {
         bytes &= ~(sizeof(header) - 1);
         SPLAT_TRY(check_limit(job, bytes));
-        block = aligned_alloc(sizeof(header), bytes);
+        block = calloc(1, bytes); /* pages that the system clears when a thread of the work first writes to them */
     }
     if (!block)
         return splat_fail(job->error, SPLAT_ERROR_MEMORY, "no memory for %zu rows of %zu bytes of a Poisson "
                           "reconstruction at depth %d; use a smaller depth or fewer points", n, size,
                           job->options->depth);
-    memset(block, 0, bytes);
     block->bytes = bytes;
     void *data = block + 1;
     memcpy(pointer, &data, sizeof data); /* the caller's pointer has a type of its own */

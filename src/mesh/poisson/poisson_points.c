@@ -245,13 +245,15 @@ splat_status poisson_density_make(poisson_job *job, poisson_density *density, po
                    poisson_octree_build(job, &density->tree, samples, NULL, job->options->depth - 2, 0, false));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &cell_of_sample, samples->n, sizeof *cell_of_sample));
     for (int d = 0; d < density->tree.n_levels; d++) {
+        SPLAT_TRY_GOTO(status, end, poisson_progress(job, "density", 0.05 + 0.05 * d / density->tree.n_levels));
         SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &density->count[d], density->tree.level[d].n_corners, 4));
         if (job->input->weights)
             SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &density->weight[d], density->tree.level[d].n_corners, 4));
         SPLAT_TRY_GOTO(status, end, count_level(job, density, samples, d, cell_of_sample));
+        if (d + 1 == density->tree.n_levels) break;
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
         for (size_t i = 0; i < samples->n; i++) /* every sample is in a cell of every level of this tree */
-            if (d + 1 < density->tree.n_levels)
-                cell_of_sample[i] = poisson_step_down(&density->tree, d, cell_of_sample[i], samples->position[i]);
+            cell_of_sample[i] = poisson_step_down(&density->tree, d, cell_of_sample[i], samples->position[i]);
     }
     measure_samples(job, density, samples);
 end:

@@ -11,6 +11,8 @@
 enum { MAX_ITERATIONS = 60 };
 
 typedef struct solver {
+    poisson_job *job;
+    double begin, share; /* of the progress */
     const poisson_level *level;
     const poisson_screen *screen;
     const size_t *screen_first;
@@ -43,7 +45,8 @@ static void multiply_group(const solver *s, size_t group, const float *x, float 
 static void multiply(const solver *s, const float *x, float *y)
 {
     const poisson_level *level = s->level;
-    memset(y, 0, level->n_corners * sizeof *y);
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (uint32_t i = 0; i < level->n_corners; i++) y[i] = 0;
     for (uint32_t colour = 0; colour < 8; colour++)
 #pragma omp parallel for num_threads(s->threads) schedule(static)
         for (size_t g = 0; g < poisson_groups(level); g++)
@@ -131,7 +134,7 @@ static double dot(const solver *s, const float *a, const float *b, const float *
 }
 
 /* Conjugate gradients with the diagonal as preconditioner (Hestenes, Stiefel 1952). x is right at kept corners. */
-static int conjugate_gradients(const solver *s, float *x, double *reduction)
+static splat_status conjugate_gradients(const solver *s, float *x, int *n_iterations, double *reduction)
 {
     uint32_t n = s->level->n_corners;
     int iteration = 0;
@@ -143,6 +146,8 @@ static int conjugate_gradients(const solver *s, float *x, double *reduction)
     }
     double rho = dot(s, s->residual, s->residual, s->diagonal), first = rho;
     for (; iteration < MAX_ITERATIONS && rho > TOLERANCE * TOLERANCE * first; iteration++) {
+        /* most levels are done after ten or so */
+        SPLAT_TRY(poisson_progress(s->job, "solve", s->begin + s->share * iteration / (iteration + 5.0)));
         multiply(s, s->direction, s->product);
         double curvature = dot(s, s->direction, s->product, NULL);
         if (!(curvature > 0)) break; /* nothing left but rounding */
@@ -160,7 +165,8 @@ static int conjugate_gradients(const solver *s, float *x, double *reduction)
             s->direction[i] = s->residual[i] / s->diagonal[i] + keep * s->direction[i];
     }
     *reduction = first > 0 ? sqrt(rho / first) : 0;
-    return iteration;
+    *n_iterations = iteration;
+    return SPLAT_OK;
 }
 
 /* Values at the corners of level d from those of the level above, `width` floats a corner. The axes are averaged in a
@@ -205,12 +211,13 @@ static splat_status sum_field(poisson_job *job, poisson_field *field, const pois
 }
 
 static splat_status solve_level(poisson_job *job, float *values[POISSON_MAX_LEVELS], const poisson_octree *tree,
-                                poisson_field *field, int d, splat_poisson_report *report)
+                                poisson_field *field, int d, double begin, double share,
+                                splat_poisson_report *report)
 {
     const poisson_level *level = &tree->level[d];
     uint32_t n = level->n_corners;
-    solver s = {.level = level, .screen = field->screen[d], .screen_first = field->screen_first[d],
-                .side = ldexpf(1, -d), .right = field->finer[d]};
+    solver s = {.job = job, .begin = begin, .share = share, .level = level, .screen = field->screen[d],
+                .screen_first = field->screen_first[d], .side = ldexpf(1, -d), .right = field->finer[d]};
     s.threads = n < 8 * POISSON_CHUNK ? 1 : job->options->threads; /* less work than waking them is */
     splat_status status = SPLAT_OK;
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &values[d], n, sizeof(float)));
@@ -227,7 +234,7 @@ static splat_status solve_level(poisson_job *job, float *values[POISSON_MAX_LEVE
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.partial, n / POISSON_CHUNK + 1, sizeof(double)));
     find_unknowns(&s, d);
     make_diagonal(&s);
-    report->iterations[d] = conjugate_gradients(&s, values[d], &report->residual[d]);
+    status = conjugate_gradients(&s, values[d], &report->iterations[d], &report->residual[d]);
 end:
     poisson_free(job, s.free_corner);
     poisson_free(job, s.diagonal);
@@ -244,8 +251,9 @@ splat_status poisson_solve(poisson_job *job, float *values[POISSON_MAX_LEVELS], 
     double done = 0, work = 0;
     for (int d = 0; d < tree->n_levels; d++) work += tree->level[d].n_cells;
     for (int d = 0; d < tree->n_levels; d++) {
-        SPLAT_TRY(poisson_progress(job, "solve", 0.3 + 0.4 * done / work));
-        SPLAT_TRY(solve_level(job, values, tree, field, d, report));
+        double begin = 0.3 + 0.4 * done / work, share = 0.4 * tree->level[d].n_cells / work;
+        SPLAT_TRY(poisson_progress(job, "solve", begin));
+        SPLAT_TRY(solve_level(job, values, tree, field, d, begin, share, report));
         poisson_free(job, field->finer[d]);
         poisson_free(job, field->screen[d]);
         field->finer[d] = NULL;

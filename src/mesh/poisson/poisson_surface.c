@@ -258,6 +258,7 @@ static splat_status make_vertices(surface *s)
         SPLAT_TRY(poisson_alloc(s->job, &s->edge[d], s->tree->level[d].n_corners, sizeof *s->edge[d]));
     for (int d = 0; d < s->tree->n_levels; d++) {
         const poisson_level *level = &s->tree->level[d];
+        SPLAT_TRY(poisson_progress(s->job, "surface", 0.7 + 0.05 * d / s->tree->n_levels));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, POISSON_CHUNK)
         for (uint32_t i = 0; i < level->n_cells; i++)
             if (level->child[i] == POISSON_NONE && is_crossed(s, d, i)) mark_edges(s, d, i);
@@ -280,6 +281,7 @@ static splat_status make_faces(surface *s, chunk *chunks[POISSON_MAX_LEVELS])
     size_t n_faces = 0, n_vertices = mesh->n_vertices;
     for (int d = 0; d < s->tree->n_levels; d++) {
         size_t n_chunks = ((size_t)s->tree->level[d].n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
+        SPLAT_TRY(poisson_progress(s->job, "surface", 0.75 + 0.08 * d / s->tree->n_levels));
         SPLAT_TRY(poisson_alloc(s->job, &chunks[d], n_chunks, sizeof *chunks[d]));
         whole &= put_faces(s, d, chunks[d], true);
         for (size_t k = 0; k < n_chunks; k++) {
@@ -292,7 +294,10 @@ static splat_status make_faces(surface *s, chunk *chunks[POISSON_MAX_LEVELS])
     if (!whole) return splat_fail(s->job->error, SPLAT_ERROR_INTERNAL, "the Poisson surface has an open polygon");
     SPLAT_TRY(poisson_count(s->job, 12 * (n_vertices - mesh->n_vertices + n_faces)));
     SPLAT_TRY(splat_mesh_reserve(mesh, n_vertices, n_faces, s->job->error));
-    for (int d = 0; d < s->tree->n_levels; d++) put_faces(s, d, chunks[d], false);
+    for (int d = 0; d < s->tree->n_levels; d++) {
+        SPLAT_TRY(poisson_progress(s->job, "surface", 0.83 + 0.07 * d / s->tree->n_levels));
+        put_faces(s, d, chunks[d], false);
+    }
     mesh->n_vertices = n_vertices;
     mesh->n_faces = n_faces;
     return SPLAT_OK;
