@@ -99,7 +99,7 @@ static splat_cloud make_splat(void)
         memcpy(all.scales + 3 * i, sphere.scales + 3 * from, 12);
         memcpy(all.rotations + 4 * i, sphere.rotations + 4 * from, 16);
         all.opacities[i] = is_air ? -3 : 6;
-        all.filter_3d[i] = sphere.filter_3d[0];
+        all.filter_3d[i] = sphere.filter_3d[0] * (1 + 1e-5f * (float)i);
         double a = 2.39996322972865 * (double)air;
         float *p = all.means + 3 * i, *r = all.rotations + 4 * i;
         if (is_air) {
