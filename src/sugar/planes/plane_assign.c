@@ -57,8 +57,8 @@ static uint32_t count_on(const plane_seed *seeds, const plane_segment *segment, 
 }
 
 /* Strong candidates, whose seeds spread, one after the other; then, in the slots that are left, lines of seeds. */
-static void find_candidates(const plane_seed *seeds, plane_segment *segment, const plane_global *planes,
-                            size_t n_planes)
+static void find_candidates(const splat_camera *camera, const plane_seed *seeds, plane_segment *segment,
+                            const plane_global *planes, size_t n_planes)
 {
     uint32_t covered = 0, least = (uint32_t)(LEAST_PART * segment->n_seeds);
     uint8_t weak[PLANE_MAX_PLANES];
@@ -69,7 +69,8 @@ static void find_candidates(const plane_seed *seeds, plane_segment *segment, con
         uint32_t best = 0, n_best = 0;
         bool is_spread;
         for (uint32_t i = 0; i < n_planes; i++) {
-            uint32_t n = weak[i] ? 0 : count_on(seeds, segment, planes, i, NULL);
+            bool counts = !weak[i] && plane_faces(camera, &planes[i].fit);
+            uint32_t n = counts ? count_on(seeds, segment, planes, i, NULL) : 0;
             if (n > n_best) {
                 n_best = n;
                 best = i;
@@ -123,7 +124,7 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
         plane_segment *segment = &view->segments[i];
         const plane_seed *seeds = view->seeds + segment->first_seed;
         if (segment->n_seeds < LEAST_SEEDS) continue;
-        find_candidates(seeds, segment, planes, n_planes);
+        find_candidates(camera, seeds, segment, planes, n_planes);
         if (segment->n_strong && are_refuted(camera, seeds, segment, planes)) segment->n_planes = segment->n_strong = 0;
     }
 }

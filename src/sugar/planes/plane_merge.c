@@ -42,7 +42,7 @@ static bool is_near(const plane_fit *plane, const plane_hypothesis *h, double de
         cosine += plane->normal[k] * h->fit.normal[k];
         distance += plane->normal[k] * h->fit.centroid[k];
     }
-    return fabs(cosine) > cos(degrees * DEGREE) && fabs(distance) < offset * h->depth;
+    return cosine > cos(degrees * DEGREE) && fabs(distance) < offset * h->depth;
 }
 
 /* The hypotheses without a plane that lie on this one; how many views they come from. */
@@ -82,7 +82,10 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
             if (q * q < 1) plane_moments_add(&moments, seed->position, (1 - q * q) * (1 - q * q) * near * near);
         }
     }
-    return plane_fit_make(&moments, fit);
+    const double front[3] = {fit->normal[0], fit->normal[1], fit->normal[2]};
+    if (!plane_fit_make(&moments, fit)) return false;
+    if (fit->normal[0] * front[0] + fit->normal[1] * front[1] + fit->normal[2] * front[2] < 0) plane_turn(fit);
+    return true;
 }
 
 /* Seeds of a member that support the plane. */

@@ -18,7 +18,8 @@ typedef struct plane_moments {
 } plane_moments;
 
 /* normal . x = offset; the axes lie in the plane, the longer spread first. sigma: standard deviations along the axes
- * and the normal. */
+ * and the normal. Of hypotheses and planes of the scene the normal points to the cameras that see the plane: the two
+ * sides of a thin plate are two planes. */
 typedef struct plane_fit {
     double normal[3], offset, centroid[3], axes[2][3], sigma[3];
 } plane_fit;
@@ -92,7 +93,8 @@ splat_status plane_segments_make(const splat_camera *camera, plane_work *work, p
 splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
                               splat_error *error);
 /* plane_ransac.c: the planes of each segment's seeds. */
-splat_status plane_hypotheses_make(plane_view *view, uint32_t number, uint64_t seed, splat_error *error);
+splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+                                   splat_error *error);
 
 /* ---------------------------------------------------------------- all views */
 
@@ -116,7 +118,20 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
 /* Labels the pixels of segments with planes. */
 void plane_assign(const splat_view_map *map, plane_view *view, const plane_global *planes, plane_work *work);
 
-/* Depth of a plane along the ray through the centre of a pixel; INFINITY: the ray does not meet it. */
+/* Whether the plane shows the camera its front. */
+static inline bool plane_faces(const splat_camera *c, const plane_fit *fit)
+{
+    return plane_distance(fit, c->center) > 0;
+}
+
+/* The other side becomes the front. */
+static inline void plane_turn(plane_fit *fit)
+{
+    for (int k = 0; k < 3; k++) fit->normal[k] = -fit->normal[k];
+    fit->offset = -fit->offset;
+}
+
+/* Depth of a plane along the ray through the centre of a pixel; INFINITY: the ray does not meet its front. */
 static inline float plane_depth(const splat_camera *c, const plane_fit *fit, size_t pixel)
 {
     size_t width = (size_t)c->width;
@@ -128,7 +143,7 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
         distance -= fit->normal[k] * (double)c->center[k];
     }
     double z = distance / along;
-    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+    return distance < 0 && z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
 }
 
 /* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */

@@ -117,7 +117,8 @@ static bool is_plane(const plane_hypothesis *h)
     return sigma[1] > LEAST_SPREAD * sigma[0] && sigma[1] > 0.015 * h->depth && sigma[2] < MOST_BEND * sigma[1];
 }
 
-splat_status plane_hypotheses_make(plane_view *view, uint32_t number, uint64_t seed, splat_error *error)
+splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+                                   splat_error *error)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < view->n_segments; i++)
@@ -138,6 +139,7 @@ splat_status plane_hypotheses_make(plane_view *view, uint32_t number, uint64_t s
             h->view = number;
             h->segment = i;
             h->plane = -1;
+            if (!plane_faces(camera, &h->fit)) plane_turn(&h->fit);
             if (is_plane(h)) view->n_hypotheses++;
         }
     }

@@ -1,4 +1,4 @@
-/* The plain parts of a photo: connected pixels whose gradient is within the photo's noise. */
+/* The plain parts of a photo: connected pixels whose gradient is within the photo's noise, and that have no texture. */
 #include "sugar/planes/plane_parts.h"
 
 #include "math/camera.h"
@@ -9,6 +9,8 @@
 #define LEVEL 256              /* of the smoothed photo: a level of 8 bits */
 #define LEAST_TAU (4 * LEVEL) /* four levels over two pixels: what smooth light makes of a wall in a small picture */
 #define MOST_TAU (6 * LEVEL)
+#define LEAST_TEXTURE (0.6f * LEVEL) /* mean deviation from the smoothed photo: what a wall has at most */
+#define MOST_TEXTURE (1.5f * LEVEL)  /* and when the photo is noisy */
 #define LEAST_SHARE 0.0005f /* of the picture that a segment covers */
 #define LEAST_PIXELS 64
 
@@ -121,6 +123,49 @@ static int threshold(const plane_work *work, int width, int height)
     return tau < LEAST_TAU ? LEAST_TAU : tau > MOST_TAU ? MOST_TAU : (int)tau;
 }
 
+/* Mean deviation of 5 x 5 pixels from the smoothed photo, into work->depth. Where cloth or wood has texture its
+ * gradients may be small, and other views still tell its depth. */
+static void find_texture(plane_work *work, int width, int height)
+{
+    size_t w = (size_t)width, n = w * (size_t)height;
+    float *rows = (float *)work->component;
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (size_t c = 0; c < 3; c++)
+            sum += fabsf((float)LEVEL * (float)work->rgb[3 * i + c] - (float)work->smooth[c * n + i]);
+        work->depth[i] = sum / 3;
+    }
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            float sum = 0;
+            for (int k = -2; k <= 2; k++) sum += work->depth[(size_t)y * w + (size_t)clamp(x + k, width)];
+            rows[(size_t)y * w + (size_t)x] = sum;
+        }
+    for (int y = 0; y < height; y++)
+        for (size_t x = 0; x < w; x++) {
+            float sum = 0;
+            for (int k = -2; k <= 2; k++) sum += rows[(size_t)clamp(y + k, height) * w + x];
+            work->depth[(size_t)y * w + x] = sum / 25;
+        }
+}
+
+/* More is texture: two and a half times what the plainest fifth of the photo has, which is its noise. */
+static float texture_limit(const plane_work *work, size_t n)
+{
+    uint32_t histogram[257] = {0};
+    size_t below = 0;
+    int value = 0;
+    for (size_t i = 0; i < n; i++) {
+        float sixteenths = work->depth[i] / 16;
+        histogram[sixteenths < 256 ? (int)sixteenths : 256]++;
+    }
+    for (; value < 256; value++) {
+        below += histogram[value];
+        if (below * 5 >= n) break;
+    }
+    return fminf(fmaxf(2.5f * 16 * (float)(value + 1), LEAST_TEXTURE), MOST_TEXTURE);
+}
+
 /* Plain pixels whose eight neighbours are plain. */
 static void erode(const plane_work *work, int tau, int width, int height)
 {
@@ -154,6 +199,14 @@ static uint32_t flood(plane_work *work, int width, int height, size_t first, int
     return tail;
 }
 
+/* Mean texture of the pixels in the queue. */
+static float mean_texture(const plane_work *work, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) sum += (double)work->depth[work->queue[i]];
+    return (float)(sum / n);
+}
+
 /* Plain pixels beside a component join it: what the erosion took from its rim. */
 static void grow(const plane_work *work, int tau, int width, int height, uint16_t *labels)
 {
@@ -183,16 +236,18 @@ splat_status plane_segments_make(const splat_camera *camera, plane_work *work, p
     smooth(work, width, height);
     differentiate(work, width, height);
     int tau = threshold(work, width, height);
+    find_texture(work, width, height);
+    float texture = texture_limit(work, n);
     erode(work, tau, width, height);
     for (size_t i = 0; i < n; i++) work->component[i] = -1;
     for (size_t i = 0; i < n; i++) {
         if (!work->mask[i] || work->component[i] >= 0) continue;
         uint32_t size = flood(work, width, height, i, (int32_t)view->n_segments);
-        if (size >= least && view->n_segments < PLANE_MAX_SEGMENTS) {
+        if (size >= least && view->n_segments < PLANE_MAX_SEGMENTS && mean_texture(work, size) < texture) {
             view->n_segments++;
             continue;
         }
-        for (uint32_t k = 0; k < size; k++) { /* too small: not looked at again */
+        for (uint32_t k = 0; k < size; k++) { /* too small, or textured: not looked at again */
             work->component[work->queue[k]] = -1;
             work->mask[work->queue[k]] = 0;
         }

@@ -67,7 +67,7 @@ static splat_status analyse(finder *f, size_t number, plane_work *work, splat_er
     SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
     SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
-    return plane_hypotheses_make(view, (uint32_t)number, f->options->seed, error);
+    return plane_hypotheses_make(&map->camera, view, (uint32_t)number, f->options->seed, error);
 }
 
 static splat_status assign(finder *f, size_t number, plane_work *work, splat_error *error)
