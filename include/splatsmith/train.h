@@ -107,8 +107,8 @@ typedef struct splat_train_options {
                                        thickness is too much */
     int trim_views;                 /* 0: of coarse training, Gaussians that stand in front in fewer training views go
                                        with the transparent ones */
-    float geo_factor;               /* 0.03: of MULTIVIEW, of the pixels to where the neighbour's depth leads */
-    float ncc_factor;               /* 0.15: of MULTIVIEW, of the difference of both photos across pixels' planes */
+    float geo_factor;               /* 0.01: of MULTIVIEW, of the pixels to where the neighbour's depth leads */
+    float ncc_factor;               /* 0.05: of MULTIVIEW, of the difference of both photos across pixels' planes */
     size_t n_patches;               /* 16,384: of MULTIVIEW, pixels a step around which photos are compared */
     bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
 } splat_train_options;
@@ -133,7 +133,7 @@ typedef struct splat_step_info {
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
- * normal_factor are 0, flat_factor 400 and flat_ratio 0. */
+ * normal_factor are 0, dn_factor 0.015, flat_factor 400 and flat_ratio 0. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
                                            splat_regularization regularization);
 #define splat_train_options_init_coarse(options, regularization)                                                       \

@@ -57,6 +57,7 @@ static void choose_factors(const cli_values *values, const splat_train_options *
     if (!cli_given(values, "estimation_factor"))
         options->coarse.estimation_factor = of_mode->coarse.estimation_factor;
     if (!cli_given(values, "normal_factor")) options->coarse.normal_factor = of_mode->coarse.normal_factor;
+    if (!cli_given(values, "dn_factor")) options->coarse.dn_factor = of_mode->coarse.dn_factor;
     if (!cli_given(values, "flat_factor")) options->flat_factor = of_mode->flat_factor;
     if (!cli_given(values, "flat_ratio")) options->flat_ratio = of_mode->flat_ratio;
 }

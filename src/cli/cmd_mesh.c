@@ -99,6 +99,7 @@ static bool fill_options(const cli_values *values, splat_mesh_extract_options *o
                       : strcmp(values->mesh_points, "views") == 0   ? SPLAT_MESH_POINTS_VIEWS
                                                                     : SPLAT_MESH_POINTS_LEVEL;
     options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
+    if (values->surface_levels && !cli_given(values, "points")) options->points = SPLAT_MESH_POINTS_LEVEL;
     if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
     if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
     return cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high);

@@ -79,7 +79,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     cli_asked_options(values, &chosen);
     splat_plan_init(&plan);
     cli_plan_options(values, &options);
-    splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_DN_CONSISTENCY);
+    splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);
     options.afterwards = &afterwards;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(values, context, &options)) return CLI_USAGE;

@@ -347,7 +347,7 @@ const cli_option cli_options[] = {
     {"points", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_points, "level|depth|centers|views"),
      "poisson: where the points lie. level: where the splat's density passes a level along the rays of the training "
      "views; depth: at their median depth; centers: at the centres of the Gaussians; views: at the depth that several "
-     "views agree on", NULL},
+     "views agree on", "views; level with --surface_level"},
     {"surface_level", 'l', "surface_levels", MESH, CLI_GROUP_MESH, TEXT(surface_levels, "X,..."),
      "level, marching_cubes: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
     {"use_centers_to_extract_mesh", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(use_centers), "the same as --points centers",

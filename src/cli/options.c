@@ -39,9 +39,9 @@ void cli_values_init(cli_values *values)
     splat_mesh_extract_options_init(&values->mesh);
     splat_texture_options_init(&values->texture);
     values->mesh_method = "poisson";
-    values->mesh_points = "level";
+    values->mesh_points = "views";
     values->reduce_sh_degree = -1;
-    values->regularization = "dn_consistency";
+    values->regularization = "multiview";
     values->coarse_iterations = 15000;
     values->export_ply = true;
     values->data_device = "cuda";

@@ -134,6 +134,7 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
     defaults.iterations = 15000;
     if (regularization == SPLAT_REGULARIZE_MULTIVIEW) { /* nothing couples neighbours, so all may be thin */
         defaults.coarse.estimation_factor = defaults.coarse.normal_factor = 0;
+        defaults.coarse.dn_factor = 0.015f;
         defaults.flat_factor = 400;
         defaults.flat_ratio = 0;
     }
