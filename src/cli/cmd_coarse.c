@@ -14,22 +14,6 @@ static splat_regularization regularization_of(const char *name)
     return strcmp(name, "sdf") == 0 ? SPLAT_REGULARIZE_SDF : SPLAT_REGULARIZE_DN_CONSISTENCY;
 }
 
-/* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
-static bool choose_folder(const cli_values *values, const cli_session *session, char path[CLI_PATH_MAX])
-{
-    char estimation[32], normal[32], name[160];
-    const splat_coarse_options *o = &values->train.coarse;
-    const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
-    if (!values->output && !values->model_path) {
-        cli_error("give the folder to write with -o");
-        return false;
-    }
-    snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
-             splat_number_name(estimation, o->estimation_factor), splat_number_name(normal, o->normal_factor));
-    return cli_choose_folder(path, values->output, values->model_path, "_mesh",
-                             values->experiment_name ? values->experiment_name : name);
-}
-
 /* The result is a model of its own: in the splat's folder the two would be one run to every later command. */
 static int check_folder(const cli_values *values, const cli_session *session, const char *folder)
 {
@@ -75,6 +59,24 @@ static void begin_train_options(const cli_values *values, int loaded, splat_trai
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;
     if (!(options->prune_keep > 0) && !cli_given(values, "prune_opacity")) options->coarse.prune_opacity = SUGAR_PRUNE;
+}
+
+/* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
+static bool choose_folder(const cli_values *values, const cli_session *session, char path[CLI_PATH_MAX])
+{
+    char estimation[32], normal[32], name[160];
+    splat_train_options options;
+    begin_train_options(values, session->iteration, &options);
+    const splat_coarse_options *o = &options.coarse;
+    const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
+    if (!values->output && !values->model_path) {
+        cli_error("give the folder to write with -o");
+        return false;
+    }
+    snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
+             splat_number_name(estimation, o->estimation_factor), splat_number_name(normal, o->normal_factor));
+    return cli_choose_folder(path, values->output, values->model_path, "_mesh",
+                             values->experiment_name ? values->experiment_name : name);
 }
 
 int cli_check_coarse(const cli_values *values, int loaded)

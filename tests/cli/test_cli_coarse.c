@@ -27,17 +27,19 @@ static void test_scene(void **state)
 static void test_folders(void **state)
 {
     (void)state;
-    RUN_OUT(0, "Output folder: " SUGAR "dnconsistencyestim02_sdfnorm02", COARSE);
+    RUN_OUT(0, "Output folder: " SUGAR "multiviewestim00_sdfnorm00", COARSE);
     assert_non_null(strstr(standard_output, "Splat: gs/point_cloud/iteration_150/point_cloud.ply"));
     assert_non_null(strstr(standard_output, "Trained 20 steps"));
     assert_non_null(strstr(standard_output, "[ITER 7020] Evaluating test"));
-    assert_true(exists(SUGAR "dnconsistencyestim02_sdfnorm02/point_cloud/iteration_7020/point_cloud.ply"));
-    assert_true(exists(SUGAR "dnconsistencyestim02_sdfnorm02/point_cloud/iteration_7020/point_cloud_fused.ply"));
-    assert_true(exists_like(SUGAR "dnconsistencyestim02_sdfnorm02/events.out.tfevents.*"));
-    assert_int_equal(system("grep -q Training_Guide/text_summary " SUGAR "dnconsistencyestim02_sdfnorm02/events.out.*"),
+    assert_true(exists(SUGAR "multiviewestim00_sdfnorm00/point_cloud/iteration_7020/point_cloud.ply"));
+    assert_true(exists(SUGAR "multiviewestim00_sdfnorm00/point_cloud/iteration_7020/point_cloud_fused.ply"));
+    assert_true(exists_like(SUGAR "multiviewestim00_sdfnorm00/events.out.tfevents.*"));
+    assert_int_equal(system("grep -q Training_Guide/text_summary " SUGAR "multiviewestim00_sdfnorm00/events.out.*"),
                      0);
-    RUN_OUT(0, "PSNR", "eval", "-m", SUGAR "dnconsistencyestim02_sdfnorm02", "--backend", "cpu");
+    RUN_OUT(0, "PSNR", "eval", "-m", SUGAR "multiviewestim00_sdfnorm00", "--backend", "cpu");
     RUN_OUT(0, "Output folder: " SUGAR "densityestim03_sdfnorm005", COARSE, "-r", "density", "-e", "0.3", "-n", "0.05",
+            "--tensorboard", "False");
+    RUN_OUT(0, "Output folder: " SUGAR "dnconsistencyestim02_sdfnorm02", COARSE, "-r", "dn_consistency",
             "--tensorboard", "False");
     RUN_OUT(0, "Output folder: gs_mesh/try", COARSE, "-r", "sdf", "--experiment_name", "try", "--tensorboard", "False");
     RUN_OUT(0, "Output folder: here", COARSE, "-o", "here/", "-i", "70", "--tensorboard", "False");
@@ -133,7 +135,8 @@ static void test_the_page_has_the_losses(void **state)
     (void)state;
     static char page[MAX_OUTPUT];
     RUN_OUT(0, "paged/report.html", "coarse", "-c", "gs", "--backend", "cpu", "--coarse_iterations", "7160",
-            "--regularize_after", "7010", "--prune_opacity", "0.02", "--n_samples", "500", "-o", "paged");
+            "--regularize_after", "7010", "--prune_opacity", "0.02", "--n_samples", "500", "-o", "paged", "-r",
+            "dn_consistency");
     read_text("paged/report.html", page, sizeof page);
     const char *chart = strstr(page, "Losses of coarse training"), *end = chart ? strstr(chart, "</svg>") : NULL;
     assert_non_null(end);
