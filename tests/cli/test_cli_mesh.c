@@ -27,12 +27,28 @@ static void one_level_has_plain_names(void **state)
 {
     (void)state;
     make_model();
-    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, NULL), 0);
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--points", "level", NULL), 0);
     assert_true(splat_path_exists(FOLDER "mesh.ply"));
     assert_true(splat_path_exists(FOLDER "sugarmesh_3Dgs7000_level03_decim1000.ply"));
     assert_non_null(strstr(standard_output, "6000 opaque Gaussians"));
     assert_non_null(strstr(standard_output, "4000 surface points"));
     assert_non_null(strstr(standard_error, "host memory: up to "));
+}
+
+/* Points that views agree on, unless there is a level; SuGaR has no name for these. */
+static void views_without_a_level(void **state)
+{
+    (void)state;
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/views", NULL), 0);
+    assert_true(splat_path_exists("out/views/mesh.ply"));
+    assert_null(strstr(standard_output, "sugarmesh"));
+    assert_non_null(strstr(standard_error, "views agree on "));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/level", "-l", "0.3", NULL), 0);
+    assert_true(splat_path_exists("out/level/sugarmesh_3Dgs7000_level03_decim1000.ply"));
+    assert_null(strstr(standard_error, "views agree on "));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/both", "-l", "0.3", "--points",
+                         "views", NULL), 0);
+    assert_non_null(strstr(standard_error, "--surface_level has no effect with --points views"));
 }
 
 static void several_levels_are_named(void **state)
@@ -80,7 +96,7 @@ static void a_coarse_folder_names_the_mesh(void **state)
     must(splat_folder_delete("sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02", &error), &error);
     assert_int_equal(rename(MODEL, "sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02"), 0);
     assert_int_equal(run("mesh", "-m", "./sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02//", "-s", SCENE, SMALL, BOX,
-                         NULL), 0);
+                         "-l", "0.3", NULL), 0);
     assert_true(splat_path_exists("sugarcoarse_3Dgs7000_sdfestim02_sdfnorm02/mesh/iteration_7000/"
                                   "sugarmesh_3Dgs7000_sdfestim02_sdfnorm02_level03_decim1000.ply"));
 }
@@ -134,6 +150,8 @@ static void mistakes_are_told(void **state)
         {"-l", "0.1,0.1", "given twice", 2},
         {"--points", "levels", "level|depth|centers", 2},
         {"--mesh_extraction_resolution_factor", "0", "from 0.05 to 8", 2},
+        {"--min_alpha", "1", "no training view sees a surface of this splat (alpha of --min_alpha = 1", 1},
+        {"--mesh_extraction_resolution_factor", "0.05", "or other points (--points level)", 1},
         {"--max_host_memory", "1M", "the limit is 1.0 MiB", 1},
         {"-o", "mesh.stl", "the end of the name chooses the format", 2},
         {"-o", "mesh.", "the end of the name chooses the format", 2},
@@ -149,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_level_has_plain_names), /* makes the model of the others */
+        cmocka_unit_test(views_without_a_level),
         cmocka_unit_test(several_levels_are_named),
         cmocka_unit_test(other_sources_are_named),
         cmocka_unit_test(words_of_sugar),

@@ -162,7 +162,8 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
     if (n < LEAST_POINTS)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "the views show only %zu points of a surface, and a mesh needs %d; train longer, take larger "
-                          "pictures (resolution_factor) or other points (points)", n, LEAST_POINTS);
+                          "pictures (`mesh_extraction_resolution_factor`) or other points (`points`%s)", n,
+                          LEAST_POINTS, e->options->points == SPLAT_MESH_POINTS_VIEWS ? " level" : "");
     if (n_near < LEAST_POINTS && n_far < LEAST_POINTS)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "only %zu of %zu surface points lie inside the boxes; move them with `bboxmin` and "

@@ -123,7 +123,12 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "none of the surface that views agree on lies inside the boxes; move them with `bboxmin` and "
                           "`bboxmax`");
+    if (agreed.n_seen == 0)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "no training view sees a surface of this splat (alpha of `min_alpha` = %g or more); train "
+                          "longer, or check that the splat belongs to the scene", (double)options->min_alpha);
     return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                      "no two of the %zu training views agree on a surface of this splat; is it a splat of this scene? "
-                      "Take `points` level where views lie far apart", scene->dataset.n_train);
+                      "of the %zu training views too few agree on a surface of this splat; take `points` level where "
+                      "views are few or lie far apart, or check that the splat belongs to the scene",
+                      scene->dataset.n_train);
 }
