@@ -177,18 +177,18 @@ static void a_changed_mesh(void **state)
 {
     (void)state;
     copy_base("changed");
-    PIPELINE(0, "changed", "--surface_points", "6000");
+    PIPELINE(0, "changed", "--poisson_depth", "7");
     SAID("[1/5] train: done before");
     SAID("[2/5] coarse: done before");
     NOT_SAID("mesh: done before");
-    NOTED("mesh runs again: --surface_points was 5000, is 6000");
+    NOTED("mesh runs again: --poisson_depth was 6, is 7");
     assert_different_file("base" MESH_PLY, "changed" MESH_PLY);
     NOTED("refine runs again: mesh/mesh.ply has changed");
     NOTED("texture runs again: refine/point_cloud/iteration_40/point_cloud.ply has changed");
     assert_different_file("base/textured.glb", "changed/textured.glb");
     assert_same_file("changed" GLB, "changed/textured.glb");
     assert_false(exists_like("changed/*.previous"));
-    PIPELINE(0, "changed", "--surface_points", "6000");
+    PIPELINE(0, "changed", "--poisson_depth", "7");
     SAID("[3/5] mesh: done before");
 }
 
@@ -221,7 +221,7 @@ static void a_changed_coarse(void **state)
     SAID("[1/5] train: done before");
     NOT_SAID("coarse: done before");
     NOT_SAID("mesh: done before");
-    NOTED("coarse runs again: --regularization_type was dn_consistency, is density");
+    NOTED("coarse runs again: --regularization_type was multiview, is density");
     NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
     assert_false(exists_like("changed/*.previous"));
 }
@@ -248,10 +248,10 @@ static void damage(void **state)
     PIPELINE(0, "damaged");
     NOTED("mesh runs again: damaged/mesh/stage.json is missing");
     shell("printf x >> damaged" COARSE_PLY);
-    PIPELINE(0, "damaged", "-r", "dn_consistency");
+    PIPELINE(0, "damaged", "-r", "multiview");
     NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
     shell("rm damaged" GLB); /* that in the pipeline's folder is the same file, but not the stage's */
-    PIPELINE(0, "damaged", "-r", "dn_consistency");
+    PIPELINE(0, "damaged", "-r", "multiview");
     NOTED("texture runs again: its result damaged/texture/textured.glb is missing");
     assert_same_file("damaged" GLB, "damaged/textured.glb");
 }
@@ -377,7 +377,7 @@ static void stopped_then_changed(void **state)
     assert_int_equal(interrupt("turned", "turned/coarse/chkpnt706*.splatsmith", SIGKILL, "-r", "sdf", INTERVAL),
                      128 + SIGKILL); /* well after --regularize_after */
     PIPELINE(0, "turned");
-    NOTED("coarse runs again: --regularization_type was sdf, is dn_consistency");
+    NOTED("coarse runs again: --regularization_type was sdf, is multiview");
     assert_same_file("base" COARSE_PLY, "turned" COARSE_PLY);
 }
 

@@ -28,8 +28,8 @@ static void test_scene(void **state)
             "--backend", "cpu");
     RUN_OUT(0, NULL, "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "600", "--tensorboard",
             "False", "-m", "gs", "--report", "False", "--cap_max", "4000");
-    RUN_OUT(0, "vertices and", "mesh", "-m", "gs", "--backend", "cpu", "--poisson_depth", "7", "--surface_points",
-            "60000", "--target_vertices", "4000", "-o", "mesh.ply");
+    RUN_OUT(0, "vertices and", "mesh", "-m", "gs", "--backend", "cpu", "--poisson_depth", "7", "--points",
+            "level", "--surface_points", "60000", "--target_vertices", "4000", "-o", "mesh.ply");
 }
 
 /* PSNR rises well, the other commands read the result as it is rendered here, and the reports show the stage. */

@@ -31,7 +31,8 @@ static splat_mesh_distances mesh_of(const char *model, const char *mesh)
     splat_mesh_report_options options;
     splat_mesh_report report;
     splat_error error;
-    RUN_OUT(0, "surface points", "mesh", "-m", model, "-o", mesh, BOX, "--poisson_depth", "9", "--backend", "cpu");
+    RUN_OUT(0, "surface points", "mesh", "-m", model, "-o", mesh, BOX, "--points", "level", "--poisson_depth",
+            "9", "--backend", "cpu");
     splat_context_options_init(&context_options);
     context_options.backend = "cpu";
     assert_int_equal(splat_context_create(&context_options, &context, &error), SPLAT_OK);
