@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 out=${1:-mesh_out}
 binary=build/splatsmith
 [ -e "$out/scene" ] || "$binary" sample "$out/scene"
-"$binary" pipeline -s "$out/scene" -o "$out/result" --eval --iterations 3000 --regularize_after 7600 \
-    --coarse_iterations 9000 --n_samples 10000 --poisson_depth 9 -v 60000 --refinement_iterations 2000 --export_obj
+"$binary" pipeline -s "$out/scene" -o "$out/result" --eval --iterations 3000 -r dn_consistency --points level \
+    --regularize_after 7600 --coarse_iterations 9000 --n_samples 10000 --poisson_depth 9 -v 60000 \
+    --refinement_iterations 2000 --export_obj
 "$binary" contact-sheet --mesh "$out/result/textured.glb" -m "$out/result/refine" --views 3 \
     -o docs/images/textured_sample.jpg

@@ -34,9 +34,10 @@ static void photos_become_a_textured_mesh(void **state)
     }
     if (system("rm -rf scene out") != 0) fail();
     RUN_OUT(0, NULL, "sample", "scene");
-    RUN_OUT(0, "out/textured.glb", "pipeline", "-s", "scene", "-o", "out", "--eval", "--iterations", "3000",
-            "--regularize_after", "7600", "--coarse_iterations", "9000", "--n_samples", "10000", "--poisson_depth", "9",
-            "-v", "60000", "--refinement_iterations", "2000", "--export_obj", "--backend", "cpu");
+    RUN_OUT(0, "out/textured.glb", "pipeline", "-s", "scene", "-o", "out", "--eval", "--iterations", "3000", "-r",
+            "dn_consistency", "--points", "level", "--regularize_after", "7600", "--coarse_iterations", "9000",
+            "--n_samples", "10000", "--poisson_depth", "9", "-v", "60000", "--refinement_iterations", "2000",
+            "--export_obj", "--backend", "cpu");
     print_message("%s", strstr(standard_output, "stage   "));
     json_t *overview = json_load_file("out/pipeline.json", 0, NULL);
     assert_non_null(overview);
