@@ -338,7 +338,7 @@ const cli_option cli_options[] = {
     /* mesh */
     {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, CLI_GROUP_OUTPUT, TEXT(output, "FILE,...|FOLDER"),
      "what to write: {meshes written}, several with commas between; with several levels the names get _level03 and "
-     "so on; in a FOLDER mesh.ply and SuGaR's name", "mesh/iteration_N in the model folder"},
+     "so on; in a FOLDER mesh.ply and, where there is one, SuGaR's name", "mesh/iteration_N in the model folder"},
     {"method", 0, NULL, MESH, CLI_GROUP_MESH, CHOICE(mesh_method, "poisson|tsdf|marching_cubes"),
      "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps; marching_cubes: levels "
      "of the splat's density on a sparse grid", NULL},
@@ -609,16 +609,17 @@ const cli_command cli_commands[] = {
      "  splatsmith bench run -s data/bonsai --eval --from_iteration 3000 --num_iterations 1000 -o before\n"
      "  splatsmith bench compare before after --max_slowdown 5% --quality_tolerance 0.5%\n"
      "  splatsmith bench report before step1 after -o report", false},
-    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL -r dn_consistency|density|sdf|multiview [options]", NULL,
+    {"coarse", ALONE(COARSE), cmd_coarse, "-c MODEL [-r multiview|dn_consistency|density|sdf] [options]", NULL,
      "lay the Gaussians of a trained splat on surfaces (SuGaR), for a mesh",
      "Goes on from the splat with the same photos. The result is a model folder like that of train: eval, render\n"
      "and mesh take it with -m.\n\n"
-     "  splatsmith coarse -c out/garden -r dn_consistency\n"
-     "  splatsmith mesh -m out/garden_mesh/sugarcoarse_3Dgs30000_dnconsistencyestim02_sdfnorm02", false},
+     "  splatsmith coarse -c out/garden -o out/garden_coarse\n"
+     "  splatsmith mesh -m out/garden_coarse", false},
     {"mesh", ALONE(MESH), cmd_mesh, "-m MODEL | --ply FILE -s SCENE -o FILE [options]", NULL,
      "make a mesh from a splat",
-     "The surface is what the training views see of the splat. Without -o, a PLY with SuGaR's name,\n"
-     "such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is written beside mesh.ply.\n\n"
+     "The surface is what the training views see of the splat, and agree on unless --points says otherwise. Of\n"
+     "levels, without -o, a PLY with SuGaR's name, such as sugarmesh_3Dgs7000_level03_decim1000000.ply, is\n"
+     "written beside mesh.ply.\n\n"
      "  splatsmith mesh -m out/garden -o garden.ply,garden.glb --poisson_depth 9\n"
      "  splatsmith mesh -m out/garden --surface_level 0.1,0.3,0.5", false},
     {"refine", REFINE, cmd_refine,
