@@ -131,8 +131,8 @@ static inline void plane_turn(plane_fit *fit)
     fit->offset = -fit->offset;
 }
 
-/* Depth of a plane along the ray through the centre of a pixel; INFINITY: the ray does not meet its front. */
-static inline float plane_depth(const splat_camera *c, const plane_fit *fit, size_t pixel)
+/* Depth of a plane along the ray through the centre of a pixel, from either side; INFINITY: the ray misses it. */
+static inline float plane_depth_of_either_side(const splat_camera *c, const plane_fit *fit, size_t pixel)
 {
     size_t width = (size_t)c->width;
     double x = ((double)(pixel % width) + 0.5 - (double)c->cx) / (double)c->fx,
@@ -143,7 +143,13 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
         distance -= fit->normal[k] * (double)c->center[k];
     }
     double z = distance / along;
-    return distance < 0 && z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+}
+
+/* The same of its front alone. */
+static inline float plane_depth(const splat_camera *c, const plane_fit *fit, size_t pixel)
+{
+    return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
 }
 
 /* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */

@@ -78,7 +78,7 @@ static void look(const splat_view_map *map, const plane_view *view, const plane_
                 seen[cell] |= 1;
             }
             for (size_t i = 0; depth > 0 && i < n_planes; i++) {
-                float z = i == own ? INFINITY : plane_depth(c, &planes[i].fit, p);
+                float z = i == own ? INFINITY : plane_depth_of_either_side(c, &planes[i].fit, p);
                 if (depth > BEHIND * z && (cell = cell_of(c, &planes[i], p, z)) != SIZE_MAX) seen[cell] |= 2;
             }
         }
