@@ -74,7 +74,9 @@ static int check_known(splat_backend *backend)
                 bool border = x == 0 || y == 0 || x == WIDTH - 1 || y == HEIGHT - 1;
                 bool edge = kind == STEP && (x == WIDTH / 2 - 1 || x == WIDTH / 2);
                 float wanted = border || edge ? 0 : 1, got = weights[y * WIDTH + x];
-                TEST_CHECK(failures, got == wanted, "kind %d, pixel %d, %d: %g", kind, x, y, (double)got);
+                /* a GPU fuses a product into the difference of equal colours, which leaves 1e-8 of them */
+                TEST_CHECK(failures, fabsf(got - wanted) < 1e-6f, "kind %d, pixel %d, %d: %.9g", kind, x, y,
+                           (double)got);
             }
         free(weights);
         free(photo);
