@@ -16,8 +16,10 @@ enum { WAITS, GOES, STAYS };
 /* The key of the edge of this rank: 11, 11 and 10 bits from the top. */
 static uint32_t key_of_rank(const simplifier *s, size_t rank)
 {
+    static const int shifts[] = {21, 10, 0}, widths[] = {11, 11, 10};
     uint32_t prefix = 0;
-    for (int shift = 21, bits = 11; bits > 0; bits = shift < 10 ? shift : 11, shift -= bits) {
+    for (int round = 0; round < 3; round++) {
+        int shift = shifts[round], bits = widths[round];
         size_t counts[2048] = {0};
         uint32_t above = shift + bits == 32 ? 0 : ~(uint32_t)0 << (shift + bits);
 #pragma omp parallel for schedule(static) num_threads(s->threads) reduction(+ : counts)
@@ -26,7 +28,6 @@ static uint32_t key_of_rank(const simplifier *s, size_t rank)
         uint32_t digit = 0;
         for (; rank >= counts[digit]; digit++) rank -= counts[digit];
         prefix |= digit << shift;
-        if (shift == 0) break;
     }
     return prefix;
 }
