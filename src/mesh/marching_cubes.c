@@ -157,7 +157,7 @@ static void write_block(const extractor *e, size_t block)
 {
     patch p;
     const block_crossings *own = &e->blocks[block];
-    uint32_t *face = e->mesh->faces + 3 * own->first_triangle;
+    uint32_t *face = e->mesh->n_faces ? e->mesh->faces + 3 * own->first_triangle : NULL; /* no faces, no array */
     load_patch(e, block, &p);
     for (size_t voxel = 0; voxel < SPLAT_BLOCK_VOXELS; voxel++) {
         for (size_t axis = 0; axis < 3; axis++) {
