@@ -22,13 +22,15 @@ seed()
 splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1
 splatsmith pipeline -s scene -o pipeline --eval --iterations 20 --test_iterations 20 --sh_degree 1 --skip_coarse \
     --skip_refine --skip_texture --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf \
+    --background False --min_component_faces 1 \
     --target_vertices 100
 model=pipeline/train
 splatsmith eval -m "$model"
 splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
 splatsmith sample surface --width 64 --height 48 --cameras 8 --points 500 --truth_points 20 --supersample 1
 splatsmith train -s surface -m surface/model --iterations 60 --sh_degree 0 --report False --tensorboard False
-splatsmith mesh -m surface/model --method tsdf --target_vertices 60 -o mesh.ply,mesh.obj,mesh.glb
+splatsmith mesh -m surface/model --method tsdf --background False --target_vertices 60 \
+    -o mesh.ply,mesh.obj,mesh.glb
 splatsmith texture -s surface -m mesh.ply --texture_size 64 -o textured.ply,textured.obj,textured.glb
 
 for kind in cameras.bin:0 images.bin:1 points3D.bin:2 cameras.txt:3 images.txt:4 points3D.txt:5; do
