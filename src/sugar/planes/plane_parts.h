@@ -60,7 +60,6 @@ typedef struct plane_hypothesis {
 /* A label: segment + 1 in the lower 13 bits, 0: not plain; above them the slot + 1 of its plane, 0: undecided. */
 #define PLANE_LABEL_SEGMENT 0x1fffu
 #define PLANE_LABEL_SHIFT 13
-#define PLANE_LABEL_DROPPED 7u /* in the place of a slot: no plane, for good */
 
 typedef struct plane_view {
     uint16_t *labels; /* [height][width] */
