@@ -119,6 +119,23 @@ __device__ __forceinline__ NUMBER splat_lanes_sum(NUMBER value)
     return value;
 }
 
+/* Of two values over a block of N_WARPS whole warps, in its thread 0; always in the same order. parts: shared. */
+template <int N_WARPS> __device__ __forceinline__ double2 splat_block_sum2(double a, double b, double2 parts[N_WARPS])
+{
+    const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+    a = splat_lanes_sum<32>(a);
+    b = splat_lanes_sum<32>(b);
+    if (thread % 32 == 0) parts[thread / 32] = make_double2(a, b);
+    __syncthreads();
+    double2 sum = make_double2(0, 0);
+    if (thread == 0)
+        for (int w = 0; w < N_WARPS; w++) {
+            sum.x += parts[w].x;
+            sum.y += parts[w].y;
+        }
+    return sum;
+}
+
 /* Over the whole warp; one instruction from sm_80 on. */
 __device__ __forceinline__ unsigned splat_warp_sum_u32(unsigned value)
 {

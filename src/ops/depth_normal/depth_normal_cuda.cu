@@ -10,23 +10,6 @@ extern "C" {
 #define DEPTH_NORMAL_THREADS (DEPTH_NORMAL_X * DEPTH_NORMAL_Y)
 #define N_WARPS (DEPTH_NORMAL_THREADS / 32)
 
-/* The block's sum, in thread 0. */
-__device__ __forceinline__ double2 block_sum(double a, double b, double2 parts[N_WARPS])
-{
-    const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
-    a = splat_lanes_sum<32>(a);
-    b = splat_lanes_sum<32>(b);
-    if (thread % 32 == 0) parts[thread / 32] = make_double2(a, b);
-    __syncthreads();
-    double2 sum = make_double2(0, 0);
-    if (thread == 0)
-        for (int w = 0; w < N_WARPS; w++) {
-            sum.x += parts[w].x;
-            sum.y += parts[w].y;
-        }
-    return sum;
-}
-
 __global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
     first_kernel(const __grid_constant__ splat_depth_normal_job job, double2 *sums)
 {
@@ -35,7 +18,7 @@ __global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
     float loss = 0.0f;
     int counts = 0;
     if (x < job.width && y < job.height) counts = splat_depth_normal_first(&job, x, y, &loss);
-    double2 sum = block_sum(loss, counts, parts);
+    double2 sum = splat_block_sum2<N_WARPS>(loss, counts, parts);
     if (threadIdx.x == 0 && threadIdx.y == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
@@ -49,7 +32,7 @@ __global__ void __launch_bounds__(DEPTH_NORMAL_THREADS)
         a += sums[i].x;
         b += sums[i].y;
     }
-    double2 sum = block_sum(a, b, parts);
+    double2 sum = splat_block_sum2<N_WARPS>(a, b, parts);
     if (threadIdx.x != 0) return;
     result[0] = sum.x / n_pixels;
     result[1] = sum.y;

@@ -13,23 +13,6 @@ extern "C" {
 #define OFFSETS ((PATCH + 31) / 32) /* of a lane, at most */
 static_assert(N_WARPS == SPLAT_MULTI_VIEW_RUNS, "a block has as many warps as patches that are summed together");
 
-/* The block's sum, in thread 0. */
-__device__ __forceinline__ double2 block_sum(double a, double b, double2 parts[N_WARPS])
-{
-    const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
-    a = splat_lanes_sum<32>(a);
-    b = splat_lanes_sum<32>(b);
-    if (thread % 32 == 0) parts[thread / 32] = make_double2(a, b);
-    __syncthreads();
-    double2 sum = make_double2(0, 0);
-    if (thread == 0)
-        for (int w = 0; w < N_WARPS; w++) {
-            sum.x += parts[w].x;
-            sum.y += parts[w].y;
-        }
-    return sum;
-}
-
 __global__ void __launch_bounds__(THREADS) grey_kernel(const uint8_t *photo, size_t n, float *grey)
 {
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
@@ -45,7 +28,7 @@ __global__ void __launch_bounds__(THREADS)
     int counts = 0;
     if (x < job.maps.width && y < job.maps.height)
         counts = splat_multi_view_first(&job, (size_t)y * (size_t)job.maps.width + (size_t)x, &loss);
-    double2 sum = block_sum(loss, counts, parts);
+    double2 sum = splat_block_sum2<N_WARPS>(loss, counts, parts);
     if (threadIdx.x == 0 && threadIdx.y == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
@@ -58,7 +41,7 @@ __global__ void __launch_bounds__(THREADS) mean_kernel(const double2 *sums, unsi
         a += sums[i].x;
         b += sums[i].y;
     }
-    double2 sum = block_sum(a, b, parts);
+    double2 sum = splat_block_sum2<N_WARPS>(a, b, parts);
     if (threadIdx.x != 0) return;
     result[0] = sum.y > 0 ? sum.x / sum.y : 0;
     result[1] = sum.y;
@@ -151,7 +134,7 @@ __global__ void __launch_bounds__(THREADS)
         }
     }
     const bool speaks = lane == 0 && counts;
-    double2 sum = block_sum(speaks ? loss : 0.0, speaks, parts);
+    double2 sum = splat_block_sum2<N_WARPS>(speaks ? loss : 0.0, speaks, parts);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
