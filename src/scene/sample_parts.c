@@ -1,9 +1,9 @@
 /* Parts of ray-traced worlds: rays against them, and points on them. */
 #include "scene/sample_parts.h"
 
+#include "scene/sample_hits.h"
+
 static const double pi = 3.14159265358979323846;
-static const double no_hit = 1e30;
-static const double nearest = 1e-6; /* closer hits are the surface the ray starts from */
 
 /* ---------------------------------------------------------------- building */
 
@@ -43,24 +43,6 @@ static double hit_rectangle(const splat_part *part, splat_vec3 p, splat_vec3 d)
     double t = -p.y / d.y;
     bool inside = fabs(p.x + t * d.x) <= part->half.x && fabs(p.z + t * d.z) <= part->half.z;
     return inside && t > nearest ? t : no_hit;
-}
-
-/* Cuts [t0, t1] down to the part between the planes x = -half and x = half. */
-static void cut_slab(double p, double d, double half, double *t0, double *t1)
-{
-    double inverse = 1.0 / d, a = (-half - p) * inverse, b = (half - p) * inverse; /* d = 0: infinities are right */
-    *t0 = fmax(*t0, fmin(a, b));
-    *t1 = fmin(*t1, fmax(a, b));
-}
-
-static double hit_box(const splat_part *part, splat_vec3 p, splat_vec3 d)
-{
-    double t0 = -no_hit, t1 = no_hit;
-    cut_slab(p.x, d.x, part->half.x, &t0, &t1);
-    cut_slab(p.y, d.y, part->half.y, &t0, &t1);
-    cut_slab(p.z, d.z, part->half.z, &t0, &t1);
-    if (t0 >= t1 || t1 <= nearest) return no_hit;
-    return t0 > nearest ? t0 : t1;
 }
 
 static double hit_ball(const splat_part *part, splat_vec3 p, splat_vec3 d)
@@ -117,7 +99,7 @@ static double hit_part(const splat_part *part, splat_vec3 origin, splat_vec3 dir
     double t;
     switch (part->shape) {
     case SPLAT_PART_RECTANGLE: t = hit_rectangle(part, p, d); break;
-    case SPLAT_PART_BOX: t = hit_box(part, p, d); break;
+    case SPLAT_PART_BOX: t = hit_box(part->half, p, d); break;
     case SPLAT_PART_BALL: t = hit_ball(part, p, d); break;
     case SPLAT_PART_CYLINDER: t = hit_cylinder(part, p, d); break;
     default: t = hit_torus(part, p, d);

@@ -1,6 +1,8 @@
 /* Distances to the solids of the built-in scene, rays against them, and points on them. */
 #include "scene/sample_raytrace.h"
 
+#include "scene/sample_hits.h"
+
 static const double pi = 3.14159265358979323846;
 
 /* ---------------------------------------------------------------- the scene */
@@ -117,9 +119,6 @@ double splat_sample_distance(const splat_sample_world *world, splat_sample_shape
 
 /* ---------------------------------------------------------------- rays */
 
-static const double no_hit = 1e30;
-static const double nearest = 1e-6; /* closer hits are the surface the ray starts from */
-
 static double hit_ground(const splat_sample_solid *solid, splat_vec3 origin, splat_vec3 direction)
 {
     if (direction.y <= 0 || origin.y >= 0) return no_hit; /* seen from above only */
@@ -142,24 +141,6 @@ static double hit_ball(const splat_sample_solid *solid, splat_vec3 p, splat_vec3
 {
     double t0, t1;
     if (!hit_sphere(solid->radius, p, d, &t0, &t1)) return no_hit;
-    return t0 > nearest ? t0 : t1;
-}
-
-/* Cuts [t0, t1] down to the part between the planes x = -half and x = half. */
-static void cut_slab(double p, double d, double half, double *t0, double *t1)
-{
-    double inverse = 1.0 / d, a = (-half - p) * inverse, b = (half - p) * inverse; /* d = 0: infinities are right */
-    *t0 = fmax(*t0, fmin(a, b));
-    *t1 = fmin(*t1, fmax(a, b));
-}
-
-static double hit_box(const splat_sample_solid *solid, splat_vec3 p, splat_vec3 d)
-{
-    double t0 = -no_hit, t1 = no_hit;
-    cut_slab(p.x, d.x, solid->half.x, &t0, &t1);
-    cut_slab(p.y, d.y, solid->half.y, &t0, &t1);
-    cut_slab(p.z, d.z, solid->half.z, &t0, &t1);
-    if (t0 >= t1 || t1 <= nearest) return no_hit;
     return t0 > nearest ? t0 : t1;
 }
 
@@ -198,7 +179,7 @@ static double hit_solid(const splat_sample_world *world, splat_sample_shape shap
     splat_vec3 p = to_local(solid, splat_vec3_sub(origin, solid->center)), d = to_local(solid, direction);
     switch (shape) {
     case SPLAT_SAMPLE_BALL: return hit_ball(solid, p, d);
-    case SPLAT_SAMPLE_BOX: return hit_box(solid, p, d);
+    case SPLAT_SAMPLE_BOX: return hit_box(solid->half, p, d);
     case SPLAT_SAMPLE_POLE: return hit_pole(solid, p, d);
     default: return hit_torus(solid, p, d);
     }
