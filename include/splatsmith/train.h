@@ -111,6 +111,8 @@ typedef struct splat_train_options {
     float ncc_factor;               /* 0.05: of MULTIVIEW, of the difference of both photos across pixels' planes */
     size_t n_patches;               /* 16,384: of MULTIVIEW, pixels a step around which photos are compared */
     bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
+    float surface_fade;             /* 0: of coarse training, the last part of the steps after regularize_after in which
+                                       the weights of dn_factor, geo_factor and ncc_factor fall to nothing */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -133,7 +135,7 @@ typedef struct splat_step_info {
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
- * normal_factor are 0, dn_factor 0.015, flat_factor 400 and flat_ratio 0. */
+ * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.5. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
                                            splat_regularization regularization);
 #define splat_train_options_init_coarse(options, regularization)                                                       \

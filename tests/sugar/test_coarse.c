@@ -127,6 +127,11 @@ static void the_clock(void **state)
                      splat_coarse_prunes_after(&plain, i));
     }
     /* 7000 of 30000 steps down from 1.6e-4 to 1.6e-6 is a factor of 100^(-7/30) */
+    for (int i = 9001; i <= 15000; i++) assert_true(splat_coarse_fade(&o, i) == 1);
+    o.surface_fade = 0.5f; /* the last 3000 of 6000 steps */
+    assert_true(splat_coarse_fade(&o, 9001) == 1 && splat_coarse_fade(&o, 12000) == 1);
+    assert_true(splat_coarse_fade(&o, 13500) == 0.5 && splat_coarse_fade(&o, 14250) == 0.25);
+    assert_true(splat_coarse_fade(&o, 15000) == 0);
     assert_true(fabs((double)splat_schedule_position_lr(&o, 1, 7000) / 1.6e-4 - 0.3415) < 1e-3);
 }
 

@@ -38,11 +38,17 @@ static splat_loss entropy_of(const splat_trainer *t, const double *r)
                         has_entropy ? r[SPLAT_COARSE_ENTROPY] : NAN, (double)t->options.coarse.entropy_factor, false};
 }
 
+/* A weight as the step just done had it. */
+static double faded(const splat_trainer *t, float weight)
+{
+    return (double)weight * splat_coarse_fade(&t->options, t->iteration);
+}
+
 static splat_loss depth_normal_of(const splat_trainer *t, const double *r)
 {
     bool has_depth = r && splat_coarse_has_depth_normal(&t->options, t->iteration);
     return (splat_loss){"depth_normal", "depth and normals", "Loss/component_depth_normal_consistency",
-                        has_depth ? r[SPLAT_COARSE_DEPTH_NORMAL] : NAN, (double)t->options.coarse.dn_factor, false};
+                        has_depth ? r[SPLAT_COARSE_DEPTH_NORMAL] : NAN, faded(t, t->options.coarse.dn_factor), false};
 }
 
 static splat_loss thickness_of(const splat_trainer *t, const double *r)
@@ -61,9 +67,9 @@ static size_t losses_of_pairs(const splat_trainer *t, const double *r, splat_los
     const splat_loss all[] = {
         entropy_of(t, r),
         {"geometric", "depth of two views", "Loss/component_multi_view_geometric",
-         has_pair && of_pair[1] > 0 ? of_pair[0] : NAN, (double)t->options.geo_factor, false},
+         has_pair && of_pair[1] > 0 ? of_pair[0] : NAN, faded(t, t->options.geo_factor), false},
         {"photometric", "photos of two views", "Loss/component_multi_view_photometric",
-         has_pair && of_pair[3] > 0 ? of_pair[2] : NAN, (double)t->options.ncc_factor, false},
+         has_pair && of_pair[3] > 0 ? of_pair[2] : NAN, faded(t, t->options.ncc_factor), false},
         depth_normal_of(t, r),
         thickness_of(t, r),
         {"agreeing_pixels", "pixels that a neighbour agrees with", "Stats/n_agreeing_pixels",
@@ -137,6 +143,7 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
         defaults.coarse.dn_factor = 0.015f;
         defaults.flat_factor = 400;
         defaults.flat_ratio = 0;
+        defaults.surface_fade = 0.5f;
     }
     defaults.densify_until_iter = 0; /* neither density control nor resets of the opacities */
     splat_options_give(options, size, &defaults, sizeof defaults);

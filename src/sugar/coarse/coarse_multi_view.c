@@ -111,6 +111,7 @@ splat_status splat_coarse_multi_view(splat_trainer *t, int iteration, uint32_t v
 {
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
+    float fade = (float)splat_coarse_fade(o, iteration);
     splat_photo photo = {NULL}, other = {NULL};
     if (neighbor->view == SPLAT_NO_VIEW)
         return splat_backend_zero(t->backend, result, SPLAT_MULTI_VIEW_RESULTS * sizeof *result, error);
@@ -122,8 +123,8 @@ splat_status splat_coarse_multi_view(splat_trainer *t, int iteration, uint32_t v
         .reference = {camera, &dataset->views[view].camera, maps, t->model->frame.transmittance, photo.rgb},
         .neighbor = {&neighbor->camera, &dataset->views[neighbor->view].camera, neighbor->maps,
                      neighbor->transmittance, other.rgb},
-        .geometric_weight = o->geo_factor,
-        .photometric_weight = o->ncc_factor,
+        .geometric_weight = o->geo_factor * fade,
+        .photometric_weight = o->ncc_factor * fade,
         .n_patches = o->ncc_factor > 0 ? (uint32_t)o->n_patches : 0,
         .seed = o->seed,
         .step = (uint32_t)iteration,

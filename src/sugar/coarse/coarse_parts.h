@@ -42,6 +42,9 @@ bool splat_coarse_has_entropy(const splat_train_options *options, int iteration)
 bool splat_coarse_prunes_after(const splat_train_options *options, int iteration);
 /* The losses of the surface are part of this iteration. */
 bool splat_coarse_regularizes(const splat_train_options *options, int iteration);
+/* The factor, in 0 .. 1, that the weights of the losses on maps of depth and normals (depth-normal consistency and
+ * those of MULTIVIEW) have at an iteration: 1, and over the last surface_fade of the steps a line that ends at 0. */
+double splat_coarse_fade(const splat_train_options *options, int iteration);
 /* ... and this one of them, which has a factor: at samples, of depth and normals, of thickness, of two views. */
 bool splat_coarse_has_field(const splat_train_options *options, int iteration);
 bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration);

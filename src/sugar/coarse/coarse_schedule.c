@@ -22,6 +22,14 @@ bool splat_coarse_regularizes(const splat_train_options *options, int iteration)
     return is_coarse(options) && iteration > options->coarse.regularize_after;
 }
 
+double splat_coarse_fade(const splat_train_options *options, int iteration)
+{
+    double steps = (double)options->iterations - options->coarse.regularize_after;
+    double left = (double)options->iterations - iteration;
+    double part = (double)options->surface_fade * steps;
+    return left < part ? left / part : 1;
+}
+
 bool splat_coarse_has_field(const splat_train_options *options, int iteration)
 {
     return splat_coarse_regularizes(options, iteration) &&

@@ -159,13 +159,13 @@ static splat_status edge_weights(job *j, uint32_t view, float **weights, splat_e
 
 static splat_status depth_normal_loss(job *j, const maps *m, uint32_t view, splat_error *error)
 {
-    float *weights = NULL;
+    float *weights = NULL, fade = (float)splat_coarse_fade(&j->t->options, j->iteration);
     if (j->t->options.dn_edges) SPLAT_TRY(edge_weights(j, view, &weights, error));
     struct splat_depth_normal_args args = {.camera = &j->camera,
                                            .maps = m->maps,
                                            .transmittance = j->frame->transmittance,
                                            .edge_weight = weights,
-                                           .weight = j->options->dn_factor,
+                                           .weight = j->options->dn_factor * fade,
                                            .grad_maps = m->grad_maps,
                                            .result = j->results + SPLAT_COARSE_DEPTH_NORMAL};
     return splat_op_depth_normal(j->backend, &args, error);
