@@ -26,8 +26,11 @@ static bool is_in_rectangle(const plane_global *plane, const float p[3], double 
     return true;
 }
 
-static bool is_on(const plane_global *plane, const plane_seed *seed)
+/* Whether a seed speaks for a plane: a line on its own plane does not. */
+static bool is_on(const plane_global *planes, uint32_t number, const plane_seed *seed)
 {
+    const plane_global *plane = &planes[number];
+    if (seed->line == number + 1 || !plane_seed_counts(seed)) return false;
     double tolerance = TOLERANCE * (double)seed->depth;
     return fabs(plane_distance(&plane->fit, seed->position)) < tolerance &&
            is_in_rectangle(plane, seed->position, tolerance);
@@ -43,8 +46,8 @@ static uint32_t count_on(const plane_seed *seeds, const plane_segment *segment, 
     uint32_t n = 0;
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *s = &seeds[i];
-        bool is_new = is_on(&planes[candidate], s);
-        for (int k = 0; k < segment->n_planes && is_new; k++) is_new = !is_on(&planes[segment->planes[k]], s);
+        bool is_new = is_on(planes, candidate, s);
+        for (int k = 0; k < segment->n_planes && is_new; k++) is_new = !is_on(planes, segment->planes[k], s);
         if (!is_new) continue;
         if (is_spread) plane_moments_add(&m, s->position, 1);
         depth += (double)s->depth;
@@ -60,7 +63,9 @@ static uint32_t count_on(const plane_seed *seeds, const plane_segment *segment, 
 static void find_candidates(const splat_camera *camera, const plane_seed *seeds, plane_segment *segment,
                             const plane_global *planes, size_t n_planes)
 {
-    uint32_t covered = 0, least = (uint32_t)(LEAST_PART * segment->n_seeds);
+    uint32_t covered = 0, n_seeds = 0;
+    for (uint32_t i = 0; i < segment->n_seeds; i++) n_seeds += plane_seed_counts(&seeds[i]);
+    uint32_t least = (uint32_t)(LEAST_PART * n_seeds);
     uint8_t weak[PLANE_MAX_PLANES];
     memset(weak, 0, sizeof weak);
     if (least < LEAST_SEEDS) least = LEAST_SEEDS;
@@ -94,7 +99,7 @@ static void find_candidates(const splat_camera *camera, const plane_seed *seeds,
         segment->planes[segment->n_planes++] = (uint16_t)i;
         if (segment->n_strong == 0 && n > covered) covered = n;
     }
-    if (covered < LEAST_COVER * segment->n_seeds || covered < LEAST_RIM * segment->n_rim)
+    if (covered < LEAST_COVER * n_seeds || covered < LEAST_RIM * segment->n_rim)
         segment->n_planes = segment->n_strong = 0;
 }
 
@@ -106,10 +111,10 @@ static bool are_refuted(const splat_camera *c, const plane_seed *seeds, const pl
     uint32_t n_on = 0, n_behind = 0;
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *s = &seeds[i];
-        bool on = false, behind = true;
+        bool on = false, behind = !s->line;
         for (int k = 0; k < segment->n_strong; k++) {
             const plane_global *plane = &planes[segment->planes[k]];
-            on |= is_on(plane, s);
+            on |= is_on(planes, segment->planes[k], s);
             behind &= s->depth > (1 + APART) * plane_depth(c, &plane->fit, s->pixel);
         }
         n_on += on;
@@ -123,6 +128,7 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
     for (uint32_t i = 0; i < view->n_segments; i++) {
         plane_segment *segment = &view->segments[i];
         const plane_seed *seeds = view->seeds + segment->first_seed;
+        segment->n_planes = segment->n_strong = 0;
         if (segment->n_seeds < LEAST_SEEDS) continue;
         find_candidates(camera, seeds, segment, planes, n_planes);
         if (segment->n_strong && are_refuted(camera, seeds, segment, planes)) segment->n_planes = segment->n_strong = 0;
@@ -136,13 +142,14 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
 typedef enum relation { UNKNOWN, CONCAVE, CONVEX, FIRST_IN_FRONT, SECOND_IN_FRONT } relation;
 
 /* Of the seeds on one plane but not on the other, the part where the one is nearer; -1 when they are few. */
-static double part_nearer(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *one,
-                          const plane_global *other)
+static double part_nearer(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *planes,
+                          uint32_t one, uint32_t other)
 {
     uint32_t n_nearer = 0, n_all = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (!is_on(one, &seeds[i])) continue;
-        float d = plane_depth(c, &one->fit, seeds[i].pixel), e = plane_depth(c, &other->fit, seeds[i].pixel);
+        if (!is_on(planes, one, &seeds[i])) continue;
+        float d = plane_depth(c, &planes[one].fit, seeds[i].pixel);
+        float e = plane_depth(c, &planes[other].fit, seeds[i].pixel);
         if (!(fabsf(e - d) > APART * d)) continue;
         n_all++;
         n_nearer += d < e;
@@ -150,10 +157,10 @@ static double part_nearer(const splat_camera *c, const plane_seed *seeds, uint32
     return n_all >= 5 ? (double)n_nearer / n_all : -1;
 }
 
-static relation relate(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *a,
-                       const plane_global *b)
+static relation relate(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *planes,
+                       uint32_t a, uint32_t b)
 {
-    double at_a = part_nearer(c, seeds, n, a, b), at_b = part_nearer(c, seeds, n, b, a);
+    double at_a = part_nearer(c, seeds, n, planes, a, b), at_b = part_nearer(c, seeds, n, planes, b, a);
     if (at_a < 0 || at_b < 0) return UNKNOWN;
     if (at_a > 0.8 && at_b > 0.8) return CONCAVE;
     if (at_a < 0.2 && at_b < 0.2) return CONVEX;
@@ -173,8 +180,8 @@ static rule rule_of(const splat_camera *c, const plane_view *view, const plane_s
     rule r = {.is_concave = true, .is_convex = true};
     for (int i = 0; i < segment->n_strong; i++)
         for (int j = i + 1; j < segment->n_strong; j++) {
-            relation between = relate(c, view->seeds + segment->first_seed, segment->n_seeds,
-                                      &planes[segment->planes[i]], &planes[segment->planes[j]]);
+            relation between = relate(c, view->seeds + segment->first_seed, segment->n_seeds, planes,
+                                      segment->planes[i], segment->planes[j]);
             if (between != CONCAVE) r.is_concave = false;
             if (between != CONVEX) r.is_convex = false;
             if (between == FIRST_IN_FRONT) r.is_front[i] = true;
@@ -214,7 +221,7 @@ static void spread_slots(const splat_camera *c, const plane_view *view, const pl
         const plane_segment *segment = &view->segments[seed->segment];
         int slot = -1, n_on = 0;
         for (int k = 0; k < segment->n_strong; k++)
-            if (is_on(&planes[segment->planes[k]], seed)) {
+            if (is_on(planes, segment->planes[k], seed)) {
                 slot = k;
                 n_on++;
             }

@@ -13,6 +13,7 @@
 #define LEAST_SUPPORT 12u /* seeds of a segment */
 #define SUPPORT 0.008     /* of the depth */
 #define BEND 0.03         /* of the smaller spread: the most that a seed is off */
+#define LINE_WEIGHT 4     /* of a line's seed, which several views agree on, to that of a splat's depth */
 #define MOST_LEADERS 6000
 #define N_PASSES 5
 #define DEGREE (3.14159265358979 / 180)
@@ -77,9 +78,11 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
         const plane_segment *segment = &view->segments[h->segment];
         for (uint32_t k = 0; k < segment->n_seeds; k++) {
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
+            if (!plane_seed_counts(seed)) continue;
             double q = plane_distance(fit, seed->position) / tolerance_of(fit, seed, part);
             double near = mean / (double)seed->depth;
-            if (q * q < 1) plane_moments_add(&moments, seed->position, (1 - q * q) * (1 - q * q) * near * near);
+            double weight = (1 - q * q) * (1 - q * q) * near * near * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
+            if (q * q < 1) plane_moments_add(&moments, seed->position, weight);
         }
     }
     const double front[3] = {fit->normal[0], fit->normal[1], fit->normal[2]};
@@ -97,7 +100,7 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
     for (uint32_t k = 0; k < segment->n_seeds; k++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + k];
         double d = fabs(plane_distance(&plane->fit, seed->position));
-        if (!(d < tolerance_of(&plane->fit, seed, SUPPORT))) continue;
+        if (!plane_seed_counts(seed) || !(d < tolerance_of(&plane->fit, seed, SUPPORT))) continue;
         n++;
         *sum += d;
         for (int a = 0; a < 2; a++) {
@@ -189,7 +192,10 @@ static splat_status make_merger(const splat_view_maps *maps, plane_view *views, 
     m->sees = malloc(maps->n + 1);
     uint32_t n = 0;
     for (size_t i = 0; m->all && i < maps->n; i++)
-        for (uint32_t k = 0; k < views[i].n_hypotheses; k++) m->all[n++] = &views[i].hypotheses[k];
+        for (uint32_t k = 0; k < views[i].n_hypotheses; k++) {
+            views[i].hypotheses[k].plane = -1;
+            m->all[n++] = &views[i].hypotheses[k];
+        }
     if (m->all && m->members && m->sees) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the planes of %u plain segments", m->n);
 }

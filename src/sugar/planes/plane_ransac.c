@@ -9,20 +9,14 @@
 #define TRIALS 160
 #define JUDGES 192      /* seeds that judge a trial */
 #define TOLERANCE 0.008 /* of the depth */
+#define LINE_NEAR 0.03  /* of the depth: so near is a plane to that of a line */
 #define LEAST_SEEDS 20
 #define LEAST_PART 0.12 /* of the segment's seeds */
 #define LEAST_SPREAD 0.1
 #define MOST_BEND 0.06  /* residual to the smaller spread: what is rounder is no plane */
 
-typedef struct ransac {
-    const plane_seed *seeds;
-    uint32_t *left, n_left; /* seeds without a plane */
-    uint64_t seed;
-    uint32_t view, segment;
-} ransac;
-
 /* Squared distances within the tolerance (MSAC): the larger the better. */
-static double judge(const ransac *r, const double normal[3], double offset)
+static double judge(const plane_ransac *r, const double normal[3], double offset)
 {
     double sum = 0;
     uint32_t step = (r->n_left + JUDGES - 1) / JUDGES;
@@ -36,18 +30,29 @@ static double judge(const ransac *r, const double normal[3], double offset)
     return sum;
 }
 
+/* Whether the plane is one that ends at the segment: all of a line's seeds lie on that, too. */
+static bool is_of_a_line(const plane_ransac *r, const double normal[3], const plane_seed *on)
+{
+    for (uint32_t i = 0; i < r->n_lines; i++) {
+        const plane_fit *fit = &r->planes[r->lines[i]].fit;
+        if (plane_is_parallel(fit->normal, normal) &&
+            fabs(plane_distance(fit, on->position)) < LINE_NEAR * (double)on->depth)
+            return true;
+    }
+    return false;
+}
+
 /* The plane through three of the seeds that are left; false when they lie nearly on a line. */
-static bool draw(const ransac *r, uint32_t round, uint32_t trial, double normal[3], double *offset)
+static bool draw(const plane_ransac *r, uint32_t round, uint32_t trial, double normal[3], double *offset)
 {
     splat_random4 random = splat_random(r->seed, SPLAT_STREAM_PLANES, 256 * trial + round,
                                         (uint64_t)r->view << 32 | r->segment);
-    const float *p[3];
+    const plane_seed *p[3];
     double a[3], b[3], length = 0, sides = 0;
-    for (int k = 0; k < 3; k++)
-        p[k] = r->seeds[r->left[(uint32_t)(((uint64_t)random.x[k] * r->n_left) >> 32)]].position;
+    for (int k = 0; k < 3; k++) p[k] = &r->seeds[r->left[(uint32_t)(((uint64_t)random.x[k] * r->n_left) >> 32)]];
     for (int k = 0; k < 3; k++) {
-        a[k] = (double)p[1][k] - (double)p[0][k];
-        b[k] = (double)p[2][k] - (double)p[0][k];
+        a[k] = (double)p[1]->position[k] - (double)p[0]->position[k];
+        b[k] = (double)p[2]->position[k] - (double)p[0]->position[k];
         sides += a[k] * a[k] + b[k] * b[k];
     }
     for (int k = 0; k < 3; k++) {
@@ -59,13 +64,13 @@ static bool draw(const ransac *r, uint32_t round, uint32_t trial, double normal[
     *offset = 0;
     for (int k = 0; k < 3; k++) {
         normal[k] /= length;
-        *offset += normal[k] * (double)p[0][k];
+        *offset += normal[k] * (double)p[0]->position[k];
     }
-    return true;
+    return !is_of_a_line(r, normal, p[0]);
 }
 
 /* Least squares over the seeds within the tolerance, three times; how many they are. */
-static uint32_t refine(const ransac *r, plane_fit *fit, double *depth)
+static uint32_t refine(const plane_ransac *r, plane_fit *fit, double *depth)
 {
     uint32_t n = 0;
     for (int pass = 0; pass < 3; pass++) {
@@ -85,12 +90,11 @@ static uint32_t refine(const ransac *r, plane_fit *fit, double *depth)
     return n;
 }
 
-/* The next plane of the segment; false when there is none. Its seeds are taken from those left. */
-static bool next_plane(ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h)
+bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h)
 {
     double best = 0, normal[3], offset;
     memset(h, 0, sizeof *h);
-    for (uint32_t trial = 0; trial < TRIALS; trial++) {
+    for (uint32_t trial = 0; trial < r->trials; trial++) {
         if (!draw(r, round, trial, normal, &offset)) continue;
         double score = judge(r, normal, offset);
         if (!(score > best)) continue;
@@ -111,7 +115,7 @@ static bool next_plane(ransac *r, uint32_t round, uint32_t n_all, plane_hypothes
     return true;
 }
 
-static bool is_plane(const plane_hypothesis *h)
+bool plane_hypothesis_spreads(const plane_hypothesis *h)
 {
     const double *sigma = h->fit.sigma;
     return sigma[1] > LEAST_SPREAD * sigma[0] && sigma[1] > 0.015 * h->depth && sigma[2] < MOST_BEND * sigma[1];
@@ -131,16 +135,17 @@ splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view,
     }
     for (uint32_t i = 0; i < view->n_segments; i++) {
         const plane_segment *segment = &view->segments[i];
-        ransac r = {view->seeds + segment->first_seed, left, segment->n_seeds, seed, number, i};
+        plane_ransac r = {view->seeds + segment->first_seed, left, segment->n_seeds, seed, number, i, TRIALS, NULL,
+                          {0}, 0};
         for (uint32_t k = 0; k < r.n_left; k++) left[k] = k;
         for (uint32_t round = 0; round < PLANE_SLOTS && r.n_left >= LEAST_SEEDS; round++) {
             plane_hypothesis *h = &view->hypotheses[view->n_hypotheses];
-            if (!next_plane(&r, round, segment->n_seeds, h)) break;
+            if (!plane_ransac_next(&r, round, segment->n_seeds, h)) break;
             h->view = number;
             h->segment = i;
             h->plane = -1;
             if (!plane_faces(camera, &h->fit)) plane_turn(&h->fit);
-            if (is_plane(h)) view->n_hypotheses++;
+            if (plane_hypothesis_spreads(h)) view->n_hypotheses++;
         }
     }
     free(left);

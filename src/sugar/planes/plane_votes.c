@@ -18,6 +18,7 @@
 #define ADOPT_DEPTH 0.15f /* of the depth: pixels like the surface */
 #define ADOPT_PART 0.6f   /* of the pixels, of the seeds */
 #define ADOPT_FEW 12u     /* seeds */
+#define ADOPT_RIM 0.25f   /* of the rim */
 #define ADOPT_ALIKE 0.3f  /* of the pixels, where seeds speak for the surface */
 
 size_t plane_cell(const plane_global *plane, const float position[3])
@@ -141,7 +142,7 @@ static bool is_surface(const plane_votes *votes, size_t cell)
     return cell != SIZE_MAX && votes->is[cell] >= LEAST_IS && !is_open(votes, cell);
 }
 
-/* The candidate whose surface the ray meets first; its slot or -1. */
+/* The candidate whose surface the ray meets first; its slot or -1. Adopted planes have what no view speaks against. */
 static int first_surface(const splat_camera *c, const plane_segment *segment, const plane_global *planes,
                          const plane_votes *votes, size_t pixel)
 {
@@ -150,7 +151,9 @@ static int first_surface(const splat_camera *c, const plane_segment *segment, co
     for (int k = 0; k < segment->n_planes; k++) {
         const plane_global *plane = &planes[segment->planes[k]];
         float z = plane_depth(c, &plane->fit, pixel);
-        if (!(z < best) || !is_surface(votes, cell_of(c, plane, pixel, z))) continue;
+        if (!(z < best)) continue;
+        size_t cell = cell_of(c, plane, pixel, z);
+        if (!is_surface(votes, cell) && (segment->n_strong || cell == SIZE_MAX || is_open(votes, cell))) continue;
         best = z;
         slot = k;
     }
@@ -163,33 +166,46 @@ typedef struct adoption {
     uint32_t n_looked, n_meets, n_alike; /* pixels; those that meet surface; those whose depth is like it */
 } adoption;
 
-/* The plane whose surface the ray of a pixel meets first, of all; -1: none. *depth: there. */
-static int first_of_all(const splat_camera *c, const plane_global *planes, size_t n_planes, const plane_votes *votes,
-                        size_t pixel, float *depth)
+/* The plane whose surface the ray of a pixel meets first, of all; -1: none. *depth: there. Of planes on which the
+ * segment's seeds are a line also those cells are surface that no view says anything of. */
+static int first_of_all(const splat_camera *c, const plane_segment *lines, const plane_global *planes, size_t n_planes,
+                        const plane_votes *votes, size_t pixel, float *depth)
 {
     int first = -1;
     *depth = INFINITY;
     for (size_t i = 0; i < n_planes; i++) {
         float z = plane_depth(c, &planes[i].fit, pixel);
-        if (!(z < *depth) || !is_surface(votes, cell_of(c, &planes[i], pixel, z))) continue;
+        if (!(z < *depth)) continue;
+        size_t cell = cell_of(c, &planes[i], pixel, z);
+        bool is_line = false;
+        for (int k = 0; k < lines->n_planes; k++) is_line |= lines->planes[k] == i;
+        if (!is_surface(votes, cell) && (!is_line || cell == SIZE_MAX || is_open(votes, cell))) continue;
         *depth = z;
         first = (int)i;
     }
     return first;
 }
 
-/* Of a segment's seeds, whether most lie on the first surface; few seeds say nothing against it. */
-static bool seeds_agree(const splat_camera *c, const plane_view *view, const plane_segment *segment,
-                        const plane_global *planes, size_t n_planes, const plane_votes *votes)
+/* What a segment's seeds say of the first surface. */
+typedef enum opinion { SILENT, REFUSES, ACCEPTS, INSISTS } opinion;
+
+/* Most of a segment's seeds lie on the first surface, or do not; few say nothing. They insist where they are on much of
+ * the rim: then the depth of what is plain, which may be anything, is not asked. */
+static opinion ask_seeds(const splat_camera *c, const plane_view *view, const plane_segment *segment,
+                         const plane_global *planes, size_t n_planes, const plane_votes *votes)
 {
-    uint32_t n_on = 0;
+    uint32_t n_on = 0, n_seeds = 0;
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + i];
         float z;
-        if (first_of_all(c, planes, n_planes, votes, seed->pixel, &z) >= 0)
+        if (!plane_seed_counts(seed)) continue;
+        n_seeds++;
+        if (first_of_all(c, segment, planes, n_planes, votes, seed->pixel, &z) >= 0)
             n_on += fabsf(seed->depth - z) < ADOPT_SEED * z;
     }
-    return segment->n_seeds < ADOPT_FEW || (float)n_on >= ADOPT_PART * (float)segment->n_seeds;
+    if (n_seeds < ADOPT_FEW) return SILENT;
+    if ((float)n_on < ADOPT_PART * (float)n_seeds) return REFUSES;
+    return n_on >= 2 * ADOPT_FEW && (float)n_on >= ADOPT_RIM * (float)segment->n_rim ? INSISTS : ACCEPTS;
 }
 
 void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global *planes, size_t n_planes,
@@ -200,14 +216,16 @@ void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global
         plane_segment *segment = &view->segments[s];
         adoption a = {0};
         if (segment->n_strong) continue;
+        const plane_segment lines = *segment;
+        opinion seeds = ask_seeds(c, view, segment, planes, n_planes, votes);
         segment->n_planes = 0;
-        if (!seeds_agree(c, view, segment, planes, n_planes, votes)) continue;
+        if (seeds == REFUSES) continue;
         for (int y = 0; y < c->height; y += ADOPT_STRIDE)
             for (int x = 0; x < c->width; x += ADOPT_STRIDE) {
                 size_t p = (size_t)y * (size_t)c->width + (size_t)x;
                 float z;
                 if (view->labels[p] != s + 1) continue;
-                int first = first_of_all(c, planes, n_planes, votes, p, &z), slot = 0;
+                int first = first_of_all(c, &lines, planes, n_planes, votes, p, &z), slot = 0;
                 a.n_looked++;
                 if (first < 0) continue;
                 a.n_meets++;
@@ -216,7 +234,7 @@ void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global
                 if (slot == segment->n_planes && slot < PLANE_SLOTS)
                     segment->planes[segment->n_planes++] = (uint16_t)first;
             }
-        float alike = segment->n_seeds < ADOPT_FEW ? ADOPT_PART : ADOPT_ALIKE;
+        float alike = seeds == SILENT ? ADOPT_PART : seeds == ACCEPTS ? ADOPT_ALIKE : 0;
         if (a.n_meets < ADOPT_PART * (float)a.n_looked || a.n_alike < alike * (float)a.n_meets) segment->n_planes = 0;
     }
 }
@@ -227,10 +245,11 @@ void plane_settle(const splat_view_map *map, plane_view *view, const plane_globa
 {
     const splat_camera *c = &map->camera;
     size_t n = splat_camera_pixels(c);
+    for (uint32_t i = 0; i < view->n_segments; i++) view->segments[i].n_taken = 0;
     for (size_t p = 0; p < n; p++) {
         uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
         if (!label) continue;
-        const plane_segment *segment = &view->segments[(label & PLANE_LABEL_SEGMENT) - 1];
+        plane_segment *segment = &view->segments[(label & PLANE_LABEL_SEGMENT) - 1];
         int settled = -1;
         if (slot) {
             const plane_global *plane = &planes[segment->planes[slot - 1]];
@@ -239,6 +258,7 @@ void plane_settle(const splat_view_map *map, plane_view *view, const plane_globa
             if (cell != SIZE_MAX && !is_open(votes, cell)) settled = (int)slot - 1;
         }
         if (settled < 0 && segment->n_planes) settled = first_surface(c, segment, planes, votes, p);
+        segment->n_taken += settled >= 0;
         view->labels[p] = (uint16_t)((label & PLANE_LABEL_SEGMENT) | (uint32_t)(settled + 1) << PLANE_LABEL_SHIFT);
     }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUNDS 3       /* in which planes say more of each other */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
 
@@ -14,6 +15,7 @@ typedef struct finder {
     const splat_planes_options *options;
     plane_view *views;      /* [maps->n] */
     plane_global *planes;   /* [PLANE_MAX_PLANES] */
+    plane_global *first;    /* [PLANE_MAX_PLANES] the same of the first round: those that lines are of */
     size_t n_planes;
     int threads;
     plane_votes votes;
@@ -146,11 +148,59 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
     return SPLAT_OK;
 }
 
+/* ---------------------------------------------------------------- what the first planes say of the others */
+
+static splat_status settle(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    (void)error;
+    plane_adopt(&f->maps->views[number], &f->views[number], f->planes, f->n_planes, &f->votes);
+    plane_settle(&f->maps->views[number], &f->views[number], f->planes, &f->votes);
+    return SPLAT_OK;
+}
+
+static splat_status find_lines(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_lines_make(f->maps, f->views, number, f->first, error);
+}
+
+static splat_status find_in_pool(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_pool_make(f->maps, f->views, number, f->first, f->options->seed, error);
+}
+
+static splat_status assign_again(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    plane_view *view = &f->views[number];
+    size_t n = splat_camera_pixels(&f->maps->views[number].camera);
+    for (size_t p = 0; p < n; p++) view->labels[p] &= PLANE_LABEL_SEGMENT;
+    plane_lines_rename(view, f->first, f->planes, f->n_planes);
+    return assign(f, number, work, error);
+}
+
+/* Segments without a plane get seeds where planes end, and hypotheses from all views together; then all planes are made
+ * anew, as those of the first round may be what poor rims made of a better one. */
+static splat_status look_again(finder *f, splat_error *error)
+{
+    memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, f->threads, &f->votes, error));
+    splat_status status = for_views(f, settle, error);
+    plane_votes_free(&f->votes);
+    SPLAT_TRY(status);
+    SPLAT_TRY(for_views(f, find_lines, error));
+    SPLAT_TRY(for_views(f, find_in_pool, error));
+    SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
+    return for_views(f, assign_again, error);
+}
+
 static splat_status find(finder *f, splat_error *error)
 {
     SPLAT_TRY(for_views(f, analyse, error));
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
     SPLAT_TRY(for_views(f, assign, error));
+    for (int round = 0; round < ROUNDS && f->n_planes; round++) SPLAT_TRY(look_again(f, error));
     SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, f->threads, &f->votes, error));
     return for_views(f, write, error);
 }
@@ -181,8 +231,9 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
     finder f = {.maps = maps, .options = options, .threads = options->threads > 0 ? options->threads : 1};
     f.views = calloc(maps->n + 1, sizeof *f.views);
     f.planes = calloc(PLANE_MAX_PLANES, sizeof *f.planes);
+    f.first = calloc(PLANE_MAX_PLANES, sizeof *f.first);
     f.taken = calloc(PLANE_MAX_PLANES + 1, sizeof *f.taken);
-    splat_status status = f.views && f.planes && f.taken
+    splat_status status = f.views && f.planes && f.first && f.taken
                               ? find(&f, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
     if (status == SPLAT_OK) status = report(&f, info, error);
@@ -190,6 +241,7 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
     plane_votes_free(&f.votes);
     free(f.views);
     free(f.planes);
+    free(f.first);
     free(f.taken);
     return status;
 }
