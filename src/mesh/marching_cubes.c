@@ -210,7 +210,7 @@ splat_status splat_marching_cubes(const splat_voxel_grid *grid, const splat_marc
     if (status == SPLAT_OK) {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
         for (size_t i = 0; i < n; i++) write_block(&e, i);
-        status = splat_mesh_remove_unreferenced(mesh, &ignored, error); /* crossings beside unknown voxels */
+        status = splat_mesh_remove_unreferenced(mesh, 1, &ignored, error); /* crossings beside unknown voxels */
     }
     free(e.blocks);
     if (status != SPLAT_OK) splat_mesh_free(mesh);

@@ -68,9 +68,48 @@ static uint32_t find_near(const merge_table *table, size_t vertex, const int64_t
     return found;
 }
 
-splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, size_t *n_vertices, splat_error *error)
+static void insert(merge_table *table, size_t vertex, size_t slot)
 {
-    size_t n = mesh->n_vertices;
+    table->next[vertex] = table->heads[slot];
+    table->heads[slot] = (uint32_t)vertex;
+}
+
+/* In turn: what an earlier vertex joined decides for the next. */
+static void merge_near(merge_table *table, uint32_t *joined)
+{
+    for (size_t i = 0; i < table->mesh->n_vertices; i++) {
+        int64_t cell[3];
+        cell_of(table, i, cell);
+        joined[i] = find_near(table, i, cell);
+        if (joined[i] != UINT32_MAX) continue;
+        joined[i] = (uint32_t)i;
+        insert(table, i, hash_cell(table, cell));
+    }
+}
+
+/* Being equal has no order, so all vertices go in first, by all threads, and then each finds the first like it. */
+static void merge_equal(merge_table *table, int threads, uint32_t *joined)
+{
+    size_t n = table->mesh->n_vertices;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n; i++) {
+        int64_t cell[3];
+        cell_of(table, i, cell);
+        table->next[i] = __atomic_exchange_n(&table->heads[hash_cell(table, cell)], (uint32_t)i, __ATOMIC_RELAXED);
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n; i++) {
+        int64_t cell[3];
+        cell_of(table, i, cell);
+        joined[i] = (uint32_t)i;
+        search_cell(table, i, cell, &joined[i]);
+    }
+}
+
+splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, int threads, size_t *n_vertices,
+                                       splat_error *error)
+{
+    size_t n = mesh->n_vertices, n_joined = 0;
     merge_table table = {mesh, distance, NULL, NULL, 15};
     while (table.mask < 2 * n) table.mask = 2 * table.mask + 1;
     table.heads = malloc((table.mask + 1) * sizeof *table.heads);
@@ -82,20 +121,12 @@ splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, size_t
         goto done;
     }
     memset(table.heads, 255, (table.mask + 1) * sizeof *table.heads);
-    for (size_t i = 0; i < n; i++) {
-        int64_t cell[3];
-        cell_of(&table, i, cell);
-        joined[i] = find_near(&table, i, cell);
-        if (joined[i] != UINT32_MAX) {
-            ++*n_vertices;
-            continue;
-        }
-        joined[i] = (uint32_t)i;
-        size_t slot = hash_cell(&table, cell);
-        table.next[i] = table.heads[slot];
-        table.heads[slot] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < 3 * mesh->n_faces; i++) mesh->faces[i] = joined[mesh->faces[i]];
+    if (distance > 0.0) merge_near(&table, joined);
+    else merge_equal(&table, threads, joined);
+    for (size_t i = 0; i < n; i++) n_joined += joined[i] != (uint32_t)i;
+    *n_vertices += n_joined;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < (n_joined ? 3 * mesh->n_faces : 0); i++) mesh->faces[i] = joined[mesh->faces[i]];
 done:
     free(table.heads);
     free(table.next);
@@ -105,49 +136,74 @@ done:
 
 /* ---------------------------------------------------------------- pieces */
 
+/* Of a forest that threads join at the same time: every parent is smaller than its child. */
 static uint32_t root_of(uint32_t *parents, uint32_t v)
 {
-    while (parents[v] != v) v = parents[v] = parents[parents[v]];
-    return v;
+    for (;;) {
+        uint32_t parent = __atomic_load_n(&parents[v], __ATOMIC_RELAXED);
+        if (parent == v) return v;
+        uint32_t above = __atomic_load_n(&parents[parent], __ATOMIC_RELAXED);
+        if (above != parent) /* else nothing to shorten */
+            __atomic_compare_exchange_n(&parents[v], &parent, above, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        v = above;
+    }
 }
 
-splat_status splat_mesh_components(const splat_mesh *mesh, uint32_t *pieces, size_t *n, splat_error *error)
+/* The smaller root wins, so that in the end the root of a piece is its smallest vertex. */
+static void join(uint32_t *parents, uint32_t a, uint32_t b)
+{
+    for (;;) {
+        a = root_of(parents, a);
+        b = root_of(parents, b);
+        if (a == b) return;
+        uint32_t low = a < b ? a : b, high = a < b ? b : a, expected = high;
+        if (__atomic_compare_exchange_n(&parents[high], &expected, low, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+splat_status splat_mesh_components(const splat_mesh *mesh, int threads, uint32_t *pieces, size_t *n,
+                                   splat_error *error)
 {
     size_t n_vertices = mesh->n_vertices;
     uint32_t *parents = malloc((n_vertices ? n_vertices : 1) * sizeof *parents);
     uint32_t *numbers = malloc((n_vertices ? n_vertices : 1) * sizeof *numbers);
     splat_status status = parents && numbers ? SPLAT_OK : no_memory(mesh, error);
     *n = 0;
-    for (size_t v = 0; status == SPLAT_OK && v < n_vertices; v++) {
-        parents[v] = (uint32_t)v;
-        numbers[v] = UINT32_MAX;
-    }
-    for (size_t i = 0; status == SPLAT_OK && i < mesh->n_faces; i++) {
-        for (size_t k = 1; k < 3; k++) { /* the smaller root wins: the trees do not depend on anything else */
-            uint32_t a = root_of(parents, mesh->faces[3 * i]), b = root_of(parents, mesh->faces[3 * i + k]);
-            if (a < b) parents[b] = a;
-            else parents[a] = b;
+    if (status == SPLAT_OK) {
+#pragma omp parallel num_threads(threads)
+        {
+#pragma omp for schedule(static)
+            for (size_t v = 0; v < n_vertices; v++) {
+                parents[v] = (uint32_t)v;
+                numbers[v] = UINT32_MAX;
+            }
+#pragma omp for schedule(static)
+            for (size_t i = 0; i < mesh->n_faces; i++)
+                for (size_t k = 1; k < 3; k++) join(parents, mesh->faces[3 * i], mesh->faces[3 * i + k]);
+#pragma omp for schedule(static)
+            for (size_t i = 0; i < mesh->n_faces; i++) pieces[i] = root_of(parents, mesh->faces[3 * i]);
         }
-    }
-    for (size_t i = 0; status == SPLAT_OK && i < mesh->n_faces; i++) {
-        uint32_t root = root_of(parents, mesh->faces[3 * i]);
-        if (numbers[root] == UINT32_MAX) numbers[root] = (uint32_t)(*n)++;
-        pieces[i] = numbers[root];
+        for (size_t i = 0; i < mesh->n_faces; i++) { /* roots become numbers in the order of the faces */
+            uint32_t *number = &numbers[pieces[i]];
+            if (*number == UINT32_MAX) *number = (uint32_t)(*n)++;
+            pieces[i] = *number;
+        }
     }
     free(parents);
     free(numbers);
     return status;
 }
 
-splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_faces, size_t *n_components,
-                                                size_t *n_faces, splat_error *error)
+splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_faces, int threads,
+                                                size_t *n_components, size_t *n_faces, splat_error *error)
 {
     size_t n = mesh->n_faces, n_pieces = 0;
     uint32_t *pieces = malloc((n ? n : 1) * sizeof *pieces);
     size_t *sizes = calloc(n ? n : 1, sizeof *sizes);
     uint8_t *keep = malloc(n ? n : 1);
     splat_status status = pieces && sizes && keep ? SPLAT_OK : no_memory(mesh, error);
-    if (status == SPLAT_OK) status = splat_mesh_components(mesh, pieces, &n_pieces, error);
+    if (status == SPLAT_OK) status = splat_mesh_components(mesh, threads, pieces, &n_pieces, error);
     if (status == SPLAT_OK) {
         for (size_t i = 0; i < n; i++) sizes[pieces[i]]++;
         for (size_t i = 0; i < n; i++) keep[i] = sizes[pieces[i]] >= min_faces;
@@ -163,13 +219,14 @@ splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_fac
 
 /* ---------------------------------------------------------------- vertices */
 
-splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, size_t *n_vertices, splat_error *error)
+splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, int threads, size_t *n_vertices, splat_error *error)
 {
     size_t before = mesh->n_vertices;
     uint8_t *used = calloc(before ? before : 1, 1);
     if (!used) return no_memory(mesh, error);
-    for (size_t i = 0; i < 3 * mesh->n_faces; i++) used[mesh->faces[i]] = 1;
-    splat_status status = splat_mesh_keep_vertices(mesh, used, error);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < 3 * mesh->n_faces; i++) __atomic_store_n(&used[mesh->faces[i]], 1, __ATOMIC_RELAXED);
+    splat_status status = splat_mesh_keep_vertices(mesh, used, threads, error);
     if (status == SPLAT_OK) *n_vertices += before - mesh->n_vertices;
     free(used);
     return status;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counting sort by the smaller vertex leaves the uses of a vertex in the order of half-edges; a handful each, so
- * that a stable insertion sort by the larger vertex is the quickest. A vertex with very many sides (a fan's hub) would
- * make it slow, so long runs go to qsort. */
+/* A counting sort by the smaller vertex, by all threads, leaves the uses of a vertex in any order; a handful each, so
+ * that an insertion sort is the quickest. A vertex with very many sides (a fan's hub) would make it slow, so long runs
+ * go to qsort. */
 enum { SHORT_RUN = 32 };
 
 static int compare_uses(const void *a, const void *b)
@@ -25,37 +25,41 @@ static void sort_run(splat_edge_use *uses, size_t n)
     for (size_t i = 1; i < n; i++) {
         splat_edge_use use = uses[i];
         size_t j = i;
-        for (; j > 0 && uses[j - 1].high > use.high; j--) uses[j] = uses[j - 1];
+        for (; j > 0 && compare_uses(&uses[j - 1], &use) > 0; j--) uses[j] = uses[j - 1];
         uses[j] = use;
     }
 }
 
-splat_status splat_mesh_edges_make(const splat_mesh *mesh, splat_mesh_edges *edges, splat_error *error)
+splat_status splat_mesh_edges_make(const splat_mesh *mesh, int threads, splat_mesh_edges *edges, splat_error *error)
 {
     size_t n = mesh->n_vertices, n_half = 3 * mesh->n_faces;
     memset(edges, 0, sizeof *edges);
     if (n_half > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a mesh of %zu faces has too many edges; simplify it first",
                           mesh->n_faces);
-    edges->starts = calloc(n + 2, sizeof *edges->starts);
+    uint32_t *starts = edges->starts = calloc(n + 2, sizeof *edges->starts);
     edges->uses = malloc((n_half ? n_half : 1) * sizeof *edges->uses);
     if (!edges->starts || !edges->uses) {
         splat_mesh_edges_free(edges);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the edges of a mesh of %zu faces", mesh->n_faces);
     }
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t h = 0; h < n_half; h++) {
         uint32_t a = splat_half_edge_from(mesh, h), b = splat_half_edge_to(mesh, h);
-        if (a != b) edges->starts[(size_t)(a < b ? a : b) + 2]++;
+        if (a != b) __atomic_fetch_add(&starts[(size_t)(a < b ? a : b) + 2], 1, __ATOMIC_RELAXED);
     }
-    for (size_t v = 0; v < n; v++) edges->starts[v + 2] += edges->starts[v + 1];
+    for (size_t v = 0; v < n; v++) starts[v + 2] += starts[v + 1];
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t h = 0; h < n_half; h++) { /* starts[v + 1] walks to the end of v's uses */
         uint32_t a = splat_half_edge_from(mesh, h), b = splat_half_edge_to(mesh, h);
         if (a == b) continue;
         uint32_t low = a < b ? a : b, high = a < b ? b : a;
-        edges->uses[edges->starts[(size_t)low + 1]++] = (splat_edge_use){high, (uint32_t)h};
+        uint32_t slot = __atomic_fetch_add(&starts[(size_t)low + 1], 1, __ATOMIC_RELAXED);
+        edges->uses[slot] = (splat_edge_use){high, (uint32_t)h};
     }
-    edges->n_uses = edges->starts[n];
-    for (size_t v = 0; v < n; v++) sort_run(edges->uses + edges->starts[v], edges->starts[v + 1] - edges->starts[v]);
+    edges->n_uses = starts[n];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t v = 0; v < n; v++) sort_run(edges->uses + starts[v], starts[v + 1] - starts[v]);
     return SPLAT_OK;
 }
 

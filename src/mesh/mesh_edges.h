@@ -28,8 +28,9 @@ typedef struct splat_mesh_edges {
     size_t n_uses;
 } splat_mesh_edges;
 
-/* The mesh must be valid (splat_mesh_check) with at most 2^32 / 3 faces. Errors: MEMORY. */
-splat_status splat_mesh_edges_make(const splat_mesh *mesh, splat_mesh_edges *edges, splat_error *error);
+/* The mesh must be valid (splat_mesh_check) with at most 2^32 / 3 faces; the result is the same for any number of
+ * threads. Errors: MEMORY. */
+splat_status splat_mesh_edges_make(const splat_mesh *mesh, int threads, splat_mesh_edges *edges, splat_error *error);
 void splat_mesh_edges_free(splat_mesh_edges *edges);
 /* The end of the run of uses, below `end`, of the edge that use `first` belongs to. */
 static inline size_t splat_mesh_edges_run(const splat_mesh_edges *edges, size_t first, size_t end)

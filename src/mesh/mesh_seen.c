@@ -92,7 +92,8 @@ static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_seen_o
 {
     size_t n = mesh->n_faces, n_pieces = 0;
     uint32_t *pieces = malloc((n + 1) * sizeof *pieces), *counts = NULL; /* [n_pieces][2]: faces, seen faces */
-    splat_status status = pieces ? splat_mesh_components(mesh, pieces, &n_pieces, error) : SPLAT_ERROR_MEMORY;
+    splat_status status = SPLAT_ERROR_MEMORY;
+    if (pieces) status = splat_mesh_components(mesh, options->threads, pieces, &n_pieces, error);
     if (status == SPLAT_OK) counts = calloc(2 * n_pieces + 1, sizeof *counts);
     if (!pieces || (status == SPLAT_OK && !counts))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the pieces of a mesh of %zu faces", n);
@@ -173,7 +174,7 @@ splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *came
     if (status == SPLAT_OK && options->rim != SIZE_MAX) status = judge_rim(mesh, options, seen, keep, report, error);
     if (status == SPLAT_OK && report->n_piece_faces + report->n_unseen_faces) {
         splat_mesh_keep_faces(mesh, keep);
-        status = splat_mesh_remove_unreferenced(mesh, &unused, error);
+        status = splat_mesh_remove_unreferenced(mesh, options->threads, &unused, error);
     }
     free(seen);
     free(keep);

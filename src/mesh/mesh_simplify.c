@@ -152,7 +152,7 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
                                                      "faces: %zu bytes are needed", mesh->n_faces, report->peak_bytes);
     release(&s);
     report->error = sqrt(report->error);
-    if (status == SPLAT_OK) status = splat_mesh_remove_unreferenced(mesh, &n, error);
+    if (status == SPLAT_OK) status = splat_mesh_remove_unreferenced(mesh, options->threads, &n, error);
     if (status == SPLAT_OK && mesh->normals) status = splat_mesh_compute_normals(mesh, error);
     return status;
 }

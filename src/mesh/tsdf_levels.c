@@ -173,7 +173,7 @@ splat_status splat_tsdf_levels_mesh(const splat_tsdf_levels *levels, float min_w
         status = splat_tsdf_mesh(&levels->grids[l], min_weight, levels->threads, &part, error);
         if (status == SPLAT_OK) {
             splat_nested_crop(&levels->boxes, l, &part);
-            status = splat_mesh_remove_unreferenced(&part, &unused, error);
+            status = splat_mesh_remove_unreferenced(&part, 1, &unused, error);
         }
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &part, error);
         splat_mesh_free(&part);

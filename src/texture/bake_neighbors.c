@@ -17,7 +17,7 @@ static void join(const splat_mesh_edges *edges, size_t first, size_t last, uint3
 uint32_t *splat_bake_neighbors(const splat_mesh *mesh, splat_error *error)
 {
     splat_mesh_edges edges;
-    if (splat_mesh_edges_make(mesh, &edges, error) != SPLAT_OK) return NULL;
+    if (splat_mesh_edges_make(mesh, 1, &edges, error) != SPLAT_OK) return NULL;
     uint32_t *neighbors = malloc(3 * mesh->n_faces * sizeof *neighbors);
     for (size_t i = 0; neighbors && i < 3 * mesh->n_faces; i++) neighbors[i] = SPLAT_BAKE_NO_FACE;
     for (size_t v = 0; neighbors && v < mesh->n_vertices; v++)

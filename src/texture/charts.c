@@ -30,7 +30,7 @@ void splat_charts_free(splat_charts *charts)
 static splat_status find_opposites(const splat_mesh *mesh, uint32_t *opposite, splat_error *error)
 {
     splat_mesh_edges edges;
-    SPLAT_TRY(splat_mesh_edges_make(mesh, &edges, error));
+    SPLAT_TRY(splat_mesh_edges_make(mesh, 1, &edges, error));
     memset(opposite, 255, 3 * mesh->n_faces * sizeof *opposite);
     for (size_t v = 0; v < mesh->n_vertices; v++) {
         for (size_t i = edges.starts[v], end; i < edges.starts[v + 1]; i = end) {

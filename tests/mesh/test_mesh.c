@@ -95,7 +95,7 @@ static void check_merge(const splat_mesh *mesh, double distance)
         }
     }
     ASSERT_OK(splat_mesh_copy(mesh, &merged, &error));
-    ASSERT_OK(splat_mesh_merge_vertices(&merged, distance, &n_merged, &error));
+    ASSERT_OK(splat_mesh_merge_vertices(&merged, distance, 1, &n_merged, &error));
     assert_int_equal(n_merged, n_expected);
     for (size_t i = 0; i < 3 * mesh->n_faces; i++) assert_int_equal(merged.faces[i], joined[mesh->faces[i]]);
     splat_mesh_free(&merged);
@@ -170,7 +170,7 @@ static void test_non_manifold(void **state)
         put_vertex(&book, sizes[i] * cos((double)i), sizes[i] * sin((double)i), 0.5);
         put_face(&book, 0, 1, 2 + i);
     }
-    ASSERT_OK(splat_mesh_remove_non_manifold(&book, &n_edges, &n_faces, &error));
+    ASSERT_OK(splat_mesh_remove_non_manifold(&book, 1, &n_edges, &n_faces, &error));
     assert_int_equal(n_edges, 1);
     assert_int_equal(n_faces, 2);
     assert_int_equal(book.faces[2], 3);
@@ -186,11 +186,11 @@ static void test_components(void **state)
     size_t n_components = 0, n_faces = 0, n = mesh.n_faces, n_pieces;
     for (int i = 0; i < 3; i++) ASSERT_OK(splat_mesh_append(&mesh, &small, &error));
     uint32_t *pieces = malloc(mesh.n_faces * sizeof *pieces);
-    ASSERT_OK(splat_mesh_components(&mesh, pieces, &n_pieces, &error));
+    ASSERT_OK(splat_mesh_components(&mesh, 1, pieces, &n_pieces, &error));
     assert_int_equal(n_pieces, 4);
     assert_int_equal(pieces[0], 0);
     assert_int_equal(pieces[mesh.n_faces - 1], 3);
-    ASSERT_OK(splat_mesh_remove_small_components(&mesh, small.n_faces + 1, &n_components, &n_faces, &error));
+    ASSERT_OK(splat_mesh_remove_small_components(&mesh, small.n_faces + 1, 1, &n_components, &n_faces, &error));
     assert_int_equal(n_components, 3);
     assert_int_equal(n_faces, 3 * small.n_faces);
     assert_int_equal(mesh.n_faces, n);
@@ -219,7 +219,7 @@ static void test_moebius(void **state)
         put_face(&band, a, d, b);
     }
     double area = splat_mesh_area(&band);
-    ASSERT_OK(splat_mesh_orient(&band, &turned, &error));
+    ASSERT_OK(splat_mesh_orient(&band, 1, &turned, &error));
     assert_float_equal(splat_mesh_area(&band), area, 1e-12);
     assert_false(measure(&band).is_winding_consistent);
     assert_int_equal(measure(&band).euler_characteristic, 0);
@@ -232,7 +232,7 @@ static void test_soup(void **state)
     (void)state;
     splat_error error;
     splat_mesh soup = {0};
-    splat_mesh_clean_options options = {0.05, 0.0, 3, true};
+    splat_mesh_clean_options options = {0.05, 0.0, 3, true, 1};
     for (uint64_t i = 0; i < 200; i++) {
         splat_random4 r = splat_random(3, SPLAT_STREAM_TEST, 1, i);
         put_vertex(&soup, splat_uniform(r.x[0]), splat_uniform(r.x[1]), splat_uniform(r.x[2]));
@@ -253,12 +253,74 @@ static void test_soup(void **state)
     splat_mesh_free(&soup);
 }
 
+/* A torus in tatters: equal vertices, faces twice or turned, flaps on some edges, crumbs, and a fan. */
+static splat_mesh make_tatters(void)
+{
+    splat_mesh mesh = make_torus(200, 100, 2, 0.7);
+    size_t n = mesh.n_vertices, m = mesh.n_faces;
+    for (size_t i = 0; i < m; i++) {
+        const uint32_t *f = mesh.faces + 3 * i;
+        uint32_t a = f[0], b = f[1], c = f[2];
+        splat_random4 r = splat_random(4, SPLAT_STREAM_TEST, 0, i);
+        if (r.x[0] % 5 == 0) put_face(&mesh, b, c, a);
+        if (r.x[0] % 7 == 0) put_face(&mesh, c, b, a);
+        if (r.x[1] % 11 == 0) splat_mesh_turn_face(&mesh, i);
+        if (r.x[1] % 13 == 0) put_face(&mesh, a, b, r.x[2] % n);
+        if (r.x[3] % 17 == 0) {
+            const float *v = mesh.vertices + 3 * (size_t)a;
+            put_vertex(&mesh, (double)v[0], (double)v[1], (double)v[2]);
+            mesh.faces[3 * i] = (uint32_t)(mesh.n_vertices - 1);
+        }
+        if (r.x[2] % 23 == 0) { /* a piece of its own */
+            for (int k = 0; k < 3; k++) put_vertex(&mesh, (double)i, 5, k == 1 ? 0.5 : k);
+            put_face(&mesh, mesh.n_vertices - 3, mesh.n_vertices - 2, mesh.n_vertices - 1);
+            mesh.vertices[3 * mesh.n_vertices - 2] = 6;
+        }
+        if (r.x[3] % 19 == 0) mesh.faces[3 * i + 1] = c;
+    }
+    for (size_t i = 0; i < 100000; i++) { /* a fan: all threads count at its hub */
+        put_vertex(&mesh, 3, cos((double)i), (double)i * 1e-4);
+        if (i > 0) put_face(&mesh, 0, mesh.n_vertices - 1 - i % 2, mesh.n_vertices - 2 + i % 2);
+    }
+    return mesh;
+}
+
+static void test_threads_do_not_change_a_face(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh first = make_tatters();
+    splat_mesh_clean_options options;
+    splat_mesh_clean_counts counts[2];
+    splat_mesh_clean_options_init(&options);
+    options.min_component_faces = 10;
+    options.threads = 0;
+    assert_int_equal(splat_mesh_clean(&first, &options, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    options.threads = 1;
+    ASSERT_OK(splat_mesh_clean(&first, &options, &counts[0], &error));
+    assert_true(counts[0].n_merged_vertices && counts[0].n_degenerate_faces && counts[0].n_duplicate_faces);
+    assert_true(counts[0].n_non_manifold_faces && counts[0].n_small_components && counts[0].n_turned_faces);
+    for (int i = 0; i < 9; i++) {
+        splat_mesh mesh = make_tatters();
+        options.threads = 2 + i % 3 * 3;
+        ASSERT_OK(splat_mesh_clean(&mesh, &options, &counts[1], &error));
+        assert_memory_equal(&counts[1], &counts[0], sizeof counts[0]);
+        assert_int_equal(mesh.n_vertices, first.n_vertices);
+        assert_int_equal(mesh.n_faces, first.n_faces);
+        assert_memory_equal(mesh.vertices, first.vertices, 12 * first.n_vertices);
+        assert_memory_equal(mesh.faces, first.faces, 12 * first.n_faces);
+        splat_mesh_free(&mesh);
+    }
+    splat_mesh_free(&first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),       cmocka_unit_test(test_growth),     cmocka_unit_test(test_merge),
         cmocka_unit_test(test_clean_cube),   cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_components),
         cmocka_unit_test(test_moebius),      cmocka_unit_test(test_soup),
+        cmocka_unit_test(test_threads_do_not_change_a_face),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,8 @@ static splat_mesh make_noisy_sphere(double noise)
     splat_mesh mesh = make_cube(20);
     size_t n_merged = 0;
     splat_error error;
-    ASSERT_OK(splat_mesh_merge_vertices(&mesh, 0, &n_merged, &error));
-    ASSERT_OK(splat_mesh_remove_unreferenced(&mesh, &n_merged, &error));
+    ASSERT_OK(splat_mesh_merge_vertices(&mesh, 0, 1, &n_merged, &error));
+    ASSERT_OK(splat_mesh_remove_unreferenced(&mesh, 1, &n_merged, &error));
     for (size_t v = 0; v < mesh.n_vertices; v++) {
         float *p = mesh.vertices + 3 * v;
         double d[3], length = 0;

@@ -188,7 +188,7 @@ static void test_ring(void **state)
     ASSERT_OK(splat_mesh_simplify(&ring, &options, NULL, &error));
     assert_true(ring.n_faces <= 20 && ring.n_faces >= 6);
     uint32_t *n_open = calloc(ring.n_vertices, sizeof *n_open);
-    assert_int_equal(splat_mesh_edges_make(&ring, &edges, NULL), SPLAT_OK);
+    assert_int_equal(splat_mesh_edges_make(&ring, 1, &edges, NULL), SPLAT_OK);
     for (size_t v = 0; v < ring.n_vertices; v++)
         for (size_t i = edges.starts[v], end; i < edges.starts[v + 1]; i = end) {
             end = splat_mesh_edges_run(&edges, i, edges.starts[v + 1]);
@@ -283,7 +283,7 @@ static void test_non_manifold(void **state)
         ASSERT_OK(splat_mesh_append(&book, &sheet, &error));
         splat_mesh_free(&sheet);
     }
-    ASSERT_OK(splat_mesh_merge_vertices(&book, 1e-6, &merged, &error));
+    ASSERT_OK(splat_mesh_merge_vertices(&book, 1e-6, 1, &merged, &error));
     assert_int_equal(merged, 2 * (n + 1));
     simplify(&book, 60, 2);
     size_t on_spine = 0;

@@ -132,7 +132,7 @@ static void test_cleaning(void **state)
     assert_follows(&mesh, 0, mesh.n_faces);
     uint8_t *keep = malloc(mesh.n_vertices);
     for (size_t i = 0; i < mesh.n_vertices; i++) keep[i] = i % 7 != 0;
-    ASSERT_OK(splat_mesh_keep_vertices(&mesh, keep, &error));
+    ASSERT_OK(splat_mesh_keep_vertices(&mesh, keep, 1, &error));
     assert_true(mesh.n_faces > 10);
     assert_follows(&mesh, 0, mesh.n_faces);
     assert_int_equal(mesh.face_pages[mesh.n_faces - 1], 2);

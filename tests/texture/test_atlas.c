@@ -59,7 +59,7 @@ static uint32_t *find_charts(const splat_mesh *mesh, size_t *n_charts)
 {
     splat_mesh_edges edges;
     splat_error error;
-    ASSERT_OK(splat_mesh_edges_make(mesh, &edges, &error));
+    ASSERT_OK(splat_mesh_edges_make(mesh, 1, &edges, &error));
     uint32_t *chart = malloc(mesh->n_faces * sizeof *chart);
     for (uint32_t f = 0; f < mesh->n_faces; f++) chart[f] = f;
     for (size_t v = 0; v < mesh->n_vertices; v++)

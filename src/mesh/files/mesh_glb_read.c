@@ -342,8 +342,8 @@ static splat_status read_scene(walk *w, splat_error *error)
 static splat_status close_seams(splat_mesh *mesh, splat_error *error)
 {
     size_t n_double = 0, n_unused = 0;
-    SPLAT_TRY(splat_mesh_merge_vertices(mesh, 0, &n_double, error));
-    return n_double ? splat_mesh_remove_unreferenced(mesh, &n_unused, error) : SPLAT_OK;
+    SPLAT_TRY(splat_mesh_merge_vertices(mesh, 0, 1, &n_double, error));
+    return n_double ? splat_mesh_remove_unreferenced(mesh, 1, &n_unused, error) : SPLAT_OK;
 }
 
 splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error *error)

@@ -81,7 +81,7 @@ static splat_status measure_edges(const splat_mesh *mesh, splat_mesh_quality *q,
 {
     splat_mesh_edges edges;
     figure_sum cosines = {0}, valence = {0};
-    SPLAT_TRY(splat_mesh_edges_make(mesh, &edges, error));
+    SPLAT_TRY(splat_mesh_edges_make(mesh, 1, &edges, error));
     uint32_t *valences = calloc(mesh->n_vertices ? mesh->n_vertices : 1, sizeof *valences);
     uint8_t *used = calloc(mesh->n_vertices ? mesh->n_vertices : 1, 1);
     if (!valences || !used) {
@@ -131,8 +131,8 @@ static splat_status measure_copy(const splat_mesh *mesh, splat_mesh_quality *q, 
             double length2 = (double)n[0] * (double)n[0] + (double)n[1] * (double)n[1] + (double)n[2] * (double)n[2];
             q->n_degenerate_normals += !(length2 >= 0.01);
         }
-        if (status == SPLAT_OK) status = splat_mesh_components(&copy, pieces, &q->n_components, error);
-        if (status == SPLAT_OK) status = splat_mesh_merge_vertices(&copy, 0.0, &q->n_duplicate_vertices, error);
+        if (status == SPLAT_OK) status = splat_mesh_components(&copy, 1, pieces, &q->n_components, error);
+        if (status == SPLAT_OK) status = splat_mesh_merge_vertices(&copy, 0.0, 1, &q->n_duplicate_vertices, error);
         splat_mesh_free(&copy);
     }
     free(pieces);

@@ -123,7 +123,7 @@ splat_status splat_bound_lists_make(const splat_mesh *mesh, splat_bound_lists *l
 {
     splat_mesh_edges edges;
     memset(lists, 0, sizeof *lists);
-    SPLAT_TRY(splat_mesh_edges_make(mesh, &edges, error));
+    SPLAT_TRY(splat_mesh_edges_make(mesh, 1, &edges, error));
     splat_status status = make_corners(mesh, lists, error);
     if (status == SPLAT_OK) status = make_pairs(mesh, &edges, lists, error);
     splat_mesh_edges_free(&edges);

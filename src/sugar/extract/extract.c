@@ -26,6 +26,7 @@ static splat_status clean(const splat_extraction *e, splat_mesh *mesh, splat_err
     splat_mesh_clean_options options;
     splat_mesh_clean_options_init(&options);
     options.min_component_faces = e->options->min_component_faces;
+    options.threads = e->threads;
     SPLAT_TRY(splat_surface_go_on(e->options, "cleaning", 0, error));
     SPLAT_TRY(splat_mesh_clean(mesh, &options, NULL, error));
     if (mesh->n_faces > 0) return SPLAT_OK;

@@ -110,7 +110,7 @@ static splat_status march_levels(const splat_extraction *e, const host_gaussians
         status = march(e, &boxes, at, &input, level, &shell, error);
         if (status == SPLAT_OK) {
             splat_nested_crop(&boxes, at, &shell);
-            status = splat_mesh_remove_unreferenced(&shell, &unused, error);
+            status = splat_mesh_remove_unreferenced(&shell, 1, &unused, error);
             if (status == SPLAT_OK) status = splat_mesh_append(mesh, &shell, error);
         } else if (status == SPLAT_ERROR_NUMERIC) {
             status = SPLAT_OK;

@@ -47,18 +47,18 @@ static splat_status trim(const splat_extraction *e, const splat_poisson_points *
         status = splat_mesh_support(mesh, points->positions, points->n, &support, keep, error);
     if (status == SPLAT_OK)
         status = drop_thin(mesh->n_vertices, density, user.density_quantile, keep, error);
-    if (status == SPLAT_OK) status = splat_mesh_keep_vertices(mesh, keep, error);
+    if (status == SPLAT_OK) status = splat_mesh_keep_vertices(mesh, keep, e->threads, error);
     free(keep);
     return status;
 }
 
 /* Removes what the solver put outside of a box. */
-static splat_status crop(splat_mesh *mesh, const double low[3], const double high[3], splat_error *error)
+static splat_status crop(splat_mesh *mesh, const double low[3], const double high[3], int threads, splat_error *error)
 {
     uint8_t *keep = malloc(mesh->n_vertices + 1);
     if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to crop %zu vertices", mesh->n_vertices);
     for (size_t i = 0; i < mesh->n_vertices; i++) keep[i] = splat_surface_is_inside(mesh->vertices + 3 * i, low, high);
-    splat_status status = splat_mesh_keep_vertices(mesh, keep, error);
+    splat_status status = splat_mesh_keep_vertices(mesh, keep, threads, error);
     free(keep);
     return status;
 }
@@ -170,7 +170,7 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
                           "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
     splat_status status = SPLAT_OK;
     if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, error);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, e->threads, error);
     if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
         status = reconstruct(e, points, n_near, n_far, &far, error);
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
