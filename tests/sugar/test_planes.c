@@ -250,6 +250,7 @@ static void add_line(ceiling *c, int n, const double from[3], const double to[3]
             assert_true(splat_camera_project(&c->maps.views[i].camera, s->position, image));
             s->depth = image[2];
             s->line = line;
+            s->pixel = (uint32_t)image[1] * WIDTH + (uint32_t)image[0];
             c->views[i].segments[0].n_seeds++;
         }
 }
@@ -291,6 +292,56 @@ static void lines_of_one_plane_are_not_another(void **state)
         assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
         assert_int_equal(c.views[i].n_hypotheses, 0);
     }
+    ceiling_free(&c);
+}
+
+/* The planes that a square shows whose sides hang below the ceiling and stand above it in turn. */
+static uint8_t planes_of_a_square(uint32_t n_pixels, double side, double hang)
+{
+    ceiling c;
+    ceiling_make(&c);
+    plane_global plane = {.low = {-2, -2}, .high = {2, 2}};
+    plane.fit = (plane_fit){
+        .normal = {0, 0, -1}, .offset = -3, .centroid = {0, 1.4, 3}, .axes = {{1, 0, 0}, {0, 1, 0}}};
+    for (int k = 0; k < 4; k++) {
+        const double x[5] = {-1, 1, 1, -1, -1}, y[5] = {-1, -1, 1, 1, -1}, z = k % 2 ? 3 + hang : 3 - hang;
+        const double from[3] = {side * x[k], 1.4 + side * y[k], z}, to[3] = {side * x[k + 1], 1.4 + side * y[k + 1], z};
+        add_line(&c, 16, from, to, 0);
+    }
+    c.views[0].segments[0].n_pixels = n_pixels;
+    plane_candidates(&c.maps.views[0].camera, &c.views[0], &plane, 1);
+    uint8_t n = c.views[0].segments[0].n_strong;
+    ceiling_free(&c);
+    return n;
+}
+
+static void what_is_bent_by_a_part_of_its_size_is_no_plane(void **state)
+{
+    (void)state;
+    assert_int_equal(planes_of_a_square(1600, 0.8, 0.025), 1);
+    assert_int_equal(planes_of_a_square(16, 0.15, 0.005), 1);
+    assert_int_equal(planes_of_a_square(16, 0.15, 0.025), 0); /* 0.9 % of the depth, a twelfth of the square */
+}
+
+/* Depth at the foot of a plate is off, up and down: what the plate stands on is no second plane of it. */
+static void what_a_plate_stands_on_is_not_its_plane(void **state)
+{
+    (void)state;
+    ceiling c;
+    ceiling_make(&c);
+    plane_global planes[2] = {{.low = {-2, -2}, .high = {2, 2}}, {.low = {-2, -2}, .high = {2, 2}}};
+    planes[0].fit = (plane_fit){
+        .normal = {0, 0, -1}, .offset = -3, .centroid = {0, 1.4, 3}, .axes = {{1, 0, 0}, {0, 1, 0}}};
+    planes[1].fit = (plane_fit){
+        .normal = {0, -1, 0}, .offset = -2, .centroid = {0, 2, 3}, .axes = {{1, 0, 0}, {0, 0, 1}}};
+    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){0.8, 0.8, 3}, 0);
+    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){-0.8, 1.9, 3}, 0);
+    add_line(&c, 16, (const double[3]){0.8, 0.8, 3}, (const double[3]){0.8, 1.9, 3}, 0);
+    add_line(&c, 8, (const double[3]){-0.8, 2, 3.065}, (const double[3]){0.8, 2, 3.065}, 0);
+    add_line(&c, 8, (const double[3]){-0.8, 2, 2.935}, (const double[3]){0.8, 2, 2.935}, 0);
+    plane_candidates(&c.maps.views[0].camera, &c.views[0], planes, 2);
+    assert_int_equal(c.views[0].segments[0].n_strong, 1);
+    assert_int_equal(c.views[0].segments[0].planes[0], 0);
     ceiling_free(&c);
 }
 
@@ -401,6 +452,8 @@ int main(void)
         cmocka_unit_test(outlines_of_a_column_are_no_plane),
         cmocka_unit_test(one_line_is_no_plane),
         cmocka_unit_test(lines_of_one_plane_are_not_another),
+        cmocka_unit_test(what_is_bent_by_a_part_of_its_size_is_no_plane),
+        cmocka_unit_test(what_a_plate_stands_on_is_not_its_plane),
         cmocka_unit_test(views_see_through_a_plane_from_behind),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(tiny_and_empty_maps_and_lost_photos),

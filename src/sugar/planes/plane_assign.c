@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-#define TOLERANCE 0.012   /* of the depth: seeds on a plane */
+#define TOLERANCE 0.012f  /* of the depth: seeds on a plane */
+#define CLEAR 2.0f        /* tolerances: what is not so far from one plane does not ask for another */
+#define BEND 0.06f        /* of the segment's size, and the less of both */
+#define LEAST_TOLERANCE 0.003f /* of the depth, which the splat's has */
 #define LEAST_SEEDS 12u
 #define LEAST_PART 0.08   /* of the segment's seeds that a plane explains alone */
 #define LEAST_COVER 0.25  /* and all planes together */
@@ -27,11 +30,11 @@ static bool is_in_rectangle(const plane_global *plane, const float p[3], double 
 }
 
 /* Whether a seed speaks for a plane: a line on its own plane does not. */
-static bool is_on(const plane_global *planes, uint32_t number, const plane_seed *seed)
+static bool is_on(const plane_global *planes, uint32_t number, const plane_seed *seed, float part)
 {
     const plane_global *plane = &planes[number];
     if (seed->line == number + 1 || !plane_seed_counts(seed)) return false;
-    double tolerance = TOLERANCE * (double)seed->depth;
+    double tolerance = (double)part * (double)seed->depth;
     return fabs(plane_distance(&plane->fit, seed->position)) < tolerance &&
            is_in_rectangle(plane, seed->position, tolerance);
 }
@@ -46,8 +49,9 @@ static uint32_t count_on(const plane_seed *seeds, const plane_segment *segment, 
     uint32_t n = 0;
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *s = &seeds[i];
-        bool is_new = is_on(planes, candidate, s);
-        for (int k = 0; k < segment->n_planes && is_new; k++) is_new = !is_on(planes, segment->planes[k], s);
+        bool is_new = is_on(planes, candidate, s, segment->tolerance);
+        for (int k = 0; k < segment->n_planes && is_new; k++)
+            is_new = !is_on(planes, segment->planes[k], s, CLEAR * TOLERANCE);
         if (!is_new) continue;
         if (is_spread) plane_moments_add(&m, s->position, 1);
         depth += (double)s->depth;
@@ -114,7 +118,7 @@ static bool are_refuted(const splat_camera *c, const plane_seed *seeds, const pl
         bool on = false, behind = !s->line;
         for (int k = 0; k < segment->n_strong; k++) {
             const plane_global *plane = &planes[segment->planes[k]];
-            on |= is_on(planes, segment->planes[k], s);
+            on |= is_on(planes, segment->planes[k], s, segment->tolerance);
             behind &= s->depth > (1 + APART) * plane_depth(c, &plane->fit, s->pixel);
         }
         n_on += on;
@@ -123,12 +127,20 @@ static bool are_refuted(const splat_camera *c, const plane_seed *seeds, const pl
     return (double)n_behind > MOST_BEHIND * n_on;
 }
 
+/* What is bent by a good part of its own size is no plane, small as that is beside the depth. */
+static float tolerance_of(const splat_camera *c, const plane_segment *segment)
+{
+    float size = sqrtf((float)segment->n_pixels / (c->fx * c->fy)); /* of the depth */
+    return fmaxf(fminf(TOLERANCE, BEND * size), LEAST_TOLERANCE);
+}
+
 void plane_candidates(const splat_camera *camera, plane_view *view, const plane_global *planes, size_t n_planes)
 {
     for (uint32_t i = 0; i < view->n_segments; i++) {
         plane_segment *segment = &view->segments[i];
         const plane_seed *seeds = view->seeds + segment->first_seed;
         segment->n_planes = segment->n_strong = 0;
+        segment->tolerance = tolerance_of(camera, segment);
         if (segment->n_seeds < LEAST_SEEDS) continue;
         find_candidates(camera, seeds, segment, planes, n_planes);
         if (segment->n_strong && are_refuted(camera, seeds, segment, planes)) segment->n_planes = segment->n_strong = 0;
@@ -142,12 +154,12 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
 typedef enum relation { UNKNOWN, CONCAVE, CONVEX, FIRST_IN_FRONT, SECOND_IN_FRONT } relation;
 
 /* Of the seeds on one plane but not on the other, the part where the one is nearer; -1 when they are few. */
-static double part_nearer(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *planes,
-                          uint32_t one, uint32_t other)
+static double part_nearer(const splat_camera *c, const plane_seed *seeds, const plane_segment *segment,
+                          const plane_global *planes, uint32_t one, uint32_t other)
 {
     uint32_t n_nearer = 0, n_all = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!is_on(planes, one, &seeds[i])) continue;
+    for (uint32_t i = 0; i < segment->n_seeds; i++) {
+        if (!is_on(planes, one, &seeds[i], segment->tolerance)) continue;
         float d = plane_depth(c, &planes[one].fit, seeds[i].pixel);
         float e = plane_depth(c, &planes[other].fit, seeds[i].pixel);
         if (!(fabsf(e - d) > APART * d)) continue;
@@ -157,10 +169,10 @@ static double part_nearer(const splat_camera *c, const plane_seed *seeds, uint32
     return n_all >= 5 ? (double)n_nearer / n_all : -1;
 }
 
-static relation relate(const splat_camera *c, const plane_seed *seeds, uint32_t n, const plane_global *planes,
-                       uint32_t a, uint32_t b)
+static relation relate(const splat_camera *c, const plane_seed *seeds, const plane_segment *segment,
+                       const plane_global *planes, uint32_t a, uint32_t b)
 {
-    double at_a = part_nearer(c, seeds, n, planes, a, b), at_b = part_nearer(c, seeds, n, planes, b, a);
+    double at_a = part_nearer(c, seeds, segment, planes, a, b), at_b = part_nearer(c, seeds, segment, planes, b, a);
     if (at_a < 0 || at_b < 0) return UNKNOWN;
     if (at_a > 0.8 && at_b > 0.8) return CONCAVE;
     if (at_a < 0.2 && at_b < 0.2) return CONVEX;
@@ -180,8 +192,8 @@ static rule rule_of(const splat_camera *c, const plane_view *view, const plane_s
     rule r = {.is_concave = true, .is_convex = true};
     for (int i = 0; i < segment->n_strong; i++)
         for (int j = i + 1; j < segment->n_strong; j++) {
-            relation between = relate(c, view->seeds + segment->first_seed, segment->n_seeds, planes,
-                                      segment->planes[i], segment->planes[j]);
+            relation between = relate(c, view->seeds + segment->first_seed, segment, planes, segment->planes[i],
+                                      segment->planes[j]);
             if (between != CONCAVE) r.is_concave = false;
             if (between != CONVEX) r.is_convex = false;
             if (between == FIRST_IN_FRONT) r.is_front[i] = true;
@@ -221,7 +233,7 @@ static void spread_slots(const splat_camera *c, const plane_view *view, const pl
         const plane_segment *segment = &view->segments[seed->segment];
         int slot = -1, n_on = 0;
         for (int k = 0; k < segment->n_strong; k++)
-            if (is_on(planes, segment->planes[k], seed)) {
+            if (is_on(planes, segment->planes[k], seed, segment->tolerance)) {
                 slot = k;
                 n_on++;
             }

@@ -13,7 +13,7 @@
 #define LEAST_SUPPORT 12u /* seeds of a segment */
 #define SUPPORT 0.008     /* of the depth */
 #define BEND 0.03         /* of the smaller spread: the most that a seed is off */
-#define LINE_WEIGHT 4     /* of a line's seed, which several views agree on, to that of a splat's depth */
+#define LINE_WEIGHT 16     /* of a line's seed, which several views agree on, to that of a splat's depth */
 #define MOST_LEADERS 6000
 #define N_PASSES 5
 #define DEGREE (3.14159265358979 / 180)

@@ -63,6 +63,7 @@ typedef struct plane_segment {
     uint32_t n_pixels, first_seed, n_seeds;
     uint32_t n_rim;    /* places of the rim that were looked at: seeds, and those where something stands in front */
     uint32_t n_taken;  /* of the pixels: those that views leave to a plane, after plane_settle */
+    float tolerance;   /* of the depth: seeds on a plane; plane_candidates */
     uint8_t n_planes;  /* candidates below; those beyond n_strong are only lines of seeds */
     uint8_t n_strong;
     uint16_t planes[PLANE_SLOTS];
