@@ -371,7 +371,7 @@ static void views_see_through_a_plane_from_behind(void **state)
             if (i < 3) views[i].labels[p] = 1 | 1 << PLANE_LABEL_SHIFT;
         }
     }
-    assert_int_equal(plane_votes_make(&maps, views, &plane, 1, 2, &votes, &error), SPLAT_OK);
+    assert_int_equal(plane_votes_make(&maps, views, &plane, 1, 2, 2, &votes, &error), SPLAT_OK);
     plane_settle(&maps.views[1], &views[1], &plane, &votes);
     uint32_t n_kept = 0;
     for (int p = 0; p < WIDTH * HEIGHT; p++) n_kept += views[1].labels[p] >> PLANE_LABEL_SHIFT != 0;

@@ -229,8 +229,9 @@ typedef struct plane_votes {
     uint16_t *is, *through; /* [n] */
 } plane_votes;
 
+/* stride: of every so many pixels both ways one votes. */
 splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
-                              size_t n_planes, int threads, plane_votes *votes, splat_error *error);
+                              size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error);
 void plane_votes_free(plane_votes *votes);
 /* The cell of a place of a plane, or SIZE_MAX outside of its rectangle. */
 size_t plane_cell(const plane_global *plane, const float position[3]);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIDE 2
 #define BEHIND 1.03f   /* times the depth */
 #define LEAST_IS 1u    /* views that see a cell as surface */
 #define LEAST_THROUGH 2u
@@ -64,11 +63,11 @@ static size_t lay_cells(plane_global *planes, size_t n_planes)
 
 /* Marks the cells that a view sees (1) and sees through (2). */
 static void look(const splat_view_map *map, const plane_view *view, const plane_global *planes, size_t n_planes,
-                 uint8_t *seen)
+                 int stride, uint8_t *seen)
 {
     const splat_camera *c = &map->camera;
-    for (int y = 0; y < c->height; y += STRIDE)
-        for (int x = 0; x < c->width; x += STRIDE) {
+    for (int y = 0; y < c->height; y += stride)
+        for (int x = 0; x < c->width; x += stride) {
             size_t p = (size_t)y * (size_t)c->width + (size_t)x, cell, own = SIZE_MAX;
             uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
             float depth = label ? 0 : map->depth[p];
@@ -86,7 +85,7 @@ static void look(const splat_view_map *map, const plane_view *view, const plane_
 }
 
 splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
-                              size_t n_planes, int threads, plane_votes *votes, splat_error *error)
+                              size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error)
 {
     size_t n = lay_cells(planes, n_planes);
     bool is_short = false;
@@ -103,7 +102,7 @@ splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *vie
             for (size_t v = 0; v < maps->n; v++) {
                 if (!seen) continue;
                 memset(seen, 0, n);
-                look(&maps->views[v], &views[v], planes, n_planes, seen);
+                look(&maps->views[v], &views[v], planes, n_planes, stride, seen);
                 for (size_t i = 0; i < n; i++) {
                     if (seen[i] & 1) {
 #pragma omp atomic

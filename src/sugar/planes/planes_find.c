@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROUNDS 3       /* in which planes say more of each other */
+#define STRIDE 2       /* of pixels that vote; in the rounds a quarter of them is enough */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
 
@@ -185,7 +186,7 @@ static splat_status assign_again(finder *f, size_t number, plane_work *work, spl
 static splat_status look_again(finder *f, splat_error *error)
 {
     memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
-    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, f->threads, &f->votes, error));
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, 2 * STRIDE, f->threads, &f->votes, error));
     splat_status status = for_views(f, settle, error);
     plane_votes_free(&f->votes);
     SPLAT_TRY(status);
@@ -201,7 +202,7 @@ static splat_status find(finder *f, splat_error *error)
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
     SPLAT_TRY(for_views(f, assign, error));
     for (int round = 0; round < ROUNDS && f->n_planes; round++) SPLAT_TRY(look_again(f, error));
-    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, f->threads, &f->votes, error));
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, STRIDE, f->threads, &f->votes, error));
     return for_views(f, write, error);
 }
 
