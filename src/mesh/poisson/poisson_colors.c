@@ -7,6 +7,24 @@
 
 #define FINER 32.0f
 
+/* Of the samples of a cell. */
+static void spread_run(const poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
+                       const poisson_run *run, float (*corner)[4])
+{
+    double sum[8][4] = {{0}};
+    for (uint32_t i = run->begin; i < run->end; i++) {
+        const uint8_t *color = job->input->colors + 4 * (size_t)samples->order[i];
+        float weights[8], own = poisson_sample_weight(job, samples->order[i]);
+        poisson_weights(level, d, run->cell, samples->position[i], weights);
+        for (int c = 0; c < 8; c++) {
+            for (int k = 0; k < 3; k++) sum[c][k] += own * weights[c] * (float)color[k];
+            sum[c][3] += own * weights[c];
+        }
+    }
+    for (int c = 0; c < 8; c++)
+        for (int k = 0; k < 4; k++) corner[poisson_corner(level, run->cell, c)][k] += (float)sum[c][k];
+}
+
 /* Red, green, blue and weight at the corners of a level. */
 static splat_status spread_colors(poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
                                   const uint32_t *cell_of_sample, float (*corner)[4])
@@ -14,21 +32,12 @@ static splat_status spread_colors(poisson_job *job, const poisson_samples *sampl
     poisson_runs runs;
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-        for (size_t r = runs.first[colour]; r < runs.first[colour + 1]; r++) {
-            double sum[8][4] = {{0}};
-            const poisson_run *run = &runs.run[r];
-            for (uint32_t i = run->begin; i < run->end; i++) {
-                const uint8_t *color = job->input->colors + 4 * (size_t)samples->order[i];
-                float weights[8], own = poisson_sample_weight(job, samples->order[i]);
-                poisson_weights(level, d, run->cell, samples->position[i], weights);
-                for (int c = 0; c < 8; c++) {
-                    for (int k = 0; k < 3; k++) sum[c][k] += own * weights[c] * (float)color[k];
-                    sum[c][3] += own * weights[c];
-                }
-            }
-            for (int c = 0; c < 8; c++)
-                for (int k = 0; k < 4; k++) corner[poisson_corner(level, run->cell, c)][k] += (float)sum[c][k];
+#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
+        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
+            uint32_t end = 8 * level->unit[u].end;
+            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
+                 r++)
+                spread_run(job, samples, level, d, &runs.run[r], corner);
         }
     poisson_free(job, runs.run);
     return SPLAT_OK;

@@ -67,12 +67,16 @@ static splat_status splat_level(poisson_job *job, poisson_field *field, const po
     poisson_runs runs;
     SPLAT_TRY(poisson_alloc(job, &field->normal[d], level->n_corners, sizeof *field->normal[d]));
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
-    memcpy(field->screen_first[d], runs.first, sizeof runs.first);
-    splat_status status = poisson_alloc(job, &field->screen[d], runs.first[8], sizeof *field->screen[d]);
+    field->n_screens[d] = runs.n;
+    splat_status status = poisson_alloc(job, &field->screen[d], runs.n, sizeof *field->screen[d]);
     for (int colour = 0; status == SPLAT_OK && colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-        for (size_t r = runs.first[colour]; r < runs.first[colour + 1]; r++)
-            splat_run(job, samples, level, d, &runs.run[r], field->normal[d], &field->screen[d][r]);
+#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
+        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
+            uint32_t end = 8 * level->unit[u].end;
+            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
+                 r++)
+                splat_run(job, samples, level, d, &runs.run[r], field->normal[d], &field->screen[d][r]);
+        }
     poisson_free(job, runs.run);
     return status;
 }
@@ -109,11 +113,12 @@ static splat_status restrict_field(poisson_job *job, poisson_field *field, const
             if (level->child[i] != POISSON_NONE)
                 gather_children(&tree->level[d + 1], level->child[i], d, (const float (*)[3])field->normal[d + 1],
                                 (const float (*)[8])below, here[i]);
-        for (uint32_t colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-            for (uint32_t i = colour; i < level->n_cells; i += 8)
-                if (level->child[i] != POISSON_NONE)
-                    for (int c = 0; c < 8; c++) field->finer[d][poisson_corner(level, i, c)] += here[i][c];
+        for (int colour = 0; colour < 8; colour++)
+#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
+            for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
+                for (uint32_t i = 8 * level->unit[u].first; i < 8 * level->unit[u].end && i < level->n_cells; i++)
+                    if (level->child[i] != POISSON_NONE)
+                        for (int c = 0; c < 8; c++) field->finer[d][poisson_corner(level, i, c)] += here[i][c];
         poisson_free(job, below);
         below = here;
         here = NULL;

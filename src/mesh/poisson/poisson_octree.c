@@ -46,27 +46,24 @@ static bool starts_run(const uint32_t *cell_of_sample, size_t i)
     return cell_of_sample[i] != POISSON_NONE && (i == 0 || cell_of_sample[i] != cell_of_sample[i - 1]);
 }
 
-/* Chunks of samples count the runs that start in them, then each writes its own. */
+/* Chunks of samples count the runs that start in them, then each writes its own. Cells are in Morton order as samples
+ * are. */
 splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n)
 {
-    size_t n_chunks = (n + POISSON_CHUNK - 1) / POISSON_CHUNK, sum = 0;
-    size_t (*next)[8] = NULL; /* [n_chunks]: runs of a colour, then where they go */
+    size_t n_chunks = (n + POISSON_CHUNK - 1) / POISSON_CHUNK;
+    size_t *next = NULL; /* [n_chunks]: runs, then where they go */
     memset(runs, 0, sizeof *runs);
     SPLAT_TRY(poisson_alloc(job, &next, n_chunks, sizeof *next));
 #pragma omp parallel for num_threads(job->options->threads) schedule(static)
     for (size_t k = 0; k < n_chunks; k++)
         for (size_t i = k * POISSON_CHUNK; i < n && i < (k + 1) * POISSON_CHUNK; i++)
-            if (starts_run(cell_of_sample, i)) next[k][cell_of_sample[i] & 7]++;
-    for (int c = 0; c < 8; c++) {
-        runs->first[c] = sum;
-        for (size_t k = 0; k < n_chunks; k++) {
-            size_t count = next[k][c];
-            next[k][c] = sum;
-            sum += count;
-        }
+            next[k] += starts_run(cell_of_sample, i);
+    for (size_t k = 0; k < n_chunks; k++) {
+        size_t count = next[k];
+        next[k] = runs->n;
+        runs->n += count;
     }
-    runs->first[8] = sum;
-    splat_status status = poisson_alloc(job, &runs->run, sum, sizeof *runs->run);
+    splat_status status = poisson_alloc(job, &runs->run, runs->n, sizeof *runs->run);
     if (status == SPLAT_OK)
 #pragma omp parallel for num_threads(job->options->threads) schedule(static)
         for (size_t k = 0; k < n_chunks; k++)
@@ -75,10 +72,21 @@ splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint3
                 uint32_t cell = cell_of_sample[i];
                 size_t end = i + 1; /* may lie in a later chunk */
                 while (end < n && cell_of_sample[end] == cell) end++;
-                runs->run[next[k][cell & 7]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)end};
+                runs->run[next[k]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)end};
             }
     poisson_free(job, next);
     return status;
+}
+
+size_t poisson_runs_from(const poisson_runs *runs, uint32_t cell)
+{
+    size_t low = 0, high = runs->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (runs->run[middle].cell < cell) low = middle + 1;
+        else high = middle;
+    }
+    return low;
 }
 
 /* The first cells of the 27 groups around a group, its own in the middle; NONE where there is none. */
@@ -181,6 +189,38 @@ static void mark_divided(const poisson_job *job, const poisson_octree *tree, int
     }
 }
 
+/* The cell UNIT_LEVELS above a group's first, or the root. */
+static uint32_t unit_of(const poisson_octree *tree, int d, size_t group)
+{
+    enum { UNIT_LEVELS = 3 };
+    uint32_t cell = (uint32_t)(8 * group);
+    for (int up = 0; up < UNIT_LEVELS && d > 0; up++, d--) cell = tree->level[d].parent[cell >> 3];
+    return d > 0 ? cell : 0;
+}
+
+/* Lists the units of each colour. Two passes: what there is, and where it goes. */
+static splat_status make_units(poisson_job *job, poisson_octree *tree, int d)
+{
+    poisson_level *level = &tree->level[d];
+    size_t n_groups = poisson_groups(level), next[8] = {0}, sum = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t g = 0, end; g < n_groups; g = end) {
+            uint32_t unit = unit_of(tree, d, g);
+            for (end = g + 1; end < n_groups && unit_of(tree, d, end) == unit; end++) {}
+            if (pass == 1) level->unit[next[unit & 7]] = (poisson_unit){(uint32_t)g, (uint32_t)end};
+            next[unit & 7]++;
+        }
+        for (int c = 0; c < 8 && pass == 0; c++) {
+            level->unit_first[c] = sum;
+            sum += next[c];
+            next[c] = level->unit_first[c];
+        }
+        level->unit_first[8] = sum;
+        if (pass == 0) SPLAT_TRY(poisson_alloc(job, &level->unit, sum, sizeof *level->unit));
+    }
+    return SPLAT_OK;
+}
+
 static splat_status make_level(poisson_job *job, poisson_octree *tree, int d, const uint8_t *mark, bool all)
 {
     poisson_level *above = &tree->level[d - 1], *level = &tree->level[d];
@@ -207,6 +247,7 @@ static splat_status make_level(poisson_job *job, poisson_octree *tree, int d, co
         for (int a = 0; a < 3; a++) level->origin[group][a] = (uint16_t)(2 * coordinates[a]);
     }
     tree->n_levels = d + 1;
+    SPLAT_TRY(make_units(job, tree, d));
     return number_corners(job, tree, d);
 }
 
@@ -219,6 +260,7 @@ static splat_status make_root(poisson_job *job, poisson_octree *tree)
     SPLAT_TRY(poisson_alloc(job, &root->origin, 1, sizeof *root->origin));
     SPLAT_TRY(poisson_alloc(job, &root->child, 1, sizeof *root->child));
     root->child[0] = POISSON_NONE;
+    SPLAT_TRY(make_units(job, tree, 0));
     return number_corners(job, tree, 0);
 }
 
@@ -255,6 +297,7 @@ void poisson_octree_free(poisson_job *job, poisson_octree *tree)
         poisson_free(job, tree->level[d].origin);
         poisson_free(job, tree->level[d].child);
         poisson_free(job, tree->level[d].corner);
+        poisson_free(job, tree->level[d].unit);
     }
     memset(tree, 0, sizeof *tree);
 }

@@ -8,8 +8,10 @@
  * Degree 1, not 2: the unknowns are the values themselves, so the surface needs no evaluation; a row of the matrix has
  * 27 entries, not 125; and PoissonRecon, which offers both, has 1 as its default.
  *
- * Sums over cells that meet at corners are made colour by colour: a cell's colour is its place among its siblings, and
- * cells of one colour share no corner. So threads need no locks and the order of every sum is fixed. */
+ * Sums over cells that meet at corners are made unit by unit: all cells of a level below one cell a few levels up,
+ * which stand side by side in memory. A unit's colour is the place of that cell among its siblings, and units of one
+ * colour share no corner. So threads need no locks, the order of every sum is fixed, and what a unit touches fits a
+ * cache. */
 #ifndef SPLAT_MESH_POISSON_PARTS_H
 #define SPLAT_MESH_POISSON_PARTS_H
 
@@ -54,8 +56,13 @@ typedef struct poisson_level {
     uint32_t *parent;        /* [groups]: the cell above */
     uint16_t (*origin)[3];   /* [groups]: coordinates of the first sibling */
     uint32_t *child;         /* [n_cells]: first child below, or NONE */
-    uint32_t (*corner)[27];  /* [groups]: of the eight cells together, x fastest */
+    uint32_t (*corner)[27];  /* [groups]: of the eight cells together, x fastest; the root's other 19 are 0 */
+    struct poisson_unit *unit; /* those of colour c are at [unit_first[c], unit_first[c + 1]) */
+    size_t unit_first[9];
 } poisson_level;
+
+/* Groups [first, end). */
+typedef struct poisson_unit { uint32_t first, end; } poisson_unit;
 
 typedef struct poisson_octree {
     int n_levels;
@@ -64,10 +71,10 @@ typedef struct poisson_octree {
 
 /* Points of one cell: [begin, end) of the samples. */
 typedef struct poisson_run { uint32_t cell, begin, end; } poisson_run;
-/* The runs of a level; those of colour c are [first[c], first[c + 1]). */
+/* The runs of a level, by cell. */
 typedef struct poisson_runs {
     poisson_run *run;
-    size_t first[9];
+    size_t n;
 } poisson_runs;
 
 /* Cells of level d + 1 exist around each sample whose depth is above d (or all, when depth is NULL): in the cell of
@@ -75,6 +82,8 @@ typedef struct poisson_runs {
 splat_status poisson_octree_build(poisson_job *job, poisson_octree *tree, const poisson_samples *samples,
                                   const float *depth, int max_level, int full, bool ring);
 void poisson_octree_free(poisson_job *job, poisson_octree *tree);
+/* The first run, of those of a level, of a cell from `cell` on. */
+size_t poisson_runs_from(const poisson_runs *runs, uint32_t cell);
 /* The cell of the same level at an offset of -1 .. 1 a axis, or NONE. */
 uint32_t poisson_neighbor(const poisson_octree *tree, int level, uint32_t cell, const int offset[3]);
 /* The deepest level with a cell around the position; cells[0 .. it] are set. */
@@ -112,6 +121,10 @@ static inline void poisson_weights(const poisson_level *level, int d, uint32_t c
 
 /* A place among the 27 corners of a group: bits of x, y, z are worth 1, 3, 9. */
 static const uint8_t poisson_place[8] = {0, 1, 3, 4, 9, 10, 12, 13};
+
+/* Cells of the group that meet at each of its 27 corners. */
+static const uint8_t poisson_cells_at[27] = {1, 2, 1, 2, 4, 2, 1, 2, 1, 2, 4, 2, 4, 8,
+                                             4, 2, 4, 2, 1, 2, 1, 2, 4, 2, 1, 2, 1};
 
 /* A corner of a cell; bit 0 is x, 1 is y, 2 is z. */
 static inline uint32_t poisson_corner(const poisson_level *level, uint32_t cell, int corner)
@@ -152,7 +165,7 @@ typedef struct poisson_field {
     float (*normal[POISSON_MAX_LEVELS])[3]; /* [n_corners]: the vector field, this level's share */
     float *finer[POISSON_MAX_LEVELS];       /* [n_corners]: right side from the shares of finer levels */
     poisson_screen *screen[POISSON_MAX_LEVELS];
-    size_t screen_first[POISSON_MAX_LEVELS][9]; /* by colour */
+    size_t n_screens[POISSON_MAX_LEVELS];       /* by cell */
 } poisson_field;
 splat_status poisson_field_make(poisson_job *job, poisson_field *field, const poisson_octree *tree,
                                 const poisson_samples *samples);

@@ -137,32 +137,39 @@ void poisson_samples_free(poisson_job *job, poisson_samples *samples)
 
 /* ---------------------------------------------------------------- density */
 
-/* Spreads each sample, and its weight, over the corners of its cell. */
+/* Spreads each sample of a cell, and its weight, over the cell's corners. */
+static void count_run(const poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
+                      const poisson_run *run, float *count, float *weight)
+{
+    double sum[8] = {0}, weighted[8] = {0};
+    for (uint32_t i = run->begin; i < run->end; i++) {
+        float weights[8], own = poisson_sample_weight(job, samples->order[i]);
+        poisson_weights(level, d, run->cell, samples->position[i], weights);
+        for (int c = 0; c < 8; c++) {
+            sum[c] += weights[c];
+            weighted[c] += (double)own * weights[c];
+        }
+    }
+    for (int c = 0; c < 8; c++) {
+        uint32_t corner = poisson_corner(level, run->cell, c);
+        count[corner] += (float)sum[c];
+        if (weight) weight[corner] += (float)weighted[c];
+    }
+}
+
 static splat_status count_level(poisson_job *job, poisson_density *density, const poisson_samples *samples, int d,
                                 const uint32_t *cell_of_sample)
 {
     const poisson_level *level = &density->tree.level[d];
-    float *count = density->count[d], *weight = density->weight[d];
     poisson_runs runs;
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-        for (size_t r = runs.first[colour]; r < runs.first[colour + 1]; r++) {
-            double sum[8] = {0}, weighted[8] = {0};
-            const poisson_run *run = &runs.run[r];
-            for (uint32_t i = run->begin; i < run->end; i++) {
-                float weights[8], own = poisson_sample_weight(job, samples->order[i]);
-                poisson_weights(level, d, run->cell, samples->position[i], weights);
-                for (int c = 0; c < 8; c++) {
-                    sum[c] += weights[c];
-                    weighted[c] += (double)own * weights[c];
-                }
-            }
-            for (int c = 0; c < 8; c++) {
-                uint32_t corner = poisson_corner(level, run->cell, c);
-                count[corner] += (float)sum[c];
-                if (weight) weight[corner] += (float)weighted[c];
-            }
+#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
+        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
+            uint32_t end = 8 * level->unit[u].end;
+            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
+                 r++)
+                count_run(job, samples, level, d, &runs.run[r], density->count[d], density->weight[d]);
         }
     poisson_free(job, runs.run);
     return SPLAT_OK;

@@ -75,13 +75,35 @@ static void mark_edges(const surface *s, int d, uint32_t cell)
                 __atomic_store_n(find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED); /* whoever is first */
 }
 
+/* Chunks count their vertices, then each numbers its own from *n + 1 on. */
+static splat_status number_level(surface *s, int d, size_t *n)
+{
+    size_t n_corners = s->tree->level[d].n_corners, n_chunks = (n_corners + POISSON_CHUNK - 1) / POISSON_CHUNK;
+    size_t *next = NULL; /* [n_chunks]: vertices, then the last number before them */
+    uint32_t (*edge)[3] = s->edge[d];
+    SPLAT_TRY(poisson_alloc(s->job, &next, n_chunks, sizeof *next));
+#pragma omp parallel for num_threads(s->job->options->threads) schedule(static)
+    for (size_t k = 0; k < n_chunks; k++)
+        for (size_t i = k * POISSON_CHUNK; i < n_corners && i < (k + 1) * POISSON_CHUNK; i++)
+            for (int axis = 0; axis < 3; axis++) next[k] += edge[i][axis] != 0;
+    for (size_t k = 0; k < n_chunks; k++) {
+        size_t count = next[k];
+        next[k] = *n;
+        *n += count;
+    }
+#pragma omp parallel for num_threads(s->job->options->threads) schedule(static)
+    for (size_t k = 0; k < n_chunks; k++)
+        for (size_t i = k * POISSON_CHUNK; i < n_corners && i < (k + 1) * POISSON_CHUNK; i++)
+            for (int axis = 0; axis < 3; axis++)
+                if (edge[i][axis]) edge[i][axis] = (uint32_t)++next[k]; /* wraps only where it is refused */
+    poisson_free(s->job, next);
+    return SPLAT_OK;
+}
+
 static splat_status number_vertices(surface *s, size_t *n_vertices)
 {
     size_t n = 0;
-    for (int d = 0; d < s->tree->n_levels; d++)
-        for (uint32_t i = 0; i < s->tree->level[d].n_corners; i++)
-            for (int axis = 0; axis < 3; axis++)
-                if (s->edge[d][i][axis]) s->edge[d][i][axis] = (uint32_t)++n; /* wraps only where it is refused */
+    for (int d = 0; d < s->tree->n_levels; d++) SPLAT_TRY(number_level(s, d, &n));
     *n_vertices = n;
     if (n >= UINT32_MAX)
         return splat_fail(s->job->error, SPLAT_ERROR_MEMORY, "the Poisson surface has more than 2^32 vertices; use a "
@@ -250,6 +272,12 @@ static bool put_faces(const surface *s, int d, chunk *chunks, bool count)
     return !broken;
 }
 
+static void place_unit(const surface *s, int d, poisson_unit unit)
+{
+    uint32_t n = s->tree->level[d].n_cells, end = 8 * unit.end < n ? 8 * unit.end : n;
+    for (uint32_t i = 8 * unit.first; i < end; i++) place_vertices(s, d, i);
+}
+
 static splat_status make_vertices(surface *s)
 {
     int threads = s->job->options->threads;
@@ -268,9 +296,10 @@ static splat_status make_vertices(surface *s)
     SPLAT_TRY(splat_mesh_reserve(s->mesh, n, 0, s->job->error));
     s->mesh->n_vertices = n;
     for (int d = 0; d < s->tree->n_levels; d++)
-        for (uint32_t colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(threads) schedule(static)
-            for (uint32_t i = colour; i < s->tree->level[d].n_cells; i += 8) place_vertices(s, d, i);
+        for (int colour = 0; colour < 8; colour++)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+            for (size_t u = s->tree->level[d].unit_first[colour]; u < s->tree->level[d].unit_first[colour + 1]; u++)
+                place_unit(s, d, s->tree->level[d].unit[u]);
     return poisson_progress(s->job, "surface", 0.75);
 }
 
