@@ -26,7 +26,7 @@ static bool take_after(const char *word, size_t length, const char *prefix, char
 /* "densityestim02" */
 static void take_method(sugar_name *name, const char *word, size_t length)
 {
-    static const char *const methods[] = {"density", "sdf", "dnconsistency"};
+    static const char *const methods[] = {"density", "sdf", "dnconsistency", "multiview"};
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         char prefix[40];
         snprintf(prefix, sizeof prefix, "%sestim", methods[i]);

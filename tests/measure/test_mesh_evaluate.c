@@ -237,6 +237,8 @@ static void names_of_sugar_choose_the_file(void **state)
          "results_density02_normal02.json", "sugar_03_1000000_15000"},
         {"sugarmesh_3Dgs7000_dnconsistencyestim005_sdfnorm02_level05_decim200000.glb", "uvtexture",
          "results_dnconsistency005_normal02_uvtexture.json", "sugar_05_200000_15000"},
+        {"sugarmesh_3Dgs7000_multiviewestim00_sdfnorm00_level03_decim1000000.ply", NULL,
+         "results_multiview00_normal00.json", "sugar_03_1000000_15000"},
         {"b/sugarfine_3Dgs700_sdfestim02_sdfnorm01_level03_decim9_normalconsistency01_gaussperface1//", "diffuseonly",
          "results_sdf02_normal01_diffuseonly.json", "sugar_03_9_15000"},
         {"sugarmesh_3Dgs7000_densityestim02_sdfnorm02_poissoncenters_decim10.ply", NULL,
