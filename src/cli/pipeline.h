@@ -65,8 +65,8 @@ void pipeline_notice_unused(const cli_values *values);
 
 /* The command line that the stage would have had by itself. */
 void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_values *out);
-/* What differs from the defaults, and what the stage begins with, into file->settings and ->inputs. Returns an exit
- * code. */
+/* Its modes and what differs from the defaults into file->settings, what the stage begins with into file->inputs.
+ * Returns an exit code. */
 int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_values *values, stage_file *file);
 /* Why what `had` says must be made again to be what `wanted` says; "" when it need not. */
 void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const stage_file *had,

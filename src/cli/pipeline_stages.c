@@ -245,6 +245,13 @@ static bool shapes_result(const cli_option *option)
     return option->group != CLI_GROUP_MEMORY;
 }
 
+/* Recorded even where it is the default, which may be another one some day. Defaults of numbers are not: they depend on
+ * modes, so that their text need not be what the command takes. */
+static bool is_mode(const cli_option *option)
+{
+    return option->kind == CLI_CHOICE && shapes_result(option);
+}
+
 /* The options of its command; of the stage that writes files also the pipeline's own that names another one. */
 static bool is_setting(const pipeline_stage *stage, const cli_option *option)
 {
@@ -285,7 +292,8 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_
         if (!is_setting(stage, &cli_options[i])) continue;
         cli_value_text(&cli_options[i], values, value, sizeof value);
         cli_value_text(&cli_options[i], p->defaults, usual, sizeof usual);
-        if (strcmp(value, usual) != 0) stage_json_set_text(file->settings, cli_options[i].name, value);
+        if (is_mode(&cli_options[i]) || strcmp(value, usual) != 0)
+            stage_json_set_text(file->settings, cli_options[i].name, value);
     }
     stage_json_set_text(file->inputs, "scene", p->scene);
     int code = add_input(p, "splat", p->splat.file, file->inputs);
@@ -316,6 +324,20 @@ static void input_difference(const json_t *had, const json_t *wanted, char *reas
     }
 }
 
+/* What an option was by default when stages recorded only what differed from it, for options whose default changed
+ * since; else its default. An option that decided in the place of another one then does so still. */
+static const char *unrecorded(const cli_option *option, const stage_file *had, const char *usual)
+{
+    static const struct {
+        const char *name, *value, *unless;
+    } earlier[] = {{"regularization_type", "dn_consistency", NULL}, {"points", "level", "surface_level"}};
+    for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
+        if (strcmp(option->name, earlier[i].name) == 0 &&
+            !(earlier[i].unless && stage_json_text(had->settings, earlier[i].unless)[0]))
+            return earlier[i].value;
+    return usual;
+}
+
 void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const stage_file *had,
                          const stage_file *wanted, char *reason, size_t size)
 {
@@ -327,7 +349,7 @@ void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const s
         const char *old = json_string_value(json_object_get(had->settings, option->name));
         const char *now = json_string_value(json_object_get(wanted->settings, option->name));
         cli_value_text(option, p->defaults, usual, sizeof usual);
-        if (!old) old = usual;
+        if (!old) old = unrecorded(option, had, usual);
         if (!now) now = usual;
         if (strcmp(old, now) != 0)
             snprintf(reason, size, "--%s was %s, is %s", option->name, old[0] ? old : "not given",

@@ -109,6 +109,7 @@ static void a_whole_run(void **state)
     }
     assert_true(file_contains("base/train/stage.json", "\"iterations\": \"400\""));
     assert_false(file_contains("base/train/stage.json", "densification_interval")); /* it is the default */
+    assert_true(file_contains("base/coarse/stage.json", "\"regularization_type\": \"multiview\"")); /* a mode */
     assert_false(file_contains("base/train/stage.json", "n_samples"));              /* another stage's */
     assert_true(file_contains("base/mesh/stage.json", "\"path\": \"coarse/point_cloud/iteration_7090/"));
     assert_true(file_contains("base/mesh/stage.json", "\"n_faces\": "));
@@ -224,6 +225,27 @@ static void a_changed_coarse(void **state)
     NOTED("coarse runs again: --regularization_type was multiview, is density");
     NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
     assert_false(exists_like("changed/*.previous"));
+}
+
+/* Stages of a version that recorded no defaults, which were others. */
+static void stages_of_earlier_defaults(void **state)
+{
+    (void)state;
+    copy_base("earlier");
+    shell("sed -i '/\"regularization_type\"/d' earlier/coarse/stage.json && ! cmp -s base/coarse/stage.json "
+          "earlier/coarse/stage.json");
+    PIPELINE(0, "earlier", "--skip_refine", "--skip_texture");
+    SAID("[1/5] train: done before");
+    NOTED("coarse runs again: --regularization_type was dn_consistency, is multiview");
+    assert_same_file("base" COARSE_PLY, "earlier" COARSE_PLY);
+    SAID("[3/5] mesh: done before");
+    shell("sed -i '/\"points\"/d' earlier/mesh/stage.json && cp earlier/mesh/stage.json stage.json");
+    PIPELINE(0, "earlier", "--skip_refine", "--skip_texture");
+    SAID("[2/5] coarse: done before");
+    NOTED("mesh runs again: --points was level, is views");
+    shell("cp stage.json earlier/mesh/stage.json");
+    PIPELINE(0, "earlier", "--points", "level", "--skip_refine", "--skip_texture"); /* keeps it */
+    SAID("[3/5] mesh: done before");
 }
 
 static void damage(void **state)
@@ -581,7 +603,7 @@ static void help(void **state)
 int main(void)
 {
     shell("rm -rf base scene again changed damaged stopped turned failed* given plain checkpoint no_ply presets "
-          "mistakes later late any full object drawn limited x");
+          "mistakes later late any full object earlier drawn limited x");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run),
         cmocka_unit_test(the_last_result_has_a_texture),
@@ -590,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_changed_mesh),
         cmocka_unit_test(an_obj_as_well),
         cmocka_unit_test(a_changed_coarse),
+        cmocka_unit_test(stages_of_earlier_defaults),
         cmocka_unit_test(damage),
         cmocka_unit_test(killed_and_stopped),
         cmocka_unit_test(killed_in_the_last_stages),
