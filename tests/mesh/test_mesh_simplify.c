@@ -452,6 +452,27 @@ static void test_hubs(void **state)
     splat_mesh_free(&copy);
 }
 
+/* A hub whose faces come in no order: each neighbour is in its ring once, in ascending order. */
+static void test_long_rings(void **state)
+{
+    (void)state;
+    enum { N = 101 };
+    splat_mesh fan = {0};
+    put_vertex(&fan, 0, 0, 1);
+    for (size_t i = 0; i < N; i++)
+        put_vertex(&fan, cos(2 * PI * (double)i / N), sin(2 * PI * (double)i / N), 0);
+    for (size_t i = 0; i < N; i++) {
+        size_t at = 37 * i % N;
+        put_face(&fan, 0, 1 + at, 1 + (at + 1) % N);
+    }
+    simplifier s = start_pass(&fan, 1);
+    assert_int_equal(s.kinds[0], SIMPLIFY_INNER);
+    assert_int_equal(s.ring_sizes[0], N);
+    for (uint32_t i = 0; i < N; i++) assert_int_equal(s.rings[2 * (size_t)s.starts[0] + i], i + 1);
+    end_pass(&s);
+    splat_mesh_free(&fan);
+}
+
 /* Faces at random, with every defect: no crash, no index out of range, and never more faces. */
 static void test_soup(void **state)
 {
@@ -484,7 +505,7 @@ int main(void)
         cmocka_unit_test(test_boundary), cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
         cmocka_unit_test(test_ring),     cmocka_unit_test(test_rounds),       cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_hubs),
+        cmocka_unit_test(test_hubs),     cmocka_unit_test(test_long_rings),
         cmocka_unit_test(test_soup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

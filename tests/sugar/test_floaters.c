@@ -77,6 +77,24 @@ static void three_views_are_needed(void **state)
     splat_view_maps_free(&maps);
 }
 
+/* In a ball in the air that only some views show: as many look through the place as do not show it. */
+static void more_must_look_through_than_at(void **state)
+{
+    (void)state;
+    static const double center_of_ball[3] = {1.2, 0, 0.5};
+    const float place[3] = {1.2f, 0, 0.5f};
+    for (size_t n_showing = 5; n_showing <= 19; n_showing += 14) {
+        splat_view_maps maps = make_truth(160, 120);
+        uint8_t keep;
+        size_t n;
+        splat_error error;
+        for (size_t i = 0; i < n_showing; i++) draw_ball(&maps.views[i], center_of_ball, 0.1, NULL);
+        must(splat_find_floaters(&maps, place, 1, 1, &keep, &n, &error), &error);
+        assert_int_equal(keep, n_showing == 19);
+        splat_view_maps_free(&maps);
+    }
+}
+
 /* ---------------------------------------------------------------- a splat */
 
 #define GRID 101 /* discs of the floor along a side */
@@ -154,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_places_in_the_air_are_floaters),
         cmocka_unit_test(three_views_are_needed),
+        cmocka_unit_test(more_must_look_through_than_at),
         cmocka_unit_test(a_splat_loses_them_and_nothing_else),
     };
     return cmocka_run_group_tests_name("floaters", tests, NULL, NULL);

@@ -109,21 +109,7 @@ static void floaters_of_a_few_views_are_outvoted(void **state)
         uint8_t *shows = calloc(maps.n, W * H);
         for (size_t v = 0; v < maps.n; v++) {
             if (v > 1 && v < N_AROUND - 1 && n_showing == 3) continue; /* views 23, 0, 1 */
-            for (size_t i = 0; i < W * H; i++) {
-                double o[3], d[3], normal[3], a = 0, b = 0, c = -0.2 * 0.2;
-                ray_of(&maps.views[v].camera, i, o, d);
-                for (int k = 0; k < 3; k++) {
-                    a += d[k] * d[k];
-                    b += d[k] * (o[k] - floater[k]);
-                    c += (o[k] - floater[k]) * (o[k] - floater[k]);
-                }
-                if (!(b * b > a * c)) continue;
-                double t = (-b - sqrt(b * b - a * c)) / a;
-                for (int k = 0; k < 3; k++) normal[k] = (o[k] + t * d[k] - floater[k]) / 0.2;
-                if (maps.views[v].depth[i] > 0 && t > (double)maps.views[v].depth[i]) continue;
-                set_pixel(&maps.views[v], i, t, normal, 9);
-                shows[v * W * H + i] = 1;
-            }
+            draw_ball(&maps.views[v], floater, 0.2, shows + v * W * H);
         }
         for (size_t i = 0; i < W * H; i++) {
             splat_agreement a;
@@ -140,6 +126,31 @@ static void floaters_of_a_few_views_are_outvoted(void **state)
         else
             assert_true(n_held * 10 > n * 9);
         free(shows);
+        splat_view_maps_free(&maps);
+    }
+}
+
+/* Depth that is nearer by 0.8 % passes for the same depth, but 15 degrees beside it lies more than a pixel away. */
+static void a_pixel_is_the_limit(void **state)
+{
+    (void)state;
+    enum { WIDE = 640, HIGH = 480 };
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    for (int moved = 0; moved < 2; moved++) {
+        splat_view_maps maps = make_truth(WIDE, HIGH);
+        splat_view_map *view = &maps.views[0];
+        size_t n = 0, n_agree = 0;
+        for (size_t y = HIGH / 2 - 10; y < HIGH / 2 + 10; y++)
+            for (size_t x = WIDE / 2 - 10; x < WIDE / 2 + 10; x++) {
+                splat_agreement a;
+                size_t i = y * WIDE + x;
+                if (moved) set_pixel(view, i, 0.992 * (double)view->depth[i], toward, 9);
+                assert_true(splat_view_agreement(&maps, 0, i, &a));
+                n += view->n_neighbors;
+                n_agree += a.n_agree;
+            }
+        print_message("%s: %zu of %zu agree\n", moved ? "nearer" : "truth", n_agree, n);
+        assert_int_equal(n_agree, moved ? 0 : n);
         splat_view_maps_free(&maps);
     }
 }
@@ -285,6 +296,7 @@ int main(void)
         cmocka_unit_test(the_truth_is_kept),
         cmocka_unit_test(what_one_view_sees_is_dropped),
         cmocka_unit_test(floaters_of_a_few_views_are_outvoted),
+        cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
         cmocka_unit_test(points_are_even_and_on_the_surface),
         cmocka_unit_test(few_points_have_larger_cells),
