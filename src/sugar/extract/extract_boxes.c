@@ -4,6 +4,8 @@
 #include <math.h>
 
 #define OUTER 4.0            /* background box over foreground box */
+#define JOINED 2.0           /* one box for all: this many times the foreground's */
+#define JOINED_SHARE 0.99    /* of the points that it must hold */
 #define DEFAULT_VOXELS 320.0 /* along the foreground box */
 
 splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options)
@@ -28,6 +30,38 @@ bool splat_surface_is_inside(const float p[3], const double low[3], const double
     for (int k = 0; k < 3; k++)
         if (!((double)p[k] > low[k] && (double)p[k] < high[k])) return false;
     return true;
+}
+
+bool splat_surface_boxes_join(splat_surface_boxes *boxes, const float *positions, size_t n)
+{
+    double low[3], high[3];
+    size_t n_inside = 0;
+    for (int k = 0; k < 3; k++) {
+        double center = (boxes->low[k] + boxes->high[k]) / 2, half = (boxes->high[k] - boxes->low[k]) / 2;
+        low[k] = center - JOINED * half;
+        high[k] = center + JOINED * half;
+    }
+    for (size_t i = 0; i < n; i++) n_inside += splat_surface_is_inside(positions + 3 * i, low, high);
+    if (n == 0 || (double)n_inside < JOINED_SHARE * (double)n) return false;
+    for (int k = 0; k < 3; k++) {
+        boxes->low[k] = boxes->outer_low[k] = low[k];
+        boxes->high[k] = boxes->outer_high[k] = high[k];
+    }
+    return true;
+}
+
+double splat_surface_longest_side(const float *positions, size_t n, const double low[3], const double high[3])
+{
+    double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY}, side = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!splat_surface_is_inside(positions + 3 * i, low, high)) continue;
+        for (int k = 0; k < 3; k++) {
+            least[k] = fmin(least[k], (double)positions[3 * i + (size_t)k]);
+            most[k] = fmax(most[k], (double)positions[3 * i + (size_t)k]);
+        }
+    }
+    for (int k = 0; k < 3; k++) side = fmax(side, most[k] - least[k]);
+    return side;
 }
 
 splat_status splat_surface_go_on(const splat_mesh_extract_options *options, const char *stage, double fraction,

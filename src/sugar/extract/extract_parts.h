@@ -127,6 +127,12 @@ typedef struct splat_surface_boxes {
 } splat_surface_boxes;
 splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options);
 
+/* A closed room has no background: where a box twice as large around the same centre holds 99 % of positions[n][3],
+ * it becomes both boxes, and true is returned; else nothing changes. */
+bool splat_surface_boxes_join(splat_surface_boxes *boxes, const float *positions, size_t n);
+/* Of the bounds of those positions[n][3] that lie in a box; 0 where none do. */
+double splat_surface_longest_side(const float *positions, size_t n, const double low[3], const double high[3]);
+
 bool splat_surface_is_inside(const float point[3], const double low[3], const double high[3]);
 
 /* An extraction in work. */
@@ -144,8 +150,8 @@ double splat_extract_voxel(const splat_extraction *extraction);
 
 /* ---------------------------------------------------------------- the methods */
 
-/* Each overwrites *mesh. extract_poisson.c: foreground and background, not stitched; of the points, whose
- * order changes, only those that were used stay. */
+/* Each overwrites *mesh. extract_poisson.c: one box for all, or foreground and background, not stitched; of the
+ * points, whose order changes, only those that were used stay. */
 splat_status splat_extract_poisson(const splat_extraction *extraction, splat_surface_points *points, splat_mesh *mesh,
                                    splat_error *error);
 /* extract_fusion.c: the foreground. */

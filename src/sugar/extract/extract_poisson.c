@@ -71,7 +71,7 @@ static bool tell_poisson(void *user, const char *stage, double fraction)
 }
 
 static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, size_t first, size_t n,
-                                splat_mesh *mesh, splat_error *error)
+                                int depth, splat_mesh *mesh, splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
@@ -80,7 +80,7 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     splat_mesh_extract_options user = *o;
     float *density = NULL;
     splat_poisson_options_default(&options);
-    options.depth = o->poisson_depth;
+    options.depth = depth;
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
@@ -146,13 +146,46 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
     return status;
 }
 
+#define COARSER 1.1 /* cells than the foreground alone would have are worth one more level of the octree */
+
+/* Decides between one box for all points and foreground and background apart, whose border shows where surface crosses
+ * it. *depth: that of the octree of *boxes, finer by one where that keeps the cells small and the memory allows it. */
+static splat_status choose_boxes(const splat_extraction *e, const splat_surface_points *points,
+                                 splat_surface_boxes *boxes, int *depth, splat_error *error)
+{
+    const splat_mesh_extract_options *o = e->options;
+    *boxes = e->boxes;
+    *depth = o->poisson_depth;
+    if (!o->background) return SPLAT_OK;
+    if (o->has_bbox || !splat_surface_boxes_join(boxes, points->positions, points->n)) {
+        splat_log(e->model->context, SPLAT_LOG_NOTICE, "foreground and background apart: %s",
+                  o->has_bbox ? "the box is the user's" : "too much surface lies far beyond the cameras");
+        return SPLAT_OK;
+    }
+    double alone = splat_surface_longest_side(points->positions, points->n, e->boxes.low, e->boxes.high);
+    double all = splat_surface_longest_side(points->positions, points->n, boxes->low, boxes->high);
+    splat_poisson_options finer;
+    uint64_t bytes;
+    splat_poisson_options_default(&finer);
+    finer.depth = *depth + 1;
+    if (all > COARSER * alone && finer.depth <= SPLAT_POISSON_MAX_DEPTH) {
+        SPLAT_TRY(splat_poisson_estimate(&finer, points->n, true, &bytes, error));
+        if (!e->octree_bytes || bytes <= e->octree_bytes) *depth = finer.depth;
+    }
+    splat_log(e->model->context, SPLAT_LOG_NOTICE,
+              "one box for all, as nearly all surface lies near the cameras; the octree has up to %d levels", *depth);
+    return SPLAT_OK;
+}
+
 splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
                                    splat_error *error)
 {
-    const splat_surface_boxes *boxes = &e->boxes;
+    splat_surface_boxes boxes;
     splat_mesh far = {0};
-    size_t n = points->n, n_near = partition(points, 0, boxes->low, boxes->high), n_far = 0, kept;
-    if (e->options->background) n_far = partition(points, n_near, boxes->outer_low, boxes->outer_high);
+    int depth;
+    SPLAT_TRY(choose_boxes(e, points, &boxes, &depth, error));
+    size_t n = points->n, n_near = partition(points, 0, boxes.low, boxes.high), n_far = 0, kept;
+    if (e->options->background) n_far = partition(points, n_near, boxes.outer_low, boxes.outer_high);
     SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
     n_far = kept;
     SPLAT_TRY(drop_outliers(e, points, 0, n_near, &kept, error));
@@ -169,10 +202,10 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
                           "only %zu of %zu surface points lie inside the boxes; move them with `bboxmin` and "
                           "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
     splat_status status = SPLAT_OK;
-    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, e->threads, error);
+    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, depth, mesh, error);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes.low, boxes.high, e->threads, error);
     if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
-        status = reconstruct(e, points, n_near, n_far, &far, error);
+        status = reconstruct(e, points, n_near, n_far, depth, &far, error);
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
     }
     splat_mesh_free(&far);
