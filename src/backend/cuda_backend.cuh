@@ -136,6 +136,14 @@ template <int N_WARPS> __device__ __forceinline__ double2 splat_block_sum2(doubl
     return sum;
 }
 
+/* Of three values, for cub's reductions. */
+struct splat_add_triples {
+    __device__ __forceinline__ double3 operator()(const double3 &a, const double3 &b) const
+    {
+        return make_double3(a.x + b.x, a.y + b.y, a.z + b.z);
+    }
+};
+
 /* Over the whole warp; one instruction from sm_80 on. */
 __device__ __forceinline__ unsigned splat_warp_sum_u32(unsigned value)
 {

@@ -72,13 +72,6 @@ __global__ void __launch_bounds__(FIELD_THREADS) pool_kernel(const __grid_consta
 
 /* ---------------------------------------------------------------- samples */
 
-struct add_three {
-    __device__ __forceinline__ double3 operator()(const double3 &a, const double3 &b) const
-    {
-        return make_double3(a.x + b.x, a.y + b.y, a.z + b.z);
-    }
-};
-
 typedef cub::BlockReduce<double3, FIELD_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
 
 __device__ __forceinline__ void make_sample(const field_parameters &P, uint32_t generator, splat_field_sample *s)
@@ -121,7 +114,7 @@ __global__ void __launch_bounds__(FIELD_THREADS) samples_kernel(const __grid_con
         P.samples[j] = s;
         own = make_double3(s.field, s.normal, s.sides != 0);
     }
-    double3 sum = block_reduce(storage).Reduce(own, add_three());
+    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
 }
 
@@ -131,8 +124,8 @@ __global__ void __launch_bounds__(FIELD_THREADS)
 {
     __shared__ block_reduce::TempStorage storage;
     double3 own = make_double3(0, 0, 0);
-    for (unsigned b = threadIdx.x; b < n_blocks; b += FIELD_THREADS) own = add_three()(own, P.sums[b]);
-    double3 sum = block_reduce(storage).Reduce(own, add_three());
+    for (unsigned b = threadIdx.x; b < n_blocks; b += FIELD_THREADS) own = splat_add_triples()(own, P.sums[b]);
+    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
     if (threadIdx.x != 0) return;
     P.result[0] = sum.z > 0 ? sum.x / sum.z : 0;
     P.result[1] = sum.z > 0 ? sum.y / sum.z : 0;

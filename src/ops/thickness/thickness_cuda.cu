@@ -19,13 +19,6 @@ struct thickness_parameters {
     const splat_cuda_view_state *state;
 };
 
-struct add_triples {
-    __device__ __forceinline__ double3 operator()(const double3 &a, const double3 &b) const
-    {
-        return make_double3(a.x + b.x, a.y + b.y, a.z + b.z);
-    }
-};
-
 typedef cub::BlockReduce<double3, SPLAT_THICKNESS_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
 
 /* Entries that are not visible have depth 0 and are left out. */
@@ -51,7 +44,7 @@ __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
         own = make_double3((double)t.length_shortest - (double)P.ratio * (double)t.length_middle,
                            t.length_shortest > 0.0f, 1);
     }
-    double3 sum = block_reduce(storage).Reduce(own, add_triples());
+    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
 }
 
@@ -61,8 +54,9 @@ __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
 {
     __shared__ block_reduce::TempStorage storage;
     double3 own = make_double3(0, 0, 0);
-    for (unsigned b = threadIdx.x; b < n_blocks; b += SPLAT_THICKNESS_THREADS) own = add_triples()(own, P.sums[b]);
-    double3 sum = block_reduce(storage).Reduce(own, add_triples());
+    for (unsigned b = threadIdx.x; b < n_blocks; b += SPLAT_THICKNESS_THREADS)
+        own = splat_add_triples()(own, P.sums[b]);
+    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
     if (threadIdx.x != 0) return;
     *P.total = sum;
     P.result[0] = sum.z > 0 ? sum.x / sum.z : 0;
