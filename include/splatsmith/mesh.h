@@ -53,7 +53,8 @@ typedef struct splat_mesh_extract_options {
     size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
     size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
     float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
-    int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box */
+    int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box; 0: what the spacing of
+                                   the points deserves, 10 at most, and fewer where max_host_bytes asks for it */
     double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0 */
     size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
     double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */

@@ -44,6 +44,7 @@ static void choose_factors(const cli_values *values, const splat_train_options *
     if (!cli_given(values, "dn_factor")) options->coarse.dn_factor = of_mode->coarse.dn_factor;
     if (!cli_given(values, "flat_factor")) options->flat_factor = of_mode->flat_factor;
     if (!cli_given(values, "flat_ratio")) options->flat_ratio = of_mode->flat_ratio;
+    if (!cli_given(values, "surface_fade")) options->surface_fade = of_mode->surface_fade;
 }
 
 /* What the command line alone says. */

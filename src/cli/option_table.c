@@ -350,8 +350,9 @@ const cli_option cli_options[] = {
      "level, depth: points to take from the training views, for each level; views: the most to take", NULL},
     {"mesh_extraction_resolution_factor", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.resolution_factor, 0.05, 8),
      "look at the splat in pictures whose sides are so many times those of the training views", NULL},
-    {"poisson_depth", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.poisson_depth, 6, 12),
-     "poisson: levels of the octree; one more is half the cell", NULL},
+    {"poisson_depth", 0, NULL, MESH, CLI_GROUP_MESH, INT(mesh.poisson_depth, 0, 12),
+     "poisson: levels of the octree, 6 to 12; one more is half the cell. 0: as the points lie close, 10 at most, and "
+     "fewer where --max_host_memory asks for it", NULL},
     {"density_quantile", 0, "vertices_density_quantile", MESH, CLI_GROUP_MESH, DOUBLE(mesh.density_quantile, 0, 0.99),
      "poisson: remove this share of the vertices, those with the fewest points around", NULL},
     {"support_trim", 0, NULL, MESH, CLI_GROUP_MESH, DOUBLE(mesh.support_trim, 0, 1000),

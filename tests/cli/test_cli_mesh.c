@@ -75,6 +75,22 @@ static void several_levels_are_named(void **state)
     assert_null(strstr(standard_error, "has no effect with"));
 }
 
+/* Of the points' spacing, and fewer where memory asks for it. */
+static void the_points_choose_the_depth(void **state)
+{
+    (void)state;
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--poisson_depth", "0", "-o", "out/deep.ply",
+                         NULL), 0);
+    assert_non_null(strstr(standard_error, "Poisson: depth 6 for "));
+    assert_null(strstr(standard_error, "at most, for"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--poisson_depth", "0", "--max_host_memory",
+                         "100M", "--surface_points", "100000", "-o", "out/deep.ply", NULL), 0);
+    assert_non_null(strstr(standard_error, "Poisson: a depth of 7 at most, for 100 MiB of host memory"));
+    assert_int_not_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--poisson_depth", "5", "-o", "out/deep.ply",
+                             NULL), 0);
+    assert_non_null(strstr(standard_error, "poisson_depth must be 6 to 12, or 0"));
+}
+
 static void other_sources_are_named(void **state)
 {
     (void)state;
@@ -169,6 +185,7 @@ int main(void)
         cmocka_unit_test(one_level_has_plain_names), /* makes the model of the others */
         cmocka_unit_test(views_without_a_level),
         cmocka_unit_test(several_levels_are_named),
+        cmocka_unit_test(the_points_choose_the_depth),
         cmocka_unit_test(other_sources_are_named),
         cmocka_unit_test(words_of_sugar),
         cmocka_unit_test(textures_are_written_as_asked),

@@ -8,6 +8,7 @@
 #include "mesh/mesh.h"
 #include "mesh/files/mesh_io.h"
 #include "scene/scene.h"
+#include "sugar/extract/extract_parts.h"
 #include "scene_fixture.h"
 #include "sphere_fixture.h"
 
@@ -318,6 +319,40 @@ static void threads_do_not_change_a_byte(void **state)
     }
 }
 
+/* Of n x n points in a square, and the first 100 of them once more. */
+static int depth_of_grid(int n, int most)
+{
+    int depth = -1;
+    size_t n_grid = (size_t)n * (size_t)n, n_points = n_grid + 100;
+    float *positions = calloc(n_points, 3 * sizeof *positions);
+    for (size_t i = 0; i < n_points; i++) {
+        size_t k = i % n_grid;
+        positions[3 * i] = (float)(k % (size_t)n) / (float)(n - 1);
+        positions[3 * i + 2] = (float)(k / (size_t)n) / (float)(n - 1);
+    }
+    splat_error error;
+    must(splat_extract_depth(positions, n_points, most, 2, &depth, &error), &error);
+    free(positions);
+    return depth;
+}
+
+/* floor(log2(1.1 (n - 1))) between 6 and the most. A distance of 0 says nothing. */
+static void points_choose_the_depth(void **state)
+{
+    (void)state;
+    assert_int_equal(depth_of_grid(21, 10), 6); /* 4 */
+    assert_int_equal(depth_of_grid(101, 10), 6);
+    assert_int_equal(depth_of_grid(129, 10), 7);
+    assert_int_equal(depth_of_grid(257, 10), 8);
+    assert_int_equal(depth_of_grid(257, 7), 7);
+    assert_int_equal(depth_of_grid(513, 10), 9);
+    const float alone[6] = {1, 2, 3, 1, 2, 3};
+    int depth;
+    splat_error error;
+    must(splat_extract_depth(alone, 2, 9, 1, &depth, &error), &error);
+    assert_int_equal(depth, 9);
+}
+
 /* Two levels give two meshes of the same rays, the fainter one outside. */
 static void each_level_has_its_mesh(void **state)
 {
@@ -468,6 +503,7 @@ int main(void)
         cmocka_unit_test(points_are_thinned_and_met),
         cmocka_unit_test(unsupported_surface_is_trimmed),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
+        cmocka_unit_test(points_choose_the_depth),
         cmocka_unit_test(each_level_has_its_mesh),
         cmocka_unit_test(bad_input_is_told),
         cmocka_unit_test(bad_options_are_told),

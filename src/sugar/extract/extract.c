@@ -145,7 +145,7 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
     if (model->gaussians.n == 0) return splat_fail(error, SPLAT_ERROR_FORMAT, "the splat has no Gaussians");
     splat_extraction e = {.options = options, .scene = scene, .model = model, .threads = context->threads,
                     .boxes = splat_surface_boxes_make(scene, options)};
-    SPLAT_TRY(splat_surface_check_memory(scene, model, options, &e.octree_bytes, error));
+    SPLAT_TRY(splat_surface_check_memory(scene, model, options, &e.octree_bytes, &e.most_depth, error));
     if (options->method == SPLAT_MESH_POISSON) return extract_points(&e, paths, n_paths, info, error);
     for (size_t i = 0; i < splat_mesh_extract_count(options); i++)
         SPLAT_TRY(extract_one(&e, options->levels[i], paths + i * n_paths, n_paths, &info[i], error));

@@ -36,10 +36,12 @@ static splat_status refuse(uint64_t needed, uint64_t limit, const char *way_out,
 
 splat_status splat_surface_check_memory(const splat_scene *scene, const splat_model *model,
                                         const splat_mesh_extract_options *options, uint64_t *octree_bytes,
-                                        splat_error *error)
+                                        int *most_depth, splat_error *error)
 {
     uint64_t limit = options->max_host_bytes, pictures = picture_bytes(scene, model, options), octree;
+    bool automatic = options->poisson_depth == 0;
     *octree_bytes = 0;
+    *most_depth = automatic ? SPLAT_EXTRACT_MOST_DEPTH : options->poisson_depth;
     if (options->method == SPLAT_MESH_MARCHING_CUBES) { /* its own estimate comes once the Gaussians are chosen */
         uint64_t gaussians = 60 * (uint64_t)model->gaussians.n;
         if (limit && gaussians >= limit) return refuse(gaussians, limit, "fewer Gaussians", error);
@@ -54,15 +56,22 @@ splat_status splat_surface_check_memory(const splat_scene *scene, const splat_mo
     }
     splat_poisson_options poisson;
     splat_poisson_options_default(&poisson);
-    poisson.depth = options->poisson_depth;
     uint64_t capacity = splat_surface_points_capacity(scene, model, options);
     uint64_t point = SPLAT_SURFACE_POINT_BYTES;
     if (options->points == SPLAT_MESH_POINTS_VIEWS) point += SPLAT_SURFACE_WEIGHT_BYTES;
     uint64_t points = capacity * point * splat_mesh_extract_count(options);
     size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;
-    SPLAT_TRY(splat_poisson_estimate(&poisson, n_used, true, &octree, error));
-    uint64_t needed = points + (pictures > octree ? pictures : octree);
+    uint64_t needed;
     char text[4][32];
+    for (;; --*most_depth) { /* to the deepest that fits, where the points choose */
+        poisson.depth = *most_depth;
+        SPLAT_TRY(splat_poisson_estimate(&poisson, n_used, true, &octree, error));
+        needed = points + (pictures > octree ? pictures : octree);
+        if (!automatic || !limit || needed <= limit || *most_depth == SPLAT_POISSON_MIN_DEPTH) break;
+    }
+    if (automatic && *most_depth < SPLAT_EXTRACT_MOST_DEPTH)
+        splat_log(model->context, SPLAT_LOG_NOTICE, "Poisson: a depth of %d at most, for %s of host memory",
+                  *most_depth, splat_bytes_format(limit, text[0], sizeof text[0]));
     splat_log(model->context, SPLAT_LOG_NOTICE, "host memory: up to %s (points %s, then views %s or the octree %s)",
               splat_bytes_format(needed, text[0], sizeof text[0]), splat_bytes_format(points, text[1], sizeof text[1]),
               splat_bytes_format(pictures, text[2], sizeof text[2]),

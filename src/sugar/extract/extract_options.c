@@ -75,6 +75,9 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     if (o->n_points < 1000 || o->n_points > 500000000)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "n_points must be between 1,000 and 500,000,000, not %zu",
                           o->n_points);
+    if (o->poisson_depth && (o->poisson_depth < 6 || o->poisson_depth > 12))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "poisson_depth must be 6 to 12, or 0 for what the points "
+                          "deserve, not %d", o->poisson_depth);
     if (!(o->density_quantile >= 0 && o->density_quantile < 1))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density_quantile must be in [0, 1), not %g",
                           o->density_quantile);

@@ -143,7 +143,16 @@ typedef struct splat_extraction {
     splat_surface_boxes boxes;
     int threads;
     uint64_t octree_bytes; /* host memory of an octree or a voxel grid; 0: no limit */
+    int most_depth;        /* POISSON: of an octree; where the options name a depth, that */
 } splat_extraction;
+
+#define SPLAT_EXTRACT_MOST_DEPTH 10 /* where points choose the depth; that of SuGaR */
+
+/* Levels that the octree of positions[n][3] deserves: the finest cell is as wide as points lie apart where they are
+ * dense (the 0.1 quantile of the distances to the nearest other one, of at most 65,536 points), rounded to fewer
+ * levels, within 6 .. most. Points that all lie in one place get `most`. Errors: MEMORY. */
+splat_status splat_extract_depth(const float *positions, size_t n, int most, int threads, int *depth,
+                                 splat_error *error);
 
 /* Side of a voxel: what the options say, or a 320th of the foreground's longest side. */
 double splat_extract_voxel(const splat_extraction *extraction);
@@ -167,6 +176,6 @@ splat_status splat_extract_drop_unseen(const splat_extraction *extraction, splat
  * *octree_bytes: what the reconstruction may take of it; 0: no limit. */
 splat_status splat_surface_check_memory(const splat_scene *scene, const splat_model *model,
                                         const splat_mesh_extract_options *options, uint64_t *octree_bytes,
-                                        splat_error *error);
+                                        int *most_depth, splat_error *error);
 
 #endif

@@ -81,6 +81,10 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     float *density = NULL;
     splat_poisson_options_default(&options);
     options.depth = depth;
+    if (o->poisson_depth == 0) {
+        SPLAT_TRY(splat_extract_depth(input.positions, n, depth, e->threads, &options.depth, error));
+        splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", options.depth, n);
+    }
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
@@ -155,7 +159,7 @@ static splat_status choose_boxes(const splat_extraction *e, const splat_surface_
 {
     const splat_mesh_extract_options *o = e->options;
     *boxes = e->boxes;
-    *depth = o->poisson_depth;
+    *depth = e->most_depth;
     if (!o->background) return SPLAT_OK;
     if (o->has_bbox || !splat_surface_boxes_join(boxes, points->positions, points->n)) {
         splat_log(e->model->context, SPLAT_LOG_NOTICE, "foreground and background apart: %s",

@@ -84,6 +84,7 @@ static splat_status see(splat_model *model, const splat_camera *camera, float mi
     splat_geometry_maps maps = {.median = depth, .normal = normal};
     SPLAT_TRY(splat_model_render_geometry(model, camera, &maps, error));
     SPLAT_TRY(splat_surface_render(model, camera, b->render, alpha, error));
+#pragma omp parallel for num_threads(model->context->threads) schedule(static)
     for (size_t i = 0; i < n; i++) {
         if (!(alpha[i] >= min_alpha)) depth[i] = 0;
         splat_surface_color(b->render, alpha, n, i, b->rgb + 3 * i);

@@ -87,6 +87,7 @@ splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_c
 typedef struct filler {
     splat_view_maps *maps;
     const splat_mesh_extract_options *options;
+    int threads;
 } filler;
 
 static splat_status fill(void *user, const splat_surface_view *view, splat_error *error)
@@ -97,6 +98,7 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
     map->index = view->index;
     memcpy(map->depth, view->depth, n * sizeof *map->depth);
     memcpy(map->rgb, view->rgb, 3 * n);
+#pragma omp parallel for num_threads(f->threads) schedule(static)
     for (size_t i = 0; i < n; i++) {
         const float normal[3] = {view->normal[i], view->normal[n + i], view->normal[2 * n + i]};
         splat_normal_encode(normal, map->normal + 2 * i);
@@ -139,7 +141,7 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
                   (double)sized.resolution_factor, limit);
     SPLAT_TRY(splat_surface_go_on(options, "looking for surface", 0, error));
     SPLAT_TRY(init_for_scene(scene, sized.resolution_factor, maps, error));
-    filler f = {maps, options};
+    filler f = {maps, options, model->context->threads};
     splat_status status = splat_surface_views(scene, model, &sized, fill, &f, error);
     if (status == SPLAT_OK)
         splat_view_maps_find_neighbors(maps, model->context->threads);
