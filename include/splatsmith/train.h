@@ -135,7 +135,7 @@ typedef struct splat_step_info {
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
- * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.5. */
+ * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.7. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
                                            splat_regularization regularization);
 #define splat_train_options_init_coarse(options, regularization)                                                       \

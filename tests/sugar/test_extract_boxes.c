@@ -42,7 +42,8 @@ static mesh_shape reconstruct(const splat_mesh_extract_options *o, uint64_t octr
 {
     splat_context *context = open_cpu(2);
     splat_model model = {.context = context};
-    splat_extraction e = {.options = o, .model = &model, .boxes = room, .threads = 2, .octree_bytes = octree_bytes};
+    splat_extraction e = {.options = o, .model = &model, .boxes = room, .threads = 2, .most_depth = o->poisson_depth,
+                          .octree_bytes = octree_bytes};
     splat_surface_points points;
     splat_mesh mesh = {0};
     splat_error error;

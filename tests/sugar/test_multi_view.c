@@ -251,7 +251,7 @@ static void views_come_to_agree(void **state)
     o.coarse.dn_factor = 0.05f; /* three times the usual weights and more, as the run is short */
     o.geo_factor = 0.03f;
     o.ncc_factor = 0.15f;
-    assert_true(o.surface_fade == 0.5f);
+    assert_true(o.surface_fade == 0.7f);
     o.surface_fade = 0; /* to the end */
     splat_trainer *t = start(&p, &o);
     double before = psnr_of(&p, splat_trainer_get_model(t));

@@ -143,7 +143,7 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
         defaults.coarse.dn_factor = 0.015f;
         defaults.flat_factor = 400;
         defaults.flat_ratio = 0;
-        defaults.surface_fade = 0.5f;
+        defaults.surface_fade = 0.7f;
     }
     defaults.densify_until_iter = 0; /* neither density control nor resets of the opacities */
     splat_options_give(options, size, &defaults, sizeof defaults);
