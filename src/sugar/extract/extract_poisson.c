@@ -6,6 +6,7 @@
 #include "mesh/poisson/poisson.h"
 #include "sugar/extract/extract_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,8 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     options.progress_user = &user;
     splat_poisson_report report;
     SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, &report, error));
-    splat_status status = trim(e, &input, density, report.cell, mesh, error);
+    int finer = options.depth > e->most_depth ? options.depth - e->most_depth : 0; /* points are thinned as asked */
+    splat_status status = trim(e, &input, density, ldexp(report.cell, finer), mesh, error);
     free(density);
     return status;
 }
