@@ -32,18 +32,15 @@ static void a_share_of_points_decides(void **state)
         assert_float_equal(boxes.high[k], high[k], 1e-12);
         assert_true(boxes.outer_low[k] == boxes.low[k] && boxes.outer_high[k] == boxes.high[k]);
     }
-    assert_float_equal(splat_surface_longest_side(c.positions, c.n, room.low, room.high), 1.4, 0.02);
-    assert_float_equal(splat_surface_longest_side(c.positions, c.n, low, high), 2, 1e-6);
     cloud_free(&c);
 }
 
 /* The room's mesh. Points are used up. */
-static mesh_shape reconstruct(const splat_mesh_extract_options *o, uint64_t octree_bytes, size_t *n_vertices)
+static mesh_shape reconstruct(const splat_mesh_extract_options *o)
 {
     splat_context *context = open_cpu(2);
     splat_model model = {.context = context};
-    splat_extraction e = {.options = o, .model = &model, .boxes = room, .threads = 2, .most_depth = o->poisson_depth,
-                          .octree_bytes = octree_bytes};
+    splat_extraction e = {.options = o, .model = &model, .boxes = room, .threads = 2, .most_depth = o->poisson_depth};
     splat_surface_points points;
     splat_mesh mesh = {0};
     splat_error error;
@@ -55,7 +52,6 @@ static mesh_shape reconstruct(const splat_mesh_extract_options *o, uint64_t octr
     mesh_shape shape = mesh_examine(&mesh, NULL);
     double farthest = 0;
     for (size_t i = 0; i < mesh.n_vertices; i++) farthest = fmax(farthest, fabs(box_distance(mesh.vertices + 3 * i)));
-    *n_vertices = mesh.n_vertices;
     print_message("%zu vertices, %zu open edges, %zu parts, up to %.4f from the walls\n", mesh.n_vertices,
                   shape.n_borders, shape.n_parts, farthest);
     assert_true(farthest < (o->has_bbox ? 0.1 : 0.02)); /* the border swells when it closes itself */
@@ -70,23 +66,14 @@ static void a_room_has_no_border(void **state)
 {
     (void)state;
     splat_mesh_extract_options o;
-    size_t n_one, n_two, n_limited;
     splat_mesh_extract_options_init(&o);
     o.poisson_depth = 6;
     o.support_trim = 3; /* random points leave small gaps */
-    mesh_shape one = reconstruct(&o, 0, &n_one);
+    mesh_shape one = reconstruct(&o);
     assert_int_equal(one.n_borders, 0);
     assert_int_equal(one.n_parts, 1);
-    splat_poisson_options finer;
-    uint64_t bytes;
-    splat_error error;
-    splat_poisson_options_default(&finer);
-    finer.depth = 7;
-    must(splat_poisson_estimate(&finer, N_POINTS, true, &bytes, &error), &error);
-    reconstruct(&o, bytes - 1, &n_limited); /* too little for one more level */
-    assert_true(n_limited < n_one / 2);
     o.has_bbox = true; /* the user's box stays the foreground, with a border */
-    mesh_shape two = reconstruct(&o, 0, &n_two);
+    mesh_shape two = reconstruct(&o);
     assert_true(two.n_borders > 100);
 }
 

@@ -50,20 +50,6 @@ bool splat_surface_boxes_join(splat_surface_boxes *boxes, const float *positions
     return true;
 }
 
-double splat_surface_longest_side(const float *positions, size_t n, const double low[3], const double high[3])
-{
-    double least[3] = {INFINITY, INFINITY, INFINITY}, most[3] = {-INFINITY, -INFINITY, -INFINITY}, side = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!splat_surface_is_inside(positions + 3 * i, low, high)) continue;
-        for (int k = 0; k < 3; k++) {
-            least[k] = fmin(least[k], (double)positions[3 * i + (size_t)k]);
-            most[k] = fmax(most[k], (double)positions[3 * i + (size_t)k]);
-        }
-    }
-    for (int k = 0; k < 3; k++) side = fmax(side, most[k] - least[k]);
-    return side;
-}
-
 splat_status splat_surface_go_on(const splat_mesh_extract_options *options, const char *stage, double fraction,
                                  splat_error *error)
 {

@@ -6,7 +6,6 @@
 #include "mesh/poisson/poisson.h"
 #include "sugar/extract/extract_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static bool tell_poisson(void *user, const char *stage, double fraction)
 }
 
 static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, size_t first, size_t n,
-                                int depth, splat_mesh *mesh, splat_error *error)
+                                splat_mesh *mesh, splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
@@ -81,9 +80,9 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     splat_mesh_extract_options user = *o;
     float *density = NULL;
     splat_poisson_options_default(&options);
-    options.depth = depth;
+    options.depth = e->most_depth;
     if (o->poisson_depth == 0) {
-        SPLAT_TRY(splat_extract_depth(input.positions, n, depth, e->threads, &options.depth, error));
+        SPLAT_TRY(splat_extract_depth(input.positions, n, e->most_depth, e->threads, &options.depth, error));
         splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", options.depth, n);
     }
     options.threads = e->threads;
@@ -92,8 +91,7 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     options.progress_user = &user;
     splat_poisson_report report;
     SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, &report, error));
-    int finer = options.depth > e->most_depth ? options.depth - e->most_depth : 0; /* points are thinned as asked */
-    splat_status status = trim(e, &input, density, ldexp(report.cell, finer), mesh, error);
+    splat_status status = trim(e, &input, density, report.cell, mesh, error);
     free(density);
     return status;
 }
@@ -152,44 +150,25 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
     return status;
 }
 
-#define COARSER 1.1 /* cells than the foreground alone would have are worth one more level of the octree */
-
-/* Decides between one box for all points and foreground and background apart, whose border shows where surface crosses
- * it. *depth: that of the octree of *boxes, finer by one where that keeps the cells small and the memory allows it. */
-static splat_status choose_boxes(const splat_extraction *e, const splat_surface_points *points,
-                                 splat_surface_boxes *boxes, int *depth, splat_error *error)
+/* One box for all points, or foreground and background apart, whose border shows where surface crosses it. */
+static splat_surface_boxes choose_boxes(const splat_extraction *e, const splat_surface_points *points)
 {
     const splat_mesh_extract_options *o = e->options;
-    *boxes = e->boxes;
-    *depth = e->most_depth;
-    if (!o->background) return SPLAT_OK;
-    if (o->has_bbox || !splat_surface_boxes_join(boxes, points->positions, points->n)) {
-        splat_log(e->model->context, SPLAT_LOG_NOTICE, "foreground and background apart: %s",
-                  o->has_bbox ? "the box is the user's" : "too much surface lies far beyond the cameras");
-        return SPLAT_OK;
-    }
-    double alone = splat_surface_longest_side(points->positions, points->n, e->boxes.low, e->boxes.high);
-    double all = splat_surface_longest_side(points->positions, points->n, boxes->low, boxes->high);
-    splat_poisson_options finer;
-    uint64_t bytes;
-    splat_poisson_options_default(&finer);
-    finer.depth = *depth + 1;
-    if (all > COARSER * alone && finer.depth <= SPLAT_POISSON_MAX_DEPTH) {
-        SPLAT_TRY(splat_poisson_estimate(&finer, points->n, true, &bytes, error));
-        if (!e->octree_bytes || bytes <= e->octree_bytes) *depth = finer.depth;
-    }
-    splat_log(e->model->context, SPLAT_LOG_NOTICE,
-              "one box for all, as nearly all surface lies near the cameras; the octree has up to %d levels", *depth);
-    return SPLAT_OK;
+    splat_surface_boxes boxes = e->boxes;
+    if (!o->background) return boxes;
+    bool joins = !o->has_bbox && splat_surface_boxes_join(&boxes, points->positions, points->n);
+    splat_log(e->model->context, SPLAT_LOG_NOTICE, "%s",
+              joins         ? "one box for all, as nearly all surface lies near the cameras"
+              : o->has_bbox ? "foreground and background apart: the box is the user's"
+                            : "foreground and background apart: too much surface lies far beyond the cameras");
+    return boxes;
 }
 
 splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
                                    splat_error *error)
 {
-    splat_surface_boxes boxes;
+    splat_surface_boxes boxes = choose_boxes(e, points);
     splat_mesh far = {0};
-    int depth;
-    SPLAT_TRY(choose_boxes(e, points, &boxes, &depth, error));
     size_t n = points->n, n_near = partition(points, 0, boxes.low, boxes.high), n_far = 0, kept;
     if (e->options->background) n_far = partition(points, n_near, boxes.outer_low, boxes.outer_high);
     SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
@@ -208,10 +187,10 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
                           "only %zu of %zu surface points lie inside the boxes; move them with `bboxmin` and "
                           "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
     splat_status status = SPLAT_OK;
-    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, depth, mesh, error);
+    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
     if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes.low, boxes.high, e->threads, error);
     if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
-        status = reconstruct(e, points, n_near, n_far, depth, &far, error);
+        status = reconstruct(e, points, n_near, n_far, &far, error);
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
     }
     splat_mesh_free(&far);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
-#define PER_POINT 8u     /* pixels that are asked for each point: more take time and tell the same */
+#define PER_POINT 16u    /* pixels that are asked for each point: more tell the same, and half leaves pinholes */
 #define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
 
 /* Pixels by what became of them. */
