@@ -65,8 +65,7 @@ typedef struct splat_mesh_extract_options {
     double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
     double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
-    bool background;            /* true. POISSON: a second mesh of what lies around the box, up to four times as far,
-                                   or one mesh of all where that is near and has_bbox is false;
+    bool background;            /* true. POISSON: a second mesh of what lies around the box, up to four times as far;
                                    others: levels of voxels and boxes twice as large each, as far as the views see
                                    (TSDF), or until 99 % of the opaque Gaussians are inside (MARCHING_CUBES) */
     bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #define OUTER 4.0            /* background box over foreground box */
-#define JOINED 2.0           /* one box for all: this many times the foreground's */
-#define JOINED_SHARE 0.99    /* of the points that it must hold */
 #define DEFAULT_VOXELS 320.0 /* along the foreground box */
 
 splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options)
@@ -29,24 +27,6 @@ bool splat_surface_is_inside(const float p[3], const double low[3], const double
 {
     for (int k = 0; k < 3; k++)
         if (!((double)p[k] > low[k] && (double)p[k] < high[k])) return false;
-    return true;
-}
-
-bool splat_surface_boxes_join(splat_surface_boxes *boxes, const float *positions, size_t n)
-{
-    double low[3], high[3];
-    size_t n_inside = 0;
-    for (int k = 0; k < 3; k++) {
-        double center = (boxes->low[k] + boxes->high[k]) / 2, half = (boxes->high[k] - boxes->low[k]) / 2;
-        low[k] = center - JOINED * half;
-        high[k] = center + JOINED * half;
-    }
-    for (size_t i = 0; i < n; i++) n_inside += splat_surface_is_inside(positions + 3 * i, low, high);
-    if (n == 0 || (double)n_inside < JOINED_SHARE * (double)n) return false;
-    for (int k = 0; k < 3; k++) {
-        boxes->low[k] = boxes->outer_low[k] = low[k];
-        boxes->high[k] = boxes->outer_high[k] = high[k];
-    }
     return true;
 }
 

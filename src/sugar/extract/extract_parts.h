@@ -127,9 +127,6 @@ typedef struct splat_surface_boxes {
 } splat_surface_boxes;
 splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options);
 
-/* A closed room has no background: where a box twice as large around the same centre holds 99 % of positions[n][3],
- * it becomes both boxes, and true is returned; else nothing changes. */
-bool splat_surface_boxes_join(splat_surface_boxes *boxes, const float *positions, size_t n);
 
 bool splat_surface_is_inside(const float point[3], const double low[3], const double high[3]);
 

@@ -150,27 +150,13 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
     return status;
 }
 
-/* One box for all points, or foreground and background apart, whose border shows where surface crosses it. */
-static splat_surface_boxes choose_boxes(const splat_extraction *e, const splat_surface_points *points)
-{
-    const splat_mesh_extract_options *o = e->options;
-    splat_surface_boxes boxes = e->boxes;
-    if (!o->background) return boxes;
-    bool joins = !o->has_bbox && splat_surface_boxes_join(&boxes, points->positions, points->n);
-    splat_log(e->model->context, SPLAT_LOG_NOTICE, "%s",
-              joins         ? "one box for all, as nearly all surface lies near the cameras"
-              : o->has_bbox ? "foreground and background apart: the box is the user's"
-                            : "foreground and background apart: too much surface lies far beyond the cameras");
-    return boxes;
-}
-
 splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
                                    splat_error *error)
 {
-    splat_surface_boxes boxes = choose_boxes(e, points);
+    const splat_surface_boxes *boxes = &e->boxes;
     splat_mesh far = {0};
-    size_t n = points->n, n_near = partition(points, 0, boxes.low, boxes.high), n_far = 0, kept;
-    if (e->options->background) n_far = partition(points, n_near, boxes.outer_low, boxes.outer_high);
+    size_t n = points->n, n_near = partition(points, 0, boxes->low, boxes->high), n_far = 0, kept;
+    if (e->options->background) n_far = partition(points, n_near, boxes->outer_low, boxes->outer_high);
     SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
     n_far = kept;
     SPLAT_TRY(drop_outliers(e, points, 0, n_near, &kept, error));
@@ -188,7 +174,7 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
                           "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
     splat_status status = SPLAT_OK;
     if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes.low, boxes.high, e->threads, error);
+    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, e->threads, error);
     if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
         status = reconstruct(e, points, n_near, n_far, &far, error);
         if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
