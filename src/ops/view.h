@@ -82,6 +82,7 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
 /* The gradients of what was blended: one or both of these. */
 typedef struct splat_view_gradients {
     const float *image; /* for raster_backward: dL/dimage, [3][height][width], or NULL */
+    bool without_mean_abs; /* of raster_backward */
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 

@@ -119,7 +119,9 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(blend(t, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
-    SPLAT_TRY(splat_view_backward(b, frame, &(splat_view_gradients){.image = view->grad_image}, error));
+    const bool wants_statistics = t->strategy->wants_statistics(&t->options, iteration);
+    splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics};
+    SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
@@ -132,7 +134,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .gaussians = gaussians,
         .frame = frame,
         .adam = &adam_free,
-        .statistics = t->strategy->wants_statistics(&t->options, iteration) ? &statistics : NULL,
+        .statistics = wants_statistics ? &statistics : NULL,
         .gradients = splat_bound_gradients(t, &bound_gradients),
         .extra_gradients = is_regularized ? &regularizer_gradients : NULL};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));

@@ -20,10 +20,12 @@ struct splat_raster_args {
  * it), from dL/dimage (float[3][height][width]); walks each tile's list from the back (docs/method.md 7). The sum over
  * the pixels and tiles of a band is made in a fixed order on the CPU: the result does not depend on the number of
  * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its
- * scratch, if it needs any, is taken after grad2d without a reset. */
+ * scratch, if it needs any, is taken after grad2d without a reset.
+ * without_mean_abs: nothing is added to mean_abs, which no one reads when statistics are not wanted. */
 struct splat_raster_backward_args {
     splat_frame *frame;
     const float *grad_image;
+    bool without_mean_abs;
 };
 
 #endif

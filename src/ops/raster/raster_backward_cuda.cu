@@ -56,6 +56,9 @@ __device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, fl
     return make_float2(grad_alpha0, weight);
 }
 
+/* What the tenth gradient is: geometry's fourth channel, the absolute sums of colours, or nothing. */
+enum tenth_sum { TENTH_NONE, TENTH_MEAN_ABS, TENTH_GEOMETRY };
+
 /* What a lane has summed of its Gaussian. p stands for dL/dalpha0 of a pixel. */
 struct sums {
     float u, v, abs_u, abs_v; /* of p (A dx + B dy), p (B dx + C dy), and of their absolute values */
@@ -64,16 +67,15 @@ struct sums {
     float fourth; /* of geometry, which has no absolute values */
 };
 
-template <bool GEOMETRY>
+template <tenth_sum TENTH>
 __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, float dx, float dy, float p,
                                            float weight, float red, float green, float blue, float fourth)
 {
     float m = p * dx, n = p * dy, gu = a * m + b * n, gv = b * m + c * n;
     s.u += gu;
     s.v += gv;
-    if (GEOMETRY) {
-        s.fourth += weight * fourth;
-    } else {
+    if (TENTH == TENTH_GEOMETRY) s.fourth += weight * fourth;
+    if (TENTH == TENTH_MEAN_ABS) {
         s.abs_u += fabsf(gu);
         s.abs_v += fabsf(gv);
     }
@@ -87,7 +89,7 @@ __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, f
 }
 
 /* The ten floats of splat_grad2d. */
-template <bool GEOMETRY>
+template <tenth_sum TENTH>
 __device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float alpha0, float v[N_GRADS])
 {
     v[0] = -alpha0 * s.u;
@@ -99,7 +101,9 @@ __device__ __forceinline__ void finish_sums(const raster_parameters &P, const su
     v[6] = s.r;
     v[7] = s.g;
     v[8] = s.b;
-    v[9] = GEOMETRY ? s.fourth : 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
+    v[9] = 0.0f;
+    if (TENTH == TENTH_GEOMETRY) v[9] = s.fourth;
+    if (TENTH == TENTH_MEAN_ABS) v[9] = 0.5f * alpha0 * (P.width * s.abs_u + P.height * s.abs_v);
 }
 
 #define ROW_WARPS 4 /* of a block: half a tile */
@@ -117,9 +121,11 @@ struct row_buffer {
 };
 
 /* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. */
-template <bool GEOMETRY>
-__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<GEOMETRY> &rows, int n)
+template <tenth_sum TENTH>
+__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<TENTH == TENTH_GEOMETRY> &rows, int n)
 {
+    constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
+    constexpr uint32_t N_SUMS = TENTH == TENTH_NONE ? N_GRADS - 1 : N_GRADS; /* that are not zero by themselves */
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
     float v[N_GRADS];
@@ -134,11 +140,11 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
             const int pixel = 2 * i + half;
             const float2 sample = rows.samples[row][pixel];
             const float4 grad = rows.grad[pixel];
-            add_sample<GEOMETRY>(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w,
-                                 sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? rows.fourth[pixel] : 0.0f);
+            add_sample<TENTH>(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w,
+                              sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? rows.fourth[pixel] : 0.0f);
         }
     }
-    finish_sums<GEOMETRY>(P, s, look.y, v);
+    finish_sums<TENTH>(P, s, look.y, v);
     float sum[N_GRADS / 2]; /* of the row: values 0 to 4 in the first half, 5 to 9 in the second */
 #pragma unroll
     for (int i = 0; i < N_GRADS / 2; i++) {
@@ -153,17 +159,18 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
 #pragma unroll
     for (int i = 0; i < ROWS * N_GRADS / 32; i++) {
         const uint32_t flat = i * 32 + lane, owner = flat / N_GRADS;
-        if ((int)owner < n)
-            atomicAdd((float *)&P.grad2d[__float_as_uint(rows.look[owner].z)] + (flat - owner * N_GRADS),
-                      flat_sums[flat]);
+        const uint32_t value = flat - owner * N_GRADS;
+        if ((int)owner < n && value < N_SUMS)
+            atomicAdd((float *)&P.grad2d[__float_as_uint(rows.look[owner].z)] + value, flat_sums[flat]);
     }
     __syncwarp();
 }
 
-template <bool GEOMETRY>
-__global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
+template <tenth_sum TENTH>
+__global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 7)
     rows_backward_kernel(const __grid_constant__ raster_parameters P)
 {
+    constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
     __shared__ staged<GEOMETRY> warps[ROW_WARPS];
     __shared__ row_buffer<GEOMETRY> buffers[ROW_WARPS];
     if (P.state->overflow || P.state->not_finite) return;
@@ -196,11 +203,11 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, GEOMETRY ? 6 : 7)
                 rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
             }
             if (++n_rows < ROWS) continue;
-            add_rows(P, rows, ROWS);
+            add_rows<TENTH>(P, rows, ROWS);
             n_rows = 0;
         }
     }
-    if (n_rows) add_rows(P, rows, n_rows);
+    if (n_rows) add_rows<TENTH>(P, rows, n_rows);
 }
 
 /* ---------------------------------------------------------------- deterministic: fixed order, no atomics */
@@ -248,9 +255,10 @@ __device__ __forceinline__ int index_of_lane(int lane)
 }
 
 /* One warp a tile, a pixel of each patch a lane: the tile's sum of an instance goes to the instance's slot. */
-template <bool GEOMETRY>
+template <tenth_sum TENTH>
 __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
 {
+    constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
     __shared__ staged<GEOMETRY> s;
     if (P.state->overflow || P.state->not_finite) return;
     const uint32_t tile = P.tile_order[blockIdx.x];
@@ -280,13 +288,13 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
                 if (__float_as_uint(rest.z) > w.last || !alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha))
                     continue;
                 float2 sample = step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? s.fourth[i] : 0.0f, e, alpha);
-                add_sample<GEOMETRY>(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green,
-                                     w.blue, w.fourth);
+                add_sample<TENTH>(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green,
+                                  w.blue, w.fourth);
                 any = true;
             }
             if (!__any_sync(0xffffffffu, any)) continue;
             float v[N_GRADS];
-            finish_sums<GEOMETRY>(P, total, look.y, v);
+            finish_sums<TENTH>(P, total, look.y, v);
             float sum = warp_sum_ten(v, lane);
             if (my_index >= N_GRADS) continue;
             uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
@@ -309,14 +317,14 @@ __global__ void __launch_bounds__(256)
 }
 
 /* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
-template <bool GEOMETRY>
+template <tenth_sum TENTH>
 static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
                                       splat_error *error)
 {
     size_t bytes = (size_t)frame->n_slots * sizeof *P.slots;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<GEOMETRY><<<tiles_of_band(frame), 32, 0, cuda->stream>>>(P);
+    slots_backward_kernel<TENTH><<<tiles_of_band(frame), 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
         P.slots, frame->slot_offsets, frame->depth_order, P.state, P.grad2d);
@@ -324,13 +332,13 @@ static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_fram
     return SPLAT_OK;
 }
 
-template <bool GEOMETRY>
+template <tenth_sum TENTH>
 static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame, const raster_parameters &P,
                              splat_error *error)
 {
     const unsigned tiles = tiles_of_band(frame);
-    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<GEOMETRY>(cuda, frame, P, error);
-    rows_backward_kernel<GEOMETRY><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<TENTH>(cuda, frame, P, error);
+    rows_backward_kernel<TENTH><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }
@@ -339,7 +347,9 @@ extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
                                                    const struct splat_raster_backward_args *args, splat_error *error)
 {
     const raster_parameters P = parameters_of(args->frame, args->grad_image);
-    return backward<false>(splat_cuda_of(backend), args->frame, P, error);
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    return args->without_mean_abs ? backward<TENTH_NONE>(cuda, args->frame, P, error)
+                                  : backward<TENTH_MEAN_ABS>(cuda, args->frame, P, error);
 }
 
 extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
@@ -350,5 +360,5 @@ extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
     P.features = (const float4 *)args->features;
     P.grad_alpha = args->grad_alpha;
     P.grad2d = args->gradients;
-    return backward<true>(splat_cuda_of(backend), args->frame, P, error);
+    return backward<TENTH_GEOMETRY>(splat_cuda_of(backend), args->frame, P, error);
 }

@@ -22,8 +22,47 @@ enum { N_VALUES = 10 }; /* floats of splat_grad2d, in the order of ref_grad2d */
 static const char *const value_names[N_VALUES] = {"mean_x",  "mean_y", "conic_a", "conic_b", "conic_c",
                                                   "opacity", "r",      "g",       "b",       "mean_abs"};
 
-/* Pixels of the band have no gradient (test_scene_gradient), so all others are compared. NMSE 1e-6 of each value: T is
- * rebuilt by divisions (one rounding an entry), and the mean's gradient follows from moments whose parts cancel. */
+/* NMSE 1e-6 of each value: T is rebuilt by divisions (one rounding an entry), and the mean's gradient follows from
+ * moments whose parts cancel. Gaussians without any gradient have none. */
+static int check_gradients(const test_scene_spec *spec, const float *grad2d, const ref_grad2d_f32 *wanted)
+{
+    int failures = 0;
+    float *a = calloc(spec->n + 1, sizeof *a), *b = calloc(spec->n + 1, sizeof *b);
+    for (size_t k = 0; k < N_VALUES; k++) {
+        for (size_t v = 0; v < spec->n; v++) {
+            a[v] = grad2d[N_VALUES * v + k];
+            b[v] = ((const float *)&wanted[v])[k];
+        }
+        double nmse = test_nmse(a, b, spec->n);
+        TEST_CHECK(failures, nmse <= 1e-6, "%s: NMSE %g of %s", spec->name, nmse, value_names[k]);
+    }
+    static const ref_grad2d_f32 zero;
+    for (size_t v = 0; v < spec->n && failures < 5; v++)
+        for (size_t k = 0; k < N_VALUES && memcmp(&wanted[v], &zero, sizeof zero) == 0; k++)
+            TEST_CHECK(failures, grad2d[N_VALUES * v + k] == 0, "%s: unseen Gaussian %zu has %s", spec->name, v,
+                       value_names[k]);
+    free(a);
+    free(b);
+    return failures;
+}
+
+/* The same pass without mean_abs, which stays zero. */
+static int check_without_mean_abs(splat_backend *backend, test_scene *scene, const float *grad, ref_grad2d_f32 *wanted)
+{
+    int failures = 0;
+    splat_error error = {0};
+    scene->without_mean_abs = true;
+    TEST_CHECK(failures, test_scene_run(backend, scene, grad, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, scene);
+    for (size_t v = 0; v < scene->spec.n; v++) wanted[v].mean_abs = 0;
+    failures += check_gradients(&scene->spec, r.grad2d, wanted);
+    for (size_t v = 0; v < scene->spec.n && failures < 5; v++)
+        TEST_CHECK(failures, r.grad2d[N_VALUES * v + 9] == 0, "%s: mean_abs of %zu was summed", scene->spec.name, v);
+    test_result_free(&r);
+    return failures;
+}
+
+/* Pixels of the band have no gradient (test_scene_gradient), so all others are compared. */
 static int check_scene(splat_backend *backend, const test_scene_spec *spec)
 {
     int failures = 0;
@@ -42,22 +81,8 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     test_result r = test_result_make(backend, &scene);
     ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad,
                             wanted);
-    float *a = calloc(spec->n + 1, sizeof *a), *b = calloc(spec->n + 1, sizeof *b);
-    for (size_t k = 0; k < N_VALUES; k++) {
-        for (size_t v = 0; v < spec->n; v++) {
-            a[v] = r.grad2d[N_VALUES * v + k];
-            b[v] = ((const float *)&wanted[v])[k];
-        }
-        double nmse = test_nmse(a, b, spec->n);
-        TEST_CHECK(failures, nmse <= 1e-6, "%s: NMSE %g of %s", spec->name, nmse, value_names[k]);
-    }
-    static const ref_grad2d_f32 zero;
-    for (size_t v = 0; v < spec->n && failures < 5; v++)
-        for (size_t k = 0; k < N_VALUES && memcmp(&wanted[v], &zero, sizeof zero) == 0; k++)
-            TEST_CHECK(failures, r.grad2d[N_VALUES * v + k] == 0, "%s: unseen Gaussian %zu has %s", spec->name, v,
-                       value_names[k]);
-    free(a);
-    free(b);
+    failures += check_gradients(spec, r.grad2d, wanted);
+    failures += check_without_mean_abs(backend, &scene, grad, wanted);
     free(grad);
     free(wanted);
     test_result_free(&r);

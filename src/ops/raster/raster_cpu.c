@@ -71,7 +71,8 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
 #pragma omp parallel num_threads(backend->threads)
     {
 #pragma omp for schedule(dynamic, 1)
-        for (uint32_t tile = begin; tile < end; tile++) kernel(frame, args->grad_image, tile, slots);
+        for (uint32_t tile = begin; tile < end; tile++)
+            kernel(frame, args->grad_image, args->without_mean_abs, tile, slots);
 #pragma omp for schedule(static)
         for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_grad2d gradient;

@@ -232,7 +232,7 @@ void test_scene_count(splat_backend *backend, test_scene *scene)
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
 {
     splat_view_blend blend = {.max_instances = scene->max_instances, .colors = true};
-    splat_view_gradients gradients = {NULL};
+    splat_view_gradients gradients = {.without_mean_abs = scene->without_mean_abs};
     SPLAT_TRY(splat_view_forward(backend, &scene->frame, &blend, error));
     if (grad_image) {
         size_t bytes = 3 * scene->n_pixels * sizeof(float);

@@ -38,6 +38,7 @@ typedef struct test_scene {
     int64_t *last;           /* [n_pixels] entry that is blended last, -1: none; in double */
     splat_frame frame;
     uint64_t max_instances;  /* of the next run; 0: no bound */
+    bool without_mean_abs;   /* of the next backward pass */
     splat_block jitter_block, grad_block;
 } test_scene;
 
