@@ -57,6 +57,16 @@ typedef struct splat_binding splat_binding;         /* opaque: what Gaussians fo
 /* "default": the adaptive density control of 3D Gaussian Splatting. NULL: there is none of that name. */
 const splat_strategy *splat_strategy_find(const char *name);
 
+/* What a run can do without to save memory, in the order in which it is given up. */
+typedef enum splat_give_up {
+    SPLAT_GIVE_UP_PHOTOS = 1,     /* photos on the device (photos_on_host) */
+    SPLAT_GIVE_UP_LISTS = 2,      /* room for the lists of whole views: those with many pairs are done in bands */
+    SPLAT_GIVE_UP_SH = 4,         /* 32 bits a coefficient (sh_storage FLOAT16) */
+    SPLAT_GIVE_UP_MOMENTS = 8,    /* 32 bits a moment (optimizer_storage QUANTIZED) */
+    SPLAT_GIVE_UP_DEVICE_SH = 16, /* SH above degree 0 on the device (sh_offload) */
+    SPLAT_GIVE_UP_ALL = 31
+} splat_give_up;
+
 typedef struct splat_train_options {
     size_t size;
     int iterations;                 /* 30000 */
@@ -113,6 +123,9 @@ typedef struct splat_train_options {
     bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
     float surface_fade;             /* 0: of coarse training, the last part of the steps after regularize_after in which
                                        the weights of dn_factor, geo_factor and ncc_factor fall to nothing */
+    int may_give_up;                /* 0: SPLAT_GIVE_UP_* that are given up, one after the other and for good, when the
+                                       context has a memory limit and growth would not fit below it otherwise; with
+                                       LISTS max_instances is set by what is left. A plan sets it */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -154,7 +167,8 @@ typedef struct splat_plan_options {
     size_t limit_bytes;      /* of the whole process on the device; 0: the context's */
     bool for_gpu;            /* plan for a GPU although the context runs on the CPU */
     size_t overhead_bytes;   /* of the driver's context; 0: the context's own, or a usual figure with for_gpu */
-    size_t n_gaussians;      /* to plan for; 0: target_gaussian_count, or an estimate from the scene's points */
+    size_t n_gaussians;      /* to plan for, and the form to begin with; 0: the plan's figures are those of
+                                target_gaussian_count, or of an estimate from the scene's points */
     const splat_train_options *afterwards; /* of a stage that will train the result on with the same storages, as
                                 splat_train_options_init_coarse makes them; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
@@ -171,6 +185,11 @@ typedef struct splat_plan_choice {
     const char *cost;         /* what it costs, in words */
     size_t saved_bytes;       /* at the count that fits; 0 of target_gaussian_count, which sets it */
 } splat_plan_choice;
+
+typedef struct splat_plan_step {
+    const char *option, *cost;  /* as above */
+    size_t n_gaussians;         /* the most that fit without it */
+} splat_plan_step;
 
 #define SPLAT_PLAN_ROWS 16
 #define SPLAT_PLAN_CHOICES 8
@@ -190,17 +209,24 @@ typedef struct splat_plan {
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
+    /* How a run that grows begins, and what it then gives up, in this order; none of a run that does not grow. */
+    size_t start_gaussians, start_bytes;
+    size_t n_steps;
+    splat_plan_step steps[SPLAT_PLAN_CHOICES];
 } splat_plan;
 
 void splat_plan_options_init_sized(splat_plan_options *options, size_t size);
 #define splat_plan_options_init(options) splat_plan_options_init_sized(options, sizeof *(options))
 void splat_plan_init_sized(splat_plan *plan, size_t size);
 #define splat_plan_init(plan) splat_plan_init_sized(plan, sizeof *(plan))
-/* Chooses how to train a scene within a limit, the cheapest choices first: photos streamed; pictures in bands of tiles;
- * 16-bit SH; quantized moments; SH and their moments in host memory (GPU); a cap on the count. Pure arithmetic: nothing
- * is allocated. chosen: as wanted, with the choices made, what to train with; it may be `wanted` itself, and NULL when
- * nobody asks. Both it and the plan are as their _init left them, or of an earlier call; they change on success only.
- * Errors: MEMORY when not even the smallest model fits (the message names the least limit), ARGUMENT. */
+/* How to train a scene within a limit. What is given up, in this order: photos on the device; lists of whole views; 32
+ * bits of SH; 32 bits of moments; SH and their moments on the device (GPU); Gaussians. A run that grows begins with the
+ * cheapest form that holds the scene's points (options->n_gaussians, where it is named), and gives up more when density
+ * control needs it (may_give_up): how far a scene grows is nobody's guess. What does not grow (coarse training, a
+ * refinement) gets the cheapest form for its n_gaussians. Pure arithmetic: nothing is allocated.
+ * chosen: as wanted, with all that set, what to train with; it may be `wanted` itself, and NULL when nobody asks. Both
+ * it and the plan are as their _init left them, or of an earlier call; they change on success only. Errors: MEMORY when
+ * not even the smallest model fits (the message names the least limit), ARGUMENT. */
 splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
                              const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
                              splat_error *error);

@@ -97,6 +97,8 @@ splat_status splat_block_resize(splat_backend *backend, splat_block *block, cons
 /* Makes the block at least `bytes` large; an eighth more when it must grow and there is no limit. Never shrinks. */
 splat_status splat_block_ensure(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
                                 size_t bytes, splat_error *error);
+/* A block's place in the program: *to, zeroed, becomes the block that *from was, and *from is zeroed. */
+void splat_block_move(splat_backend *backend, splat_block *to, splat_block *from);
 /* Gives the block back; harmless on a zeroed one. */
 void splat_block_free(splat_backend *backend, splat_block *block);
 

@@ -121,6 +121,15 @@ splat_status splat_block_ensure(splat_backend *backend, splat_block *block, cons
     return splat_block_resize(backend, block, name, owner, backend->memory.limit ? bytes : bytes + bytes / 8, error);
 }
 
+void splat_block_move(splat_backend *backend, splat_block *to, splat_block *from)
+{
+    bool is_live = from->reserved > 0;
+    if (is_live) unlink_block(&backend->memory, from);
+    *to = *from;
+    memset(from, 0, sizeof *from);
+    if (is_live) link_block(&backend->memory, to);
+}
+
 void splat_memory_update_limit(splat_backend *backend)
 {
     splat_memory *memory = &backend->memory;

@@ -24,13 +24,19 @@ static void print_rows(const splat_plan *plan)
 static void print_choices(const splat_plan *plan)
 {
     if (plan->n_choices == 0) cli_say("Everything fits as it is; nothing is given up.");
-    else cli_say("To stay below the limit:");
+    else cli_say("To stay below the limit with so many:");
     cli_print_choices(plan);
+    if (!plan->n_steps) return;
+    cli_say("Training begins with %zu Gaussians. As they grow, it gives up, each when it needs to:",
+            plan->start_gaussians);
+    cli_print_steps(plan);
 }
 
-/* The command that trains like this. */
+/* The command that trains like this: the run decides for itself what the command line does not. */
 static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan)
 {
+    splat_train_options asked[1];
+    cli_asked_options(values, asked);
     char line[2 * CLI_PATH_MAX];
     size_t n = (size_t)snprintf(line, sizeof line, "splatsmith train -s %s", values->scene.source_path);
 #define ADD(...) if (n < sizeof line) n += (size_t)snprintf(line + n, sizeof line - n, __VA_ARGS__)
@@ -39,12 +45,15 @@ static void print_command(const cli_values *values, const splat_train_options *o
     if (values->train.iterations != 30000) ADD(" --iterations %d", values->train.iterations);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
-    if (o->photos_on_host) ADD(" --data_device cpu");
-    if (o->sh_storage == SPLAT_SH_FLOAT16) ADD(" --sh_storage float16");
-    if (o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) ADD(" --optimizer_storage quantized");
-    if (o->sh_offload) ADD(" --sh_offload");
-    size_t cap = o->target_gaussian_count < plan->n_gaussians ? o->target_gaussian_count : plan->n_gaussians;
-    ADD(" --target_gaussian_count %zu", cap);
+    if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
+    if (values->optimize_memory || cli_given(values, "sh_storage"))
+        ADD(" --sh_storage %s", asked->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32");
+    if (cli_given(values, "optimizer_storage"))
+        ADD(" --optimizer_storage %s",
+            asked->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED ? "quantized" : "float32");
+    if (cli_given(values, "sh_offload")) ADD(" --sh_offload %s", asked->sh_offload ? "True" : "False");
+    size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : values->n_gaussians;
+    if (named) ADD(" --target_gaussian_count %zu", named < o->target_gaussian_count ? named : o->target_gaussian_count);
 #undef ADD
     cli_say("\nRecommended:\n  %s", line);
 }
@@ -93,8 +102,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     print_choices(&plan);
-    cli_say("At most %zu Gaussians fit like this.",
-            chosen.target_gaussian_count > plan.n_gaussians ? chosen.target_gaussian_count : chosen.max_gaussians);
+    cli_say("At most %zu rows of Gaussians fit, with all of that given up.", chosen.max_gaussians);
     print_command(values, &chosen, &plan);
     return CLI_OK;
 }

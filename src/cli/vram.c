@@ -59,6 +59,16 @@ void cli_print_choices(const splat_plan *plan)
     }
 }
 
+void cli_print_steps(const splat_plan *plan)
+{
+    char option[96];
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const splat_plan_step *step = &plan->steps[i];
+        cli_say("  beyond %10zu  %-30s cost: %s", step->n_gaussians,
+                cli_library_text(step->option, option, sizeof option), step->cost);
+    }
+}
+
 int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options)
 {
@@ -71,7 +81,7 @@ int cli_plan_bound(const cli_values *values, const splat_context *context, const
     splat_plan_options plan_options;
     splat_plan plan;
     splat_error error;
-    char limit[32], total[32], most[64] = ""; /* coarse training does not grow */
+    char limit[32], total[32];
     if (!values->vram_limit.kind) return CLI_OK;
     cli_plan_options(values, &plan_options);
     splat_plan_init(&plan);
@@ -79,14 +89,14 @@ int cli_plan_bound(const cli_values *values, const splat_context *context, const
     plan_options.n_vertices = n_vertices;
     if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
-    size_t cap = options->target_gaussian_count;
-    bool is_cut = cap && cap < plan.n_gaussians;
-    if (is_cut)
-        snprintf(most, sizeof most, "; %zu would not fit", plan.n_gaussians);
-    else if (cap)
-        snprintf(most, sizeof most, ", at most %zu", cap);
-    cli_say("Memory: limit %s; planned %s for %zu Gaussians%s", cli_bytes(plan.limit_bytes, limit),
-            cli_bytes(plan.total_bytes, total), is_cut ? cap : plan.n_gaussians, most);
+    if (plan.start_gaussians) { /* it grows */
+        cli_say("Memory: limit %s; %zu Gaussians at the start take %s. What growth gives up, when it needs to:",
+                cli_bytes(plan.limit_bytes, limit), plan.start_gaussians, cli_bytes(plan.start_bytes, total));
+        cli_print_steps(&plan);
+        return CLI_OK;
+    }
+    cli_say("Memory: limit %s; planned %s for %zu Gaussians", cli_bytes(plan.limit_bytes, limit),
+            cli_bytes(plan.total_bytes, total), plan.n_gaussians);
     cli_print_choices(&plan);
     return CLI_OK;
 }

@@ -13,8 +13,8 @@ int cli_limit_memory(const cli_values *values, splat_context *context);
 void cli_asked_options(const cli_values *values, splat_train_options *options);
 /* Which choices are the user's, and the count to plan for. */
 void cli_plan_options(const cli_values *values, splat_plan_options *options);
-/* Under --vram_limit: a plan's choices in the options, reported. n_gaussians: to plan for, 0: what the command line
- * says. Returns an exit code. */
+/* Under --vram_limit: how the run begins, in the options, and what it will give up, reported. n_gaussians: to plan for,
+ * 0: what the command line says. Returns an exit code. */
 int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options);
 /* The same for Gaussians that are bound to a mesh with so many vertices. */
@@ -22,5 +22,7 @@ int cli_plan_bound(const cli_values *values, const splat_context *context, const
                    size_t n_gaussians, size_t n_vertices, splat_train_options *options);
 /* The lines "--option saves N; cost: ...". */
 void cli_print_choices(const splat_plan *plan);
+/* The lines "beyond N  --option; cost: ...". */
+void cli_print_steps(const splat_plan *plan);
 
 #endif

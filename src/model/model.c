@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "math/camera.h"
+#include "ops/shrink/shrink.h"
 #include "ops/summary/summary.h"
 
 #include <stdlib.h>
@@ -54,6 +55,28 @@ splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *err
 }
 
 /* ---------------------------------------------------------------- sh_rest in its storage */
+
+splat_status splat_model_halve_rest(splat_model *model, splat_error *error)
+{
+    splat_row_blocks *rows = &model->parameters;
+    splat_gaussians *g = &model->gaussians;
+    struct splat_shrink_args args = {.storage = SPLAT_STORED_HARMONICS,
+                                     .n = g->n,
+                                     .channels = splat_sh_rest_floats(g->sh_degree),
+                                     .m = rows->blocks[SPLAT_TENSOR_sh_rest].data};
+    if (model->sh_storage == SPLAT_SH_FLOAT16) return SPLAT_OK;
+    SPLAT_TRY(splat_op_shrink(model->backend, &args, error));
+    model->sh_storage = SPLAT_SH_FLOAT16;
+    rows->blocks[SPLAT_TENSOR_sh_rest].type = SPLAT_TYPE_FLOAT16;
+    rows->words[SPLAT_TENSOR_sh_rest] = splat_parameter_words(SPLAT_TENSOR_sh_rest, g->sh_degree, SPLAT_SH_FLOAT16);
+    return splat_model_resize(model, g->n, error); /* smaller: cannot fail */
+}
+
+splat_status splat_model_place_rest(splat_model *model, splat_placement placement, splat_error *error)
+{
+    SPLAT_TRY(splat_row_blocks_place(model->backend, &model->parameters, SPLAT_TENSOR_sh_rest, placement, error));
+    return splat_model_resize(model, model->gaussians.n, error);
+}
 
 #define REST_PIECE 65536u /* rows that are converted at a time */
 

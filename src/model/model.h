@@ -32,6 +32,10 @@ splat_status splat_model_create(splat_context *context, int sh_degree, splat_sh_
                                 splat_model **model, splat_error *error);
 /* Room for n Gaussians (parameters and filter); sets gaussians.n and the pointers. */
 splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *error);
+/* sh_rest becomes 16-bit, in place. Errors: MEMORY (nothing has changed), DEVICE. */
+splat_status splat_model_halve_rest(splat_model *model, splat_error *error);
+/* sh_rest to another placement. Errors: MEMORY, UNSUPPORTED; on these nothing has changed. */
+splat_status splat_model_place_rest(splat_model *model, splat_placement placement, splat_error *error);
 /* sh_rest as floats from its storage and back (nearest), rows first .. first + n of it; host memory, [n][channels]. */
 splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uint32_t n, float *rest,
                                    splat_error *error);

@@ -57,6 +57,31 @@ splat_status splat_row_blocks_resize(splat_backend *backend, splat_row_blocks *r
     return status;
 }
 
+size_t splat_row_blocks_row_bytes(const splat_row_blocks *rows)
+{
+    size_t words = 0;
+    for (int i = 0; i < rows->n_arrays; i++) words += rows->words[i];
+    return words * sizeof(uint32_t);
+}
+
+splat_status splat_row_blocks_place(splat_backend *backend, splat_row_blocks *rows, int array,
+                                    splat_placement placement, splat_error *error)
+{
+    splat_block *block = &rows->blocks[array];
+    splat_block moved = {.type = block->type, .placement = placement};
+    if (block->placement == placement) return SPLAT_OK;
+    if (!block->bytes) {
+        block->placement = placement;
+        return SPLAT_OK;
+    }
+    SPLAT_TRY(splat_block_resize(backend, &moved, rows->names[array], rows->owner, block->bytes, error));
+    splat_status status = splat_backend_copy(backend, moved.data, block->data, block->bytes, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(backend, error);
+    splat_block_free(backend, status == SPLAT_OK ? block : &moved);
+    if (status == SPLAT_OK) splat_block_move(backend, block, &moved);
+    return status;
+}
+
 void splat_row_blocks_free(splat_backend *backend, splat_row_blocks *rows)
 {
     for (int i = 0; i < rows->n_arrays; i++) splat_block_free(backend, &rows->blocks[i]);

@@ -30,6 +30,11 @@ void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_
  * before. */
 splat_status splat_row_blocks_resize(splat_backend *backend, splat_row_blocks *rows, uint32_t old_n, uint32_t n,
                                      splat_error *error);
+/* Of a row, in all arrays. */
+size_t splat_row_blocks_row_bytes(const splat_row_blocks *rows);
+/* Moves an array to another placement, with its content. On failure (MEMORY, UNSUPPORTED) nothing has changed. */
+splat_status splat_row_blocks_place(splat_backend *backend, splat_row_blocks *rows, int array,
+                                    splat_placement placement, splat_error *error);
 void splat_row_blocks_free(splat_backend *backend, splat_row_blocks *rows);
 /* The arrays' data as the tensors of gaussians.def; the first SPLAT_N_TENSORS arrays are these. */
 splat_tensors splat_row_blocks_tensors(const splat_row_blocks *rows);

@@ -9,33 +9,23 @@
 
 /* ---------------------------------------------------------------- how a run changes */
 
-static void stream_photos(splat_train_options *o, size_t n)
+static void stream_photos(splat_train_options *o)
 {
-    (void)n;
     o->photos_on_host = true;
 }
 
-static void bound_instances(splat_train_options *o, size_t n)
+static void halve_sh(splat_train_options *o)
 {
-    const size_t least = 1 << 16;
-    o->max_instances = n / 2 > least ? n / 2 : least;
-}
-
-static void halve_sh(splat_train_options *o, size_t n)
-{
-    (void)n;
     o->sh_storage = SPLAT_SH_FLOAT16;
 }
 
-static void quantize_moments(splat_train_options *o, size_t n)
+static void quantize_moments(splat_train_options *o)
 {
-    (void)n;
     o->optimizer_storage = SPLAT_OPTIMIZER_QUANTIZED;
 }
 
-static void offload_sh(splat_train_options *o, size_t n)
+static void offload_sh(splat_train_options *o)
 {
-    (void)n;
     o->sh_offload = true;
 }
 
@@ -80,16 +70,16 @@ static double saved_by_fewer(const splat_memory_held *held)
 #define MEASURED "rounding of small values; docs/memory.md has what was measured"
 
 const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES] = {
-    {"`data_device cpu`", "nothing measurable: photos are uploaded ahead of the steps", true, KEEP(keep_photos),
-     stream_photos, saved_by_streaming},
-    {"(bands of tiles)", "views with many (Gaussian, tile) pairs are sorted twice a step", false, 0, bound_instances,
-     NULL},
-    {"`sh_storage float16`", MEASURED, false, KEEP(keep_sh_storage), halve_sh, saved_by_half_sh},
-    {"`optimizer_storage quantized`", MEASURED, false, KEEP(keep_optimizer_storage), quantize_moments,
-     saved_by_quantizing},
-    {"`sh_offload`", "steps wait for the bus; colours of what a step does not see are not stepped", true,
-     KEEP(keep_sh_offload), offload_sh, saved_by_offloading},
-    {"`resolution` (half the width and height)", "less detail; three quarters of all pixels go", false, 0, NULL,
+    {"`data_device cpu`", "nothing measurable: photos are uploaded ahead of the steps", SPLAT_GIVE_UP_PHOTOS, true,
+     KEEP(keep_photos), stream_photos, saved_by_streaming},
+    {"(bands of tiles)", "views with many (Gaussian, tile) pairs are sorted twice a step", SPLAT_GIVE_UP_LISTS, false,
+     0, NULL, NULL},
+    {"`sh_storage float16`", MEASURED, SPLAT_GIVE_UP_SH, false, KEEP(keep_sh_storage), halve_sh, saved_by_half_sh},
+    {"`optimizer_storage quantized`", MEASURED, SPLAT_GIVE_UP_MOMENTS, false, KEEP(keep_optimizer_storage),
+     quantize_moments, saved_by_quantizing},
+    {"`sh_offload`", "steps wait for the bus; colours of what a step does not see are not stepped",
+     SPLAT_GIVE_UP_DEVICE_SH, true, KEEP(keep_sh_offload), offload_sh, saved_by_offloading},
+    {"`resolution` (half the width and height)", "less detail; three quarters of all pixels go", 0, false, 0, NULL,
      saved_by_half_size},
-    {"`target_gaussian_count` (10 % fewer)", "the least opaque Gaussians go", false, 0, NULL, saved_by_fewer},
+    {"`target_gaussian_count` (10 % fewer)", "the least opaque Gaussians go", 0, false, 0, NULL, saved_by_fewer},
 };

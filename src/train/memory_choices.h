@@ -20,15 +20,16 @@ typedef struct splat_memory_held {
 
 typedef struct splat_memory_choice {
     const char *option, *cost;    /* as the command line says it, and what it costs in words */
+    unsigned bit;                 /* SPLAT_GIVE_UP_*; 0: not for a plan to decide */
     bool only_gpu;
     size_t keep;                  /* offset of the flag in splat_plan_options that forbids it; 0: none does */
-    /* Changes the options of a run with n Gaussians; NULL: not for a plan to decide. */
-    void (*apply)(splat_train_options *options, size_t n);
+    /* Changes the options of a run; NULL: it is no option. */
+    void (*apply)(splat_train_options *options);
     /* Bytes that it would have saved; NULL: not to be told from what was held. */
     double (*saving)(const splat_memory_held *held);
 } splat_memory_choice;
 
-/* In the order in which a plan makes them: the cheapest first. */
+/* In the order in which they are made: the cheapest first. Those that plans decide come before the others. */
 #define SPLAT_N_MEMORY_CHOICES 7
 extern const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES];
 

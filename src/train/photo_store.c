@@ -49,6 +49,14 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
     return splat_block_resize(backend, &store->block, SPLAT_BLOCK_PHOTOS, SPLAT_OWNER_IMAGES, total, error);
 }
 
+splat_status splat_photo_store_stream(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
+                                      bool neighbors, splat_error *error)
+{
+    if (!store->block.bytes) return SPLAT_OK;
+    splat_photo_store_free(store, backend);
+    return splat_photo_store_init(store, backend, dataset, true, neighbors, error);
+}
+
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend)
 {
     splat_block_free(backend, &store->block);

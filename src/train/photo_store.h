@@ -27,6 +27,9 @@ typedef struct splat_photo_store {
  * it, and on_host does not forbid it; makes room. neighbors: also for the photo of another view than the step's. */
 splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
                                     bool on_host, bool neighbors, splat_error *error);
+/* Between two steps: from here on photos are uploaded as they are needed, and those that were kept go. */
+splat_status splat_photo_store_stream(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
+                                      bool neighbors, splat_error *error);
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
 /* Whether fetching a view needs no decoded photo. */
 bool splat_photo_store_has(const splat_photo_store *store, uint32_t view);

@@ -160,6 +160,19 @@ static splat_status try_step(splat_trainer *t, int iteration, splat_step_view *v
     return status;
 }
 
+/* try_step; what memory refuses is asked for again, as long as there is something to give up for it. */
+static splat_status make_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
+                              splat_error *error)
+{
+    splat_status status = try_step(t, iteration, view, result, error);
+    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
+        splat_error refused;
+        if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
+        if (gave) status = try_step(t, iteration, view, result, error);
+    }
+    return status;
+}
+
 /* A view that needs more than the memory limit leaves does not end the training: its step is left out and reported. */
 static splat_status leave_out(splat_trainer *t, const splat_error *refused, int iteration, const splat_step_view *view,
                               splat_error *error)
@@ -187,7 +200,7 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     splat_step_next_view(t, iteration, &view);
     splat_error refused;
-    if (try_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
+    if (make_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
         SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));
     } else {
         if (splat_backend_result_latency(t->backend) > 0)

@@ -7,6 +7,7 @@
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 #include "train/binding.h"
+#include "train/memory_setup.h"
 #include "train/photo_store.h"
 #include "train/regularizer.h"
 #include "train/strategy.h"
@@ -40,6 +41,11 @@ struct splat_trainer {
 
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
+    struct {
+        splat_memory_setup setup;
+        int form;                        /* memory_forms.h: what has been given up so far */
+    } memory;
+
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] of when each was last trained on */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
@@ -70,16 +76,41 @@ splat_status splat_trainer_begin_with(splat_trainer *trainer, splat_cloud *host,
 /* Recomputes filter_3d from the training cameras. */
 splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *error);
 
+/* give_up.c: what a run gives up while it trains, when growth would not fit below the memory limit otherwise
+ * (may_give_up). It happens between two steps, in place, and for good: a form (memory_forms.h) is never left for an
+ * earlier one. */
+
+/* At the beginning: what the forms follow from. */
+void splat_give_up_init(splat_trainer *trainer);
+/* Whether this run gives anything up. */
+bool splat_gives_up(const splat_trainer *trainer);
+/* Gives up what n Gaussians need, before they are made room for; nothing when they fit. Errors: DEVICE; MEMORY when
+ * something could not be given up: it is as it was. */
+splat_status splat_give_up_for(splat_trainer *trainer, size_t n, splat_error *error);
+/* Gives up the next of what is left, since memory was refused after all. *gave: false: there is nothing more. */
+splat_status splat_give_up_next(splat_trainer *trainer, bool *gave, splat_error *error);
+/* After the number of Gaussians has changed: what the limit leaves is room for the lists of views. */
+void splat_give_up_set_lists(splat_trainer *trainer);
+
+/* SPLAT_GIVE_UP_* of what this run does without, for a checkpoint; and what a run had given up that is gone on with. */
+unsigned splat_given_up(const splat_trainer *trainer);
+splat_status splat_give_up_as(splat_trainer *trainer, unsigned bits, size_t overhead, splat_error *error);
+
 /* trainer_state.c: the arrays with a row for each Gaussian. */
 
 /* Parameters, moments and statistics n rows long; statistics become zero, and the arrays of strategy and
- * regularizer are as their lives say. On failure nothing has changed. */
+ * regularizer are as their lives say. What must be given up for n Gaussians is given up first, and more when memory is
+ * refused all the same. On failure nothing else has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* Gives the statistics back when no density control is left after `iteration`. */
 void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);
-splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
 /* *results: double[n_results] of the regularizer, device memory. Errors: MEMORY. */
 splat_status splat_trainer_regularizer_results(splat_trainer *trainer, double **results, splat_error *error);
+
+/* state_rows.c */
+splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
+/* The pointers of `moments`, after their blocks have changed. */
+void splat_trainer_refresh_moments(splat_trainer *trainer);
 
 #define SPLAT_N_STATISTICS 3
 extern const char *const splat_statistics_names[SPLAT_N_STATISTICS]; /* in the order of splat_statistics */

@@ -11,36 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const splat_statistics_names[SPLAT_N_STATISTICS] = {"statistics.grad", "statistics.grad_abs",
-                                                                "statistics.count"};
-
-/* ---------------------------------------------------------------- storage */
-
-void splat_statistics_describe(splat_row_blocks *rows)
-{
-    rows->owner = SPLAT_OWNER_STATISTICS;
-    for (int i = 0; i < SPLAT_N_STATISTICS; i++)
-        splat_row_blocks_add(rows, splat_statistics_names[i], SPLAT_TYPE_FLOAT32, 1);
-}
-
-static void refresh_moments(splat_trainer *t)
-{
-    splat_moments *moments = &t->moments;
-    memset(moments, 0, sizeof *moments);
-    moments->storage = t->options.optimizer_storage;
-    if (moments->storage == SPLAT_OPTIMIZER_FLOAT32) {
-        moments->m = splat_row_blocks_tensors(&t->moment_blocks[0]);
-        moments->v = splat_row_blocks_tensors(&t->moment_blocks[1]);
-        return;
-    }
-    for (int i = 0; i < t->model->tensors->n; i++) moments->quantized[i] = t->moment_blocks[0].blocks[i].data;
-}
-
-splat_statistics splat_trainer_statistics(const splat_trainer *t)
-{
-    const splat_block *blocks = t->statistics.blocks;
-    return (splat_statistics){blocks[0].data, blocks[1].data, blocks[2].data};
-}
+/* ---------------------------------------------------------------- results */
 
 splat_status splat_trainer_regularizer_results(splat_trainer *t, double **results, splat_error *error)
 {
@@ -98,14 +69,29 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     return status;
 }
 
+/* What is given up first is what the plan of n Gaussians says; then, while memory is refused, what is left. */
+static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_statistics, splat_error *error)
+{
+    bool grows = n > t->model->gaussians.n, gave = grows;
+    if (grows) SPLAT_TRY(splat_give_up_for(t, n, error));
+    splat_status status = resize_all(t, t->model->gaussians.n, n, n_statistics, error);
+    while (status == SPLAT_ERROR_MEMORY && gave) {
+        splat_error refused;
+        if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
+        if (gave) status = resize_all(t, t->model->gaussians.n, n, n_statistics, error);
+    }
+    return status;
+}
+
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
-    SPLAT_TRY(resize_all(t, t->model->gaussians.n, n, n_statistics, error));
+    SPLAT_TRY(resize_within(t, n, n_statistics, error));
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
     SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
-    refresh_moments(t);
+    splat_trainer_refresh_moments(t);
+    splat_give_up_set_lists(t);
     for (int i = 0; i < SPLAT_N_STATISTICS && n_statistics; i++)
         SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data,
                                      (size_t)n_statistics * sizeof(float), error));
@@ -210,6 +196,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, splat_bound_follows(&t->options),
                                       t->options.sh_degree, t->options.optimizer_storage, harmonics);
     splat_bound_init(t);
+    splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
@@ -222,6 +209,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
      * points: only what a model cannot be without stands here until then. */
     bool waits = splat_schedule_continues_splat(&t->options);
     size_t most = waits ? regularizer->least_gaussians : t->options.target_gaussian_count;
+    SPLAT_TRY(splat_give_up_for(t, most && most < dataset->n_points ? most : dataset->n_points, error));
     SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, most, error));
     SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
     return splat_trainer_update_filter(t, error);

@@ -49,9 +49,24 @@ static void test_limits(void **state)
     (void)state;
     RUN_OUT(0, "Memory: limit 12 MiB", TRAIN, "-m", "limited", "--vram_limit", "12M");
     /* What does not fit is named, and no choice saves more than there is. */
-    RUN_OUT(0, "1000000 would not fit", TRAIN, "-m", "small", "--vram_limit", "3500K");
-    assert_non_null(strstr(standard_output, "Memory: limit 3.4 MiB; planned 3.4 MiB for "));
-    for (const char *saves = strstr(standard_output, "saves"); saves; saves = strstr(saves + 1, "saves")) {
+    RUN_OUT(0, "Memory: limit 3.4 MiB; 400 Gaussians at the start take ", TRAIN, "-m", "small", "--vram_limit",
+            "3500K");
+    assert_non_null(strstr(standard_output, "--sh_storage float16"));
+    assert_non_null(strstr(standard_output, "--target_gaussian_count"));
+    long before = -1;
+    for (const char *step = strstr(standard_output, "beyond"); step; step = strstr(step + 1, "beyond")) {
+        long count = strtol(step + strlen("beyond"), NULL, 10);
+        assert_true(count > before && count < 100000);
+        before = count;
+    }
+    assert_true(before > 400);
+    /* A choice saves no more than there is, but for lists: those of a whole view would not fit. */
+    RUN_OUT(0, "To stay below the limit", "plan", "-s", "scene", "--vram_limit", "3500K", "--gaussians", "5000",
+            "--backend", "cpu");
+    assert_non_null(strstr(standard_output, "As they grow, it gives up"));
+    const char *after_lists = strstr(standard_output, "--sh_storage float16");
+    assert_non_null(after_lists);
+    for (const char *saves = strstr(after_lists, "saves"); saves; saves = strstr(saves + 1, "saves")) {
         double amount;
         char unit[8];
         assert_int_equal(sscanf(saves, "saves %lf %7[KMGi]", &amount, unit), 2);

@@ -29,6 +29,8 @@ typedef struct splat_checkpoint_state {
     int adam_steps[SPLAT_N_TENSORS];
     splat_sh_storage sh_storage;
     splat_optimizer_storage optimizer_storage;
+    unsigned given_up;          /* SPLAT_GIVE_UP_*, below a memory limit */
+    size_t overhead;            /* of the driver, as that counted for it */
     splat_render_mode render_mode;
     float kernel_size;
 } splat_checkpoint_state;

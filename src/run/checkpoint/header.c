@@ -85,6 +85,9 @@ json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
         "view_order", "epoch", t->iteration / n_train, "position", t->iteration % n_train, "views", n_train,
         "split", split_json(&t->scene->dataset), "train_options", splat_train_options_json(t), "scene_options",
         splat_scene_options_json(&t->scene->options));
+    if (header && splat_gives_up(t))
+        splat_json_set(&header, "memory", json_pack("{s:i, s:I}", "given_up", (int)splat_given_up(t), "overhead_bytes",
+                                                    (json_int_t)t->memory.setup.overhead));
     if (header && constant_of(t)) splat_json_set(&header, constant_of(t), json_real((double)t->regularizer_constant));
     return header;
 }
@@ -105,6 +108,22 @@ static int get_choice(const json_t *object, const char *key, const char *first, 
     const char *word = json_string_value(json_object_get(object, key));
     if (!word) return -1;
     return strcmp(word, first) == 0 ? 0 : strcmp(word, second) == 0 ? 1 : -1;
+}
+
+/* What was given up below a limit; nothing is said without one. */
+static splat_status read_memory(const splat_tensor_reader *r, splat_checkpoint_state *state, splat_error *error)
+{
+    const json_t *memory = json_object_get(r->header, "memory");
+    json_int_t given_up = 0, overhead = 0;
+    if (memory && (!get_integer(memory, "given_up", 0, SPLAT_GIVE_UP_ALL, &given_up) ||
+                   !get_integer(memory, "overhead_bytes", 0, (json_int_t)1 << 40, &overhead)))
+        return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "what it gave up is missing or out of range",
+                                           error);
+    state->given_up = (unsigned)given_up;
+    state->overhead = (size_t)overhead;
+    if (state->sh_storage == SPLAT_SH_FLOAT16) state->given_up |= SPLAT_GIVE_UP_SH;
+    if (state->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) state->given_up |= SPLAT_GIVE_UP_MOMENTS;
+    return SPLAT_OK;
 }
 
 splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_checkpoint_state *state,
@@ -143,7 +162,7 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
     state->kernel_size = (float)json_number_value(kernel_size);
     state->sh_storage = rest ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
     state->optimizer_storage = moments ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-    return SPLAT_OK;
+    return read_memory(r, state, error);
 }
 
 /* ---------------------------------------------------------------- what cannot change */

@@ -254,7 +254,8 @@ static splat_status take(load *l, splat_error *error)
     if (!l->buffers[0]) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to read a checkpoint");
     for (int i = 1; i < 3; i++) l->buffers[i] = l->buffers[i - 1] + BUFFER_WORDS;
     t->iteration = l->state->iteration; /* whether there are statistics depends on it */
-    splat_status status = splat_trainer_resize(t, n, error);
+    splat_status status = splat_give_up_as(t, l->state->given_up, l->state->overhead, error);
+    if (status == SPLAT_OK) status = splat_trainer_resize(t, n, error);
     if (status == SPLAT_OK)
         t->is_broken = true; /* until all is read: memory or the disk may still fail */
     else
@@ -285,8 +286,8 @@ static splat_status load_file(splat_trainer *t, const char *path, splat_error *e
     if (status == SPLAT_OK) status = check_tensors(t, &file, &state, error);
     if (status == SPLAT_OK) {
         load l = {.t = t, .file = &file, .state = &state};
-        splat_checkpoint_tell_changes(t, file.header);
         status = take(&l, error);
+        if (status == SPLAT_OK) splat_checkpoint_tell_changes(t, file.header); /* which storages depends on the file */
         if (status == SPLAT_OK) t->regularizer_constant = constant;
     }
     splat_tensor_reader_close(&file);

@@ -132,11 +132,19 @@ static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *erro
     return splat_scratch_reset(t->backend, error);
 }
 
-/* Makes room for the selected rows; when memory does not allow it, nothing has changed. */
+/* Makes room for the selected rows, and gives up for them what must be; when memory does not allow it, nothing else has
+ * changed. */
 static splat_status make_room(splat_trainer *t, uint64_t n, splat_error *refused)
 {
-    SPLAT_TRY(reserve_work(t, n, refused));
-    return splat_trainer_resize(t, (uint32_t)n, refused);
+    SPLAT_TRY(splat_give_up_for(t, (size_t)n, refused));
+    splat_status status = reserve_work(t, n, refused);
+    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
+        splat_error reason = *refused;
+        SPLAT_TRY(splat_give_up_next(t, &gave, refused));
+        if (gave) status = reserve_work(t, n, refused);
+        else *refused = reason;
+    }
+    return status == SPLAT_OK ? splat_trainer_resize(t, (uint32_t)n, refused) : status;
 }
 
 #define GROWTH_TRIES 4

@@ -1,0 +1,15 @@
+/* What the memory of a run follows from, beside its options and its count. */
+#ifndef SPLAT_TRAIN_MEMORY_SETUP_H
+#define SPLAT_TRAIN_MEMORY_SETUP_H
+
+#include "backend/backend.h"
+#include "ops/work.h"
+#include "splatsmith/train.h"
+
+typedef struct splat_memory_setup {
+    splat_work view; /* the backend, and the largest picture; without counts */
+    size_t overhead; /* what the driver holds, and room for what it still loads */
+    size_t granule, photos_all, photos_two, n_points, n_vertices;
+} splat_memory_setup;
+
+#endif

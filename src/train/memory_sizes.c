@@ -1,0 +1,140 @@
+/* What a run holds, added up from the bytes that each op states. */
+#include "train/memory_sizes.h"
+
+#include "math/camera.h"
+#include "model/model.h"
+#include "ops/bin/bin_bytes.h"
+#include "ops/knn/knn.h"
+#include "ops/loss/loss_bytes.h"
+#include "ops/raster/raster_bytes.h"
+#include "train/step.h"
+#include "train/strategies/strategies.h"
+#include "train/trainer.h"
+
+#define USUAL_CONTEXT_BYTES ((size_t)560 << 20) /* measured on an H200: 531 MiB; smaller cards have less */
+#define GPU_GRANULE ((size_t)2 << 20)
+
+/* 0.7 a Gaussian at 0.4 megapixels was measured, and larger pictures need more. */
+size_t splat_memory_usual_instances(const splat_memory_setup *u, size_t n)
+{
+    double each = 1.5e-6 * (double)splat_work_pixels(&u->view);
+    each = each < 1 ? 1 : each > 3 ? 3 : each;
+    return (size_t)(each * (double)n) + 100000;
+}
+
+splat_work splat_memory_work(const splat_memory_setup *u, size_t n, splat_list_room room)
+{
+    splat_work w = u->view;
+    w.n = n;
+    w.n_instances = room.n_instances;
+    w.bands = room.bands;
+    return w;
+}
+
+/* The bytes of n rows of arrays, of which the first are those of `tensors`: of harmonics on the device apart, and of
+ * those on the host. */
+static void add_rows(const splat_row_blocks *rows, const splat_tensor_table *tensors, size_t n, size_t *sum,
+                     size_t *harmonics, size_t *host)
+{
+    for (int i = 0; i < rows->n_arrays; i++) {
+        bool is_rest = i < tensors->n && tensors->rows[i].storage == SPLAT_STORED_HARMONICS;
+        size_t *to = rows->blocks[i].placement == SPLAT_ON_HOST ? host : is_rest ? harmonics : sum;
+        *to += n * rows->words[i] * sizeof(uint32_t);
+    }
+}
+
+static void size_of_state(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_memory_sizes *s)
+{
+    splat_placement harmonics = o->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
+    const splat_strategy *strategy = splat_strategy_of(o);
+    const splat_regularizer *regularizer = o->regularizer;
+    const splat_tensor_table *tensors = &splat_gaussian_tensors;
+    splat_row_blocks parameters = {.n_arrays = 0}, moments[2] = {{.n_arrays = 0}}, statistics = {.n_arrays = 0};
+    splat_row_blocks_describe_parameters(&parameters, tensors, o->sh_degree, o->sh_storage, harmonics);
+    splat_row_blocks_describe_moments(moments, tensors, splat_bound_follows(o), o->sh_degree, o->optimizer_storage,
+                                      harmonics);
+    add_rows(&parameters, tensors, n, &s->parameters, &s->sh, &s->host);
+    for (int i = 0; i < 2; i++) add_rows(&moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
+    splat_statistics_describe(&statistics);
+    if (strategy->wants_statistics(o, 0)) s->statistics = n * splat_row_blocks_row_bytes(&statistics);
+    s->statistics += n * splat_extra_row_bytes(strategy->arrays, strategy->n_arrays);
+    s->bound = splat_bound_bytes(o, n, u->n_vertices);
+    if (regularizer) s->regularizer = n * splat_extra_row_bytes(regularizer->arrays, regularizer->n_arrays);
+    s->regularizer += splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view));
+}
+
+splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const splat_train_options *o, size_t n,
+                                         splat_list_room room)
+{
+    splat_memory_sizes s = {.overhead = u->overhead};
+    splat_work w = splat_memory_work(u, n, room);
+    const splat_strategy *strategy = splat_strategy_of(o);
+    size_of_state(u, o, n, &s);
+    s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
+              (w.bands ? splat_view_gradients_bytes(n) : 0);
+    s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w));
+    s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
+    s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */
+    if (strategy->work_bytes) s.scratch = splat_larger(s.scratch, strategy->work_bytes(w.on_device, n));
+    if (o->binding && o->binding->scratch_bytes) s.scratch = splat_larger(s.scratch, o->binding->scratch_bytes(o, n));
+    if (o->regularizer && o->regularizer->work_bytes) {
+        size_t frame, scratch;
+        o->regularizer->work_bytes(o, &w, &frame, &scratch); /* before the photo's view, in the same memory */
+        s.frame = splat_larger(s.frame, frame);
+        s.scratch = splat_larger(s.scratch, scratch);
+    }
+    bool streams = o->photos_on_host || u->photos_all == u->photos_two;
+    s.photos = streams ? u->photos_two : u->photos_all;
+    if (streams && splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view))) s.photos += u->photos_two / 2;
+    s.rest = (26 + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras,
+                                                                               counters */
+    return s;
+}
+
+static size_t total_of(const splat_memory_sizes *s)
+{
+    size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer +
+                   s->bound;
+    return s->overhead + state + s->frame + s->scratch + s->photos + s->rest;
+}
+
+size_t splat_memory_total(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_list_room room)
+{
+    splat_memory_sizes s = splat_memory_sizes_of(u, o, n, room);
+    return total_of(&s);
+}
+
+splat_memory_setup splat_memory_setup_of(const splat_context *context, const splat_scene *scene, bool for_gpu,
+                                         size_t overhead, size_t n_vertices)
+{
+    splat_backend *backend = context->backend;
+    const splat_dataset *dataset = &scene->dataset;
+    bool gpu = for_gpu || backend->device_bytes > 0;
+    splat_memory_setup u = {.view = {.on_device = gpu,
+                                     .deterministic = backend->deterministic,
+                                     .threads = (size_t)context->threads},
+                            .granule = backend->granularity,
+                            .n_points = dataset->n_points,
+                            .n_vertices = n_vertices,
+                            .overhead = overhead};
+    if (gpu && u.granule < GPU_GRANULE) u.granule = GPU_GRANULE;
+    if (!u.overhead && gpu)
+        u.overhead = splat_overhead_step(SPLAT_LATE_BYTES + (backend->device_bytes ? splat_backend_overhead(backend)
+                                                                                   : USUAL_CONTEXT_BYTES));
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        const splat_camera *camera = &dataset->views[i].camera;
+        if (splat_camera_pixels(camera) <= splat_work_pixels(&u.view)) continue;
+        u.view.width = (size_t)camera->width;
+        u.view.height = (size_t)camera->height;
+    }
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
+        size_t bytes = 3 * splat_camera_pixels(camera);
+        u.photos_all += bytes;
+        u.photos_two = splat_larger(u.photos_two, 2 * bytes);
+    }
+    /* As photo_store.c: a host has no photos apart, and a device keeps them up to a part of its memory. */
+    if (!gpu || (backend->device_bytes && u.photos_all > backend->device_bytes / SPLAT_PHOTO_SHARE))
+        u.photos_all = u.photos_two;
+    return u;
+}

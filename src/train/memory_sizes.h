@@ -1,0 +1,46 @@
+/* The bytes of a training run: what it holds with so many Gaussians, in the storages that its options say. Pure
+ * arithmetic on the ops' own figures; tests/backend/test_memory.c and the device tests compare it with what runs really
+ * hold. */
+#ifndef SPLAT_TRAIN_MEMORY_SIZES_H
+#define SPLAT_TRAIN_MEMORY_SIZES_H
+
+#include "base/context.h"
+#include "scene/scene.h"
+#include "train/memory_setup.h"
+
+typedef struct splat_memory_sizes {
+    size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos, rest;
+    size_t host; /* pinned, beside all others */
+} splat_memory_sizes;
+
+/* The part of the limit that counts as the driver's goes by so many bytes: kernels that it loads at one moment or
+ * another do not decide what a run gives up. */
+#define SPLAT_OVERHEAD_STEP ((size_t)16 << 20)
+
+static inline size_t splat_overhead_step(size_t bytes)
+{
+    return (bytes + SPLAT_OVERHEAD_STEP - 1) / SPLAT_OVERHEAD_STEP * SPLAT_OVERHEAD_STEP;
+}
+
+/* for_gpu: plan for one although the context runs on the CPU. overhead: 0: what the driver tells, or a usual figure. */
+splat_memory_setup splat_memory_setup_of(const splat_context *context, const splat_scene *scene, bool for_gpu,
+                                         size_t overhead, size_t n_vertices);
+
+/* Room for (Gaussian, tile) pairs of a view: at a time, and whether a view may have more, so that it is done in
+ * bands. */
+typedef struct splat_list_room {
+    size_t n_instances;
+    bool bands;
+} splat_list_room;
+
+/* More pairs than views usually have. */
+size_t splat_memory_usual_instances(const splat_memory_setup *setup, size_t n);
+/* The work of a view of n Gaussians. */
+splat_work splat_memory_work(const splat_memory_setup *setup, size_t n, splat_list_room room);
+/* With n Gaussians; options->max_instances does not count. */
+splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *setup, const splat_train_options *options, size_t n,
+                                         splat_list_room room);
+size_t splat_memory_total(const splat_memory_setup *setup, const splat_train_options *options, size_t n,
+                          splat_list_room room);
+
+#endif

@@ -1,0 +1,271 @@
+/* What is given up at which count below which limit, as arithmetic; and a run that gives up everything while it grows:
+ * it stays below its limit, and resumes bit for bit from before, between and after. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "trainer_fixture.h"
+
+#include "train/memory_forms.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((size_t)1 << 20)
+
+/* ---------------------------------------------------------------- arithmetic */
+
+/* A card with 340 MiB of photos of so many pixels, 560 MiB of which are the driver's. */
+static splat_memory_setup card(size_t width, size_t height)
+{
+    return (splat_memory_setup){.view = {.on_device = true, .threads = 2, .width = width, .height = height},
+                                .overhead = 560 * MIB,
+                                .granule = 2 * MIB,
+                                .photos_all = 340 * MIB,
+                                .photos_two = 6 * width * height,
+                                .n_points = 100000};
+}
+
+static void check_sweep(const splat_memory_setup *setup, const splat_train_options *o, unsigned may)
+{
+    splat_memory_forms f = {setup, o, may, 0};
+    for (size_t n = 1000; n < 20000000; n *= 2) {
+        int before = SPLAT_N_FORMS;
+        for (int form = 1; form < SPLAT_N_FORMS; form++)
+            assert_true(splat_form_bytes(&f, form, n) <= splat_form_bytes(&f, form - 1, n));
+        for (f.limit = 600 * MIB; f.limit < 40000 * MIB; f.limit = f.limit * 6 / 5) {
+            int form = splat_form_for(&f, n), with_more = splat_form_for(&f, n + n / 4);
+            assert_true(form <= before);  /* more memory never gives up more */
+            assert_true(form <= with_more);  /* more Gaussians never give up less */
+            before = form;
+            bool fits = splat_form_bytes(&f, form, n) <= f.limit;
+            assert_true(fits == (splat_form_most(&f, form) >= n));
+            if (form > 0) assert_true(splat_form_most(&f, form - 1) < n); /* nothing without need */
+            if (!fits) continue;
+            splat_list_room room = splat_form_lists(&f, form, n);
+            splat_train_options given = splat_form_options(&f, form, n);
+            assert_true(room.n_instances >= splat_form_least_lists(&f, form, n).n_instances);
+            assert_true(splat_memory_total(setup, &given, n, room) <= f.limit);
+            assert_true(given.max_instances == room.n_instances);
+            assert_int_equal(given.photos_on_host, splat_form_bits(&f, form) & SPLAT_GIVE_UP_PHOTOS ? 1 : 0);
+            assert_int_equal(given.sh_offload, splat_form_bits(&f, form) & SPLAT_GIVE_UP_DEVICE_SH ? 1 : 0);
+        }
+    }
+}
+
+static void less_memory_gives_up_more(void **state)
+{
+    (void)state;
+    static const size_t sizes[][2] = {{799, 532}, {1600, 1064}, {4946, 3286}, {64, 48}};
+    splat_train_options o;
+    splat_train_options_init(&o);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        splat_memory_setup setup = card(sizes[i][0], sizes[i][1]);
+        check_sweep(&setup, &o, SPLAT_GIVE_UP_ALL);
+        check_sweep(&setup, &o, SPLAT_GIVE_UP_ALL & ~SPLAT_GIVE_UP_SH);
+        check_sweep(&setup, &o, SPLAT_GIVE_UP_LISTS | SPLAT_GIVE_UP_MOMENTS);
+        check_sweep(&setup, &o, 0);
+    }
+}
+
+/* bonsai: 1.14 M Gaussians take 1800 MiB with the photos and need no more than them given up below 1600. */
+static void what_is_cheap_is_enough(void **state)
+{
+    (void)state;
+    splat_memory_setup setup = card(799, 532);
+    splat_train_options o;
+    splat_train_options_init(&o);
+    splat_memory_forms f = {&setup, &o, SPLAT_GIVE_UP_ALL, 1600 * MIB};
+    assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 100000)), 0);
+    assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 1140000)), SPLAT_GIVE_UP_PHOTOS);
+    f.limit = 1900 * MIB;
+    assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 1140000)), 0);
+}
+
+/* ---------------------------------------------------------------- a run */
+
+#define N_STEPS 60
+
+static splat_train_options growing_options(void)
+{
+    splat_train_options o = late_options(N_STEPS);
+    o.densification_interval = 3;
+    o.densify_grad_threshold = 0.00012f;
+    o.may_give_up = SPLAT_GIVE_UP_ALL;
+    return o;
+}
+
+typedef struct place {
+    splat_context *context;
+    splat_scene *scene;
+} place;
+
+static place open_below(size_t limit, int threads)
+{
+    splat_error error;
+    place p = {.context = open_cpu(threads)};
+    p.scene = open_scene(p.context);
+    must(splat_context_set_memory_limit(p.context, limit, &error), &error);
+    return p;
+}
+
+static splat_trainer *start_late(const place *p, const splat_train_options *o)
+{
+    splat_trainer *t = new_trainer(p->context, p->scene, o);
+    t->iteration = LATE;
+    return t;
+}
+
+/* A limit below which a run gives up one thing after the other: 400 points fit as they are, and what they grow to fits
+ * with everything given up. */
+static size_t tight_limit(void)
+{
+    splat_train_options o = growing_options();
+    place p = open_below(0, 2);
+    splat_trainer *t = start_late(&p, &o);
+    size_t n = run_steps(t, N_STEPS).n_gaussians;
+    splat_memory_forms f = {&t->memory.setup, &o, SPLAT_GIVE_UP_ALL, 0};
+    assert_int_equal(t->options.sh_storage, SPLAT_SH_FLOAT32); /* without a limit nothing is given up */
+    assert_int_equal(t->memory.form, 0);
+    size_t limit = splat_form_bytes(&f, SPLAT_N_FORMS - 1, n + n / 3);
+    print_message("%zu Gaussians without a limit; %zu bytes\n", n, limit);
+    close_training(p.context, p.scene, t);
+    return limit;
+}
+
+static void compare_states(const splat_trainer *a, const splat_trainer *b, int at)
+{
+    splat_state_array of_a[SPLAT_MAX_STATE_ARRAYS], of_b[SPLAT_MAX_STATE_ARRAYS];
+    int n = splat_trainer_state_arrays(a, of_a);
+    assert_int_equal(splat_trainer_state_arrays(b, of_b), n);
+    for (int i = 0; i < n; i++) {
+        size_t bytes = (size_t)of_a[i].rows * of_a[i].words * 4;
+        assert_string_equal(of_a[i].name, of_b[i].name);
+        assert_string_equal(of_a[i].type, of_b[i].type);
+        if (of_a[i].rows != of_b[i].rows || of_a[i].words != of_b[i].words ||
+            (bytes && memcmp(of_a[i].device, of_b[i].device, bytes) != 0))
+            fail_msg("resumed at %d: %s is another one", at, of_a[i].name);
+    }
+}
+
+enum { EVERY = 4, N_SAVED = N_STEPS / EVERY };
+
+static const char *saved_name(int i)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "give_up_%d.splatsmith", i);
+    return name;
+}
+
+static void everything_is_given_up_and_remembered(void **state)
+{
+    (void)state;
+    splat_error error;
+    size_t limit = tight_limit();
+    splat_train_options o = growing_options();
+    place p = open_below(limit, 2);
+    splat_trainer *whole = start_late(&p, &o);
+    int n_forms_seen = 0, form = -1;
+    assert_int_equal(whole->options.sh_storage, SPLAT_SH_FLOAT32);
+    for (int i = 0; i < N_SAVED; i++) {
+        run_steps(whole, EVERY);
+        must(splat_trainer_save_checkpoint(whole, saved_name(i), &error), &error);
+        n_forms_seen += whole->memory.form != form;
+        assert_true(whole->memory.form >= form); /* for good */
+        form = whole->memory.form;
+    }
+    splat_memory_info memory;
+    splat_context_get_memory(p.context, &memory);
+    print_message("%u Gaussians in form %d, %d forms seen; peak %zu of %zu\n", whole->model->gaussians.n, form,
+                  n_forms_seen, memory.peak_bytes, limit);
+    assert_true(n_forms_seen >= 3);
+    assert_true(memory.peak_bytes <= limit);
+    assert_int_equal(whole->n_left_out, 0);
+    assert_int_equal(whole->options.sh_storage, SPLAT_SH_FLOAT16);
+    assert_int_equal(whole->model->sh_storage, SPLAT_SH_FLOAT16);
+    assert_int_equal(whole->options.optimizer_storage, SPLAT_OPTIMIZER_QUANTIZED);
+    assert_true(whole->options.sh_offload && whole->model->gaussians.rest_on_host);
+    assert_int_equal(whole->moment_blocks[1].n_arrays, 0);
+    for (int i = 0; i < N_SAVED - 1; i++) {
+        place q = open_below(limit, 1);
+        splat_trainer *resumed = new_trainer(q.context, q.scene, &o);
+        must(splat_trainer_load_checkpoint(resumed, saved_name(i), &error), &error);
+        run_steps(resumed, N_STEPS - EVERY * (i + 1));
+        compare_states(whole, resumed, LATE + EVERY * (i + 1));
+        assert_int_equal(resumed->memory.form, whole->memory.form);
+        assert_int_equal(resumed->options.max_instances, whole->options.max_instances);
+        close_training(q.context, q.scene, resumed);
+    }
+    close_training(p.context, p.scene, whole);
+}
+
+/* Below a higher limit as well, so that a run is one run; new storages are those of the file, bit for bit. */
+static void what_was_given_up_stays_so(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_train_options o = growing_options();
+    place p = open_below((size_t)1 << 30, 2);
+    splat_trainer *t = new_trainer(p.context, p.scene, &o);
+    assert_int_equal(t->memory.form, 0);
+    must(splat_trainer_load_checkpoint(t, saved_name(N_SAVED - 1), &error), &error);
+    assert_int_equal(t->memory.form, SPLAT_N_FORMS - 1);
+    assert_int_equal(t->model->sh_storage, SPLAT_SH_FLOAT16);
+    assert_int_equal(t->moments.storage, SPLAT_OPTIMIZER_QUANTIZED);
+    assert_true(t->model->gaussians.rest_on_host && t->options.sh_offload);
+    close_training(p.context, p.scene, t);
+}
+
+/* Without a limit, or without leave, a checkpoint of such a run goes on in the storages that are asked for. */
+static void what_was_given_up_comes_back_where_there_is_room(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_train_options o = growing_options();
+    place p = open_below(0, 2);
+    splat_trainer *t = new_trainer(p.context, p.scene, &o);
+    must(splat_trainer_load_checkpoint(t, saved_name(N_SAVED - 1), &error), &error);
+    assert_int_equal(t->model->sh_storage, SPLAT_SH_FLOAT32);
+    assert_int_equal(t->moments.storage, SPLAT_OPTIMIZER_FLOAT32);
+    assert_false(t->model->gaussians.rest_on_host);
+    close_training(p.context, p.scene, t);
+}
+
+/* Whatever growth of memory fails, while things are given up: the run goes on below its limit, and ends. */
+static void a_refusal_gives_up_more(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_train_options o = growing_options();
+    int n_more = 0;
+    for (uint64_t k = 1; k < 24; k += 2) {
+        place p = open_below((size_t)1 << 30, 2);
+        splat_trainer *t = start_late(&p, &o);
+        run_steps(t, 14);
+        p.context->backend->memory.fail_growth = k;
+        for (int i = 0; i < 4; i++) must(splat_trainer_step(t, NULL, &error), &error);
+        p.context->backend->memory.fail_growth = 0;
+        assert_int_equal(t->n_left_out, 0);
+        n_more += t->memory.form > 0;
+        run_steps(t, 4);
+        close_training(p.context, p.scene, t);
+    }
+    assert_true(n_more > 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(less_memory_gives_up_more),
+        cmocka_unit_test(what_is_cheap_is_enough),
+        cmocka_unit_test(everything_is_given_up_and_remembered),
+        cmocka_unit_test(what_was_given_up_stays_so),
+        cmocka_unit_test(what_was_given_up_comes_back_where_there_is_room),
+        cmocka_unit_test(a_refusal_gives_up_more),
+    };
+    return cmocka_run_group_tests_name("giving up", tests, NULL, NULL);
+}
