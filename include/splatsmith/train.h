@@ -63,8 +63,9 @@ typedef enum splat_give_up {
     SPLAT_GIVE_UP_LISTS = 2,      /* room for the lists of whole views: those with many pairs are done in bands */
     SPLAT_GIVE_UP_SH = 4,         /* 32 bits a coefficient (sh_storage FLOAT16) */
     SPLAT_GIVE_UP_MOMENTS = 8,    /* 32 bits a moment (optimizer_storage QUANTIZED) */
-    SPLAT_GIVE_UP_DEVICE_SH = 16, /* SH above degree 0 on the device (sh_offload) */
-    SPLAT_GIVE_UP_ALL = 31
+    SPLAT_GIVE_UP_DEVICE_MOMENTS = 16, /* moments of SH above degree 0 on the device (moments_offload) */
+    SPLAT_GIVE_UP_DEVICE_SH = 32, /* and SH above degree 0 themselves (sh_offload) */
+    SPLAT_GIVE_UP_ALL = 63
 } splat_give_up;
 
 typedef struct splat_train_options {
@@ -126,6 +127,8 @@ typedef struct splat_train_options {
     int may_give_up;                /* 0: SPLAT_GIVE_UP_* that are given up, one after the other and for good, when the
                                        context has a memory limit and growth would not fit below it otherwise; with
                                        LISTS max_instances is set by what is left. A plan sets it */
+    bool moments_offload;           /* GPU: of what sh_offload puts into pinned host memory, the moments alone: half of
+                                       the bytes, and less than half of the traffic */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -220,10 +223,10 @@ void splat_plan_options_init_sized(splat_plan_options *options, size_t size);
 void splat_plan_init_sized(splat_plan *plan, size_t size);
 #define splat_plan_init(plan) splat_plan_init_sized(plan, sizeof *(plan))
 /* How to train a scene within a limit. What is given up, in this order: photos on the device; lists of whole views; 32
- * bits of SH; 32 bits of moments; SH and their moments on the device (GPU); Gaussians. A run that grows begins with the
- * cheapest form that holds the scene's points (options->n_gaussians, where it is named), and gives up more when density
- * control needs it (may_give_up): how far a scene grows is nobody's guess. What does not grow (coarse training, a
- * refinement) gets the cheapest form for its n_gaussians. Pure arithmetic: nothing is allocated.
+ * bits of SH; 32 bits of moments; the moments of SH on the device, and SH themselves (GPU); Gaussians. A run that grows
+ * begins with the cheapest form that holds the scene's points (options->n_gaussians, where it is named), and gives up
+ * more when density control needs it (may_give_up): how far a scene grows is nobody's guess. What does not grow (coarse
+ * training, a refinement) gets the cheapest form for its n_gaussians. Pure arithmetic: nothing is allocated.
  * chosen: as wanted, with all that set, what to train with; it may be `wanted` itself, and NULL when nobody asks. Both
  * it and the plan are as their _init left them, or of an earlier call; they change on success only. Errors: MEMORY when
  * not even the smallest model fits (the message names the least limit), ARGUMENT. */

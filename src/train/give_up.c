@@ -84,15 +84,23 @@ static splat_status quantize_moments(splat_trainer *t, splat_error *error)
     return splat_row_blocks_resize(t->backend, m, n, n, error); /* smaller: cannot fail */
 }
 
-static splat_status offload_sh(splat_trainer *t, splat_error *error)
+static splat_status offload_moments(splat_trainer *t, splat_error *error)
 {
-    const int rest = SPLAT_TENSOR_sh_rest;
-    splat_status status = splat_model_place_rest(t->model, SPLAT_ON_HOST, error);
+    splat_status status = SPLAT_OK;
     for (int i = 0; i < 2 && status == SPLAT_OK; i++)
         if (t->moment_blocks[i].n_arrays)
-            status = splat_row_blocks_place(t->backend, &t->moment_blocks[i], rest, SPLAT_ON_HOST, error);
-    if (status == SPLAT_OK) t->options.sh_offload = true;
-    return status; /* on failure some of it may lie on the host: slower, and as good */
+            status = splat_row_blocks_place(t->backend, &t->moment_blocks[i], SPLAT_TENSOR_sh_rest, SPLAT_ON_HOST,
+                                            error);
+    if (status == SPLAT_OK) t->options.moments_offload = true;
+    return status; /* on failure those of m may lie on the host: slower, and as good */
+}
+
+static splat_status offload_sh(splat_trainer *t, splat_error *error)
+{
+    SPLAT_TRY(offload_moments(t, error));
+    SPLAT_TRY(splat_model_place_rest(t->model, SPLAT_ON_HOST, error));
+    t->options.sh_offload = true;
+    return SPLAT_OK;
 }
 
 static splat_status give_up(splat_trainer *t, unsigned bit, splat_error *error)
@@ -101,6 +109,7 @@ static splat_status give_up(splat_trainer *t, unsigned bit, splat_error *error)
     case SPLAT_GIVE_UP_PHOTOS: return stream_photos(t, error);
     case SPLAT_GIVE_UP_SH: return halve_sh(t, error);
     case SPLAT_GIVE_UP_MOMENTS: return quantize_moments(t, error);
+    case SPLAT_GIVE_UP_DEVICE_MOMENTS: return offload_moments(t, error);
     case SPLAT_GIVE_UP_DEVICE_SH: return offload_sh(t, error);
     default: return SPLAT_OK; /* lists: set_lists */
     }
@@ -172,6 +181,7 @@ unsigned splat_given_up(const splat_trainer *t)
     if (o->photos_on_host) bits |= SPLAT_GIVE_UP_PHOTOS;
     if (o->sh_storage == SPLAT_SH_FLOAT16) bits |= SPLAT_GIVE_UP_SH;
     if (o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) bits |= SPLAT_GIVE_UP_MOMENTS;
+    if (splat_place_of_moments(o) == SPLAT_ON_HOST) bits |= SPLAT_GIVE_UP_DEVICE_MOMENTS;
     if (o->sh_offload) bits |= SPLAT_GIVE_UP_DEVICE_SH;
     return bits;
 }

@@ -24,6 +24,11 @@ static void quantize_moments(splat_train_options *o)
     o->optimizer_storage = SPLAT_OPTIMIZER_QUANTIZED;
 }
 
+static void offload_moments(splat_train_options *o)
+{
+    o->moments_offload = true;
+}
+
 static void offload_sh(splat_train_options *o)
 {
     o->sh_offload = true;
@@ -67,6 +72,7 @@ static double saved_by_fewer(const splat_memory_held *held)
 }
 
 #define KEEP(flag) offsetof(splat_plan_options, flag)
+#define UNSEEN "steps wait for the bus; colours of what a step does not see are not stepped"
 #define MEASURED "rounding of small values; docs/memory.md has what was measured"
 
 const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES] = {
@@ -77,8 +83,9 @@ const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES] = {
     {"`sh_storage float16`", MEASURED, SPLAT_GIVE_UP_SH, false, KEEP(keep_sh_storage), halve_sh, saved_by_half_sh},
     {"`optimizer_storage quantized`", MEASURED, SPLAT_GIVE_UP_MOMENTS, false, KEEP(keep_optimizer_storage),
      quantize_moments, saved_by_quantizing},
-    {"`sh_offload`", "steps wait for the bus; colours of what a step does not see are not stepped",
-     SPLAT_GIVE_UP_DEVICE_SH, true, KEEP(keep_sh_offload), offload_sh, saved_by_offloading},
+    {"(moments of SH on the host)", UNSEEN, SPLAT_GIVE_UP_DEVICE_MOMENTS, true, KEEP(keep_sh_offload), offload_moments,
+     NULL},
+    {"`sh_offload`", UNSEEN, SPLAT_GIVE_UP_DEVICE_SH, true, KEEP(keep_sh_offload), offload_sh, saved_by_offloading},
     {"`resolution` (half the width and height)", "less detail; three quarters of all pixels go", 0, false, 0, NULL,
      saved_by_half_size},
     {"`target_gaussian_count` (10 % fewer)", "the least opaque Gaussians go", 0, false, 0, NULL, saved_by_fewer},

@@ -30,7 +30,7 @@ typedef struct splat_memory_choice {
 } splat_memory_choice;
 
 /* In the order in which they are made: the cheapest first. Those that plans decide come before the others. */
-#define SPLAT_N_MEMORY_CHOICES 7
+#define SPLAT_N_MEMORY_CHOICES 8
 extern const splat_memory_choice splat_memory_choices[SPLAT_N_MEMORY_CHOICES];
 
 #endif

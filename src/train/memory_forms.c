@@ -12,6 +12,7 @@ unsigned splat_forms_useful(const splat_memory_setup *u, const splat_train_optio
     if (o->max_instances && !(o->may_give_up & SPLAT_GIVE_UP_LISTS)) may &= ~(unsigned)SPLAT_GIVE_UP_LISTS;
     if (o->sh_storage == SPLAT_SH_FLOAT16 || o->sh_degree == 0) may &= ~(unsigned)SPLAT_GIVE_UP_SH;
     if (o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) may &= ~(unsigned)SPLAT_GIVE_UP_MOMENTS;
+    if (o->sh_offload || o->moments_offload || o->sh_degree == 0) may &= ~(unsigned)SPLAT_GIVE_UP_DEVICE_MOMENTS;
     if (o->sh_offload || o->sh_degree == 0) may &= ~(unsigned)SPLAT_GIVE_UP_DEVICE_SH;
     return may;
 }

@@ -7,7 +7,7 @@
 
 #include "train/memory_sizes.h"
 
-#define SPLAT_N_FORMS 6
+#define SPLAT_N_FORMS 7
 
 typedef struct splat_memory_forms {
     const splat_memory_setup *setup;

@@ -12,4 +12,15 @@ typedef struct splat_memory_setup {
     size_t granule, photos_all, photos_two, n_points, n_vertices;
 } splat_memory_setup;
 
+/* Where SH above degree 0 lie, and their moments. */
+static inline splat_placement splat_place_of_harmonics(const splat_train_options *options)
+{
+    return options->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
+}
+
+static inline splat_placement splat_place_of_moments(const splat_train_options *options)
+{
+    return options->sh_offload || options->moments_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
+}
+
 #endif

@@ -45,14 +45,14 @@ static void add_rows(const splat_row_blocks *rows, const splat_tensor_table *ten
 
 static void size_of_state(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_memory_sizes *s)
 {
-    splat_placement harmonics = o->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
     const splat_strategy *strategy = splat_strategy_of(o);
     const splat_regularizer *regularizer = o->regularizer;
     const splat_tensor_table *tensors = &splat_gaussian_tensors;
     splat_row_blocks parameters = {.n_arrays = 0}, moments[2] = {{.n_arrays = 0}}, statistics = {.n_arrays = 0};
-    splat_row_blocks_describe_parameters(&parameters, tensors, o->sh_degree, o->sh_storage, harmonics);
+    splat_row_blocks_describe_parameters(&parameters, tensors, o->sh_degree, o->sh_storage,
+                                         splat_place_of_harmonics(o));
     splat_row_blocks_describe_moments(moments, tensors, splat_bound_follows(o), o->sh_degree, o->optimizer_storage,
-                                      harmonics);
+                                      splat_place_of_moments(o));
     add_rows(&parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(&moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
     splat_statistics_describe(&statistics);

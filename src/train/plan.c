@@ -77,6 +77,7 @@ static size_t total_afterwards(const splat_memory_setup *u, const splat_train_op
     later.sh_storage = o->sh_storage;
     later.optimizer_storage = o->optimizer_storage;
     later.sh_offload = o->sh_offload;
+    later.moments_offload = o->moments_offload;
     splat_memory_forms f = {u, &later, allowed(u, &later, options), limit};
     return splat_form_bytes(&f, splat_form_for(&f, n), n);
 }

@@ -17,7 +17,7 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
     const splat_train_options *o = &t->options;
     *adam = (splat_adam){.moments = &t->moments,
                          .iteration = (uint32_t)iteration,
-                         .rest_of_visible_only = t->options.sh_offload};
+                         .rest_of_visible_only = t->options.sh_offload || t->options.moments_offload};
     /* The published trainer makes no step at the last iteration; what trains a splat on makes all of them. */
     bool updates = iteration < o->iterations || splat_schedule_continues_splat(o);
     for (int i = 0; i < t->model->tensors->n; i++) {

@@ -190,11 +190,11 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     bool sees_neighbors = splat_regularizer_neighbor_bytes(&t->options, 1 << 10) > 0;
     SPLAT_TRY(splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, sees_neighbors,
                                      error));
-    splat_placement harmonics = t->options.sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
-    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage, harmonics, &t->model,
-                                 error));
+    SPLAT_TRY(splat_model_create(t->context, t->options.sh_degree, t->options.sh_storage,
+                                 splat_place_of_harmonics(&t->options), &t->model, error));
     splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, splat_bound_follows(&t->options),
-                                      t->options.sh_degree, t->options.optimizer_storage, harmonics);
+                                      t->options.sh_degree, t->options.optimizer_storage,
+                                      splat_place_of_moments(&t->options));
     splat_bound_init(t);
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);

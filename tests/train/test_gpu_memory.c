@@ -269,7 +269,7 @@ static void every_storage_is_deterministic(void **state)
     }
 }
 
-enum { GIVING = 5, STEPS_EACH = 4, N_GIVING = STEPS_EACH * (GIVING + 1) };
+enum { GIVING = 6, STEPS_EACH = 4, N_GIVING = STEPS_EACH * (GIVING + 1) };
 
 static splat_trainer *begin_giving(place *p, const char *backend)
 {
