@@ -133,6 +133,8 @@ splat_status splat_region_take(splat_backend *backend, splat_region *region, siz
 /* Gives back what the region did not need since the last trim, as the policy says: always, when it is more than a third
  * of what was needed, or never. */
 void splat_region_trim(splat_backend *backend, splat_region *region);
+/* Gives back all that is not cut now, whatever the policy. */
+void splat_region_release(splat_backend *backend, splat_region *region);
 void splat_region_free(splat_backend *backend, splat_region *region);
 
 /* The working memory of one op, from the backend's scratch region: reset, then any number of takes. */

@@ -210,6 +210,13 @@ void splat_region_trim(splat_backend *backend, splat_region *region)
     region->high_water = region->used;
 }
 
+void splat_region_release(splat_backend *backend, splat_region *region)
+{
+    if (region->used < region->block.bytes)
+        splat_block_resize(backend, &region->block, region->name, SPLAT_OWNER_TRANSIENTS, region->used, NULL);
+    region->high_water = region->used;
+}
+
 void splat_region_free(splat_backend *backend, splat_region *region)
 {
     splat_block_free(backend, &region->block);

@@ -12,6 +12,50 @@ splat_status splat_density_begin(splat_trainer *t, size_t bytes, void **scratch,
     return SPLAT_OK;
 }
 
+static size_t row_bytes(const splat_trainer *t)
+{
+    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
+    int n_arrays = splat_trainer_state_arrays(t, arrays);
+    size_t words = 0;
+    for (int i = 0; i < n_arrays; i++) words += arrays[i].words;
+    return 4 * words;
+}
+
+/* Views may have filled what the limit left. Where the new rows need it, it is theirs: what a run gives up does not
+ * depend on the views that it happened to have. */
+static void release_regions(splat_trainer *t, uint64_t n, size_t work)
+{
+    const splat_memory *memory = &t->backend->memory;
+    const size_t n_blocks = 32, held = memory->device.reserved, n_new = (size_t)n - t->model->gaussians.n;
+    size_t left = memory->limit > held ? memory->limit - held : 0;
+    if (!memory->limit || n_new * row_bytes(t) + work + n_blocks * t->backend->granularity <= left) return;
+    splat_region_release(t->backend, &t->model->frame.region);
+    splat_region_release(t->backend, &t->backend->scratch);
+}
+
+static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *error)
+{
+    void *unused;
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    SPLAT_TRY(splat_scratch_take(t->backend, bytes, &unused, error));
+    return splat_scratch_reset(t->backend, error);
+}
+
+splat_status splat_density_make_room(splat_trainer *t, uint64_t n, splat_error *error)
+{
+    size_t work = splat_density_scratch_bytes(t->backend->device_bytes > 0, (size_t)n);
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    if (n > t->model->gaussians.n) release_regions(t, n, work);
+    SPLAT_TRY(splat_give_up_for(t, (size_t)n, error));
+    splat_status status = reserve_work(t, work, error);
+    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
+        splat_error refused;
+        SPLAT_TRY(splat_give_up_next(t, &gave, &refused));
+        if (gave) status = reserve_work(t, work, error);
+    }
+    return status == SPLAT_OK ? splat_trainer_resize(t, (uint32_t)n, error) : status;
+}
+
 /* Views will have more instances as there are more Gaussians. */
 static void scale_hints(splat_trainer *t, uint32_t old_n)
 {

@@ -163,8 +163,9 @@ splat_status splat_give_up_next(splat_trainer *t, bool *gave, splat_error *error
 {
     *gave = false;
     while (splat_gives_up(t) && t->memory.form < SPLAT_N_FORMS - 1 && !*gave) {
-        unsigned bit = splat_memory_choices[t->memory.form].bit & (unsigned)t->options.may_give_up;
-        *gave = bit && has(t, bit);
+        unsigned may = (unsigned)t->options.may_give_up, bit = splat_memory_choices[t->memory.form].bit & may;
+        bool is_last = t->memory.form == SPLAT_N_FORMS - 2; /* where lists have room for bands */
+        *gave = (bit && has(t, bit)) || (is_last && may & SPLAT_GIVE_UP_LISTS);
         SPLAT_TRY(advance(t, error));
     }
     if (*gave) splat_give_up_set_lists(t);

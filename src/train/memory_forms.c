@@ -61,11 +61,14 @@ static splat_list_room least_bands(size_t n)
     return (splat_list_room){splat_larger(n / 2, LEAST_INSTANCES), true};
 }
 
-/* Bands save lists and cost gradients of their own: where that is no gain, whole views are the least. */
-static splat_list_room least_room(const splat_memory_forms *f, const splat_train_options *o, unsigned bits, size_t n)
+/* Bands save lists and cost gradients of their own: where that is no gain, whole views are the least. The last form
+ * counts on bands all the same: with them any view can be done, and nothing is left to give up for one that has more
+ * pairs than usual. */
+static splat_list_room least_room(const splat_memory_forms *f, const splat_train_options *o, int form, size_t n)
 {
     splat_list_room whole = whole_views(f, n), bands = least_bands(n);
-    if (!(bits & SPLAT_GIVE_UP_LISTS)) return whole;
+    if (!(splat_form_bits(f, form) & SPLAT_GIVE_UP_LISTS)) return whole;
+    if (form == SPLAT_N_FORMS - 1) return bands;
     bool gains = splat_memory_total(f->setup, o, n, bands) < splat_memory_total(f->setup, o, n, whole);
     return gains ? bands : whole;
 }
@@ -87,10 +90,14 @@ static size_t room_in_bands(const splat_memory_forms *f, const splat_train_optio
 splat_list_room splat_form_lists(const splat_memory_forms *f, int form, size_t n)
 {
     splat_train_options o = options_of(f, form);
-    splat_list_room least = least_room(f, &o, splat_form_bits(f, form), n);
-    if (named_bound(f)) return (splat_list_room){named_bound(f), least.bands};
-    size_t room = room_in_bands(f, &o, n, least.n_instances);
-    return (splat_list_room){room, least.bands && room < splat_memory_usual_instances(f->setup, n)};
+    splat_list_room whole = whole_views(f, n);
+    if (named_bound(f)) return (splat_list_room){named_bound(f), whole.bands};
+    size_t room = room_in_bands(f, &o, n, least_bands(n).n_instances);
+    bool may_cut = splat_form_bits(f, form) & SPLAT_GIVE_UP_LISTS;
+    bool counts_on_usual = !may_cut || (form < SPLAT_N_FORMS - 1 &&
+                                        splat_memory_total(f->setup, &o, n, whole) <= f->limit);
+    if (counts_on_usual) room = splat_larger(room, whole.n_instances);
+    return (splat_list_room){room, room < whole.n_instances};
 }
 
 /* ---------------------------------------------------------------- forms */
@@ -98,13 +105,13 @@ splat_list_room splat_form_lists(const splat_memory_forms *f, int form, size_t n
 splat_list_room splat_form_least_lists(const splat_memory_forms *f, int form, size_t n)
 {
     splat_train_options o = options_of(f, form);
-    return least_room(f, &o, splat_form_bits(f, form), n);
+    return least_room(f, &o, form, n);
 }
 
 size_t splat_form_bytes(const splat_memory_forms *f, int form, size_t n)
 {
     splat_train_options o = options_of(f, form);
-    return splat_memory_total(f->setup, &o, n, least_room(f, &o, splat_form_bits(f, form), n));
+    return splat_memory_total(f->setup, &o, n, least_room(f, &o, form, n));
 }
 
 int splat_form_for(const splat_memory_forms *f, size_t n)

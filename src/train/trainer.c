@@ -160,15 +160,25 @@ static splat_status try_step(splat_trainer *t, int iteration, splat_step_view *v
     return status;
 }
 
-/* try_step; what memory refuses is asked for again, as long as there is something to give up for it. */
+static void release_regions(splat_trainer *t)
+{
+    splat_region_free(t->backend, &t->model->frame.region);
+    splat_region_free(t->backend, &t->backend->scratch);
+}
+
+/* try_step; what the limit refuses is asked for again: first without what working memory still holds of views and
+ * counts before, then as long as there is something to give up for it. */
 static splat_status make_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
                               splat_error *error)
 {
     splat_status status = try_step(t, iteration, view, result, error);
-    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
+    for (bool gave = t->backend->memory.limit > 0; status == SPLAT_ERROR_MEMORY && gave;) {
         splat_error refused;
+        release_regions(t);
+        status = try_step(t, iteration, view, result, error);
+        if (status != SPLAT_ERROR_MEMORY) break;
+        release_regions(t);
         if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
-        if (gave) status = try_step(t, iteration, view, result, error);
     }
     return status;
 }

@@ -35,7 +35,7 @@ static void check_sweep(const splat_memory_setup *setup, const splat_train_optio
     splat_memory_forms f = {setup, o, may, 0};
     for (size_t n = 1000; n < 20000000; n *= 2) {
         int before = SPLAT_N_FORMS;
-        for (int form = 1; form < SPLAT_N_FORMS; form++)
+        for (int form = 1; form < SPLAT_N_FORMS - 1; form++) /* the last has room for any view */
             assert_true(splat_form_bytes(&f, form, n) <= splat_form_bytes(&f, form - 1, n));
         for (f.limit = 600 * MIB; f.limit < 40000 * MIB; f.limit = f.limit * 6 / 5) {
             int form = splat_form_for(&f, n), with_more = splat_form_for(&f, n + n / 4);
@@ -236,26 +236,51 @@ static void what_was_given_up_comes_back_where_there_is_room(void **state)
     close_training(p.context, p.scene, t);
 }
 
-/* Whatever growth of memory fails, while things are given up: the run goes on below its limit, and ends. */
+/* What is held is more than the plan knows of: what is refused then makes the run give up more, and no step is left
+ * out. */
 static void a_refusal_gives_up_more(void **state)
 {
     (void)state;
-    splat_error error;
     splat_train_options o = growing_options();
-    int n_more = 0;
-    for (uint64_t k = 1; k < 24; k += 2) {
+    int before = 0;
+    for (size_t part = 0; part < 6; part++) {
         place p = open_below((size_t)1 << 30, 2);
+        splat_memory *memory = &p.context->backend->memory;
         splat_trainer *t = start_late(&p, &o);
-        run_steps(t, 14);
-        p.context->backend->memory.fail_growth = k;
-        for (int i = 0; i < 4; i++) must(splat_trainer_step(t, NULL, &error), &error);
-        p.context->backend->memory.fail_growth = 0;
+        run_steps(t, 16);
+        size_t rows = 724 * (size_t)t->model->gaussians.n;
+        assert_int_equal(t->memory.form, 0);
+        memory->limit = memory->device.reserved - part * rows / 8;
+        splat_region_free(p.context->backend, &t->model->frame.region); /* to be asked for again */
+        run_steps(t, 1);
         assert_int_equal(t->n_left_out, 0);
-        n_more += t->memory.form > 0;
+        assert_true(t->memory.form >= before); /* the less there is, the more */
+        before = t->memory.form;
         run_steps(t, 4);
+        assert_true(memory->device.reserved <= memory->limit);
+        assert_int_equal(t->n_left_out, 0);
         close_training(p.context, p.scene, t);
     }
-    assert_true(n_more > 3);
+    assert_true(before >= 4);
+}
+
+/* Where there is not even room to convert, the step is left out, and training goes on. */
+static void nothing_can_be_given_up(void **state)
+{
+    (void)state;
+    splat_train_options o = growing_options();
+    place p = open_below((size_t)1 << 30, 2);
+    splat_memory *memory = &p.context->backend->memory;
+    splat_trainer *t = start_late(&p, &o);
+    run_steps(t, 4);
+    memory->limit = 1;
+    splat_region_free(p.context->backend, &t->model->frame.region);
+    run_steps(t, 1);
+    assert_int_equal(t->n_left_out, 1);
+    memory->limit = (size_t)1 << 30;
+    run_steps(t, 4);
+    assert_int_equal(t->n_left_out, 1);
+    close_training(p.context, p.scene, t);
 }
 
 int main(void)
@@ -267,6 +292,7 @@ int main(void)
         cmocka_unit_test(what_was_given_up_stays_so),
         cmocka_unit_test(what_was_given_up_comes_back_where_there_is_room),
         cmocka_unit_test(a_refusal_gives_up_more),
+        cmocka_unit_test(nothing_can_be_given_up),
     };
     return cmocka_run_group_tests_name("giving up", tests, NULL, NULL);
 }

@@ -122,31 +122,6 @@ static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *a
 
 /* ---------------------------------------------------------------- growth */
 
-/* Working memory of density_grow and density_prune: reserved before anything grows, so that what has begun ends. */
-static splat_status reserve_work(splat_trainer *t, uint64_t n, splat_error *error)
-{
-    void *unused;
-    SPLAT_TRY(splat_scratch_reset(t->backend, error));
-    size_t bytes = splat_density_scratch_bytes(t->backend->device_bytes > 0, (size_t)n);
-    SPLAT_TRY(splat_scratch_take(t->backend, bytes, &unused, error));
-    return splat_scratch_reset(t->backend, error);
-}
-
-/* Makes room for the selected rows, and gives up for them what must be; when memory does not allow it, nothing else has
- * changed. */
-static splat_status make_room(splat_trainer *t, uint64_t n, splat_error *refused)
-{
-    SPLAT_TRY(splat_give_up_for(t, (size_t)n, refused));
-    splat_status status = reserve_work(t, n, refused);
-    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
-        splat_error reason = *refused;
-        SPLAT_TRY(splat_give_up_next(t, &gave, refused));
-        if (gave) status = reserve_work(t, n, refused);
-        else *refused = reason;
-    }
-    return status == SPLAT_OK ? splat_trainer_resize(t, (uint32_t)n, refused) : status;
-}
-
 #define GROWTH_TRIES 4
 
 /* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
@@ -161,7 +136,8 @@ static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *a
         splat_error refused;
         SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
         if (i == 0) first = n_new(selection);
-        bool granted = n_new(selection) == 0 || make_room(t, old_n + n_new(selection), &refused) == SPLAT_OK;
+        bool granted = n_new(selection) == 0 ||
+                       splat_density_make_room(t, old_n + n_new(selection), &refused) == SPLAT_OK;
         bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
         if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
         if (granted) return SPLAT_OK;
