@@ -54,7 +54,8 @@ typedef struct splat_refine_options {
 typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
 typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
-/* "default": the adaptive density control of 3D Gaussian Splatting. NULL: there is none of that name. */
+/* "default": the adaptive density control of 3D Gaussian Splatting; "mcmc": a fixed number of Gaussians that move to
+ * where they are of use (3DGS as Markov Chain Monte Carlo). NULL: there is none of that name. */
 const splat_strategy *splat_strategy_find(const char *name);
 
 /* What a run can do without to save memory, in the order in which it is given up. */
@@ -124,6 +125,11 @@ typedef struct splat_train_options {
     bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
     float surface_fade;             /* 0: of coarse training, the last part of the steps after regularize_after in which
                                        the weights of dn_factor, geo_factor and ncc_factor fall to nothing */
+    float init_opacity;             /* 0.1: of the first Gaussians */
+    float init_scale;               /* 1: their standard deviations, over the distance of their neighbours */
+    float opacity_reg;              /* 0: weight of the mean opacity as a loss, of all Gaussians */
+    float scale_reg;                /* 0: of the mean standard deviation, scene units */
+    float noise_lr;                 /* 500,000: with "mcmc", of the noise on positions, times their learning rate */
     int may_give_up;                /* 0: SPLAT_GIVE_UP_* that are given up, one after the other and for good, when the
                                        context has a memory limit and growth would not fit below it otherwise; with
                                        LISTS max_instances is set by what is left. A plan sets it */
@@ -150,6 +156,12 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
+/* The same with a strategy (NULL: the default one) and what it changes. "mcmc": densify_until_iter 25000,
+ * target_gaussian_count 1,000,000 (which must not be 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg
+ * 0.01. */
+void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
+#define splat_train_options_init_strategy(options, strategy)                                                           \
+    splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
  * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.7. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,

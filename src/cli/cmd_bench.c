@@ -210,7 +210,7 @@ static int run_training(bench *b, const splat_bench_note *note)
     int code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);
-    cli_asked_options(&b->values, &train);
+    cli_asked_steps(&b->values, &train);
     code = cli_plan_training(&b->values, b->session.context, b->session.scene, 0, &train);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)

@@ -36,13 +36,14 @@ static void print_choices(const splat_plan *plan)
 static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan)
 {
     splat_train_options asked[1];
-    cli_asked_options(values, asked);
+    cli_asked_steps(values, asked);
     char line[2 * CLI_PATH_MAX];
     size_t n = (size_t)snprintf(line, sizeof line, "splatsmith train -s %s", values->scene.source_path);
 #define ADD(...) if (n < sizeof line) n += (size_t)snprintf(line + n, sizeof line - n, __VA_ARGS__)
     if (values->scene.resolution != -1) ADD(" -r %d", values->scene.resolution);
     if (values->scene.eval) ADD(" --eval");
     if (values->train.iterations != 30000) ADD(" --iterations %d", values->train.iterations);
+    if (strcmp(values->strategy, "default") != 0) ADD(" --strategy %s", values->strategy);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
@@ -85,7 +86,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     splat_plan plan;
     splat_error error;
     char bytes[32];
-    cli_asked_options(values, &chosen);
+    cli_asked_steps(values, &chosen);
     splat_plan_init(&plan);
     cli_plan_options(values, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);

@@ -42,7 +42,7 @@ int cli_check_train(const cli_values *values)
     splat_train_options options;
     splat_error error;
     if (!options_agree(values)) return CLI_USAGE;
-    cli_asked_options(values, &options);
+    cli_asked_steps(values, &options);
     return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
@@ -72,7 +72,7 @@ static int prepare(cli_training *j, const cli_values *values)
     if (code == CLI_OK) code = cli_context_create(values, &j->context);
     if (code != CLI_OK) return code;
     if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
-    cli_asked_options(values, &j->train_options);
+    cli_asked_steps(values, &j->train_options);
     code = cli_plan_training(values, j->context, j->scene, 0, &j->train_options);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)

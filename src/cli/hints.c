@@ -53,7 +53,6 @@ static const hint options[] = {
     {"train_test_exp", "exposure compensation is not part of this version"},
     {"masks", "masks are not part of this version; photos with alpha are laid on the background"},
     {"compare", "'splatsmith bench compare BASELINE CANDIDATE' does it"},
-    {"strategy", "there is one way to densify; --target_gaussian_count caps the number of Gaussians"},
 };
 
 static const char *find(const hint *hints, size_t n, const char *name, size_t length)

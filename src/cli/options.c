@@ -41,6 +41,7 @@ void cli_values_init(cli_values *values)
     values->mesh_method = "poisson";
     values->mesh_points = "views";
     values->reduce_sh_degree = -1;
+    values->strategy = "default";
     values->regularization = "multiview";
     values->coarse_iterations = 15000;
     values->export_ply = true;

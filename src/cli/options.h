@@ -35,6 +35,7 @@ typedef struct cli_values {
     cli_limit vram_limit, device_memory;
     const char *fragmentation;
     size_t n_gaussians;
+    const char *strategy;       /* of train */
     const char *regularization; /* of coarse */
     int coarse_iterations;
     bool export_ply;

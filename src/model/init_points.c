@@ -7,12 +7,11 @@
 #include <stdlib.h>
 
 #define SH_C0 0.28209479177387814f
-#define INITIAL_OPACITY 0.1f
 #define MIN_DISTANCE2 1e-7f /* of the squared mean, as the published code clamps it */
 
-static void fill(splat_cloud *host, const splat_point *points, size_t n_points)
+static void fill(splat_cloud *host, const splat_point *points, size_t n_points, float opacity)
 {
-    float logit = logf(INITIAL_OPACITY / (1.0f - INITIAL_OPACITY));
+    float logit = logf(opacity / (1.0f - opacity));
     for (size_t i = 0; i < host->n; i++) {
         /* evenly spread over the list when there are fewer Gaussians than points */
         const splat_point *point = &points[(size_t)((unsigned __int128)i * n_points / host->n)];
@@ -25,8 +24,8 @@ static void fill(splat_cloud *host, const splat_point *points, size_t n_points)
     }
 }
 
-/* Standard deviation: root mean square distance of the three nearest neighbours, the same on all axes. */
-static splat_status fill_scales(splat_model *model, splat_cloud *host, splat_error *error)
+/* Standard deviation: `factor` times the root mean square distance of the three nearest neighbours, on all axes. */
+static splat_status fill_scales(splat_model *model, splat_cloud *host, float factor, splat_error *error)
 {
     splat_backend *backend = model->backend;
     splat_block distances = {0};
@@ -43,7 +42,7 @@ static splat_status fill_scales(splat_model *model, splat_cloud *host, splat_err
     if (status == SPLAT_OK) status = splat_backend_download(backend, nearest, distances.data, bytes, error);
     for (size_t i = 0; status == SPLAT_OK && i < host->n; i++) {
         float mean = (nearest[3 * i] + nearest[3 * i + 1] + nearest[3 * i + 2]) / 3.0f;
-        float scale = 0.5f * logf(mean > MIN_DISTANCE2 ? mean : MIN_DISTANCE2);
+        float scale = 0.5f * logf(mean > MIN_DISTANCE2 ? mean : MIN_DISTANCE2) + logf(factor);
         for (int k = 0; k < 3; k++) host->scales[3 * i + k] = scale;
     }
     if (status == SPLAT_OK)
@@ -54,10 +53,10 @@ static splat_status fill_scales(splat_model *model, splat_cloud *host, splat_err
 }
 
 splat_status splat_model_init_from_points(splat_model *model, const splat_point *points, size_t n_points,
-                                          size_t max_count, splat_error *error)
+                                          const splat_first_gaussians *first, splat_error *error)
 {
     splat_backend *backend = model->backend;
-    size_t n = max_count && max_count < n_points ? max_count : n_points;
+    size_t n = first->most && first->most < n_points ? first->most : n_points;
     if (n < 4 && n < n_points)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "training needs at least 4 Gaussians to start from, not %zu", n);
     if (n < 4)
@@ -67,7 +66,7 @@ splat_status splat_model_init_from_points(splat_model *model, const splat_point 
     splat_cloud host; /* without sh_rest, which stays zero, as new blocks are */
     splat_status status = splat_cloud_make(&host, n, 0, false, error);
     if (status == SPLAT_OK) {
-        fill(&host, points, n_points);
+        fill(&host, points, n_points, first->opacity);
         status = splat_model_resize(model, (uint32_t)n, error);
     }
     splat_tensors *p = &model->gaussians.p;
@@ -77,7 +76,7 @@ splat_status splat_model_init_from_points(splat_model *model, const splat_point 
                                                           error);
     if (status == SPLAT_OK) status = splat_backend_upload(backend, p->rotations, host.rotations, 4 * n * sizeof(float),
                                                           error);
-    if (status == SPLAT_OK) status = fill_scales(model, &host, error);
+    if (status == SPLAT_OK) status = fill_scales(model, &host, first->scale, error);
     splat_cloud_free(&host);
     return status;
 }

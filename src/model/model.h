@@ -82,9 +82,14 @@ static inline float splat_default_kernel_size(splat_render_mode mode)
     return mode == SPLAT_RENDER_MIP ? 0.1f : 0.3f;
 }
 
-/* Means, colours and scales from points (docs/method.md 3): scale = mean distance of the three nearest, opacity 0.1.
- * n_points >= 4. At most max_count (0: all) points are used, evenly spread over the list. */
+typedef struct splat_first_gaussians {
+    size_t most;   /* points that are used at most, evenly spread over the list; 0: all */
+    float opacity; /* 0.1 */
+    float scale;   /* 1: standard deviations are this times the mean distance of the three nearest */
+} splat_first_gaussians;
+
+/* Means, colours and scales from points (docs/method.md 3). n_points >= 4. */
 splat_status splat_model_init_from_points(splat_model *model, const splat_point *points, size_t n_points,
-                                          size_t max_count, splat_error *error);
+                                          const splat_first_gaussians *first, splat_error *error);
 
 #endif

@@ -47,6 +47,7 @@ static bool is_of_run(const splat_train_options *o, const char *name)
         if (option->effect == SPLAT_CHANGES_SDF) return o->coarse.regularization == SPLAT_REGULARIZE_SDF;
         if (option->effect == SPLAT_CHANGES_MULTIVIEW)
             return o->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW;
+        if (option->effect == SPLAT_CHANGES_MCMC) return o->strategy && strcmp(o->strategy->name, "mcmc") == 0;
         return option->effect != SPLAT_CHANGES_REFINE || o->binding;
     }
     return true;

@@ -43,7 +43,8 @@ static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *er
 
 splat_status splat_density_make_room(splat_trainer *t, uint64_t n, splat_error *error)
 {
-    size_t work = splat_density_scratch_bytes(t->backend->device_bytes > 0, (size_t)n);
+    bool on_device = t->backend->device_bytes > 0;
+    size_t work = t->strategy->work_bytes ? t->strategy->work_bytes(on_device, (size_t)n) : 0;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
     if (n > t->model->gaussians.n) release_regions(t, n, work);
     SPLAT_TRY(splat_give_up_for(t, (size_t)n, error));

@@ -22,6 +22,10 @@ struct splat_strategy {
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
     /* For the plan: working memory of `after` with n Gaussians, from scratch, on a device or the host. NULL: none. */
     size_t (*work_bytes)(bool on_device, size_t n);
+    /* Its own defaults, over those of every strategy. NULL: none. */
+    void (*set_defaults)(splat_train_options *options);
+    /* Beside the ranges of single options: what it cannot be combined with. Errors: ARGUMENT. NULL: nothing. */
+    splat_status (*check)(const splat_train_options *options, splat_error *error);
 };
 
 #define SPLAT_STRATEGY(name) extern const splat_strategy splat_strategy_##name;

@@ -136,7 +136,9 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .adam = &adam_free,
         .statistics = wants_statistics ? &statistics : NULL,
         .gradients = splat_bound_gradients(t, &bound_gradients),
-        .extra_gradients = is_regularized ? &regularizer_gradients : NULL};
+        .extra_gradients = is_regularized ? &regularizer_gradients : NULL,
+        .opacity_pull = t->options.opacity_reg / (float)gaussians->n,
+        .scale_pull = t->options.scale_reg / (3.0f * (float)gaussians->n)};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));
     SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));

@@ -92,5 +92,6 @@ splat_status splat_train_options_check(const splat_train_options *o, splat_error
     if (o->resample_gt_image && !o->ray_jitter)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`resample_gt_image` needs `ray_jitter`; turn both on or both off");
+    if (o->strategy && o->strategy->check) SPLAT_TRY(o->strategy->check(o, error));
     return o->regularizer && o->regularizer->check ? o->regularizer->check(o, error) : SPLAT_OK;
 }

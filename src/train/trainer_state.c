@@ -208,9 +208,13 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     /* What trains a splat on begins with that or with a checkpoint, which may have fewer Gaussians than the scene has
      * points: only what a model cannot be without stands here until then. */
     bool waits = splat_schedule_continues_splat(&t->options);
-    size_t most = waits ? regularizer->least_gaussians : t->options.target_gaussian_count;
-    SPLAT_TRY(splat_give_up_for(t, most && most < dataset->n_points ? most : dataset->n_points, error));
-    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, most, error));
+    const splat_first_gaussians first = {.most = waits ? regularizer->least_gaussians
+                                                       : t->options.target_gaussian_count,
+                                         .opacity = t->options.init_opacity,
+                                         .scale = t->options.init_scale};
+    size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;
+    SPLAT_TRY(splat_give_up_for(t, n, error));
+    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, &first, error));
     SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
     return splat_trainer_update_filter(t, error);
 }

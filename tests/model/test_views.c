@@ -32,8 +32,9 @@ static room open_room(const char *backend, bool deterministic)
     room r = {.place = open_place(backend, deterministic)};
     splat_error error;
     const splat_dataset *dataset = &r.place.scene->dataset;
+    const splat_first_gaussians first = {.opacity = 0.1f, .scale = 1};
     must(splat_model_create(r.place.context, 1, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, &r.model, &error), &error);
-    must(splat_model_init_from_points(r.model, dataset->points, dataset->n_points, 0, &error), &error);
+    must(splat_model_init_from_points(r.model, dataset->points, dataset->n_points, &first, &error), &error);
     r.gradients = (splat_row_blocks){.owner = SPLAT_OWNER_OTHER, .n_arrays = SPLAT_N_TENSORS};
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
         r.gradients.names[i] = names[i];

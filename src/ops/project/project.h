@@ -52,6 +52,9 @@ typedef struct splat_adam {
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.
+ * opacity_pull, scale_pull (0: none): opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
+ * and scale_pull s_k to that of every scale, o and s_k raw: the gradients of opacity_pull sum o and scale_pull sum s_k.
+ * Where they are not finite nothing is added.
  * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;
@@ -60,6 +63,7 @@ struct splat_project_backward_args {
     const splat_statistics *statistics;
     const splat_tensors *gradients;
     const splat_tensors *extra_gradients;
+    float opacity_pull, scale_pull;
 };
 
 #endif

@@ -2,6 +2,7 @@
  * a small buffer on the stack, and Adam walks the block's slices of every tensor at once. */
 #include "ops/project/project.h"
 
+#include "math/gaussian.h"
 #include "ops/project/project_kernels.h"
 
 #include <math.h>
@@ -127,6 +128,22 @@ static bool add_extra_gradients(const splat_tensors *extra, size_t i, uint32_t p
     return true;
 }
 
+/* The gradients of opacity_pull sum o and scale_pull sum s. */
+static void add_pulls(const struct splat_project_backward_args *args, const block_range *range,
+                      splat_gradient_block *block)
+{
+    const float *logits = args->gaussians->p.opacities + range->begin;
+    const float *log_scales = args->gaussians->p.scales + 3 * (size_t)range->begin;
+    for (uint32_t k = 0; args->opacity_pull > 0.0f && k < range->n; k++) {
+        float o = splat_sigmoid(logits[k]), pull = args->opacity_pull * (o * (1.0f - o));
+        if (isfinite(pull)) block->opacities[k] += pull;
+    }
+    for (uint32_t k = 0; args->scale_pull > 0.0f && k < 3 * range->n; k++) {
+        float pull = args->scale_pull * expf(log_scales[k]);
+        if (isfinite(pull)) block->scales[k] += pull;
+    }
+}
+
 splat_status splat_project_backward_cpu(splat_backend *backend, const struct splat_project_backward_args *args,
                                         splat_error *error)
 {
@@ -153,6 +170,7 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
         for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
             n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
+        add_pulls(args, &range, &block);
         if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
         apply_block(kernels, args, steps, &range, &block);
     }

@@ -133,6 +133,21 @@ __device__ __forceinline__ void add_extra_gradients(const backward_parameters &P
     s.opacities[t] += extra.opacities[i];
 }
 
+/* The gradients of opacity_pull sum o and scale_pull sum s, to those of the thread's Gaussian in shared memory. */
+__device__ __forceinline__ void add_pulls(const backward_parameters &P, uint32_t i, block_gradients &s)
+{
+    const uint32_t t = threadIdx.x;
+    if (i >= P.g.n) return;
+    if (P.opacity_pull > 0.0f) {
+        float o = splat_sigmoid(P.g.p.opacities[i]), pull = P.opacity_pull * (o * (1.0f - o));
+        if (isfinite(pull)) s.opacities[t] += pull;
+    }
+    for (uint32_t k = 0; P.scale_pull > 0.0f && k < 3; k++) {
+        float pull = P.scale_pull * expf(P.g.p.scales[3 * (size_t)i + k]);
+        if (isfinite(pull)) s.scales[3 * t + k] += pull;
+    }
+}
+
 template <bool QUANTIZED>
 __device__ __forceinline__ void update_small_tensors(const backward_parameters &P, const block_gradients &s,
                                                      uint32_t first, uint32_t n)
@@ -174,6 +189,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
         }
         gaussian_backward<DEGREE, HALF>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
         add_extra_gradients(P, first + threadIdx.x, s);
+        add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
         update_small_tensors<QUANTIZED>(P, s, first, n);
         if (P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
@@ -190,6 +206,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         gaussian_backward<DEGREE, false>(P, first + threadIdx.x, rest, s);
         add_extra_gradients(P, first + threadIdx.x, s);
+        add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
         update_small_tensors<QUANTIZED>(P, s, first, n);
         update_rest<DEGREE>(P, s, first, n);
@@ -239,6 +256,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.has_statistics = args->statistics != NULL;
     if (args->gradients) P.gradients = *args->gradients;
     if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
+    P.opacity_pull = args->opacity_pull;
+    P.scale_pull = args->scale_pull;
     if (args->statistics) P.statistics = *args->statistics;
     if (args->adam) set_adam(&P, args->adam);
     P.state = splat_cuda_state_of(args->frame);

@@ -114,7 +114,9 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
                                                .statistics = statistics, .gradients = gradients,
-                                               .extra_gradients = scene->extra_gradients};
+                                               .extra_gradients = scene->extra_gradients,
+                                               .opacity_pull = scene->opacity_pull,
+                                               .scale_pull = scene->scale_pull};
     status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     splat_backend_synchronize(scene->backend, NULL);
@@ -535,6 +537,7 @@ int test_op_project_backward(splat_backend *backend)
     failures += test_gradients(backend);
     failures += test_bad_gradients(backend);
     failures += test_added(backend);
+    failures += check_project_pulls(backend);
     failures += test_adam(backend);
     failures += check_project_storage(backend);
     return failures;

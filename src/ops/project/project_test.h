@@ -19,6 +19,7 @@ typedef struct project_scene {
     uint16_t *rect;
     int64_t *entry_of; /* [n] entry of a Gaussian, -1 when it is not visible */
     const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
+    float opacity_pull, scale_pull;       /* likewise; 0 */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
 
@@ -68,7 +69,8 @@ float project_normal(uint64_t seed, uint64_t index);
 /* A copy of 4-byte values, to be freed. */
 void *project_host_copy(splat_backend *backend, const void *device, size_t n);
 
-/* A part of test_op_project_backward (project_storage_test.c). */
+/* Parts of test_op_project_backward (project_pull_test.c, project_storage_test.c). */
+int check_project_pulls(splat_backend *backend);
 int check_project_storage(splat_backend *backend);
 
 /* A second CPU backend that must give the same bytes: plain C, and another number of threads. NULL when `backend` is
