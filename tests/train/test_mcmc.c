@@ -1,5 +1,5 @@
-/* The density strategy mcmc as a whole: its schedule and growth, the exact cap, determinism, checkpoints, every storage,
- * memory limits, and what it cannot be combined with. */
+/* The density strategy mcmc as a whole: its schedule and growth, the exact cap, determinism, checkpoints, every
+ * storage, memory limits, and what it cannot be combined with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
