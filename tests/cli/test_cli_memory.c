@@ -1,4 +1,4 @@
-/* Memory on the command line: plan, limits, storages, and what a full disk does to a run. */
+/* Memory on the command line: plan, limits, storages, strategies, and what a full disk does to a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +98,23 @@ static void test_storages(void **state)
     RUN_OUT(0, "PSNR", "eval", "-m", "half", "--sh_degree", "0", "--backend", "cpu");
 }
 
+/* A strategy brings its defaults, what is given wins, and the plan knows both. */
+static void test_strategies(void **state)
+{
+    (void)state;
+    RUN_OUT(0, ": 450 Gaussians", TRAIN, "-m", "mcmc", "--strategy", "mcmc", "--cap_max", "450", "--densify_from_iter",
+            "4", "--densification_interval", "5", "--checkpoint_iterations", "30");
+    RUN_ERR(2, "density strategy 'mcmc', and this run has 'default'", TRAIN, "-m", "mcmc", "--start_checkpoint",
+            "latest");
+    RUN_ERR(0, "opacity_reg was 0.01, is 0.02", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
+            "--strategy", "mcmc", "--cap_max", "450", "--opacity_reg", "0.02");
+    RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
+    RUN_ERR(2, "--strategy takes one of default|mcmc", TRAIN, "-m", "never", "--strategy", "other");
+    RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
+    assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
+    RUN_ERR(2, "unknown option '--strategy'", "coarse", "-c", "mcmc", "--strategy", "mcmc");
+}
+
 /* What is given for nothing is reported. */
 static void test_options_without_effect(void **state)
 {
@@ -125,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_storages),
+        cmocka_unit_test(test_strategies),
         cmocka_unit_test(test_options_without_effect),
     };
     return cmocka_run_group_tests_name("memory on the command line", tests, NULL, NULL);
