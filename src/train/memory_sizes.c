@@ -55,6 +55,7 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
                                       splat_place_of_moments(o));
     add_rows(&parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(&moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
+    s->sh_moments += splat_put_off_words(o, (uint32_t)n) * sizeof(uint32_t);
     splat_statistics_describe(&statistics);
     if (strategy->wants_statistics(o, 0)) s->statistics = n * splat_row_blocks_row_bytes(&statistics);
     s->statistics += n * splat_extra_row_bytes(strategy->arrays, strategy->n_arrays);
