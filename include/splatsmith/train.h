@@ -54,8 +54,9 @@ typedef struct splat_refine_options {
 typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
 typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
-/* "default": the adaptive density control of 3D Gaussian Splatting; "mcmc": a fixed number of Gaussians that move to
- * where they are of use (3DGS as Markov Chain Monte Carlo). NULL: there is none of that name. */
+/* "default": the adaptive density control of 3D Gaussian Splatting; "fast": the same with a low cap; "mcmc": a fixed
+ * number of Gaussians that move to where they are of use (3DGS as Markov Chain Monte Carlo). NULL: there is none of
+ * that name. */
 const splat_strategy *splat_strategy_find(const char *name);
 
 /* What a run can do without to save memory, in the order in which it is given up. */
@@ -156,9 +157,9 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* The same with a strategy (NULL: the default one) and what it changes. "mcmc": densify_until_iter 25000,
- * target_gaussian_count 1,000,000 (which must not be 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg
- * 0.01. */
+/* The same with a strategy (NULL: the default one) and what it changes. "fast": target_gaussian_count 300,000. "mcmc":
+ * densify_until_iter 25000, target_gaussian_count 1,000,000 (which must not be 0), init_opacity 0.5, init_scale 0.1,
+ * opacity_reg and scale_reg 0.01. */
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
 #define splat_train_options_init_strategy(options, strategy)                                                           \
     splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)

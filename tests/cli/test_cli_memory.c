@@ -109,9 +109,18 @@ static void test_strategies(void **state)
     RUN_ERR(0, "opacity_reg was 0.01, is 0.02", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--opacity_reg", "0.02");
     RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
-    RUN_ERR(2, "--strategy takes one of default|mcmc", TRAIN, "-m", "never", "--strategy", "other");
+    RUN_ERR(2, "--strategy takes one of default|fast|mcmc", TRAIN, "-m", "never", "--strategy", "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
     assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
+    RUN_OUT(0, "Plan for 300000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
+    RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast",
+            "--cap_max", "200K");
+    RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
+            "--densification_interval", "5");
+    RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval",
+            "5");
+    assert_int_equal(system("cmp fast/point_cloud/iteration_40/point_cloud.ply "
+                            "usual/point_cloud/iteration_40/point_cloud.ply"), 0);
     RUN_ERR(2, "unknown option '--strategy'", "coarse", "-c", "mcmc", "--strategy", "mcmc");
 }
 

@@ -209,6 +209,23 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     return splat_op_opacity_reset(t->backend, &args, error);
 }
 
+/* Half of the time on a scene that grows to 1.1 million, for little: docs/performance.md. */
+#define FAST_CAP 300000
+
+static void set_fast_defaults(splat_train_options *o)
+{
+    o->target_gaussian_count = FAST_CAP;
+}
+
+const splat_strategy splat_strategy_fast = {
+    .name = "fast",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .work_bytes = splat_density_scratch_bytes,
+    .set_defaults = set_fast_defaults,
+};
+
 const splat_strategy splat_strategy_default = {
     .name = "default",
     .wants_statistics = splat_default_wants_statistics,
