@@ -42,20 +42,20 @@ static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *er
     return splat_scratch_reset(t->backend, error);
 }
 
-splat_status splat_density_make_room(splat_trainer *t, uint64_t n, splat_error *error)
+splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_after, splat_error *error)
 {
     bool on_device = t->backend->device_bytes > 0;
     size_t work = t->strategy->work_bytes ? t->strategy->work_bytes(on_device, (size_t)n) : 0;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
     if (n > t->model->gaussians.n) release_regions(t, n, work);
-    SPLAT_TRY(splat_give_up_for(t, (size_t)n, error));
+    SPLAT_TRY(splat_give_up_for(t, (size_t)n_after, error));
     splat_status status = reserve_work(t, work, error);
     for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
         splat_error refused;
         SPLAT_TRY(splat_give_up_next(t, &gave, &refused));
         if (gave) status = reserve_work(t, work, error);
     }
-    return status == SPLAT_OK ? splat_trainer_resize(t, (uint32_t)n, error) : status;
+    return status == SPLAT_OK ? splat_trainer_resize_rows(t, (uint32_t)n, error) : status;
 }
 
 /* Views will have more instances as there are more Gaussians. */

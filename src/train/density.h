@@ -8,10 +8,10 @@
 /* Begins a change between two steps: *scratch is `bytes` of the frame's memory, as no view is in work. From here on a
  * failure leaves half of the change: the trainer is broken until what belongs after the iteration is done. */
 splat_status splat_density_begin(splat_trainer *trainer, size_t bytes, void **scratch, splat_error *error);
-/* Room for n Gaussians in all, and for the strategy's working memory, so that what has begun ends: what must be given
- * up for that is given up. After splat_density_begin, with nothing in scratch. Errors: MEMORY;
- * nothing else has changed. */
-splat_status splat_density_make_room(splat_trainer *trainer, uint64_t n, splat_error *error);
+/* Room for n rows, and for the strategy's working memory, so that what has begun ends; n_after: Gaussians that will be
+ * left at most, for views to be done with. What must be given up for that is given up. After splat_density_begin, with
+ * nothing in scratch. Errors: MEMORY; nothing else has changed. */
+splat_status splat_density_make_room(splat_trainer *trainer, uint64_t n, uint64_t n_after, splat_error *error);
 /* Ends it: views will need as much more or less room as there are Gaussians now; memory that nothing needs is given
  * back. old_n: Gaussians before. */
 void splat_density_end(splat_trainer *trainer, uint32_t old_n);

@@ -41,10 +41,3 @@ splat_status splat_extra_rows_cache(splat_extra_rows *extra, splat_backend *back
     extra->n_cached = n;
     return SPLAT_OK;
 }
-
-size_t splat_extra_row_bytes(const splat_extra_array *arrays, int n_arrays)
-{
-    size_t words = 0;
-    for (int i = 0; i < n_arrays; i++) words += arrays[i].words;
-    return words * sizeof(uint32_t);
-}

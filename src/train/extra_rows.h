@@ -39,8 +39,6 @@ void splat_extra_rows_free(splat_extra_rows *extra, splat_backend *backend);
 void *splat_extra_rows_data(const splat_extra_rows *extra, int index);
 /* Rows of array `index`, of a model with n Gaussians. */
 uint32_t splat_extra_rows_count(const splat_extra_rows *extra, int index, uint32_t n);
-/* Of a Gaussian, in all of some arrays. */
-size_t splat_extra_row_bytes(const splat_extra_array *arrays, int n_arrays);
 /* Makes the cached arrays n rows long (n: the model's, or 0). On failure (MEMORY) they are as they were. */
 splat_status splat_extra_rows_cache(splat_extra_rows *extra, splat_backend *backend, uint32_t n, splat_error *error);
 

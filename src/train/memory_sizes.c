@@ -14,6 +14,8 @@
 #define USUAL_CONTEXT_BYTES ((size_t)560 << 20) /* measured on an H200: 531 MiB; smaller cards have less */
 #define GPU_GRANULE ((size_t)2 << 20)
 
+#define OTHER_BLOCKS 8 /* frame, scratch, photos, what a regularizer keeps */
+
 /* 0.7 a Gaussian at 0.4 megapixels was measured, and larger pictures need more. */
 size_t splat_memory_usual_instances(const splat_memory_setup *u, size_t n)
 {
@@ -31,16 +33,29 @@ splat_work splat_memory_work(const splat_memory_setup *u, size_t n, splat_list_r
     return w;
 }
 
+/* What a block of so many bytes maps. */
+static size_t mapped(const splat_memory_setup *u, size_t bytes)
+{
+    return (bytes + u->granule - 1) / u->granule * u->granule;
+}
+
 /* The bytes of n rows of arrays, of which the first are those of `tensors`: of harmonics on the device apart, and of
  * those on the host. */
-static void add_rows(const splat_row_blocks *rows, const splat_tensor_table *tensors, size_t n, size_t *sum,
-                     size_t *harmonics, size_t *host)
+static void add_rows(const splat_memory_setup *u, const splat_row_blocks *rows, const splat_tensor_table *tensors,
+                     size_t n, size_t *sum, size_t *harmonics, size_t *host)
 {
     for (int i = 0; i < rows->n_arrays; i++) {
         bool is_rest = i < tensors->n && tensors->rows[i].storage == SPLAT_STORED_HARMONICS;
         size_t *to = rows->blocks[i].placement == SPLAT_ON_HOST ? host : is_rest ? harmonics : sum;
-        *to += n * rows->words[i] * sizeof(uint32_t);
+        *to += mapped(u, n * rows->words[i] * sizeof(uint32_t));
     }
+}
+
+static size_t extra_rows(const splat_memory_setup *u, const splat_extra_array *arrays, int n_arrays, size_t n)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < n_arrays; i++) bytes += mapped(u, n * arrays[i].words * sizeof(uint32_t));
+    return bytes;
 }
 
 static void size_of_state(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_memory_sizes *s)
@@ -53,14 +68,15 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
                                          splat_place_of_harmonics(o));
     splat_row_blocks_describe_moments(moments, tensors, splat_bound_follows(o), o->sh_degree, o->optimizer_storage,
                                       splat_place_of_moments(o));
-    add_rows(&parameters, tensors, n, &s->parameters, &s->sh, &s->host);
-    for (int i = 0; i < 2; i++) add_rows(&moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
-    s->sh_moments += splat_put_off_words(o, (uint32_t)n) * sizeof(uint32_t);
+    add_rows(u, &parameters, tensors, n, &s->parameters, &s->sh, &s->host);
+    for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
+    s->sh_moments += mapped(u, splat_put_off_words(o, (uint32_t)n) * sizeof(uint32_t));
     splat_statistics_describe(&statistics);
-    if (strategy->wants_statistics(o, 0)) s->statistics = n * splat_row_blocks_row_bytes(&statistics);
-    s->statistics += n * splat_extra_row_bytes(strategy->arrays, strategy->n_arrays);
+    if (strategy->wants_statistics(o, 0))
+        add_rows(u, &statistics, &(const splat_tensor_table){0}, n, &s->statistics, &s->statistics, &s->host);
+    s->statistics += extra_rows(u, strategy->arrays, strategy->n_arrays, n);
     s->bound = splat_bound_bytes(o, n, u->n_vertices);
-    if (regularizer) s->regularizer = n * splat_extra_row_bytes(regularizer->arrays, regularizer->n_arrays);
+    if (regularizer) s->regularizer = extra_rows(u, regularizer->arrays, regularizer->n_arrays, n);
     s->regularizer += splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view));
 }
 
@@ -87,8 +103,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     bool streams = o->photos_on_host || u->photos_all == u->photos_two;
     s.photos = streams ? u->photos_two : u->photos_all;
     if (streams && splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view))) s.photos += u->photos_two / 2;
-    s.rest = (26 + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18); /* the last granule of each block; cameras,
-                                                                               counters */
+    /* The last granule of the blocks that are not rows; cameras, counters. */
+    s.rest = (OTHER_BLOCKS + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18);
     return s;
 }
 

@@ -37,8 +37,9 @@ static void list_choices(const splat_memory_forms *f, int form, size_t n, splat_
         splat_memory_forms others = *f;
         others.may &= ~c->bit;
         size_t without = splat_form_bytes(&others, form, n);
-        if (without > total)
-            plan->choices[plan->n_choices++] = (splat_plan_choice){c->option, c->cost, without - total};
+        if (without > total || c->apply) /* what a later one makes needless was given up before */
+            plan->choices[plan->n_choices++] =
+                (splat_plan_choice){c->option, c->cost, without > total ? without - total : 0};
     }
 }
 

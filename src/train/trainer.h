@@ -105,6 +105,9 @@ splat_status splat_give_up_as(splat_trainer *trainer, unsigned bits, size_t over
  * regularizer are as their lives say. What must be given up for n Gaussians is given up first, and more when memory is
  * refused all the same. On failure nothing else has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
+/* The same for rows that will be fewer before a view is done with them: something is given up only when memory is
+ * refused. */
+splat_status splat_trainer_resize_rows(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* Gives the statistics back when no density control is left after `iteration`. */
 void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);
 /* *results: double[n_results] of the regularizer, device memory. Errors: MEMORY. */

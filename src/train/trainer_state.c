@@ -72,11 +72,10 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     return status;
 }
 
-/* What is given up first is what the plan of n Gaussians says; then, while memory is refused, what is left. */
+/* While memory is refused, what is left is given up. */
 static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_statistics, splat_error *error)
 {
-    bool grows = n > t->model->gaussians.n, gave = grows;
-    if (grows) SPLAT_TRY(splat_give_up_for(t, n, error));
+    bool gave = n > t->model->gaussians.n;
     splat_status status = resize_all(t, t->model->gaussians.n, n, n_statistics, error);
     while (status == SPLAT_ERROR_MEMORY && gave) {
         splat_error refused;
@@ -87,6 +86,12 @@ static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_stati
 }
 
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
+{
+    if (n > t->model->gaussians.n) SPLAT_TRY(splat_give_up_for(t, n, error));
+    return splat_trainer_resize_rows(t, n, error);
+}
+
+splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
     SPLAT_TRY(splat_trainer_catch_up(t, error));

@@ -214,8 +214,8 @@ static void a_binding_is_planned(void **state)
         must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &plan[i], &error), &error);
     }
     size_t n = planned(&plan[0], "optimizer", "moments") / (2 * 14 * 4);
-    assert_int_equal(planned(&plan[1], "optimizer", "moments"), n * 2 * 11 * 4);
-    assert_int_equal(planned(&plan[1], "toy binding", NULL), 4 * (300000 * 3 * 3 + n * (1 + 1 + 3)));
+    planned_near(planned(&plan[1], "optimizer", "moments"), n * 2 * 11 * 4);
+    planned_near(planned(&plan[1], "toy binding", NULL), 4 * (300000 * 3 * 3 + n * (1 + 1 + 3)));
     assert_int_equal(planned(&plan[0], "toy binding", NULL), 0);
     assert_true(planned(&plan[1], "transients", "working memory of the ops") >= 5000 * wanted.n_gaussians);
     assert_true(planned(&plan[0], "transients", "working memory of the ops") < 5000 * wanted.n_gaussians);

@@ -197,7 +197,7 @@ static void a_strategy_is_planned(void **state)
         splat_plan_init(&plan[i]);
         must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &plan[i], &error), &error);
     }
-    assert_int_equal(planned(&plan[1], "statistics", NULL) / 16, planned(&plan[0], "statistics", NULL) / 12);
+    planned_near(planned(&plan[1], "statistics", NULL) / 16, planned(&plan[0], "statistics", NULL) / 12);
     assert_true(planned(&plan[0], "transients", "working memory of the ops") < 1000 * wanted.n_gaussians);
     assert_true(planned(&plan[1], "transients", "working memory of the ops") >= 1000 * wanted.n_gaussians);
     close_tiny(&p);
@@ -456,9 +456,9 @@ static void a_regularizer_is_planned(void **state)
     splat_plan_init(&pulled);
     must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &pulled, &error), &error);
     size_t n = planned(&pulled, "statistics", NULL) / 12; /* rows of the plan: some more than what is asked for */
-    assert_int_equal(planned(&pulled, "pulling down", "what pulls"), n * 4 * (3 + 3 + 4 + 1 + 1));
-    assert_true(planned(&pulled, "transients", "frame of the largest view") >= 2000 * n);
-    assert_true(planned(&pulled, "transients", "working memory of the ops") >= 1000 * n);
+    planned_near(planned(&pulled, "pulling down", "what pulls"), n * 4 * (3 + 3 + 4 + 1 + 1));
+    assert_true(planned(&pulled, "transients", "frame of the largest view") >= 2000 * wanted.n_gaussians);
+    assert_true(planned(&pulled, "transients", "working memory of the ops") >= 1000 * wanted.n_gaussians);
     assert_int_equal(pulled.afterwards_bytes, 0);
     wanted.afterwards = &o;
     must(splat_plan_make(p.context, p.scene, &none, &wanted, NULL, &plain, &error), &error);

@@ -137,7 +137,9 @@ static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *a
         SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
         if (i == 0) first = n_new(selection);
         bool granted = n_new(selection) == 0 ||
-                       splat_density_make_room(t, old_n + n_new(selection), &refused) == SPLAT_OK;
+                       splat_density_make_room(t, old_n + n_new(selection),
+                                               (uint64_t)old_n + selection->n_clone + selection->n_split,
+                                               &refused) == SPLAT_OK;
         bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
         if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
         if (granted) return SPLAT_OK;

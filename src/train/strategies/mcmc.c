@@ -76,7 +76,7 @@ static bool make_room(splat_trainer *t, int iteration, uint32_t *n_new)
     uint32_t n = t->model->gaussians.n, wanted = *n_new;
     bool granted = false;
     for (int i = 0; i < 2 && !granted; i++, *n_new = granted ? *n_new : 0)
-        granted = splat_density_make_room(t, (uint64_t)n + *n_new, &refused) == SPLAT_OK;
+        granted = splat_density_make_room(t, (uint64_t)n + *n_new, (uint64_t)n + *n_new, &refused) == SPLAT_OK;
     if (granted && *n_new == wanted) return true;
     splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %u Gaussians is refused, training goes on: %s",
               iteration, n + wanted, refused.message);
