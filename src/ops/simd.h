@@ -84,12 +84,23 @@ SPLAT_FORCE_INLINE bool splat_vi_any(splat_vi mask)
 #endif
 }
 
-/* Bit-equal to splat_exp lane by lane. */
-SPLAT_FORCE_INLINE splat_vf splat_vf_exp(splat_vf x)
+/* The smaller of a and b, which is b when one is NaN or they are equal: one instruction where the level has it. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_min(splat_vf a, splat_vf b)
 {
-    splat_vf zero = {0}, low = zero - 87.0f, high = zero + 88.0f;
-    x = splat_vf_select(x < low, low, x);
-    x = splat_vf_select(x > high, high, x);
+#if defined(__AVX512F__)
+    return (splat_vf)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (splat_vf)_mm256_min_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+    return (splat_vf)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    return splat_vf_select(a < b, a, b);
+#endif
+}
+
+/* splat_vf_exp of lanes in [-87, 88]; of others anything. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_exp_within(splat_vf x)
+{
     splat_vf shifted = x * 1.44269504088896341f + 12582912.0f;
     splat_vf n = shifted - 12582912.0f;
     splat_vf r = x - n * 0.693359375f;
@@ -102,6 +113,14 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_exp(splat_vf x)
     p = p * r * r + r + 1.0f;
     splat_vi bits = ((splat_vi)shifted - 0x4B400000 + 127) << 23;
     return p * (splat_vf)bits;
+}
+
+/* Bit-equal to splat_exp lane by lane. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_exp(splat_vf x)
+{
+    splat_vf zero = {0}, low = zero - 87.0f, high = zero + 88.0f;
+    x = splat_vf_select(x < low, low, x);
+    return splat_vf_exp_within(splat_vf_min(high, x));
 }
 
 #endif

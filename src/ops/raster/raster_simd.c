@@ -79,7 +79,7 @@ SPLAT_FORCE_INLINE splat_vf SIMD(power)(const splat_raster_entry *e, splat_vf dx
 SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, splat_vi *mask)
 {
     splat_vf zero = {0}, most = zero + SPLAT_ALPHA_MAX, alpha = e->alpha0 * gaussian;
-    alpha = splat_vf_select(alpha > most, most, alpha);
+    alpha = splat_vf_min(most, alpha);
     *mask &= alpha >= SPLAT_ALPHA_MIN;
     return alpha;
 }
@@ -113,6 +113,8 @@ SPLAT_FORCE_INLINE void SIMD(pixels_begin)(const splat_raster_tile *tile, SIMD(p
 SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const splat_raster_entry *e,
                                     int32_t position, bool jittered, bool counted, bool geometry)
 {
+    const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
+    e = &own;
     for (int part = 0; part < PARTS; part++)
         for (int32_t row = e->row_begin; row < e->row_end; row++) {
             splat_vf dx = e->u - positions->x[jittered ? row : 0][part], dy = e->v - positions->y[row][part];
@@ -120,7 +122,7 @@ SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) 
             splat_vf power = SIMD(power)(e, dx, dy, &mask);
             mask &= pixels->alive[row][part];
             if (!splat_vi_any(mask)) continue;
-            splat_vf alpha = SIMD(alpha)(e, splat_vf_exp(power), &mask);
+            splat_vf alpha = SIMD(alpha)(e, splat_vf_exp_within(power), &mask);
             alpha = splat_vf_and(mask, alpha);
             splat_vf t = pixels->transmittance[row][part], next = t * (1.0f - alpha);
             /* Lanes that do not blend keep T, which is never below the limit. */
