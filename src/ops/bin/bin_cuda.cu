@@ -134,6 +134,8 @@ __global__ void __launch_bounds__(BIN_THREADS) emit_kernel(const __grid_constant
         if (P.row_begin == 0) P.state->n_instances = P.n_view ? P.n_view : P.offsets[P.n];
         if (P.offsets[P.n] > P.capacity || P.state->n_listed > P.n) P.state->overflow = 1; /* for all of the view */
     }
+    /* padding, which sorts behind every tile */
+    for (uint64_t k = P.offsets[P.n] + j; k < P.capacity; k += gridDim.x * BIN_THREADS) ((KEY *)P.keys)[k] = (KEY)~0u;
     tile_walk w;
     w.rect = make_ushort4(0, 0, 0, 0);
     uint64_t at = 0;
@@ -209,12 +211,21 @@ __global__ void __launch_bounds__(ORDER_THREADS)
     for (uint32_t tile = first + threadIdx.x; tile < end; tile += ORDER_THREADS)
         atomicAdd(&next[length_class(tile_begin, tile)], 1);
     __syncthreads();
-    if (threadIdx.x == 0) {
-        uint32_t sum = 0;
-        for (int i = 0; i < LENGTH_CLASSES; i++) {
-            uint32_t count = next[i];
-            next[i] = sum;
-            sum += count;
+    if (threadIdx.x < 32) { /* counts to their exclusive sums, as many classes a lane */
+        constexpr int EACH = LENGTH_CLASSES / 32;
+        uint32_t *own = next + EACH * threadIdx.x, sum = 0;
+        for (int i = 0; i < EACH; i++) sum += own[i];
+        uint32_t before = sum;
+#pragma unroll
+        for (int offset = 1; offset < 32; offset *= 2) {
+            uint32_t other = __shfl_up_sync(0xffffffffu, before, offset);
+            if ((int)threadIdx.x >= offset) before += other;
+        }
+        before -= sum;
+        for (int i = 0; i < EACH; i++) {
+            uint32_t count = own[i];
+            own[i] = before;
+            before += count;
         }
     }
     __syncthreads();
@@ -478,7 +489,6 @@ static splat_status sort_tiles(splat_cuda_backend *cuda, splat_frame *frame, bin
     sort_keys = cub::DoubleBuffer<KEY>((KEY *)keys[0], (KEY *)keys[1]);
     sort_values = cub::DoubleBuffer<uint32_t>(P.values, (uint32_t *)values_swap);
     if (P.capacity) {
-        CUDA_TRY("clear keys", cudaMemsetAsync(P.keys, 0xff, key_bytes, cuda->stream));
         emit_kernel<KEY><<<splat_cuda_blocks(P.n, BIN_THREADS), BIN_THREADS, 0, cuda->stream>>>(P);
         CUDA_LAUNCHED("emit");
         CUDA_TRY("sort instances", cub::DeviceRadixSort::SortPairs(temporary, sort_bytes, sort_keys, sort_values,
