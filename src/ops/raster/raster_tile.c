@@ -37,12 +37,17 @@ static void find_rows(const splat_raster_tile *tile, const splat_reach *reach, f
     }
 }
 
+#define AHEAD 8 /* instances whose rows are fetched while others are worked on */
+
 void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
                        uint32_t n, splat_raster_entry *entries)
 {
     float slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
     for (uint32_t i = 0; i < n; i++) {
-        size_t v = frame->instances[first + i];
+        size_t v = frame->instances[first + i], ahead = frame->instances[first + (i + AHEAD < n ? i + AHEAD : i)];
+        __builtin_prefetch(frame->conic + 4 * ahead);
+        __builtin_prefetch(frame->mean2d + 2 * ahead);
+        __builtin_prefetch(features ? features + SPLAT_GEOMETRY_CHANNELS * ahead : frame->rgb + 3 * ahead);
         const float *mean = frame->mean2d + 2 * v, *conic = frame->conic + 4 * v;
         const float *rgb = features ? features + SPLAT_GEOMETRY_CHANNELS * v : frame->rgb + 3 * v;
         splat_reach reach = splat_reach_of(conic);
