@@ -254,20 +254,23 @@ __device__ __forceinline__ int index_of_lane(int lane)
     return real ? within + ((lane & 16) ? 5 : 0) : N_GRADS;
 }
 
-/* One warp a tile, a pixel of each patch a lane: the tile's sum of an instance goes to the instance's slot. */
+/* Several warps a tile, a pixel of each of its patches a lane: a warp's sum of an instance goes to a slot of its own,
+ * those of an instance side by side. Fewer patches a warp are faster and take more slots. */
+#define SLOT_PATCHES (TILE_PATCHES / SPLAT_RASTER_SLOTS)
+static_assert(SLOT_PATCHES >= 2 && SLOT_PATCHES % 2 == 0, "a warp's patches are whole rows of two");
 template <tenth_sum TENTH>
 __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
 {
     constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
     __shared__ staged<GEOMETRY> s;
     if (P.state->overflow || P.state->not_finite) return;
-    const uint32_t tile = P.tile_order[blockIdx.x];
-    lane_pixels p = pixels_of(P, tile, 0);
+    const uint32_t tile = P.tile_order[blockIdx.x / SPLAT_RASTER_SLOTS], part = blockIdx.x % SPLAT_RASTER_SLOTS;
+    lane_pixels p = pixels_of(P, tile, (int)part * SLOT_PATCHES);
     uint32_t begin = P.tile_begin[tile], last = 0;
     int lane = threadIdx.x & 31, my_index = index_of_lane(lane);
-    walk pixels[TILE_PATCHES];
+    walk pixels[SLOT_PATCHES];
 #pragma unroll
-    for (int k = 0; k < TILE_PATCHES; k++) {
+    for (int k = 0; k < SLOT_PATCHES; k++) {
         pixels[k] = walk_from<GEOMETRY>(P, p, k);
         last = max(last, pixels[k].last);
     }
@@ -275,13 +278,13 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
 
     reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
     while (has_batch(list)) {
-        int n_staged = stage_before<TILE_PATCHES>(P, p, list, s);
+        int n_staged = stage_before<SLOT_PATCHES>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
             sums total = {};
             bool any = false;
 #pragma unroll
-            for (int k = 0; k < TILE_PATCHES; k++) {
+            for (int k = 0; k < SLOT_PATCHES; k++) {
                 walk &w = pixels[k];
                 float dx, dy, e, alpha;
                 if (!(__float_as_uint(rest.w) >> k & 1)) continue;
@@ -298,7 +301,7 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
             float sum = warp_sum_ten(v, lane);
             if (my_index >= N_GRADS) continue;
             uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
-            ((float *)&P.slots[slot])[my_index] = sum;
+            ((float *)&P.slots[(size_t)slot * SPLAT_RASTER_SLOTS + part])[my_index] = sum;
         }
     }
 }
@@ -312,19 +315,20 @@ __global__ void __launch_bounds__(256)
     uint32_t j = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
     if (state->overflow || j >= state->n_listed) return;
     float sum = 0.0f;
-    for (uint64_t slot = offsets[j]; slot < offsets[j + 1]; slot++) sum += ((const float *)&slots[slot])[value];
+    for (uint64_t slot = offsets[j] * SPLAT_RASTER_SLOTS; slot < offsets[j + 1] * SPLAT_RASTER_SLOTS; slot++)
+        sum += ((const float *)&slots[slot])[value];
     ((float *)&grad2d[order[j]])[value] += sum; /* another band may have added to it */
 }
 
-/* One warp a tile, a slot an instance, then the sum of each Gaussian's slots in their order. */
+/* The slots of the instances, then the sum of each Gaussian's slots in their order. */
 template <tenth_sum TENTH>
 static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
                                       splat_error *error)
 {
-    size_t bytes = (size_t)frame->n_slots * sizeof *P.slots;
+    size_t bytes = (size_t)frame->n_slots * SPLAT_RASTER_SLOTS * sizeof *P.slots;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<TENTH><<<tiles_of_band(frame), 32, 0, cuda->stream>>>(P);
+    slots_backward_kernel<TENTH><<<tiles_of_band(frame) * SPLAT_RASTER_SLOTS, 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
         P.slots, frame->slot_offsets, frame->depth_order, P.state, P.grad2d);

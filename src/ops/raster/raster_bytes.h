@@ -6,12 +6,12 @@
 #include "ops/work.h"
 
 /* Scratch, with the gradients on the screen where they lie there: on the CPU a slot of moments an instance; on a
- * deterministic device a slot of gradients, of which a Gaussian may need one more. */
+ * deterministic device slots of gradients. */
 static inline size_t splat_raster_backward_scratch_bytes(const splat_work *w)
 {
     size_t gradients = w->bands ? 0 : w->n * sizeof(splat_grad2d);
     if (!w->on_device) return gradients + splat_raster_slots_bytes(w->n_instances);
-    return gradients + (w->deterministic ? w->n_instances * sizeof(splat_grad2d) : 0);
+    return gradients + (w->deterministic ? w->n_instances * SPLAT_RASTER_SLOTS * sizeof(splat_grad2d) : 0);
 }
 
 #endif
