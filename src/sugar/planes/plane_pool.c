@@ -32,8 +32,10 @@ typedef struct pool {
     size_t number;
     const plane_global *planes;
     uint64_t seed;
-    pooled *all;            /* [capacity] */
+    pooled *all;            /* [capacity] as they were found */
     size_t n, capacity;
+    uint32_t *order;        /* [n] into them, segment by segment */
+    size_t *first;          /* [segments + 1] among those */
     plane_seed *seeds;      /* [MOST_SEEDS] of one segment */
     uint32_t *from, *left;  /* views of the seeds; plane_ransac's */
     uint32_t n_seeds;
@@ -93,20 +95,30 @@ static bool collect(pool *p)
     return true;
 }
 
+/* Each segment's together, as they were found. */
+static bool sort(pool *p, uint32_t n_segments)
+{
+    p->order = malloc((p->n + 1) * sizeof *p->order);
+    p->first = calloc((size_t)n_segments + 2, sizeof *p->first);
+    if (!p->order || !p->first) return false;
+    for (size_t i = 0; i < p->n; i++) p->first[p->all[i].seed.segment + 2u]++;
+    for (uint32_t i = 1; i < n_segments; i++) p->first[i + 1] += p->first[i];
+    for (size_t i = 0; i < p->n; i++) p->order[p->first[p->all[i].seed.segment + 1u]++] = (uint32_t)i;
+    return true;
+}
+
 /* Those of one segment, every second, third ... of too many; which planes have lines among them. */
 static void take(pool *p, uint32_t segment, plane_ransac *r)
 {
-    size_t n = 0, seen = 0;
-    for (size_t i = 0; i < p->n; i++) n += p->all[i].seed.segment == segment;
-    size_t stride = (n + MOST_SEEDS - 1) / MOST_SEEDS;
+    size_t begin = p->first[segment], n = p->first[segment + 1] - begin, stride = (n + MOST_SEEDS - 1) / MOST_SEEDS;
     p->n_seeds = 0;
     r->n_lines = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        if (p->all[i].seed.segment != segment || seen++ % stride) continue;
-        uint32_t line = p->all[i].seed.line, k = 0;
+    for (size_t i = 0; i < n; i += stride) {
+        const pooled *one = &p->all[p->order[begin + i]];
+        uint32_t line = one->seed.line, k = 0;
         p->left[p->n_seeds] = p->n_seeds;
-        p->from[p->n_seeds] = p->all[i].view;
-        p->seeds[p->n_seeds++] = p->all[i].seed;
+        p->from[p->n_seeds] = one->view;
+        p->seeds[p->n_seeds++] = one->seed;
         while (line && k < r->n_lines && r->lines[k] != line - 1) k++;
         if (line && k == r->n_lines && k < PLANE_MAX_LINES) r->lines[r->n_lines++] = (uint16_t)(line - 1);
     }
@@ -208,10 +220,12 @@ splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, siz
     p.from = malloc(MOST_SEEDS * sizeof *p.from);
     p.left = malloc(2 * MOST_SEEDS * sizeof *p.left);
     drop_open(view);
-    bool is_made = more && p.seeds && p.from && p.left && collect(&p);
+    bool is_made = more && p.seeds && p.from && p.left && collect(&p) && sort(&p, view->n_segments);
     for (uint32_t i = 0; is_made && i < view->n_segments; i++)
         if (plane_segment_is_open(&view->segments[i])) find(&p, view, i);
     free(p.all);
+    free(p.order);
+    free(p.first);
     free(p.seeds);
     free(p.from);
     free(p.left);

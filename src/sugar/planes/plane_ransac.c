@@ -15,19 +15,19 @@
 #define LEAST_SPREAD 0.1
 #define MOST_BEND 0.06  /* residual to the smaller spread: what is rounder is no plane */
 
-/* Squared distances within the tolerance (MSAC): the larger the better. */
-static double judge(const plane_ransac *r, const double normal[3], double offset)
+/* Squared distances within the tolerance (MSAC): the larger the better. It ends where the best can't be reached. */
+static double judge(const plane_ransac *r, const double normal[3], double offset, double best)
 {
-    double sum = 0;
     uint32_t step = (r->n_left + JUDGES - 1) / JUDGES;
-    for (uint32_t i = 0; i < r->n_left; i += step) {
+    double score = (r->n_left + step - 1) / step;
+    for (uint32_t i = 0; i < r->n_left && score > best; i += step) {
         const plane_seed *s = &r->seeds[r->left[i]];
         double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
                    normal[2] * (double)s->position[2] - offset;
         double q = d / (TOLERANCE * (double)s->depth);
-        if (q * q < 1) sum += 1 - q * q;
+        score -= fmin(q * q, 1);
     }
-    return sum;
+    return score;
 }
 
 /* Whether the plane is one that ends at the segment: all of a line's seeds lie on that, too. */
@@ -96,7 +96,7 @@ bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hy
     memset(h, 0, sizeof *h);
     for (uint32_t trial = 0; trial < r->trials; trial++) {
         if (!draw(r, round, trial, normal, &offset)) continue;
-        double score = judge(r, normal, offset);
+        double score = judge(r, normal, offset, best);
         if (!(score > best)) continue;
         best = score;
         memcpy(h->fit.normal, normal, sizeof normal);

@@ -8,7 +8,7 @@
 #define PLANE_CELLS 64       /* along the longer side of a plane's rectangle */
 #define PLANE_WORK_PIXEL_BYTES 24u
 #define PLANE_POOL_SEEDS 262144u /* of all views in the segments of one */
-#define PLANE_POOL_BYTES (32u * PLANE_POOL_SEEDS)
+#define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
  * at most; then what a thread needs for a view, and the cells that views vote about. */
