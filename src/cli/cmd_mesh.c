@@ -5,10 +5,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_STAGES 16
+
+/* The progress line, and the seconds of every stage so far; stages that come again go on. */
+typedef struct stage_times {
+    cli_counter counter;
+    struct {
+        const char *name; /* borrowed: of a progress function */
+        double seconds;
+    } stages[MAX_STAGES];
+    size_t n, current; /* current: MAX_STAGES: none yet */
+    double since;
+} stage_times;
+
+static stage_times stage_times_start(const char *what)
+{
+    return (stage_times){.counter = cli_counter_start(what, 0), .current = MAX_STAGES, .since = cli_seconds()};
+}
+
+/* A stage begins, or with NULL the last one ends. */
+static void stage_times_turn(stage_times *t, const char *name)
+{
+    double now = cli_seconds();
+    size_t i = 0;
+    if (t->current < t->n) t->stages[t->current].seconds += now - t->since;
+    t->since = now;
+    while (name && i < t->n && strcmp(t->stages[i].name, name) != 0) i++;
+    if (name && i == t->n && t->n < MAX_STAGES) t->stages[t->n++].name = name;
+    t->current = name ? i : MAX_STAGES;
+}
+
 static bool tell(void *user, const char *stage, double fraction)
 {
-    cli_counter_show(user, stage, fraction);
+    stage_times *t = user;
+    if (t->current >= t->n || strcmp(t->stages[t->current].name, stage) != 0) stage_times_turn(t, stage);
+    cli_counter_show(&t->counter, stage, fraction);
     return true;
+}
+
+/* ": looking for surface 1.2 s, looking for planes 2.0 s", in the order of their beginnings; short ones left out. */
+static void stage_times_write(stage_times *t, char *text, size_t size)
+{
+    size_t used = 0;
+    stage_times_turn(t, NULL);
+    text[0] = 0;
+    for (size_t i = 0; i < t->n && used < size; i++)
+        if (t->stages[i].seconds >= 0.05)
+            used += (size_t)snprintf(text + used, size - used, "%s%s %.1f s", used ? ", " : ": ", t->stages[i].name,
+                                     t->stages[i].seconds);
 }
 
 /* "x,y,z" or "(x,y,z)", as SuGaR takes its boxes. */
@@ -268,10 +312,10 @@ int cli_remove_floaters(cli_session *session, const cli_values *values, const sp
     splat_model_info info;
     splat_error error;
     size_t n_removed;
-    cli_counter counter = cli_counter_start("floaters", 0);
+    stage_times times = stage_times_start("floaters");
     options = chosen ? *chosen : values->mesh;
     options.progress = tell;
-    options.progress_user = &counter;
+    options.progress_user = &times;
     splat_model_get_info(session->model, &info);
     splat_status status =
         splat_model_remove_floaters(session->scene, session->model, &options, &n_removed, &error);
@@ -286,17 +330,18 @@ static int extract(cli_session *session, const splat_mesh_extract_options *chose
     splat_mesh_extract_options options = *chosen;
     splat_mesh_extract_info info[SPLAT_MESH_LEVELS];
     splat_error error;
-    char time_text[32];
-    cli_counter counter = cli_counter_start("mesh", 0);
+    char time_text[32], parts_text[512];
+    stage_times times = stage_times_start("mesh");
     double begin = cli_seconds();
     options.progress = tell;
-    options.progress_user = &counter;
+    options.progress_user = &times;
     splat_status status = splat_mesh_extract(session->context, session->scene, session->model, &options,
                                              (const char *const *)paths->path, paths->n_each, info, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     for (size_t i = 0; i < splat_mesh_extract_count(&options); i++) say_mesh(&info[i], paths, i);
-    cli_say("in %s", cli_duration(cli_seconds() - begin, time_text));
+    stage_times_write(&times, parts_text, sizeof parts_text);
+    cli_say("in %s%s", cli_duration(cli_seconds() - begin, time_text), parts_text);
     return CLI_OK;
 }
 

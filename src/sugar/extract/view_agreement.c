@@ -21,7 +21,7 @@ static corners look_around(const splat_view_map *view, const float image[3])
 {
     int width = view->camera.width, height = view->camera.height;
     float u = image[0] - 0.5f, v = image[1] - 0.5f;
-    int x = (int)floorf(u), y = (int)floorf(v);
+    int x = (int)(u + 1) - 1, y = (int)(v + 1) - 1; /* floor, from -1 on: a function of its own costs more than all */
     corners c = {.x = u - (float)x, .y = v - (float)y, .low = INFINITY, .opaque = INFINITY};
     for (int k = 0; k < 4; k++) {
         int px = x + (k & 1), py = y + (k >> 1);
@@ -29,9 +29,10 @@ static corners look_around(const splat_view_map *view, const float image[3])
         py = py < 0 ? 0 : py >= height ? height - 1 : py;
         c.pixel[k] = (size_t)py * (size_t)width + (size_t)px;
         c.depth[k] = view->depth[c.pixel[k]];
-        c.low = fminf(c.low, c.depth[k]);
-        c.high = fmaxf(c.high, c.depth[k]);
-        if (c.depth[k] > 0 || view->alpha[c.pixel[k]] >= OPAQUE) c.opaque = fminf(c.opaque, c.depth[k]);
+        c.low = c.depth[k] < c.low ? c.depth[k] : c.low;
+        c.high = c.depth[k] > c.high ? c.depth[k] : c.high;
+        bool is_opaque = c.depth[k] > 0 || view->alpha[c.pixel[k]] >= OPAQUE;
+        c.opaque = is_opaque && c.depth[k] < c.opaque ? c.depth[k] : c.opaque;
     }
     c.nearest = (size_t)((c.x >= 0.5f) + 2 * (c.y >= 0.5f));
     return c;
@@ -52,13 +53,27 @@ static float read_depth(const corners *c, float z, size_t *at)
     return c->depth[*at];
 }
 
-/* One neighbour's word. */
-static void ask(const splat_view_map *view, const splat_view_map *other, const float place[3], const float pixel[2],
-                const float normal[3], splat_agreement *a)
+/* What `ask` reads of a neighbour comes from memory while the other neighbours are looked at. */
+static void fetch(const splat_view_map *other, const float image[3])
 {
-    float image[3], back[3] = {INFINITY, INFINITY, 0}, seen[3], its_normal[3];
+    int x = (int)(image[0] - 0.5f), y = (int)(image[1] - 0.5f), width = other->camera.width;
+    int below = y + 1 < other->camera.height ? y + 1 : y;
+    x = x < 0 ? 0 : x >= width ? width - 1 : x;
+    y = y < 0 ? 0 : y >= other->camera.height ? other->camera.height - 1 : y;
+    size_t pixel = (size_t)y * (size_t)width + (size_t)x, next = (size_t)below * (size_t)width + (size_t)x;
+    __builtin_prefetch(other->depth + pixel);
+    __builtin_prefetch(other->depth + next);
+    __builtin_prefetch(other->normal + 2 * pixel);
+    __builtin_prefetch(other->alpha + pixel);
+    __builtin_prefetch(other->rgb + 3 * pixel);
+}
+
+/* One neighbour's word. image: the place in its picture. */
+static void ask(const splat_view_map *view, const splat_view_map *other, const float place[3], const float image[3],
+                const float pixel[2], const float normal[3], splat_agreement *a)
+{
+    float back[3] = {INFINITY, INFINITY, 0}, seen[3], its_normal[3];
     size_t at;
-    if (!splat_camera_project(&other->camera, place, image)) return;
     corners c = look_around(other, image);
     float z = image[2], depth = read_depth(&c, z, &at);
     if (c.opaque > (1 + THROUGH) * z) a->n_against++;
@@ -97,8 +112,16 @@ bool splat_view_agreement(const splat_view_maps *maps, size_t v, size_t pixel, s
         a->normal[k] = normal[k];
         a->color[k] = (float)view->rgb[3 * pixel + (size_t)k];
     }
-    for (uint32_t i = 0; i < view->n_neighbors; i++)
-        ask(view, &maps->views[view->neighbors[i]], place, at, normal, a);
+    float images[SPLAT_VIEW_NEIGHBORS][3];
+    uint32_t looking[SPLAT_VIEW_NEIGHBORS], n_looking = 0;
+    for (uint32_t i = 0; i < view->n_neighbors; i++) {
+        const splat_view_map *other = &maps->views[view->neighbors[i]];
+        if (!splat_camera_project(&other->camera, place, images[n_looking])) continue;
+        fetch(other, images[n_looking]);
+        looking[n_looking++] = view->neighbors[i];
+    }
+    for (uint32_t i = 0; i < n_looking; i++)
+        ask(view, &maps->views[looking[i]], place, images[i], at, normal, a);
     float n = 1 + (float)a->n_agree;
     float norm = sqrtf(a->normal[0] * a->normal[0] + a->normal[1] * a->normal[1] + a->normal[2] * a->normal[2]);
     for (int k = 0; k < 3; k++) {
