@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 3       /* in which planes say more of each other */
-#define STRIDE 2       /* of pixels that vote; in the rounds a quarter of them is enough */
+#define ROUNDS 3       /* at most, in which planes say more of each other */
+#define LEAST_GAIN 0.001 /* of the plain pixels: after a round that brought less to a plane the next brings nothing */
+#define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
 
@@ -131,8 +132,6 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
     plane_view *view = &f->views[number];
     size_t n = splat_camera_pixels(&map->camera);
     uint64_t taken[PLANE_MAX_PLANES + 1] = {0};
-    plane_adopt(map, view, f->planes, f->n_planes, &f->votes);
-    plane_settle(map, view, f->planes, &f->votes);
     for (size_t p = 0; p < n; p++) {
         uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
         work->component[p] = label ? -2 : -1;
@@ -181,15 +180,27 @@ static splat_status assign_again(finder *f, size_t number, plane_work *work, spl
     return assign(f, number, work, error);
 }
 
+/* Views vote about the planes. *share: of the plain pixels, those that are left to one. */
+static splat_status settle_all(finder *f, double *share, splat_error *error)
+{
+    uint64_t n_taken = 0, n_pixels = 0;
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, STRIDE, f->threads, &f->votes, error));
+    splat_status status = for_views(f, settle, error);
+    plane_votes_free(&f->votes);
+    for (size_t v = 0; v < f->maps->n; v++)
+        for (uint32_t i = 0; i < f->views[v].n_segments; i++) {
+            n_taken += f->views[v].segments[i].n_taken;
+            n_pixels += f->views[v].segments[i].n_pixels;
+        }
+    *share = n_pixels ? (double)n_taken / (double)n_pixels : 0;
+    return status;
+}
+
 /* Segments without a plane get seeds where planes end, and hypotheses from all views together; then all planes are made
  * anew, as those of the first round may be what poor rims made of a better one. */
 static splat_status look_again(finder *f, splat_error *error)
 {
     memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
-    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, 2 * STRIDE, f->threads, &f->votes, error));
-    splat_status status = for_views(f, settle, error);
-    plane_votes_free(&f->votes);
-    SPLAT_TRY(status);
     SPLAT_TRY(for_views(f, find_lines, error));
     SPLAT_TRY(for_views(f, find_in_pool, error));
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
@@ -198,11 +209,16 @@ static splat_status look_again(finder *f, splat_error *error)
 
 static splat_status find(finder *f, splat_error *error)
 {
+    double share = 0, before;
     SPLAT_TRY(for_views(f, analyse, error));
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
     SPLAT_TRY(for_views(f, assign, error));
-    for (int round = 0; round < ROUNDS && f->n_planes; round++) SPLAT_TRY(look_again(f, error));
-    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, STRIDE, f->threads, &f->votes, error));
+    for (int round = 0;; round++) {
+        before = share;
+        SPLAT_TRY(settle_all(f, &share, error));
+        if (round == ROUNDS || !f->n_planes || (round > 0 && share < before + LEAST_GAIN)) break;
+        SPLAT_TRY(look_again(f, error));
+    }
     return for_views(f, write, error);
 }
 
