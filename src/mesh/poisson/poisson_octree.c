@@ -89,21 +89,6 @@ size_t poisson_runs_from(const poisson_runs *runs, uint32_t cell)
     return low;
 }
 
-/* The first cells of the 27 groups around a group, its own in the middle; NONE where there is none. */
-static void groups_around(const poisson_octree *tree, int level, size_t group, uint32_t first[27])
-{
-    for (int i = 0; i < 27; i++) {
-        const int offset[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
-        first[i] = POISSON_NONE;
-        if (level == 0) {
-            if (i == 13) first[i] = 0;
-            continue;
-        }
-        uint32_t parent = poisson_neighbor(tree, level - 1, tree->level[level].parent[group], offset);
-        if (parent != POISSON_NONE) first[i] = tree->level[level - 1].child[parent];
-    }
-}
-
 /* The cell around the group at -1 .. 2 a axis from its first cell. */
 static uint32_t cell_around(const uint32_t first[27], const poisson_level *level, const int at[3])
 {
@@ -115,6 +100,47 @@ static uint32_t cell_around(const uint32_t first[27], const poisson_level *level
     }
     if (first[group] == POISSON_NONE || first[group] + octant >= level->n_cells) return POISSON_NONE;
     return first[group] + octant;
+}
+
+/* The first cells of the 27 groups around a group, its own in the middle; NONE where there is none. */
+typedef struct surroundings {
+    uint32_t group; /* NONE: not made yet */
+    uint32_t first[27];
+} surroundings;
+
+static void groups_around(const poisson_octree *tree, int level, uint32_t group, surroundings *around)
+{
+    around->group = group;
+    for (int i = 0; i < 27; i++) {
+        const int offset[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+        around->first[i] = POISSON_NONE;
+        if (level == 0) {
+            if (i == 13) around->first[i] = 0;
+            continue;
+        }
+        uint32_t parent = poisson_neighbor(tree, level - 1, tree->level[level].parent[group], offset);
+        if (parent != POISSON_NONE) around->first[i] = tree->level[level - 1].child[parent];
+    }
+}
+
+/* The same from the groups around that of the parent, which up to eight groups one after the other share. */
+static void groups_around_next(const poisson_octree *tree, int level, uint32_t group, surroundings *above,
+                               surroundings *around)
+{
+    if (level == 0) {
+        groups_around(tree, level, group, around);
+        return;
+    }
+    const poisson_level *upper = &tree->level[level - 1];
+    uint32_t parent = tree->level[level].parent[group];
+    if (above->group != parent >> 3) groups_around(tree, level - 1, parent >> 3, above);
+    around->group = group;
+    for (int i = 0; i < 27; i++) {
+        const int at[3] = {(int)(parent & 1) + i % 3 - 1, (int)(parent >> 1 & 1) + i / 3 % 3 - 1,
+                           (int)(parent >> 2 & 1) + i / 9 - 1};
+        uint32_t cell = cell_around(above->first, upper, at);
+        around->first[i] = cell == POISSON_NONE ? POISSON_NONE : upper->child[cell];
+    }
 }
 
 /* Of the cells that meet at a corner the one on its lowest side, in the order of the bits, owns it. */
@@ -130,6 +156,38 @@ static uint32_t corner_owner(const uint32_t first[27], const poisson_level *leve
     return POISSON_NONE; /* never: the cell itself is among them */
 }
 
+/* Bits of a byte; the compiler's own is a call where the processor is any x86. */
+static uint32_t count_bits(uint8_t byte)
+{
+    static const uint8_t count[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    return (uint32_t)count[byte & 15] + count[byte >> 4];
+}
+
+/* Where the numbers of the corners that a cell owns begin. Chunks of cells are summed, then each goes on from its sum. */
+static splat_status sum_owned(poisson_job *job, poisson_level *level, const uint8_t *owned, uint32_t *base)
+{
+    size_t n_chunks = ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
+    uint32_t *next = NULL; /* [n_chunks] */
+    SPLAT_TRY(poisson_alloc(job, &next, n_chunks, sizeof *next));
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    for (size_t k = 0; k < n_chunks; k++)
+        for (size_t i = k * POISSON_CHUNK; i < level->n_cells && i < (k + 1) * POISSON_CHUNK; i++)
+            next[k] += count_bits(owned[i]);
+    for (size_t k = 0; k < n_chunks; k++) {
+        uint32_t count = next[k];
+        next[k] = level->n_corners;
+        level->n_corners += count;
+    }
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    for (size_t k = 0; k < n_chunks; k++)
+        for (size_t i = k * POISSON_CHUNK; i < level->n_cells && i < (k + 1) * POISSON_CHUNK; i++) {
+            base[i] = next[k];
+            next[k] += count_bits(owned[i]);
+        }
+    poisson_free(job, next);
+    return SPLAT_OK;
+}
+
 /* Numbers the corners: those that a cell owns are numbered together, cell after cell. */
 static splat_status number_corners(poisson_job *job, poisson_octree *tree, int d)
 {
@@ -142,26 +200,26 @@ static splat_status number_corners(poisson_job *job, poisson_octree *tree, int d
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &base, level->n_cells, sizeof *base));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &level->corner, n_groups, sizeof *level->corner));
     for (int pass = 0; pass < 2; pass++) {
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-        for (size_t g = 0; g < n_groups; g++) {
-            uint32_t first[27];
-            groups_around(tree, d, g, first);
-            for (int o = 0; o < 8 && 8 * g + (size_t)o < level->n_cells; o++)
-                for (int c = 0; c < 8; c++) {
-                    int its;
-                    uint32_t cell = (uint32_t)(8 * g) + (uint32_t)o, owner = corner_owner(first, level, o, c, &its);
-                    if (pass == 0)
-                        owned[cell] |= (uint8_t)((owner == cell) << c);
-                    else
-                        level->corner[g][poisson_place[o] + poisson_place[c]] =
-                            base[owner] + (uint32_t)__builtin_popcount(owned[owner] & ((1u << its) - 1));
-                }
-        }
-        if (pass == 0)
-            for (uint32_t i = 0; i < level->n_cells; i++) {
-                base[i] = level->n_corners;
-                level->n_corners += (uint32_t)__builtin_popcount(owned[i]);
+#pragma omp parallel num_threads(job->options->threads)
+        {
+            surroundings above = {.group = POISSON_NONE}, around;
+#pragma omp for schedule(static)
+            for (size_t g = 0; g < n_groups; g++) {
+                groups_around_next(tree, d, (uint32_t)g, &above, &around);
+                for (int o = 0; o < 8 && 8 * g + (size_t)o < level->n_cells; o++)
+                    for (int c = 0; c < 8; c++) {
+                        int its;
+                        uint32_t cell = (uint32_t)(8 * g) + (uint32_t)o;
+                        uint32_t owner = corner_owner(around.first, level, o, c, &its);
+                        if (pass == 0)
+                            owned[cell] |= (uint8_t)((owner == cell) << c);
+                        else
+                            level->corner[g][poisson_place[o] + poisson_place[c]] =
+                                base[owner] + count_bits(owned[owner] & (uint8_t)((1u << its) - 1));
+                    }
             }
+        }
+        if (pass == 0) SPLAT_TRY_GOTO(status, end, sum_owned(job, level, owned, base));
     }
 end:
     poisson_free(job, owned);
@@ -237,7 +295,7 @@ static splat_status make_level(poisson_job *job, poisson_octree *tree, int d, co
     SPLAT_TRY(poisson_alloc(job, &level->parent, n_groups, sizeof *level->parent));
     SPLAT_TRY(poisson_alloc(job, &level->origin, n_groups, sizeof *level->origin));
     SPLAT_TRY(poisson_alloc(job, &level->child, level->n_cells, sizeof *level->child));
-    memset(level->child, 0xff, level->n_cells * sizeof *level->child);
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)
     for (uint32_t i = 0; i < above->n_cells; i++) {
         if (above->child[i] == POISSON_NONE) continue;
         int coordinates[3];
@@ -245,6 +303,7 @@ static splat_status make_level(poisson_job *job, poisson_octree *tree, int d, co
         poisson_cell_coordinates(above, i, coordinates);
         level->parent[group] = i;
         for (int a = 0; a < 3; a++) level->origin[group][a] = (uint16_t)(2 * coordinates[a]);
+        for (int k = 0; k < 8; k++) level->child[above->child[i] + (uint32_t)k] = POISSON_NONE;
     }
     tree->n_levels = d + 1;
     SPLAT_TRY(make_units(job, tree, d));

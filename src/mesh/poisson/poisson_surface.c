@@ -9,6 +9,7 @@
 #include "mesh/poisson/poisson_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SEGMENTS = 64 };
@@ -189,25 +190,40 @@ static void add_side(const surface *s, int d, uint32_t cell, int side, segments 
     }
 }
 
-/* Where the faces of a leaf go; without a mesh they are counted only. */
-typedef struct sink {
-    splat_mesh *mesh;
-    size_t n_faces, n_vertices;
-    bool broken;
-} sink;
+/* What a chunk of cells adds to the mesh: faces, and vertices in the middle of polygons, which faces name by numbers
+ * from the mesh's own vertices on. */
+typedef struct chunk {
+    uint32_t (*faces)[3];   /* [n_faces] */
+    float (*middles)[3];    /* [n_middles] */
+    size_t n_faces, n_middles, face_capacity, middle_capacity;
+    bool is_broken, is_short; /* an open polygon; no memory */
+} chunk;
 
-static void put_face(sink *out, uint32_t a, uint32_t b, uint32_t c)
+/* The array with room for one more, perhaps at another place; NULL: no memory, and the array stays. */
+static void *make_room(void *items, size_t n, size_t size, size_t *capacity)
 {
-    if (out->mesh) {
-        uint32_t *face = out->mesh->faces + 3 * out->n_faces;
-        face[0] = a;
-        face[1] = b;
-        face[2] = c;
-    }
-    out->n_faces++;
+    if (n < *capacity) return items;
+    size_t more = *capacity ? 2 * *capacity : 256;
+    void *larger = realloc(items, more * size);
+    if (larger) *capacity = more;
+    return larger;
 }
 
-static void put_polygon(const surface *s, int n, const uint32_t *vertices, const uint8_t *sides, sink *out)
+static void put_face(chunk *out, uint32_t a, uint32_t b, uint32_t c)
+{
+    void *faces = make_room(out->faces, out->n_faces, sizeof *out->faces, &out->face_capacity);
+    if (!faces) {
+        out->is_short = true;
+        return;
+    }
+    out->faces = faces;
+    uint32_t *face = out->faces[out->n_faces++];
+    face[0] = a;
+    face[1] = b;
+    face[2] = c;
+}
+
+static void put_polygon(const surface *s, int n, const uint32_t *vertices, const uint8_t *sides, chunk *out)
 {
     float position[POISSON_MAX_POLYGON][3], middle[3] = {0};
     uint8_t triangles[POISSON_MAX_POLYGON][3];
@@ -219,12 +235,18 @@ static void put_polygon(const surface *s, int n, const uint32_t *vertices, const
     for (int i = 0; i < n_triangles; i++)
         put_face(out, vertices[triangles[i][0]], vertices[triangles[i][1]], vertices[triangles[i][2]]);
     if (n_triangles) return;
-    for (int i = 0; i < n; i++) put_face(out, vertices[i], vertices[(i + 1) % n], (uint32_t)out->n_vertices);
-    if (out->mesh) memcpy(out->mesh->vertices + 3 * out->n_vertices, middle, sizeof middle);
-    out->n_vertices++;
+    void *middles = make_room(out->middles, out->n_middles, sizeof *out->middles, &out->middle_capacity);
+    if (!middles) {
+        out->is_short = true;
+        return;
+    }
+    out->middles = middles;
+    uint32_t number = (uint32_t)(s->mesh->n_vertices + out->n_middles);
+    for (int i = 0; i < n; i++) put_face(out, vertices[i], vertices[(i + 1) % n], number);
+    memcpy(out->middles[out->n_middles++], middle, sizeof middle);
 }
 
-static void put_leaf(const surface *s, int d, uint32_t cell, sink *out)
+static void put_leaf(const surface *s, int d, uint32_t cell, chunk *out)
 {
     segments list = {0};
     bool used[MAX_SEGMENTS] = {false};
@@ -238,7 +260,7 @@ static void put_leaf(const surface *s, int d, uint32_t cell, sink *out)
             int next = 0;
             while (next < list.n && (used[next] || list.from[next] != list.to[at])) next++;
             if (next == list.n || n == POISSON_MAX_POLYGON) {
-                out->broken = true;
+                out->is_broken = true;
                 return;
             }
             n++;
@@ -251,25 +273,35 @@ static void put_leaf(const surface *s, int d, uint32_t cell, sink *out)
     }
 }
 
-/* What a chunk of cells adds, and after the sums where it starts. */
-typedef struct chunk { size_t n_faces, n_vertices; } chunk;
+static size_t count_chunks(const poisson_level *level)
+{
+    return ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
+}
 
-/* Counts the faces a chunk, or puts them where the counts said. */
-static bool put_faces(const surface *s, int d, chunk *chunks, bool count)
+static void put_faces(const surface *s, int d, chunk *chunks)
 {
     const poisson_level *level = &s->tree->level[d];
-    size_t n_chunks = ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
-    int broken = 0;
-#pragma omp parallel for num_threads(s->job->options->threads) schedule(dynamic) reduction(| : broken)
+    size_t n_chunks = count_chunks(level);
+#pragma omp parallel for num_threads(s->job->options->threads) schedule(dynamic)
     for (size_t k = 0; k < n_chunks; k++) {
-        sink out = {.mesh = count ? NULL : s->mesh, .n_faces = chunks[k].n_faces, .n_vertices = chunks[k].n_vertices};
         size_t end = (k + 1) * POISSON_CHUNK < level->n_cells ? (k + 1) * POISSON_CHUNK : level->n_cells;
-        for (uint32_t i = (uint32_t)(k * POISSON_CHUNK); i < end; i++)
-            if (level->child[i] == POISSON_NONE && is_crossed(s, d, i)) put_leaf(s, d, i, &out);
-        if (count) chunks[k] = (chunk){out.n_faces, out.n_vertices};
-        broken |= out.broken;
+        for (uint32_t i = (uint32_t)(k * POISSON_CHUNK); i < end && !chunks[k].is_short; i++)
+            if (level->child[i] == POISSON_NONE && is_crossed(s, d, i)) put_leaf(s, d, i, &chunks[k]);
     }
-    return !broken;
+}
+
+/* A chunk's faces and vertices behind those of the chunks before it. */
+static void join(splat_mesh *mesh, const chunk *from, size_t first_face, size_t n_middles_before)
+{
+    uint32_t *to = mesh->faces + 3 * first_face;
+    for (size_t i = 0; i < from->n_faces; i++)
+        for (size_t k = 0; k < 3; k++) {
+            uint32_t vertex = from->faces[i][k];
+            to[3 * i + k] = vertex < mesh->n_vertices ? vertex : vertex + (uint32_t)n_middles_before;
+        }
+    if (from->n_middles)
+        memcpy(mesh->vertices + 3 * (mesh->n_vertices + n_middles_before), from->middles,
+               from->n_middles * sizeof *from->middles);
 }
 
 static void place_unit(const surface *s, int d, poisson_unit unit)
@@ -303,45 +335,65 @@ static splat_status make_vertices(surface *s)
     return poisson_progress(s->job, "surface", 0.75);
 }
 
-static splat_status make_faces(surface *s, chunk *chunks[POISSON_MAX_LEVELS])
+/* All chunks of all levels become the mesh's faces. */
+static splat_status join_all(surface *s, chunk *chunks, size_t n_chunks)
 {
     splat_mesh *mesh = s->mesh;
-    bool whole = true;
-    size_t n_faces = 0, n_vertices = mesh->n_vertices;
-    for (int d = 0; d < s->tree->n_levels; d++) {
-        size_t n_chunks = ((size_t)s->tree->level[d].n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
-        SPLAT_TRY(poisson_progress(s->job, "surface", 0.75 + 0.08 * d / s->tree->n_levels));
-        SPLAT_TRY(poisson_alloc(s->job, &chunks[d], n_chunks, sizeof *chunks[d]));
-        whole &= put_faces(s, d, chunks[d], true);
-        for (size_t k = 0; k < n_chunks; k++) {
-            chunk counted = chunks[d][k];
-            chunks[d][k] = (chunk){n_faces, n_vertices};
-            n_faces += counted.n_faces;
-            n_vertices += counted.n_vertices;
-        }
+    size_t n_faces = 0, n_middles = 0, *first = NULL; /* [n_chunks][2]: faces and vertices before */
+    bool is_broken = false, is_short = false;
+    SPLAT_TRY(poisson_alloc(s->job, &first, 2 * n_chunks, sizeof *first));
+    for (size_t k = 0; k < n_chunks; k++) {
+        first[2 * k] = n_faces;
+        first[2 * k + 1] = n_middles;
+        n_faces += chunks[k].n_faces;
+        n_middles += chunks[k].n_middles;
+        is_broken |= chunks[k].is_broken;
+        is_short |= chunks[k].is_short;
     }
-    if (!whole) return splat_fail(s->job->error, SPLAT_ERROR_INTERNAL, "the Poisson surface has an open polygon");
-    SPLAT_TRY(poisson_count(s->job, 12 * (n_vertices - mesh->n_vertices + n_faces)));
-    SPLAT_TRY(splat_mesh_reserve(mesh, n_vertices, n_faces, s->job->error));
-    for (int d = 0; d < s->tree->n_levels; d++) {
-        SPLAT_TRY(poisson_progress(s->job, "surface", 0.83 + 0.07 * d / s->tree->n_levels));
-        put_faces(s, d, chunks[d], false);
+    splat_status status = SPLAT_OK;
+    if (is_short)
+        status = splat_fail(s->job->error, SPLAT_ERROR_MEMORY, "no memory for the faces of the Poisson surface; use a "
+                            "smaller depth");
+    else if (is_broken)
+        status = splat_fail(s->job->error, SPLAT_ERROR_INTERNAL, "the Poisson surface has an open polygon");
+    if (status == SPLAT_OK) status = poisson_count(s->job, 12 * (n_middles + 2 * n_faces));
+    if (status == SPLAT_OK) status = splat_mesh_reserve(mesh, mesh->n_vertices + n_middles, n_faces, s->job->error);
+    if (status == SPLAT_OK) {
+#pragma omp parallel for num_threads(s->job->options->threads) schedule(static)
+        for (size_t k = 0; k < n_chunks; k++) join(mesh, &chunks[k], first[2 * k], first[2 * k + 1]);
+        mesh->n_vertices += n_middles;
+        mesh->n_faces = n_faces;
     }
-    mesh->n_vertices = n_vertices;
-    mesh->n_faces = n_faces;
-    return SPLAT_OK;
+    poisson_free(s->job, first);
+    return status;
+}
+
+static splat_status make_faces(surface *s)
+{
+    size_t n_chunks = 0, at = 0;
+    chunk *chunks = NULL; /* of all levels */
+    for (int d = 0; d < s->tree->n_levels; d++) n_chunks += count_chunks(&s->tree->level[d]);
+    splat_status status = poisson_alloc(s->job, &chunks, n_chunks, sizeof *chunks);
+    for (int d = 0; d < s->tree->n_levels && status == SPLAT_OK; d++) {
+        status = poisson_progress(s->job, "surface", 0.75 + 0.15 * d / s->tree->n_levels);
+        if (status == SPLAT_OK) put_faces(s, d, chunks + at);
+        at += count_chunks(&s->tree->level[d]);
+    }
+    if (status == SPLAT_OK) status = join_all(s, chunks, n_chunks);
+    for (size_t k = 0; chunks && k < n_chunks; k++) {
+        free(chunks[k].faces);
+        free(chunks[k].middles);
+    }
+    poisson_free(s->job, chunks);
+    return status;
 }
 
 splat_status poisson_surface(poisson_job *job, splat_mesh *mesh, const poisson_octree *tree,
                              float *const values[POISSON_MAX_LEVELS], float iso)
 {
     surface s = {.job = job, .tree = tree, .values = values, .iso = iso, .mesh = mesh};
-    chunk *chunks[POISSON_MAX_LEVELS] = {NULL};
     splat_status status = make_vertices(&s);
-    if (status == SPLAT_OK) status = make_faces(&s, chunks);
-    for (int d = 0; d < POISSON_MAX_LEVELS; d++) {
-        poisson_free(job, s.edge[d]);
-        poisson_free(job, chunks[d]);
-    }
+    if (status == SPLAT_OK) status = make_faces(&s);
+    for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(job, s.edge[d]);
     return status;
 }

@@ -59,7 +59,8 @@ void splat_view_maps_free(splat_view_maps *maps)
     memset(maps, 0, sizeof *maps);
 }
 
-splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error)
+/* Room alone: what the system gives is written for the first time by the threads that fill it. */
+static splat_status make_room(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error)
 {
     *maps = (splat_view_maps){.n = n, .resolution_factor = 1, .bytes = n * sizeof *maps->views};
     maps->views = calloc(n ? n : 1, sizeof *maps->views);
@@ -75,13 +76,20 @@ splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_c
         view->rgb = ok ? calloc(n_pixels, 3) : NULL;
         view->alpha = ok ? calloc(n_pixels, 1) : NULL;
         ok = view->depth && view->normal && view->rgb && view->alpha;
-        for (size_t k = 0; k < 2 * n_pixels && ok; k++) view->normal[k] = INT16_MIN;
         maps->bytes += bytes;
     }
     if (ok) return SPLAT_OK;
     splat_view_maps_free(maps);
     return splat_fail(error, SPLAT_ERROR_MEMORY,
                       "no memory for the maps of %zu views; use a smaller `mesh_extraction_resolution_factor`", n);
+}
+
+splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error)
+{
+    SPLAT_TRY(make_room(maps, n, cameras, error));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 2 * splat_camera_pixels(&cameras[i]); k++) maps->views[i].normal[k] = INT16_MIN;
+    return SPLAT_OK;
 }
 
 typedef struct filler {
@@ -96,11 +104,11 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
     splat_view_map *map = &f->maps->views[view->number];
     size_t n = splat_camera_pixels(&map->camera);
     map->index = view->index;
-    memcpy(map->depth, view->depth, n * sizeof *map->depth);
-    memcpy(map->rgb, view->rgb, 3 * n);
 #pragma omp parallel for num_threads(f->threads) schedule(static)
     for (size_t i = 0; i < n; i++) {
         const float normal[3] = {view->normal[i], view->normal[n + i], view->normal[2 * n + i]};
+        map->depth[i] = view->depth[i];
+        memcpy(map->rgb + 3 * i, view->rgb + 3 * i, 3);
         splat_normal_encode(normal, map->normal + 2 * i);
         map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 255 + 0.5f);
     }
@@ -114,7 +122,7 @@ static splat_status init_for_scene(const splat_scene *scene, float factor, splat
     splat_camera *cameras = malloc(n * sizeof *cameras);
     if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n);
     for (size_t i = 0; i < n; i++) cameras[i] = splat_surface_camera(scene, i, factor);
-    splat_status status = splat_view_maps_init(maps, n, cameras, error);
+    splat_status status = make_room(maps, n, cameras, error);
     if (status == SPLAT_OK) maps->resolution_factor = factor;
     free(cameras);
     return status;
