@@ -114,6 +114,7 @@ static const struct {
     {"max_depth", TSDF},
     {"min_alpha", DEPTH | VIEWS | TSDF},
     {"planes", VIEWS},
+    {"remove_sky", VIEWS},
 };
 
 static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)

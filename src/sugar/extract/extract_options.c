@@ -24,6 +24,7 @@ void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, 
         .center_bbox = true,
         .target_vertices = 1000000,
         .planes = true,
+        .remove_sky = true,
         .min_component_faces = 100,
         .least_seen = 0.001,
         .unseen_rim = 8};

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
+#define AROUND 3         /* pixels to those that a plain pixel is like */
+#define MOST_BEND 6      /* levels of grey, between it and the mean of two, twice */
+#define MOST_SLOPE 24    /* and between those two */
 #define PER_POINT 16u    /* pixels that are asked for each point: more tell the same, and half leaves pinholes */
 #define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
 
@@ -19,6 +22,8 @@ typedef struct tally {
 
 typedef struct judge {
     const splat_view_maps *maps;
+    const splat_surface_boxes *boxes;
+    bool no_sky; /* beyond the foreground, what is plain and on no plane counts as sky */
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
@@ -27,11 +32,39 @@ typedef struct judge {
     tally tally;
 } judge;
 
-/* Weight: how many saw it, and how steeply. */
-static bool sample_of(const splat_view_maps *maps, size_t view, size_t pixel, splat_cell_sample *sample,
-                      splat_agreement *a)
+/* Grey of a pixel, in 256ths of a level; beyond the picture's sides that of the pixel at them. */
+static int grey_at(const splat_view_map *map, int x, int y)
 {
-    if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, maps->views[view].n_neighbors))
+    int width = map->camera.width, height = map->camera.height;
+    x = x < 0 ? 0 : x >= width ? width - 1 : x;
+    y = y < 0 ? 0 : y >= height ? height - 1 : y;
+    const uint8_t *rgb = map->rgb + 3 * ((size_t)y * (size_t)width + (size_t)x);
+    return 77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2];
+}
+
+/* Whether the picture around a pixel has one colour or an even gradient, so that any depth explains it. */
+static bool is_plain(const splat_view_map *map, size_t pixel)
+{
+    static const int way[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
+    int x = (int)(pixel % (size_t)map->camera.width), y = (int)(pixel / (size_t)map->camera.width);
+    int own = grey_at(map, x, y);
+    for (int k = 0; k < 4; k++) {
+        int dx = AROUND * way[k][0], dy = AROUND * way[k][1];
+        int before = grey_at(map, x - dx, y - dy), after = grey_at(map, x + dx, y + dy);
+        if (abs(before + after - 2 * own) > 256 * MOST_BEND || abs(after - before) > 256 * MOST_SLOPE) return false;
+    }
+    return true;
+}
+
+/* Weight: how many saw it, and how steeply. */
+static bool sample_of(const judge *j, size_t view, size_t pixel, splat_cell_sample *sample, splat_agreement *a)
+{
+    const splat_view_maps *maps = j->maps;
+    const splat_view_map *map = &maps->views[view];
+    if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, map->n_neighbors)) return false;
+    if (j->no_sky && map->alpha[pixel] != SPLAT_VIEW_MAP_PLANE &&
+        !splat_surface_is_inside(a->position, j->boxes->low, j->boxes->high) &&
+        (map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || is_plain(map, pixel)))
         return false;
     for (int k = 0; k < 3; k++) {
         sample->position[k] = a->position[k];
@@ -50,7 +83,7 @@ static splat_status judge_piece(judge *j, size_t view, size_t first, size_t n, s
     for (size_t i = 0; i < n; i++) {
         splat_agreement a = {.n_agree = 0};
         size_t pixel = first + i * j->step;
-        j->valid[i] = sample_of(j->maps, view, pixel, &j->samples[i], &a);
+        j->valid[i] = sample_of(j, view, pixel, &j->samples[i], &a);
         n_seen += j->maps->views[view].depth[pixel] > 0;
         n_kept += j->valid[i];
         n_against += a.n_against > a.n_agree;
@@ -91,7 +124,7 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    judge j = {.maps = maps, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
+    judge j = {.maps = maps, .boxes = boxes, .no_sky = options->planes && options->remove_sky, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
     splat_status status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};

@@ -110,7 +110,7 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
         map->depth[i] = view->depth[i];
         memcpy(map->rgb + 3 * i, view->rgb + 3 * i, 3);
         splat_normal_encode(normal, map->normal + 2 * i);
-        map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 255 + 0.5f);
+        map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 253 + 0.5f);
     }
     return splat_surface_go_on(f->options, "looking for surface", (double)(view->number + 1) / (double)f->maps->n,
                                error);

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* of host memory: depth, normal, colour, alpha */
+#define SPLAT_VIEW_MAP_PLANE 255       /* the pixel has the depth of a plane */
+#define SPLAT_VIEW_MAP_PLAIN 254       /* the photo is plain there, and no plane was found: any depth explains it */
 #define SPLAT_VIEW_NEIGHBORS 8         /* views that a view is compared with */
 
 /* One training view. */
@@ -17,7 +19,8 @@ typedef struct splat_view_map {
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
-    uint8_t *alpha;      /* [height][width], 255 times it: a pixel without depth is seen through where this is small */
+    uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small; or,
+                          * after splat_planes_find, one of the two: */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 

@@ -88,7 +88,7 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
     double towards = -fit->offset;
     float normal[3];
     map->depth[p] = plane_depth(&map->camera, fit, p);
-    map->alpha[p] = 255;
+    map->alpha[p] = SPLAT_VIEW_MAP_PLANE;
     for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
     for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
     splat_normal_encode(normal, map->normal + 2 * p);
@@ -136,6 +136,7 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
         uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
         work->component[p] = label ? -2 : -1;
         if (label) taken[PLANE_MAX_PLANES]++;
+        if (label && !slot && map->depth[p] > 0) map->alpha[p] = SPLAT_VIEW_MAP_PLAIN;
         if (!slot) continue;
         size_t plane = view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1];
         work->component[p] = (int32_t)plane;
