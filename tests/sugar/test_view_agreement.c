@@ -264,7 +264,8 @@ static size_t count_far(const splat_view_maps *maps, bool remove_sky)
     must(splat_surface_points_make(&points, 200000, &error), &error);
     must(splat_surface_points_weigh(&points, &error), &error);
     must(splat_surface_agree(maps, &boxes, &o, 2, &points, &agreed, &error), &error);
-    for (size_t i = 0; i < points.n; i++) n += !splat_surface_is_inside(points.positions + 3 * i, boxes.low, boxes.high);
+    for (size_t i = 0; i < points.n; i++)
+        n += !splat_surface_is_inside(points.positions + 3 * i, boxes.low, boxes.high);
     splat_surface_points_free(&points);
     return n;
 }

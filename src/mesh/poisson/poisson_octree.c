@@ -163,7 +163,7 @@ static uint32_t count_bits(uint8_t byte)
     return (uint32_t)count[byte & 15] + count[byte >> 4];
 }
 
-/* Where the numbers of the corners that a cell owns begin. Chunks of cells are summed, then each goes on from its sum. */
+/* Where the numbers of the corners that a cell owns begin. Chunks are summed, then each goes on from its sum. */
 static splat_status sum_owned(poisson_job *job, poisson_level *level, const uint8_t *owned, uint32_t *base)
 {
     size_t n_chunks = ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;

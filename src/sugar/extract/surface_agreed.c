@@ -124,7 +124,8 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    judge j = {.maps = maps, .boxes = boxes, .no_sky = options->planes && options->remove_sky, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
+    judge j = {.maps = maps, .boxes = boxes, .no_sky = options->planes && options->remove_sky, .cells = &cells,
+               .threads = threads, .step = step > 1 ? step : 1};
     splat_status status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};

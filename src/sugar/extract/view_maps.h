@@ -19,8 +19,8 @@ typedef struct splat_view_map {
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
-    uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small; or,
-                          * after splat_planes_find, one of the two: */
+    uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small;
+                          * or, after splat_planes_find, one of the two: */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 
