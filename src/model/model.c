@@ -91,8 +91,6 @@ splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uin
 {
     uint32_t channels = splat_sh_rest_floats(model->gaussians.sh_degree), row = splat_half_row(channels);
     if (n == 0 || channels == 0) return SPLAT_OK;
-    splat_gaussians gaussians = model->gaussians;
-    SPLAT_TRY(splat_op_catch_up(model->backend, &(struct splat_catch_up_args){&gaussians}, error));
     if (model->sh_storage == SPLAT_SH_FLOAT32)
         return splat_backend_download(model->backend, rest, rest_row(model, first),
                                       (size_t)n * channels * sizeof(float), error);

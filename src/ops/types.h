@@ -44,22 +44,6 @@ static inline uint32_t splat_quantized_moment_words(int tensor, int sh_degree)
     return splat_tensor_row_moment_words(&splat_gaussian_tensors.rows[tensor], sh_degree);
 }
 
-/* Adam's steps of sh_rest that Gaussians out of sight lack. Without a gradient a step needs nothing but the row and
- * its moments, so it may be made later, before anyone reads the row: the same arithmetic in the same order, the same
- * bits. */
-#define SPLAT_PUT_OFF_ROOM 256u /* steps that are remembered: no row lacks as many */
-typedef struct splat_put_off_steps {
-    float step[SPLAT_PUT_OFF_ROOM], root[SPLAT_PUT_OFF_ROOM]; /* by number modulo the room: lr / correction1, and the
-                                                                 backend's factor of correction2 */
-    uint32_t n;                                               /* made so far */
-} splat_put_off_steps;
-
-typedef struct splat_put_off {
-    uint32_t *rows;             /* [n] the last so many steps are missing in the row */
-    splat_put_off_steps *steps; /* device memory, as what lies in it depends on which steps were really made */
-    float *m, *v;               /* moments of sh_rest, float32 */
-} splat_put_off;
-
 typedef struct splat_gaussians {
     uint32_t n;
     int sh_degree;        /* of the stored sh_rest */
@@ -67,9 +51,6 @@ typedef struct splat_gaussians {
     splat_tensors p;      /* raw parameters; p.sh_rest is NULL when sh_rest_half is used */
     uint16_t *sh_rest_half; /* [n][splat_half_row(channels)] IEEE binary16, or NULL: p.sh_rest holds them */
     bool rest_on_host;      /* sh_rest lies in host memory (SPLAT_ON_HOST): read whole rows, and only where needed */
-    const splat_put_off *put_off; /* NULL: sh_rest is as it should be. Otherwise project makes up for what rows lack
-                                     that it reads, and everyone else calls catch_up first; sh_rest is float32 and on
-                                     the device */
     float *filter_3d;     /* [n] standard deviation of the 3D smoothing filter, world units; 0 is none */
 } splat_gaussians;
 

@@ -105,7 +105,6 @@ static splat_status offload_sh(splat_trainer *t, splat_error *error)
 
 static splat_status give_up(splat_trainer *t, unsigned bit, splat_error *error)
 {
-    SPLAT_TRY(splat_trainer_catch_up(t, error));
     switch (bit) {
     case SPLAT_GIVE_UP_PHOTOS: return stream_photos(t, error);
     case SPLAT_GIVE_UP_SH: return halve_sh(t, error);

@@ -70,7 +70,6 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
                                       splat_place_of_moments(o));
     add_rows(u, &parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
-    s->sh_moments += mapped(u, splat_put_off_words(o, (uint32_t)n) * sizeof(uint32_t));
     splat_statistics_describe(&statistics);
     if (strategy->wants_statistics(o, 0))
         add_rows(u, &statistics, &(const splat_tensor_table){0}, n, &s->statistics, &s->statistics, &s->host);

@@ -27,9 +27,6 @@ struct splat_trainer {
     bool is_broken;                      /* a change of the state failed halfway: no run could go on from it */
     splat_row_blocks moment_blocks[2];   /* Adam's m and v, or the first alone with both quantized */
     splat_moments moments;               /* pointers into them */
-    splat_row_blocks put_off_rows;       /* rows, then steps, of put_off */
-    uint32_t n_put_off;                  /* their words; 0 where no steps are put off */
-    splat_put_off put_off;               /* what the model's Gaussians refer to while n_put_off */
     int adam_steps[SPLAT_N_TENSORS];     /* steps each tensor has made (t of the bias correction) */
     splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
     uint32_t n_statistics;               /* n while there is density control, then 0 */
@@ -115,16 +112,8 @@ splat_status splat_trainer_regularizer_results(splat_trainer *trainer, double **
 
 /* state_rows.c */
 splat_statistics splat_trainer_statistics(const splat_trainer *trainer);
-/* The pointers of `moments` and of put_off, after their blocks or the options of their storage have changed. */
+/* The pointers of `moments`, after their blocks have changed. */
 void splat_trainer_refresh_moments(splat_trainer *trainer);
-/* Makes the steps that rows of sh_rest lack (splat_put_off): before anyone but project reads or moves them or their
- * moments, or changes their storage. splat_trainer_resize, splat_density_begin, checkpoints and what reads the model do
- * so themselves. */
-splat_status splat_trainer_catch_up(splat_trainer *trainer, splat_error *error);
-/* The array behind splat_put_off: a word a Gaussian, then the steps. Its words; 0 where no steps are put off, as in
- * small storages, whose rounding goes by a step's number, and for rows on the host. */
-void splat_put_off_describe(splat_row_blocks *rows);
-uint32_t splat_put_off_words(const splat_train_options *options, uint32_t n);
 
 #define SPLAT_N_STATISTICS 3
 extern const char *const splat_statistics_names[SPLAT_N_STATISTICS]; /* in the order of splat_statistics */

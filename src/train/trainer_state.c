@@ -47,11 +47,9 @@ typedef struct resized {
 static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uint32_t n_statistics, splat_error *error)
 {
     splat_backend *b = t->backend;
-    uint32_t n_put_off = splat_put_off_words(&t->options, n);
     const resized all[] = {{&t->moment_blocks[0], old_n, n},
                            {&t->moment_blocks[1], old_n, n},
                            {&t->statistics, t->n_statistics, n_statistics},
-                           {&t->put_off_rows, t->n_put_off, n_put_off},
                            {&t->bound.gradients, old_n, n},
                            {&t->strategy_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
                            {&t->strategy_rows.rows[SPLAT_ROWS_SCRATCH], old_n, n},
@@ -68,7 +66,6 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
         done--; /* the one that failed is as it was */
     while (status != SPLAT_OK && done-- > 0)
         splat_row_blocks_resize(b, all[done].rows, all[done].n, all[done].old_n, NULL);
-    if (status == SPLAT_OK) t->n_put_off = n_put_off;
     return status;
 }
 
@@ -94,15 +91,12 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
 splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
-    SPLAT_TRY(splat_trainer_catch_up(t, error));
     SPLAT_TRY(resize_within(t, n, n_statistics, error));
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
     SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
     splat_trainer_refresh_moments(t);
     splat_give_up_set_lists(t);
-    if (t->n_put_off)
-        SPLAT_TRY(splat_backend_zero(t->backend, t->put_off.rows, t->n_put_off * sizeof(uint32_t), error));
     for (int i = 0; i < SPLAT_N_STATISTICS && n_statistics; i++)
         SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data,
                                      (size_t)n_statistics * sizeof(float), error));
@@ -208,7 +202,6 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                       splat_place_of_moments(&t->options));
     splat_bound_init(t);
     splat_give_up_init(t);
-    splat_put_off_describe(&t->put_off_rows);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
@@ -262,7 +255,6 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_backend *b = t->backend;
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
-    splat_row_blocks_free(b, &t->put_off_rows);
     splat_row_blocks_free(b, &t->statistics);
     splat_bound_free(t);
     splat_extra_rows_free(&t->strategy_rows, b);

@@ -259,34 +259,6 @@ static void a_resumed_run_is_the_same_run(void **state)
     close_tiny(&p);
 }
 
-/* Where all bands are active, steps of sh_rest are put off; a stop makes them. What is relocated must not lack any. */
-static void rows_that_lack_steps_are_relocated_with_them(void **state)
-{
-    (void)state;
-    splat_error error;
-    tiny_place p = open_tiny(2);
-    splat_train_options o = mcmc_options(LATE + STEPS);
-    o.densify_from_iter += LATE;
-    o.densify_until_iter += LATE;
-    o.target_gaussian_count = 400;
-    o.min_opacity_threshold = 0.2f; /* much is dead in every round */
-    splat_trainer *whole = tiny_trainer(&p, &o), *other = tiny_trainer(&p, &o);
-    whole->iteration = other->iteration = LATE;
-    size_t moved = 0;
-    for (int i = 0; i < STEPS; i++) moved += run_steps(whole, 1).n_removed;
-    assert_true(moved > 20);
-    for (int i = 0; i < STEPS; i++) {
-        must(splat_trainer_catch_up(other, &error), &error);
-        run_steps(other, 1);
-    }
-    save_as(whole, "whole.splatsmith", "whole.ply");
-    save_as(other, "part.splatsmith", "part.ply");
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    splat_trainer_destroy(whole);
-    splat_trainer_destroy(other);
-    close_tiny(&p);
-}
-
 static void a_lower_cap_is_kept_after_a_resume(void **state)
 {
     (void)state;
@@ -392,7 +364,6 @@ int main(void)
         cmocka_unit_test(threads_and_simd_do_not_change_a_byte),
         cmocka_unit_test(every_option_of_it_changes_the_result),
         cmocka_unit_test(a_resumed_run_is_the_same_run),
-        cmocka_unit_test(rows_that_lack_steps_are_relocated_with_them),
         cmocka_unit_test(a_lower_cap_is_kept_after_a_resume),
         cmocka_unit_test(a_million_need_no_more_than_by_default),
         cmocka_unit_test(a_memory_limit_is_kept),

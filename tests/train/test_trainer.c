@@ -229,33 +229,6 @@ static void the_cap_is_exact(void **state)
 
 #define EFFECT_STEPS 29 /* the last one is not that of a densification: no option is hidden by it */
 
-/* Rows of sh_rest that are stepped only when they are seen, or when someone reads them after every step. */
-static void steps_that_are_put_off_give_the_same_bytes(void **state)
-{
-    (void)state;
-    fixture f = open_fixture(2, "auto");
-    splat_train_options o = late_options(EFFECT_STEPS);
-    splat_trainer *later = make_trainer(&f, &o), *now = make_trainer(&f, &o);
-    splat_error error;
-    size_t n_lacking = 0;
-    later->iteration = now->iteration = LATE;
-    for (int i = 0; i < EFFECT_STEPS; i++) {
-        must(splat_trainer_step(later, NULL, &error), &error);
-        must(splat_trainer_step(now, NULL, &error), &error);
-        must(splat_trainer_catch_up(now, &error), &error);
-        for (uint32_t k = 0; k < later->model->gaussians.n; k++) n_lacking += later->put_off.rows[k] > 0;
-    }
-    assert_true(n_lacking > 100);
-    assert_same_model(later, now);
-    splat_trainer_destroy(later);
-    splat_trainer_destroy(now);
-    o.sh_storage = SPLAT_SH_FLOAT16; /* where a step is rounded by its number, it is made at once */
-    later = make_trainer(&f, &o);
-    assert_null(later->model->gaussians.put_off);
-    splat_trainer_destroy(later);
-    close_fixture(&f);
-}
-
 /* The model after as many steps from iteration LATE on; the caller frees. */
 static uint8_t *late_result(const fixture *f, const splat_train_options *options, size_t *size)
 {
@@ -437,7 +410,6 @@ int main(void)
         cmocka_unit_test(a_photo_reads_as_its_file),
         cmocka_unit_test(training_learns_and_densifies),
         cmocka_unit_test(threads_and_simd_do_not_change_a_byte),
-        cmocka_unit_test(steps_that_are_put_off_give_the_same_bytes),
         cmocka_unit_test(the_cap_is_exact),
         cmocka_unit_test(every_option_does_what_its_line_says),
         cmocka_unit_test(the_background_is_the_scenes),

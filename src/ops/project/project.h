@@ -1,4 +1,4 @@
-/* project, project_backward, catch_up: Gaussians to the screen and back, fused with Adam.
+/* project, project_backward: Gaussians to the screen and back, fused with Adam.
  * Mathematics: 3D filter (Mip-Splatting eq. 9), SH colour, EWA projection, 2D Mip filter with compensation (eq. 10);
  * docs/method.md 4 to 7. */
 #ifndef SPLAT_OPS_PROJECT_H
@@ -17,8 +17,7 @@
  * A Gaussian with a parameter or a result that is not finite, or a quaternion of norm < 1e-12, is skipped and counted
  * in n_degenerate (when it is in front of the camera or its position is not finite). Colours are checked, and so
  * counted, only where they are evaluated: active bands of Gaussians that are visible otherwise.
- * SH is evaluated for bands <= active_sh_degree. With gaussians->put_off, steps that the rows of sh_rest of the visible
- * lack are made first, as are those of every row that lacks as many as are remembered. */
+ * SH is evaluated for bands <= active_sh_degree. */
 struct splat_project_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
@@ -43,9 +42,7 @@ typedef struct splat_adam {
 #define SPLAT_ADAM_EPSILON 1e-15f
 
 /* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
- * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam). With
- * gaussians->put_off, sh_rest of the unseen is stepped later: the step is remembered, and their rows count it. The
- * frame's project must have been the last before this step.
+ * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam).
  *
  * statistics (NULL allowed): for every visible Gaussian, grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs,
  * count += 1.
@@ -67,12 +64,6 @@ struct splat_project_backward_args {
     const splat_tensors *gradients;
     const splat_tensors *extra_gradients;
     float opacity_pull, scale_pull;
-};
-
-/* catch_up: makes all steps that rows of sh_rest lack; gaussians->put_off stays, with nothing put off. Does nothing
- * without it. */
-struct splat_catch_up_args {
-    splat_gaussians *gaussians;
 };
 
 #endif

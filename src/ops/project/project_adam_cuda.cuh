@@ -21,7 +21,6 @@ struct backward_parameters {
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
-    splat_put_off put_off; /* rows is NULL where sh_rest of the unseen is stepped now, or not at all */
     splat_statistics statistics;
     splat_cuda_view_state *state;
     uint32_t *quantized[SPLAT_N_TENSORS];
@@ -57,6 +56,13 @@ __device__ __forceinline__ uint32_t rounding_bits(const rounding &r, uint32_t of
 }
 
 /* ---------------------------------------------------------------- small tensors */
+
+__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root)
+{
+    *m = SPLAT_ADAM_BETA1 * *m + (1.0f - SPLAT_ADAM_BETA1) * g;
+    *v = SPLAT_ADAM_BETA2 * *v + (1.0f - SPLAT_ADAM_BETA2) * g * g;
+    *p -= step_size * *m / (sqrtf(*v) * inverse_root + SPLAT_ADAM_EPSILON);
+}
 
 /* Four consecutive values of a tensor and of its moments, in registers: several of these are in flight at once, which
  * is what the bandwidth of the device needs. */

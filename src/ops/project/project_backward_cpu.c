@@ -69,13 +69,6 @@ static void step_rows(const splat_project_kernels *kernels, const splat_stored_r
         kernels->adam_stored(rows, gradient, (uint32_t)n, step, key);
 }
 
-/* Whether this step of sh_rest is put off for the unseen: before any of its bands is active it moves nothing. */
-static bool puts_off(const struct splat_project_backward_args *args)
-{
-    const splat_gaussians *g = args->gaussians;
-    return g->put_off && g->active_sh_degree > 0 && args->adam && args->adam->update[SPLAT_TENSOR_sh_rest];
-}
-
 /* A block of Gaussians: its place, and its visible entries. */
 typedef struct block_range {
     uint32_t begin, n, v_begin, v_end;
@@ -100,14 +93,6 @@ static void step_tensor(const splat_project_kernels *kernels, const struct splat
     step_rows(kernels, &rows, gradient, range->n, step, key);
 }
 
-/* Every row of a block lacks the step in work, but for those it makes. */
-static void count_put_off(const struct splat_project_backward_args *args, const block_range *range)
-{
-    uint32_t *rows = args->gaussians->put_off->rows;
-    for (uint32_t i = range->begin; i < range->begin + range->n; i++) rows[i]++;
-    for (uint32_t entry = range->v_begin; entry < range->v_end; entry++) rows[args->frame->ids[entry]] = 0;
-}
-
 /* Parameters, moments and asked-for gradients of a block. */
 static void apply_block(const splat_project_kernels *kernels, const struct splat_project_backward_args *args,
                         const splat_adam_step *steps, const block_range *range, const splat_gradient_block *block)
@@ -120,9 +105,8 @@ static void apply_block(const splat_project_kernels *kernels, const struct splat
         if (channels && args->gradients && args->gradients->name)                                                      \
             memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
         if (channels && adam && adam->update[tensor])                                                                  \
-            step_tensor(kernels, args, range,                                                                          \
-                        tensor == SPLAT_TENSOR_sh_rest && (adam->rest_of_visible_only || puts_off(args)),              \
-                        tensor, args->gaussians->p.name, adam->moments->m.name, adam->moments->v.name, block->name,    \
+            step_tensor(kernels, args, range, tensor == SPLAT_TENSOR_sh_rest && adam->rest_of_visible_only, tensor,    \
+                        args->gaussians->p.name, adam->moments->m.name, adam->moments->v.name, block->name,            \
                         steps[tensor]);                                                                                \
     } while (0);
 #include "math/gaussians.def"
@@ -189,13 +173,6 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         add_pulls(args, &range, &block);
         if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
         apply_block(kernels, args, steps, &range, &block);
-        if (puts_off(args)) count_put_off(args, &range);
-    }
-    if (puts_off(args)) {
-        splat_put_off_steps *made = args->gaussians->put_off->steps;
-        made->step[made->n % SPLAT_PUT_OFF_ROOM] = steps[SPLAT_TENSOR_sh_rest].step;
-        made->root[made->n % SPLAT_PUT_OFF_ROOM] = steps[SPLAT_TENSOR_sh_rest].inverse_correction2;
-        made->n++;
     }
     frame->n_degenerate += n_bad;
     return SPLAT_OK;

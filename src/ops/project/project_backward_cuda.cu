@@ -169,18 +169,6 @@ __device__ __forceinline__ uint32_t rows_in_use(const backward_parameters &P, ui
     return __ballot_sync(0xffffffffu, i < P.g.n && (all || P.depth[i] > 0.0f));
 }
 
-/* sh_rest of the unseen lacks this step. */
-__device__ __forceinline__ void put_off_step(const backward_parameters &P, uint32_t i)
-{
-    const int t = SPLAT_TENSOR_sh_rest;
-    if (i < P.g.n) P.put_off.rows[i] = P.depth[i] > 0.0f ? 0u : P.put_off.rows[i] + 1u;
-    if (i > 0) return;
-    splat_put_off_steps *steps = P.put_off.steps;
-    steps->step[steps->n % SPLAT_PUT_OFF_ROOM] = P.step_size[t];
-    steps->root[steps->n % SPLAT_PUT_OFF_ROOM] = P.inverse_root[t];
-    steps->n++;
-}
-
 /* ROWS: sh_rest by rows (project_adam_cuda.cuh); otherwise it is float32 and its moments too. */
 template <int DEGREE, bool HALF, bool QUANTIZED, bool ROWS>
 __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more blocks registers spill */
@@ -206,7 +194,6 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
         update_small_tensors<QUANTIZED>(P, s, first, n);
         if (P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
         if (!P.update[SPLAT_TENSOR_sh_rest]) return;
-        if (P.put_off.rows) put_off_step(P, first + threadIdx.x);
         __syncthreads(); /* the small tensors' gradients make room for moments */
         static_assert(BACKWARD_WARPS * ROOM * sizeof(uint32_t) <= offsetof(block_gradients, basis), "no room");
         const uint32_t in_use = rows_in_use(P, first + threadIdx.x);
@@ -274,10 +261,6 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     if (args->statistics) P.statistics = *args->statistics;
     if (args->adam) set_adam(&P, args->adam);
     P.state = splat_cuda_state_of(args->frame);
-    if (P.g.put_off && P.update[SPLAT_TENSOR_sh_rest] && P.g.active_sh_degree > 0) {
-        P.put_off = *P.g.put_off;
-        P.rest_of_visible_only = true;
-    }
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     if (half)

@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+const splat_project_kernels *splat_project_kernels_of(const splat_backend *backend)
+{
+    return SPLAT_OF_LEVEL(backend->simd, &splat_project_kernels);
+}
+
 static void move_entry(splat_frame *frame, size_t to, size_t from)
 {
     frame->ids[to] = frame->ids[from];
@@ -66,13 +71,9 @@ splat_status splat_project_cpu(splat_backend *backend, const struct splat_projec
         total += count;
     }
 #pragma omp parallel for schedule(dynamic, 8) num_threads(backend->threads) reduction(+ : n_bad)
-    for (int64_t block = 0; block < n_blocks; block++) {
-        const uint32_t begin = (uint32_t)block * SPLAT_PROJECT_BLOCK;
-        const uint32_t end = n - begin < SPLAT_PROJECT_BLOCK ? n : begin + SPLAT_PROJECT_BLOCK;
-        const uint16_t *seen = masks + block * SPLAT_PROJECT_GROUPS;
-        if (gaussians->put_off) splat_project_catch_up_rows(kernels, gaussians, begin, end, seen);
-        n_bad += kernels->write(gaussians, &projector, begin, seen, first[block], frame);
-    }
+    for (int64_t block = 0; block < n_blocks; block++)
+        n_bad += kernels->write(gaussians, &projector, (uint32_t)block * SPLAT_PROJECT_BLOCK,
+                                masks + block * SPLAT_PROJECT_GROUPS, first[block], frame);
     frame->n_visible = total;
     frame->n_degenerate = n_degenerate;
     if (n_bad) drop_marked(frame);

@@ -31,7 +31,6 @@ struct project_parameters {
     ushort4 *tile_rect;
     uint32_t *ids;
     splat_cuda_view_state *state;
-    splat_put_off put_off;
 };
 
 /* The tile square of rho, and its part that alpha >= 1/255 can reach. */
@@ -94,21 +93,13 @@ __device__ __forceinline__ shape project_shape(const project_parameters &P, uint
     return s;
 }
 
-/* How rows of sh_rest are read. */
-enum rest_reading {
-    REST_DIRECTLY,
-    REST_STAGED,   /* those that the warp sees through shared memory; for rows in host memory */
-    REST_CAUGHT_UP /* after the steps that they lack */
-};
-
-template <int DEGREE, bool HALF, rest_reading READING>
+/* STAGED: the warp fetches the rows of sh_rest of those it sees through shared memory; for rows in host memory. */
+template <int DEGREE, bool HALF, bool STAGED>
 __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_constant__ project_parameters P)
 {
-    constexpr bool STAGED = READING == REST_STAGED;
     constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
     __shared__ uint32_t staged[STAGED ? PROJECT_WARPS : 1][STAGED ? 32 * STRIDE : 1];
-    __shared__ uint8_t lists[READING != REST_DIRECTLY ? PROJECT_WARPS : 1][32];
-    __shared__ uint8_t lacking[READING == REST_CAUGHT_UP ? PROJECT_WARPS : 1][32];
+    __shared__ uint8_t lists[STAGED ? PROJECT_WARPS : 1][32];
     uint32_t i = blockIdx.x * PROJECT_THREADS + threadIdx.x;
     bool inside = i < P.g.n;
     shape s = {};
@@ -119,11 +110,6 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
         read_rows<WORDS, STRIDE, false>(staged[warp], rest_rows<HALF>(P.g), P.row_words, i - lane_index(), lists[warp],
                                         n_seen);
         rest = staged[warp] + lane_index() * STRIDE;
-    }
-    if constexpr (READING == REST_CAUGHT_UP) {
-        const uint32_t warp = threadIdx.x / 32;
-        catch_up_warp<rest_channels(DEGREE)>(P.g.p.sh_rest, P.put_off, P.row_words, i, inside, s.seen, lists[warp],
-                                             lacking[warp]);
     }
     bool visible = s.seen;
     if (s.seen) {
@@ -149,15 +135,15 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
     }
 }
 
-template <bool HALF, rest_reading READING>
+template <bool HALF, bool STAGED>
 static void launch(const project_parameters &P, cudaStream_t stream)
 {
     unsigned blocks = splat_cuda_blocks(P.g.n, PROJECT_THREADS);
     switch (P.g.active_sh_degree) {
-    case 0: project_kernel<0, false, REST_DIRECTLY><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    case 1: project_kernel<1, HALF, READING><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    case 2: project_kernel<2, HALF, READING><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    default: project_kernel<3, HALF, READING><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 0: project_kernel<0, false, false><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 1: project_kernel<1, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 2: project_kernel<2, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    default: project_kernel<3, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
     }
 }
 
@@ -180,13 +166,10 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     P.tile_rect = (ushort4 *)frame->tile_rect;
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
-    if (P.g.put_off) P.put_off = *P.g.put_off;
     if (P.g.sh_rest_half)
-        P.g.rest_on_host ? launch<true, REST_STAGED>(P, cuda->stream) : launch<true, REST_DIRECTLY>(P, cuda->stream);
-    else if (P.g.rest_on_host)
-        launch<false, REST_STAGED>(P, cuda->stream);
+        P.g.rest_on_host ? launch<true, true>(P, cuda->stream) : launch<true, false>(P, cuda->stream);
     else
-        P.g.put_off ? launch<false, REST_CAUGHT_UP>(P, cuda->stream) : launch<false, REST_DIRECTLY>(P, cuda->stream);
+        P.g.rest_on_host ? launch<false, true>(P, cuda->stream) : launch<false, false>(P, cuda->stream);
     CUDA_LAUNCHED("project");
     return SPLAT_OK;
 }

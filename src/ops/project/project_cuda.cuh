@@ -1,5 +1,4 @@
-/* What project, project_backward and catch_up share on CUDA: activations, the SH basis, rows of sh_rest in both
- * storages, and Adam's step.
+/* What project and project_backward share on CUDA: activations, the SH basis, and rows of sh_rest in both storages.
  * Entries of the frame are dense: visible entry v is Gaussian v; what is not visible has depth 0 and an empty
  * tile_rect. */
 #ifndef SPLAT_OPS_PROJECT_CUDA_CUH
@@ -163,69 +162,6 @@ __device__ __forceinline__ void write_rows(const uint32_t *shared, uint32_t *row
         rows[(size_t)(first + list[k / WORDS]) * WORDS + k % WORDS] =
             shared[(PACKED ? k / WORDS : list[k / WORDS]) * STRIDE + k % WORDS];
     __syncwarp();
-}
-
-/* -------------------------------------------------------------- steps of sh_rest that were put off (splat_put_off) */
-
-/* Written out, so that the compiler joins the same multiplications and additions in every kernel: a step that is made
- * later gives the same bits. */
-__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root)
-{
-    *m = fmaf(SPLAT_ADAM_BETA1, *m, (1.0f - SPLAT_ADAM_BETA1) * g);
-    *v = fmaf(SPLAT_ADAM_BETA2, *v, (1.0f - SPLAT_ADAM_BETA2) * g * g);
-    *p -= step_size * *m / fmaf(sqrtf(*v), inverse_root, SPLAT_ADAM_EPSILON);
-}
-
-/* Makes the last lacking[row] steps for the listed rows of a warp, whose first Gaussian is `first`: the first CHANNELS
- * values of each, of row_channels. Neighbouring lanes take neighbouring values. */
-template <uint32_t CHANNELS>
-__device__ __forceinline__ void catch_up_rows(float *p, const splat_put_off &put_off, uint32_t row_channels,
-                                              uint32_t first, const uint8_t *list, const uint8_t *lacking, uint32_t n)
-{
-    constexpr int IN_FLIGHT = 4;
-    const splat_put_off_steps *steps = put_off.steps;
-    const uint32_t end = steps->n, count = n * CHANNELS;
-    for (uint32_t k = lane_index(); k < count; k += IN_FLIGHT * 32) {
-        float value[IN_FLIGHT], m[IN_FLIGHT], v[IN_FLIGHT];
-#pragma unroll
-        for (int j = 0; j < IN_FLIGHT; j++) {
-            const uint32_t at = k + 32 * j;
-            if (at >= count) continue;
-            const size_t place = (size_t)(first + list[at / CHANNELS]) * row_channels + at % CHANNELS;
-            value[j] = p[place];
-            m[j] = put_off.m[place];
-            v[j] = put_off.v[place];
-        }
-#pragma unroll
-        for (int j = 0; j < IN_FLIGHT; j++) {
-            const uint32_t at = k + 32 * j;
-            if (at >= count || (m[j] == 0.0f && v[j] == 0.0f)) continue; /* never had a gradient: nothing moves */
-            const uint32_t row = list[at / CHANNELS];
-            const size_t place = (size_t)(first + row) * row_channels + at % CHANNELS;
-            for (uint32_t s = end - lacking[row]; s != end; s++)
-                adam_value(&value[j], &m[j], &v[j], 0.0f, steps->step[s % SPLAT_PUT_OFF_ROOM],
-                           steps->root[s % SPLAT_PUT_OFF_ROOM]);
-            p[place] = value[j];
-            put_off.m[place] = m[j];
-            put_off.v[place] = v[j];
-        }
-    }
-    __syncwarp(); /* the rows are read by other lanes than wrote them */
-}
-
-/* What the warp's Gaussians lack, when `wanted` or as much as is remembered; i: the lane's Gaussian. All lanes call. */
-template <uint32_t CHANNELS>
-__device__ __forceinline__ void catch_up_warp(float *p, const splat_put_off &put_off, uint32_t row_channels, uint32_t i,
-                                              bool exists, bool wanted, uint8_t *list, uint8_t *lacking)
-{
-    const uint32_t n_lacking = exists ? put_off.rows[i] : 0u;
-    const bool due = n_lacking != 0 && (wanted || n_lacking == SPLAT_PUT_OFF_ROOM - 1);
-    const uint32_t mask = __ballot_sync(0xffffffffu, due);
-    if (mask == 0) return;
-    lacking[lane_index()] = (uint8_t)n_lacking;
-    const uint32_t n = list_rows(mask, list); /* also: all have written */
-    catch_up_rows<CHANNELS>(p, put_off, row_channels, i - lane_index(), list, lacking, n);
-    if (due) put_off.rows[i] = 0;
 }
 
 #endif

@@ -59,14 +59,6 @@ extern const splat_project_kernels splat_project_kernels_c;
 extern const splat_project_kernels splat_project_kernels_avx2, splat_project_kernels_avx512;
 #endif
 
-/* Makes the steps that rows [begin, end) of sh_rest lack. masks: only of rows whose bit is set, counted from begin on,
- * and of those that lack as many as are remembered; NULL: of all. */
-void splat_project_catch_up_rows(const splat_project_kernels *kernels, const splat_gaussians *gaussians,
-                                 uint32_t begin, uint32_t end, const uint16_t *masks);
-
-static inline const splat_project_kernels *splat_project_kernels_of(const splat_backend *backend)
-{
-    return SPLAT_OF_LEVEL(backend->simd, &splat_project_kernels);
-}
+const splat_project_kernels *splat_project_kernels_of(const splat_backend *backend);
 
 #endif

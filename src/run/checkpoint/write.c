@@ -22,7 +22,6 @@ static splat_status write_file(splat_trainer *t, const char *path, json_t *heade
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
     splat_tensor_entry entries[SPLAT_MAX_STATE_ARRAYS];
     splat_tensor_writer writer;
-    SPLAT_TRY(splat_trainer_catch_up(t, error));
     int n = splat_trainer_state_arrays(t, arrays);
     memset(entries, 0, sizeof entries);
     for (int i = 0; i < n; i++) {

@@ -8,6 +8,9 @@
 
 #define SEEN_PIXELS 1e6 /* of a picture at most: faces are about as small, and the rim bridges those missed */
 
+/* Of more views only every second, third ... looks: neighbours see nearly the same, and the rim bridges the rest. */
+#define MOST_VIEWS 128
+
 /* Cameras closer to their surface than this part of the scene's extent see through it. */
 #define SEEN_NEAR 0.002f
 
@@ -15,16 +18,17 @@ splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *me
                                        splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
-    size_t n = e->scene->dataset.n_train, before = mesh->n_faces;
+    size_t n_views = e->scene->dataset.n_train, step = (n_views + MOST_VIEWS - 1) / MOST_VIEWS, n = 0;
+    size_t before = mesh->n_faces;
     *n_faces = 0;
     if (!(o->least_seen > 0) && o->unseen_rim < 0) return SPLAT_OK;
     SPLAT_TRY(splat_surface_go_on(o, "looking for what no view sees", 0, error));
-    splat_camera *cameras = malloc((n + 1) * sizeof *cameras);
-    if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n);
-    for (size_t i = 0; i < n; i++) {
+    splat_camera *cameras = malloc((n_views + 1) * sizeof *cameras);
+    if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n_views);
+    for (size_t i = 0; i < n_views; i += step) {
         splat_camera full = splat_surface_camera(e->scene, i, 1);
         double factor = sqrt(SEEN_PIXELS / (double)splat_camera_pixels(&full));
-        cameras[i] = factor < 1 ? splat_surface_camera(e->scene, i, (float)factor) : full;
+        cameras[n++] = factor < 1 ? splat_surface_camera(e->scene, i, (float)factor) : full;
     }
     splat_mesh_seen_options options;
     splat_mesh_seen_options_init(&options);
