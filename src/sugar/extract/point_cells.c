@@ -46,6 +46,7 @@ void splat_point_cells_free(splat_point_cells *cells)
     free(cells->order);
     free(cells->part_begin);
     free(cells->keys);
+    free(cells->part);
     memset(cells, 0, sizeof *cells);
 }
 
@@ -144,20 +145,20 @@ static bool make_room(splat_point_cells *cells, size_t n)
     if (order) cells->order = order;
     uint64_t *keys = realloc(cells->keys, n * sizeof *keys);
     if (keys) cells->keys = keys;
-    if (order && keys) cells->n_room = n;
-    return order && keys;
+    uint8_t *part = realloc(cells->part, n);
+    if (part) cells->part = part;
+    if (order && keys && part) cells->n_room = n;
+    return order && keys && part;
 }
 
-/* Numbers of the samples by part, in their order within each. */
+/* Numbers of the samples by part, in their order within each; those that lie nowhere come last. */
 static void sort_by_part(splat_point_cells *cells, size_t n)
 {
-    uint32_t at[PARTS + 1] = {0}; /* counts, one place on; then where the next of a part goes */
-    for (size_t i = 0; i < n; i++)
-        if (cells->keys[i] != NOWHERE) at[part_of(cells->keys[i]) + 1]++;
-    for (uint32_t p = 0; p < PARTS; p++) at[p + 1] += at[p];
-    memcpy(cells->part_begin, at, sizeof at);
-    for (size_t i = 0; i < n; i++)
-        if (cells->keys[i] != NOWHERE) cells->order[at[part_of(cells->keys[i])]++] = (uint32_t)i;
+    uint32_t at[PARTS + 2] = {0}; /* counts, one place on; then where the next of a part goes */
+    for (size_t i = 0; i < n; i++) at[cells->part[i] + 1]++;
+    for (uint32_t p = 0; p <= PARTS; p++) at[p + 1] += at[p];
+    memcpy(cells->part_begin, at, (PARTS + 1) * sizeof *at);
+    for (size_t i = 0; i < n; i++) cells->order[at[cells->part[i]]++] = (uint32_t)i;
 }
 
 static void add_to_part(splat_point_cells *cells, uint32_t p, const splat_cell_sample *samples)
@@ -186,7 +187,10 @@ static splat_status insert(splat_point_cells *cells, const splat_cell_sample *sa
     bool failed = !make_room(cells, n);
     if (!failed) {
 #pragma omp parallel for schedule(static) num_threads(cells->threads)
-        for (size_t i = 0; i < n; i++) cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
+        for (size_t i = 0; i < n; i++) {
+            cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
+            cells->part[i] = cells->keys[i] == NOWHERE ? PARTS : (uint8_t)part_of(cells->keys[i]);
+        }
         sort_by_part(cells, n);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
         for (uint32_t p = 0; p < PARTS; p++) add_to_part(cells, p, samples);

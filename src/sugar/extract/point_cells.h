@@ -22,7 +22,8 @@ typedef struct splat_point_cells {
     splat_cell_part *parts; /* of the cells, by a hash of their places; each is one thread's work */
     uint32_t *order, *part_begin; /* of the samples being added: by part */
     uint64_t *keys;
-    size_t n_room; /* of order and keys */
+    uint8_t *part; /* of every key */
+    size_t n_room; /* of order, keys and part */
 } splat_point_cells;
 
 /* side: of a cell of the foreground. When more than most_cells are needed, all cells grow by a quarter as often as it
