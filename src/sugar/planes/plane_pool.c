@@ -80,13 +80,12 @@ static bool push(pool *p, const plane_seed *seed, uint32_t view, uint32_t segmen
     return true;
 }
 
-/* Seeds of open segments of all views that fall into open segments of this one: all of its own, and of the others, which
- * say the same many times, every second. */
+/* Seeds of open segments of all views that fall into open segments of this one. */
 static bool collect(pool *p)
 {
     for (size_t v = 0; v < p->maps->n; v++) {
         const plane_view *view = &p->views[v];
-        for (uint32_t i = 0; i < view->n_seeds; i += v == p->number ? 1 : 2) {
+        for (uint32_t i = 0; i < view->n_seeds; i++) {
             const plane_seed *seed = &view->seeds[i];
             if (!plane_seed_counts(seed) || !plane_segment_is_open(&view->segments[seed->segment])) continue;
             uint32_t label = v == p->number ? seed->segment + 1u : segment_of(p, seed->position);

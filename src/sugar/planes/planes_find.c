@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ROUNDS 3       /* at most, in which planes say more of each other */
-#define LEAST_GAIN 0.001 /* of the plain pixels: after a round that brought less to a plane the next brings nothing */
+#define LEAST_GAIN 0.005 /* of the plain pixels: a round that brought less to a plane is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
