@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define ROUNDS 3       /* at most, in which planes say more of each other */
-#define LEAST_GAIN 0.005 /* of the plain pixels: a round that brought less to a plane is the last */
+#define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
+#define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
@@ -217,7 +218,8 @@ static splat_status find(finder *f, splat_error *error)
     for (int round = 0;; round++) {
         before = share;
         SPLAT_TRY(settle_all(f, &share, error));
-        if (round == ROUNDS || !f->n_planes || (round > 0 && share < before + LEAST_GAIN)) break;
+        if (round == ROUNDS || !f->n_planes || (round > 0 && share < MOSTLY && share < before + LEAST_GAIN))
+            break;
         SPLAT_TRY(look_again(f, error));
     }
     return for_views(f, write, error);
