@@ -34,15 +34,10 @@ static uint8_t *find_agreed(const splat_view_maps *maps, int threads)
 /* The least depth of the four pixels around a place of a picture, 0 where one has none. */
 static float least_depth(const splat_view_map *view, const float image[3])
 {
-    int width = view->camera.width, height = view->camera.height;
     int x = (int)floorf(image[0] - 0.5f), y = (int)floorf(image[1] - 0.5f);
     float least = INFINITY;
-    for (int k = 0; k < 4; k++) {
-        int px = x + (k & 1), py = y + (k >> 1);
-        px = px < 0 ? 0 : px >= width ? width - 1 : px;
-        py = py < 0 ? 0 : py >= height ? height - 1 : py;
-        least = fminf(least, view->depth[(size_t)py * (size_t)width + (size_t)px]);
-    }
+    for (int k = 0; k < 4; k++)
+        least = fminf(least, view->depth[splat_view_map_pixel(view, x + (k & 1), y + (k >> 1))]);
     return least;
 }
 

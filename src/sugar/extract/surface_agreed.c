@@ -35,10 +35,7 @@ typedef struct judge {
 /* Grey of a pixel, in 256ths of a level; beyond the picture's sides that of the pixel at them. */
 static int grey_at(const splat_view_map *map, int x, int y)
 {
-    int width = map->camera.width, height = map->camera.height;
-    x = x < 0 ? 0 : x >= width ? width - 1 : x;
-    y = y < 0 ? 0 : y >= height ? height - 1 : y;
-    const uint8_t *rgb = map->rgb + 3 * ((size_t)y * (size_t)width + (size_t)x);
+    const uint8_t *rgb = map->rgb + 3 * splat_view_map_pixel(map, x, y);
     return 77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2];
 }
 

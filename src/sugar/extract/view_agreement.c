@@ -19,15 +19,11 @@ typedef struct corners {
 
 static corners look_around(const splat_view_map *view, const float image[3])
 {
-    int width = view->camera.width, height = view->camera.height;
     float u = image[0] - 0.5f, v = image[1] - 0.5f;
     int x = (int)(u + 1) - 1, y = (int)(v + 1) - 1; /* floor, from -1 on: a function of its own costs more than all */
     corners c = {.x = u - (float)x, .y = v - (float)y, .low = INFINITY, .opaque = INFINITY};
     for (int k = 0; k < 4; k++) {
-        int px = x + (k & 1), py = y + (k >> 1);
-        px = px < 0 ? 0 : px >= width ? width - 1 : px;
-        py = py < 0 ? 0 : py >= height ? height - 1 : py;
-        c.pixel[k] = (size_t)py * (size_t)width + (size_t)px;
+        c.pixel[k] = splat_view_map_pixel(view, x + (k & 1), y + (k >> 1));
         c.depth[k] = view->depth[c.pixel[k]];
         c.low = c.depth[k] < c.low ? c.depth[k] : c.low;
         c.high = c.depth[k] > c.high ? c.depth[k] : c.high;
@@ -56,11 +52,8 @@ static float read_depth(const corners *c, float z, size_t *at)
 /* What `ask` reads of a neighbour comes from memory while the other neighbours are looked at. */
 static void fetch(const splat_view_map *other, const float image[3])
 {
-    int x = (int)(image[0] - 0.5f), y = (int)(image[1] - 0.5f), width = other->camera.width;
-    int below = y + 1 < other->camera.height ? y + 1 : y;
-    x = x < 0 ? 0 : x >= width ? width - 1 : x;
-    y = y < 0 ? 0 : y >= other->camera.height ? other->camera.height - 1 : y;
-    size_t pixel = (size_t)y * (size_t)width + (size_t)x, next = (size_t)below * (size_t)width + (size_t)x;
+    int x = (int)(image[0] - 0.5f), y = (int)(image[1] - 0.5f);
+    size_t pixel = splat_view_map_pixel(other, x, y), next = splat_view_map_pixel(other, x, y + 1);
     __builtin_prefetch(other->depth + pixel);
     __builtin_prefetch(other->depth + next);
     __builtin_prefetch(other->normal + 2 * pixel);

@@ -56,6 +56,15 @@ void splat_view_maps_find_neighbors(splat_view_maps *maps, int threads);
 
 /* ---------------------------------------------------------------- pixels */
 
+/* Number of the pixel at (x, y), or of the nearest one at the picture's sides when that lies beyond them. */
+static inline size_t splat_view_map_pixel(const splat_view_map *map, int x, int y)
+{
+    int width = map->camera.width, height = map->camera.height;
+    x = x < 0 ? 0 : x >= width ? width - 1 : x;
+    y = y < 0 ? 0 : y >= height ? height - 1 : y;
+    return (size_t)y * (size_t)width + (size_t)x;
+}
+
 /* Octahedral: the unit vector divided by the sum of its absolute values, the lower half folded over the corners, 16
  * bits each. Off by at most 0.004 degrees. (0, 0, 0) and what is not finite: no normal, which is decoded as 0. */
 static inline void splat_normal_encode(const float n[3], int16_t code[2])
