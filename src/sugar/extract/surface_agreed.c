@@ -22,7 +22,6 @@ typedef struct tally {
 
 typedef struct judge {
     const splat_view_maps *maps;
-    const splat_surface_boxes *boxes;
     bool no_sky; /* beyond the foreground, what is plain and on no plane counts as sky */
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
@@ -58,9 +57,10 @@ static bool sample_of(const judge *j, size_t view, size_t pixel, splat_cell_samp
 {
     const splat_view_maps *maps = j->maps;
     const splat_view_map *map = &maps->views[view];
+    const splat_surface_boxes *boxes = &j->cells->boxes;
     if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, map->n_neighbors)) return false;
     if (j->no_sky && map->alpha[pixel] != SPLAT_VIEW_MAP_PLANE &&
-        !splat_surface_is_inside(a->position, j->boxes->low, j->boxes->high) &&
+        !splat_surface_is_inside(a->position, boxes->low, boxes->high) &&
         (map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || is_plain(map, pixel)))
         return false;
     for (int k = 0; k < 3; k++) {
@@ -121,7 +121,7 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    judge j = {.maps = maps, .boxes = boxes, .no_sky = options->planes && options->remove_sky, .cells = &cells,
+    judge j = {.maps = maps, .no_sky = options->planes && options->remove_sky, .cells = &cells,
                .threads = threads, .step = step > 1 ? step : 1};
     splat_status status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);

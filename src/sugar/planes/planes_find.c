@@ -258,7 +258,6 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
     if (status == SPLAT_OK) status = report(&f, info, error);
     for (size_t i = 0; f.views && i < maps->n; i++) plane_view_free(&f.views[i]);
-    plane_votes_free(&f.votes);
     free(f.views);
     free(f.planes);
     free(f.first);
