@@ -7,8 +7,7 @@ Usage: limits.py OUT SPLATSMITH SCENE [TRAIN OPTIONS...]
   SCENE       the scene's folder, such as bonsai
 
 Runs come one after the other on one GPU, the unlimited one first and last: its two speeds tell the noise. The driver's
-figure is nvidia-smi's for the process, context included, sampled every 50 ms. Environment: ITERATIONS=30000 N_LIMITS=12
-GPU=0 BACKEND=cuda
+figure is that of driver_memory.py. Environment: ITERATIONS=30000 N_LIMITS=12 GPU=0 BACKEND=cuda
 """
 import json
 import math
@@ -16,8 +15,8 @@ import os
 import re
 import subprocess
 import sys
-import threading
-import time
+
+from driver_memory import Sampler
 
 OUT, PROGRAM, SCENE = (os.path.abspath(p) for p in sys.argv[1:4])
 MORE = sys.argv[4:]
@@ -26,27 +25,6 @@ N_LIMITS = int(os.environ.get("N_LIMITS", "12"))
 GPU = os.environ.get("GPU", "0")
 BACKEND = os.environ.get("BACKEND", "cuda")
 SLACK = 0.03 # of the speed: what the promise allows, and what two runs of one thing may differ by
-
-
-class Sampler(threading.Thread):
-    """The largest device memory of a process, as the driver tells it; MiB."""
-
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.peak, self.ended = pid, 0, False
-
-    def run(self):
-        query = ["nvidia-smi", "-i", GPU, "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"]
-        while not self.ended:
-            try:
-                rows = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split("\n")
-            except OSError:
-                return
-            cells = [[c.strip() for c in row.split(",")] for row in rows if "," in row]
-            # One process on the GPU: in a container the pid may be the host's.
-            used = [int(c[1]) for c in cells if c[1].isdigit() and (len(cells) == 1 or c[0] == str(self.pid))]
-            self.peak = max([self.peak] + used)
-            time.sleep(0.05)
 
 
 def train(name, limit):
@@ -58,22 +36,21 @@ def train(name, limit):
     log = os.path.join(OUT, name + ".log")
     with open(log, "w") as out:
         process = subprocess.Popen([PROGRAM] + arguments, stdout=out, stderr=subprocess.STDOUT)
-        sampler = Sampler(process.pid)
+        sampler = Sampler(GPU, process.pid)
         sampler.start()
         code = process.wait()
-    sampler.ended = True
-    sampler.join()
+    peak = sampler.end()
     text = open(log, errors="replace").read()
     speed = re.search(r"\(([\d.]+) it/s\): (\d+) Gaussians", text)
     found = re.findall(r"Evaluating test: L1 [\d.]+ PSNR ([\d.]+)", text)
     given_up = [{"iteration": int(i), "gaussians": int(n), "what": what.strip()} for i, n, what in
                 re.findall(r"iteration (\d+): to stay below \S+ \S+ with (\d+) Gaussians: (.*?) from here on", text)]
     least = re.search(r"least possible is (\d+) MiB", text)
-    row = {"limit_mib": limit, "code": code, "driver_mib": sampler.peak, "given_up": given_up,
+    row = {"limit_mib": limit, "code": code, "driver_mib": peak, "given_up": given_up,
            "left_out": len(re.findall(r"is left out", text)), "least_mib": int(least.group(1)) if least else None,
            "it_per_s": float(speed.group(1)) if speed else None, "gaussians": int(speed.group(2)) if speed else None,
            "psnr": float(found[-1]) if found else None}
-    print(f"{name:14} code {code} peak {sampler.peak:6} MiB  {row['it_per_s']} it/s  {row['gaussians']} Gaussians  "
+    print(f"{name:14} code {code} peak {peak:6} MiB  {row['it_per_s']} it/s  {row['gaussians']} Gaussians  "
           f"{[g['what'] for g in given_up]}", flush=True)
     return row
 

@@ -7,8 +7,8 @@ Usage: memory.py OUT SPLATSMITH BONSAI FOX [PART...]
   PART        storage (quality of each storage, three seeds), everything (all options on), large (millions of Gaussians
               under a limit), sweep (20 limits); without any: all
 
-Runs are spread over all GPUs, one at a time on each. The driver's figure is nvidia-smi's for the process, context
-included, sampled every 50 ms. Environment: SEEDS="0 1 2"  ITERATIONS=30000 (of bonsai; fox: 7000)  BACKEND=cuda
+Runs are spread over all GPUs, one at a time on each. The driver's figure is that of driver_memory.py. Environment:
+SEEDS="0 1 2"  ITERATIONS=30000 (of bonsai; fox: 7000)  BACKEND=cuda
 """
 import concurrent.futures
 import json
@@ -18,8 +18,9 @@ import re
 import statistics
 import subprocess
 import sys
-import threading
 import time
+
+from driver_memory import Sampler
 
 OUT, PROGRAM, BONSAI, FOX = (os.path.abspath(p) for p in sys.argv[1:5])
 PARTS = sys.argv[5:] or ["storage", "everything", "large", "sweep"]
@@ -48,28 +49,6 @@ for gpu_index in range(count_gpus()):
     GPUS.put(gpu_index)
 
 
-class Sampler(threading.Thread):
-    """The largest device memory of a process, as the driver tells it; MiB."""
-
-    def __init__(self, gpu, pid):
-        super().__init__(daemon=True)
-        self.gpu, self.pid, self.peak, self.ended = gpu, pid, 0, False
-
-    def run(self):
-        while not self.ended:
-            query = ["nvidia-smi", "-i", str(self.gpu), "--query-compute-apps=pid,used_memory",
-                     "--format=csv,noheader,nounits"]
-            try:
-                rows = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split("\n")
-            except OSError:
-                return
-            cells = [[c.strip() for c in row.split(",")] for row in rows if "," in row]
-            # One process a GPU: in a container the pid may be the host's.
-            used = [int(c[1]) for c in cells if c[1].isdigit() and (len(cells) == 1 or c[0] == str(self.pid))]
-            self.peak = max([self.peak] + used)
-            time.sleep(0.05)
-
-
 def as_told(argument):
     """Without the folders of the machine that it was measured on."""
     for folder in (BONSAI, FOX):
@@ -89,15 +68,14 @@ def run(name, arguments):
         sampler = Sampler(gpu, process.pid)
         sampler.start()
         code = process.wait()
-    sampler.ended = True
-    sampler.join()
+    peak = sampler.end()
     GPUS.put(gpu)
     text = open(log, errors="replace").read()
     print(f"{'ok' if code == 0 else 'code ' + str(code):8} {name:44} {time.time() - begin:7.1f} s "
-          f"{sampler.peak:6} MiB", flush=True)
+          f"{peak:6} MiB", flush=True)
     told = " ".join(["splatsmith"] + [as_told(a) for a in arguments])
     return {"name": name, "command": told, "code": code, "text": text, "seconds": time.time() - begin,
-            "driver_mib": sampler.peak}
+            "driver_mib": peak}
 
 
 def run_all(jobs):
