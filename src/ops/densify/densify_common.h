@@ -3,6 +3,7 @@
 #define SPLAT_OPS_DENSIFY_COMMON_H
 
 #include "backend/backend.h"
+#include "math/inline.h"
 #include "ops/densify/densify.h"
 
 #include <string.h>
@@ -51,11 +52,22 @@ splat_order_statistic splat_order_statistic_of(splat_backend *backend, const uin
 typedef struct splat_density_arrays {
     uint32_t *data[3 * SPLAT_N_TENSORS + 1];
     uint32_t words[3 * SPLAT_N_TENSORS + 1];
-    int n, n_copied; /* the first n_copied are filter_3d and parameters, the rest moments */
+    int n, n_copied; /* the first is filter_3d, those up to n_copied are parameters, the rest moments */
+    int halves;      /* the one whose words are two halves each, or -1 */
 } splat_density_arrays;
 
 /* moments: NULL when there are none. */
 splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments);
+
+/* Exponents of all ones: of a float, or of one of two halves. */
+SPLAT_MATH_INLINE bool splat_density_word_is_finite(uint32_t word, bool halves)
+{
+    if (halves) return (word & 0x7c00u) != 0x7c00u && (word & 0x7c000000u) != 0x7c000000u;
+    return (word & 0x7f800000u) != 0x7f800000u;
+}
+
+/* Whether all parameters of Gaussian i are finite. CUDA: splat_density_mark_broken. */
+bool splat_density_row_is_finite(const splat_density_arrays *arrays, size_t i);
 
 /* The largest of three log scales, as a scale; a NaN among them is passed over. */
 float splat_density_max_scale(const float log_scales[3]);

@@ -47,12 +47,13 @@ static void list_floats(splat_density_arrays *list, const splat_tensors *tensors
 splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments)
 {
     const int degree = gaussians->sh_degree;
-    splat_density_arrays list = {.n = 0};
+    splat_density_arrays list = {.halves = -1};
     list_array(&list, gaussians->filter_3d, 1);
     list_floats(&list, &gaussians->p, degree);
     if (gaussians->sh_rest_half && degree > 0) {
-        list.data[1 + SPLAT_TENSOR_sh_rest] = (uint32_t *)(void *)gaussians->sh_rest_half;
-        list.words[1 + SPLAT_TENSOR_sh_rest] = splat_parameter_words(SPLAT_TENSOR_sh_rest, degree, SPLAT_SH_FLOAT16);
+        list.halves = 1 + SPLAT_TENSOR_sh_rest;
+        list.data[list.halves] = (uint32_t *)(void *)gaussians->sh_rest_half;
+        list.words[list.halves] = splat_parameter_words(SPLAT_TENSOR_sh_rest, degree, SPLAT_SH_FLOAT16);
     }
     list.n_copied = list.n;
     if (moments && moments->storage == SPLAT_OPTIMIZER_QUANTIZED) {
@@ -63,6 +64,17 @@ splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians,
         list_floats(&list, &moments->v, degree);
     }
     return list;
+}
+
+bool splat_density_row_is_finite(const splat_density_arrays *arrays, size_t i)
+{
+    bool finite = true;
+    for (int a = 1; a < arrays->n_copied; a++) {
+        const uint32_t *row = arrays->data[a] + i * arrays->words[a];
+        for (uint32_t k = 0; k < arrays->words[a]; k++)
+            finite &= splat_density_word_is_finite(row[k], a == arrays->halves);
+    }
+    return finite;
 }
 
 float splat_density_max_scale(const float log_scales[3])

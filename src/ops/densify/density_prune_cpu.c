@@ -2,32 +2,15 @@
 #include "math/gaussian.h"
 #include "ops/densify/densify_common.h"
 
-#include <math.h>
-
 enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
 
-static bool is_finite_row(const splat_gaussians *gaussians, size_t i)
-{
-    uint32_t bad = 0;
-#define SPLAT_TENSOR(name, ...)                                                                                        \
-    for (size_t k = 0, n = splat_tensor_channels(SPLAT_TENSOR_##name, gaussians->sh_degree);                           \
-         gaussians->p.name && k < n; k++)                                                                              \
-        bad |= !isfinite(gaussians->p.name[i * n + k]);
-#include "math/gaussians.def"
-#undef SPLAT_TENSOR
-    const uint32_t channels = splat_sh_rest_floats(gaussians->sh_degree);
-    for (size_t k = 0; gaussians->sh_rest_half && k < channels; k++)
-        bad |= (gaussians->sh_rest_half[i * splat_half_row(channels) + k] & 0x7c00u) == 0x7c00u;
-    return !bad;
-}
-
-static uint8_t reason_of(const struct splat_density_prune_args *args, size_t i)
+static uint8_t reason_of(const struct splat_density_prune_args *args, const splat_density_arrays *arrays, size_t i)
 {
     const splat_tensors *p = &args->gaussians->p;
     if (i < args->n_actions && args->actions[i] == SPLAT_DENSITY_SPLIT) return SPLIT_SOURCE;
     if (splat_sigmoid(p->opacities[i]) < args->min_opacity) return TRANSPARENT;
     if (args->max_scale > 0 && splat_density_max_scale(p->scales + 3 * i) > args->max_scale) return LARGE;
-    return is_finite_row(args->gaussians, i) ? KEPT : TRANSPARENT;
+    return splat_density_row_is_finite(arrays, i) ? KEPT : TRANSPARENT;
 }
 
 /* Marks the n_over kept Gaussians of lowest logit OVER_CAP; of equal ones those of higher index. */
@@ -84,19 +67,19 @@ splat_status splat_density_prune_cpu(splat_backend *backend, const struct splat_
     if (args->n_actions > n)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u actions for %u Gaussians", args->n_actions, n);
     if (n == 0) return SPLAT_OK;
+    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
     void *scratch;
     SPLAT_TRY(splat_scratch_reset(backend, error));
     SPLAT_TRY(splat_scratch_take(backend, n, &scratch, error));
     uint8_t *reasons = scratch;
 #pragma omp parallel for num_threads(backend->threads)
-    for (int64_t i = 0; i < (int64_t)n; i++) reasons[i] = reason_of(args, (size_t)i);
+    for (int64_t i = 0; i < (int64_t)n; i++) reasons[i] = reason_of(args, &arrays, (size_t)i);
     count_reasons(backend, reasons, n, counts);
     if (args->target_count && counts[KEPT] > args->target_count) {
         counts[OVER_CAP] = counts[KEPT] - args->target_count;
         counts[KEPT] = args->target_count;
         SPLAT_TRY(mark_over_cap(backend, args->gaussians->p.opacities, reasons, n, counts[OVER_CAP], error));
     }
-    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
     /* A compaction in place is serial in an array; the arrays are independent. */
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic)
     for (int a = 0; a < arrays.n; a++) compact(arrays.data[a], arrays.words[a], reasons, n);

@@ -1,10 +1,7 @@
 /* density_prune on CUDA: a reason for each Gaussian, the exact cap, an order of the survivors, then every array moves
  * in place, at most MOVE_COLUMNS columns at a time, so that no second copy of the model is needed. */
 #include "backend/cuda_backend.cuh"
-
-extern "C" {
-#include "ops/densify/densify_common.h"
-}
+#include "ops/densify/broken_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -29,7 +26,6 @@ struct prune_parameters {
     const uint8_t *actions;
     float min_opacity, max_scale;
     splat_density_arrays arrays;
-    const uint32_t *half_rest; /* that of the arrays whose words are two halves each, or NULL */
     const float *means, *opacities, *scales;
     prune_state *state;
     uint8_t *reasons;      /* [n] */
@@ -53,29 +49,12 @@ __device__ __forceinline__ uint32_t reason_of(const prune_parameters &P, uint32_
     return finite ? KEPT : TRANSPARENT;
 }
 
-/* Exponents of all ones: of a float, or of one of two halves. */
-__device__ __forceinline__ bool is_finite_word(uint32_t word, bool halves)
-{
-    if (halves) return (word & 0x7c00u) != 0x7c00u && (word & 0x7c000000u) != 0x7c000000u;
-    return (word & 0x7f800000u) != 0x7f800000u;
-}
-
 __global__ void __launch_bounds__(PRUNE_THREADS) reasons_kernel(const __grid_constant__ prune_parameters P)
 {
-    __shared__ uint32_t bad[PRUNE_THREADS]; /* rows with a value that is not finite */
-    uint32_t first = blockIdx.x * PRUNE_THREADS, n_rows = min(P.n - first, (uint32_t)PRUNE_THREADS);
-    bad[threadIdx.x] = 0;
-    __syncthreads();
-    for (int a = 1; a < P.arrays.n_copied; a++) { /* 0 is filter_3d, not a parameter */
-        uint32_t words = P.arrays.words[a];
-        const uint32_t *data = P.arrays.data[a] + (size_t)first * words;
-        bool halves = P.arrays.data[a] == P.half_rest;
-        for (uint32_t k = threadIdx.x; k < n_rows * words; k += PRUNE_THREADS)
-            if (!is_finite_word(data[k], halves)) atomicOr(&bad[k / words], 1u);
-    }
-    __syncthreads();
-    uint32_t reason = N_REASONS;
-    if (threadIdx.x < n_rows) {
+    __shared__ uint32_t bad[PRUNE_THREADS];
+    uint32_t first = blockIdx.x * PRUNE_THREADS, reason = N_REASONS;
+    splat_density_mark_broken<PRUNE_THREADS>(P.arrays, first, P.n, bad);
+    if (threadIdx.x < P.n - first) {
         reason = reason_of(P, first + threadIdx.x, !bad[threadIdx.x]);
         P.reasons[first + threadIdx.x] = (uint8_t)reason;
     }
@@ -296,7 +275,6 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     P.min_opacity = args->min_opacity;
     P.max_scale = args->max_scale;
     P.arrays = splat_density_arrays_list(g, args->moments);
-    P.half_rest = (const uint32_t *)g->sh_rest_half;
     P.means = g->p.means;
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;

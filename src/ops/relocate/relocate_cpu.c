@@ -12,17 +12,6 @@ typedef struct relocation {
     uint32_t n_dead;
 } relocation;
 
-static bool is_finite_row(const splat_gaussians *g, const splat_density_arrays *arrays, size_t i)
-{
-    bool finite = true;
-    for (int a = 1; a < arrays->n_copied; a++) { /* 0 is filter_3d, not a parameter */
-        const uint32_t *row = arrays->data[a] + i * arrays->words[a];
-        bool halves = (const void *)arrays->data[a] == (const void *)g->sh_rest_half;
-        for (uint32_t k = 0; k < arrays->words[a]; k++) finite &= splat_relocate_is_finite(row[k], halves);
-    }
-    return finite;
-}
-
 /* Weights, their sums, and who is dead. */
 static void weigh(splat_backend *backend, const struct splat_density_relocate_args *args,
                   const splat_density_arrays *arrays, relocation *r)
@@ -32,7 +21,7 @@ static void weigh(splat_backend *backend, const struct splat_density_relocate_ar
     for (int64_t i = 0; i < (int64_t)g->n; i++) {
         size_t at = (size_t)i;
         r->counts[i] = 0;
-        r->weights[i] = is_finite_row(g, arrays, at)
+        r->weights[i] = splat_density_row_is_finite(arrays, at)
                             ? splat_relocate_weight(g->p.opacities[at], g->p.scales + 3 * at, g->p.rotations + 4 * at,
                                                     g->filter_3d[at], args->dead_opacity)
                             : SPLAT_RELOCATE_BROKEN;

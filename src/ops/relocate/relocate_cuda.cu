@@ -3,10 +3,10 @@
 #include "base/rng.h"
 
 extern "C" {
-#include "ops/densify/densify_common.h"
 #include "ops/relocate/relocate.h"
 #include "ops/relocate/relocate_math.h"
 }
+#include "ops/densify/broken_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -21,7 +21,6 @@ struct relocate_parameters {
     uint64_t seed;
     uint32_t step;
     splat_density_arrays arrays;
-    const uint32_t *half_rest; /* that of the arrays whose words are two halves each, or NULL */
     float *opacities, *scales;
     const float *rotations, *filter_3d;
     uint32_t *weights, *counts, *dead, *sources; /* [n], [n], [n_dead], a source a draw */
@@ -45,19 +44,10 @@ typedef thrust::counting_iterator<uint32_t> index_iterator;
 
 __global__ void __launch_bounds__(RELOCATE_THREADS) weights_kernel(const __grid_constant__ relocate_parameters P)
 {
-    __shared__ uint32_t bad[RELOCATE_THREADS]; /* rows with a value that is not finite */
-    uint32_t first = blockIdx.x * RELOCATE_THREADS, n_rows = min(P.n - first, (uint32_t)RELOCATE_THREADS);
-    bad[threadIdx.x] = 0;
-    __syncthreads();
-    for (int a = 1; a < P.arrays.n_copied; a++) { /* 0 is filter_3d, not a parameter */
-        uint32_t words = P.arrays.words[a];
-        const uint32_t *data = P.arrays.data[a] + (size_t)first * words;
-        bool halves = P.arrays.data[a] == P.half_rest;
-        for (uint32_t k = threadIdx.x; k < n_rows * words; k += RELOCATE_THREADS)
-            if (!splat_relocate_is_finite(data[k], halves)) atomicOr(&bad[k / words], 1u);
-    }
-    __syncthreads();
-    if (threadIdx.x >= n_rows) return;
+    __shared__ uint32_t bad[RELOCATE_THREADS];
+    const uint32_t first = blockIdx.x * RELOCATE_THREADS;
+    splat_density_mark_broken<RELOCATE_THREADS>(P.arrays, first, P.n, bad);
+    if (threadIdx.x >= P.n - first) return;
     const size_t i = (size_t)first + threadIdx.x;
     P.counts[i] = 0;
     P.weights[i] = bad[threadIdx.x] ? SPLAT_RELOCATE_BROKEN
@@ -192,7 +182,6 @@ static relocate_parameters parameters_of(const struct splat_density_relocate_arg
     P.seed = args->seed;
     P.step = args->step;
     P.arrays = splat_density_arrays_list(g, args->moments);
-    P.half_rest = (const uint32_t *)g->sh_rest_half;
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;
     P.rotations = g->p.rotations;

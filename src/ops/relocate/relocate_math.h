@@ -20,13 +20,6 @@ SPLAT_MATH_INLINE uint64_t splat_relocate_share(uint32_t weight)
     return weight & ~SPLAT_RELOCATE_BROKEN;
 }
 
-/* Exponents of all ones: of a float, or of one of two halves. */
-SPLAT_MATH_INLINE bool splat_relocate_is_finite(uint32_t word, bool halves)
-{
-    if (halves) return (word & 0x7c00u) != 0x7c00u && (word & 0x7c000000u) != 0x7c000000u;
-    return (word & 0x7f800000u) != 0x7f800000u;
-}
-
 /* o~ of raw parameters. */
 SPLAT_MATH_INLINE double splat_rendered_opacity(float logit, const float *log_scales, float filter_3d)
 {
