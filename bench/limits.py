@@ -1,13 +1,16 @@
-"""Whether a memory limit is kept, and what it costs: one scene below 12 limits, from the least possible to ample, and
+"""Whether a memory limit is kept, and what it costs: scenes below 12 limits, from the least possible to ample, and
 without any. Writes limits.json and limits.md, and fails when something that docs/memory.md promises is not so.
 
-Usage: limits.py OUT SPLATSMITH SCENE [TRAIN OPTIONS...]
-  OUT         receives limits.json, limits.md and a log of each run
+Usage: limits.py OUT SPLATSMITH SCENE... [-- TRAIN OPTIONS...]
+  OUT         receives limits.json, limits.md and SCENE.log, what all runs of a scene printed
   SPLATSMITH  the program
-  SCENE       the scene's folder, such as bonsai
+  SCENE       a scene's folder, such as bonsai
 
-Runs come one after the other on one GPU, the unlimited one first and last: its two speeds tell the noise. The driver's
-figure is that of driver_memory.py. Environment: ITERATIONS=30000 N_LIMITS=12 GPU=0 BACKEND=cuda
+Runs come one after the other on one GPU, of each scene the unlimited one first and last: those two tell the noise.
+Growth is hurried so that limits bite early (GROWTH, to 1.2 million), unless there are train options. The driver's
+figure is nvidia-smi's for the process, context included, sampled every 50 ms (driver_memory.py). Speeds are compared
+step by step, where both runs have as many Gaussians: a run that its limit keeps small is a faster one.
+Environment: ITERATIONS=3000 N_LIMITS=12 LIMIT_S=540 (no run begins later) GPU=0 BACKEND=cuda
 """
 import json
 import math
@@ -15,108 +18,243 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import time
 
 from driver_memory import Sampler
 
-OUT, PROGRAM, SCENE = (os.path.abspath(p) for p in sys.argv[1:4])
-MORE = sys.argv[4:]
-ITERATIONS = os.environ.get("ITERATIONS", "30000")
+ITERATIONS = int(os.environ.get("ITERATIONS", "3000"))
 N_LIMITS = int(os.environ.get("N_LIMITS", "12"))
+LIMIT_S = float(os.environ.get("LIMIT_S", "540"))
 GPU = os.environ.get("GPU", "0")
 BACKEND = os.environ.get("BACKEND", "cuda")
-SLACK = 0.03 # of the speed: what the promise allows, and what two runs of one thing may differ by
+GROWTH = ["--densify_from_iter", str(ITERATIONS // 15), "--densify_until_iter", str(ITERATIONS * 4 // 5),
+          "--densification_interval", str(max(10, ITERATIONS // 60)), "--densify_grad_threshold", "0.0001",
+          "--opacity_reset_interval", str(2 * ITERATIONS), "--target_gaussian_count", "1200000"]
+SLACK = 0.03       # of the time: what the promise allows
+SAME_COUNT = 0.03  # counts so near each other are the same
+WARM_UP = 0.1      # of the steps, while photos are still being decoded
+LEAST_SHARED = 0.1 # of the steps: fewer that two runs share tell nothing
+MIB = 1 << 20
 
 
-def train(name, limit):
-    """A run below a limit in MiB, or without one: what it printed and what the driver saw."""
-    device = ["--backend", BACKEND] + (["--gpu", GPU] if BACKEND == "cuda" else [])
-    arguments = ["train", "-s", SCENE, "-m", os.path.join(OUT, name), "--eval", "--iterations", ITERATIONS,
-                 "--test_iterations", ITERATIONS, "--save_iterations", ITERATIONS]
-    arguments += (["--vram_limit", f"{limit}M"] if limit else []) + MORE + device
-    log = os.path.join(OUT, name + ".log")
-    with open(log, "w") as out:
-        process = subprocess.Popen([PROGRAM] + arguments, stdout=out, stderr=subprocess.STDOUT)
-        sampler = Sampler(GPU, process.pid)
-        sampler.start()
-        code = process.wait()
-    peak = sampler.end()
-    text = open(log, errors="replace").read()
+class Runs:
+    """Runs of the program on one scene; what they print goes to one log."""
+
+    def __init__(self, program, scene, log, options):
+        self.program, self.scene, self.log, self.options = program, scene, log, options
+
+    def command(self, name, limit):
+        device = ["--backend", BACKEND] + (["--gpu", GPU] if BACKEND == "cuda" else [])
+        return [self.program, name, "-s", self.scene, "--eval", "--iterations", str(ITERATIONS)] + (
+            ["--vram_limit", f"{limit}M"] if limit else []) + self.options + device
+
+    def run(self, name, command):
+        """Exit code, what was printed, the driver's peak in MiB."""
+        with tempfile.TemporaryFile("w+", errors="replace") as out:
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+            sampler = Sampler(GPU, process.pid)
+            sampler.start()
+            code = process.wait()
+            peak = sampler.end()
+            out.seek(0)
+            text = out.read()
+        with open(self.log, "a") as log:
+            log.write(f"==== {name}: {' '.join(command)}\n{text}==== exit {code}\n\n")
+        return code, text, peak
+
+    def plan(self, limit):
+        return steps_of(self.run(f"plan {limit}", self.command("plan", limit))[1])
+
+    def train(self, name, limit):
+        with tempfile.TemporaryDirectory() as folder:
+            never = ["-m", folder, "--test_iterations", str(ITERATIONS), "--save_iterations", "-1"]
+            code, text, peak = self.run(name, self.command("train", limit) + never)
+            row = result_of(limit, code, text, peak, history_of(os.path.join(folder, "history.jsonl")))
+        print(f"{os.path.basename(self.scene)} {name:10} code {code}  driver {row['driver_mib']} MiB  "
+              f"{row['it_per_s']} it/s  {row['gaussians']} Gaussians  {[g['what'] for g in row['given_up']]}",
+              flush=True)
+        return row
+
+
+def steps_of(text):
+    """What growth gives up and beyond which count, as plan and train print it."""
+    return [{"gaussians": int(n), "what": what.strip()} for n, what in
+            re.findall(r"^  beyond +(\d+)  (.*?) +cost: ", text, re.M)]
+
+
+def history_of(path):
+    """Lines of every tenth step: [iteration, seconds, Gaussians, MiB on the device]."""
+    if not os.path.exists(path):
+        return []
+    lines = [json.loads(line) for line in open(path)]
+    rows = []
+    for line in lines:
+        if "step_ms" in line:
+            memory = line["memory"]
+            blocks = sum(v for k, v in memory.items() if k not in ("process", "driver"))
+            rows.append([line["iteration"], line["seconds"], int(line["gaussians"]),
+                         memory.get("driver", blocks) / MIB])
+    return rows
+
+
+def result_of(limit, code, text, peak, history):
     speed = re.search(r"\(([\d.]+) it/s\): (\d+) Gaussians", text)
     found = re.findall(r"Evaluating test: L1 [\d.]+ PSNR ([\d.]+)", text)
     given_up = [{"iteration": int(i), "gaussians": int(n), "what": what.strip()} for i, n, what in
                 re.findall(r"iteration (\d+): to stay below \S+ \S+ with (\d+) Gaussians: (.*?) from here on", text)]
     least = re.search(r"least possible is (\d+) MiB", text)
-    row = {"limit_mib": limit, "code": code, "driver_mib": peak, "given_up": given_up,
-           "left_out": len(re.findall(r"is left out", text)), "least_mib": int(least.group(1)) if least else None,
-           "it_per_s": float(speed.group(1)) if speed else None, "gaussians": int(speed.group(2)) if speed else None,
-           "psnr": float(found[-1]) if found else None}
-    print(f"{name:14} code {code} peak {peak:6} MiB  {row['it_per_s']} it/s  {row['gaussians']} Gaussians  "
-          f"{[g['what'] for g in given_up]}", flush=True)
-    return row
+    return {"limit_mib": limit, "code": code, "driver_mib": peak or math.ceil(max([h[3] for h in history] or [0])),
+            "announced": steps_of(text), "given_up": given_up, "left_out": len(re.findall(r"is left out", text)),
+            "least_mib": int(least.group(1)) if least else None, "it_per_s": float(speed.group(1)) if speed else None,
+            "gaussians": int(speed.group(2)) if speed else None, "psnr": float(found[-1]) if found else None,
+            "end_ms": ms_of_last_fifth(history), "history": history, "error": None if code == 0 else text[-300:]}
 
 
-def judge(rows, free, again):
-    """What is promised and is not so, in words."""
-    wrong = []
-    best, ample = free["gaussians"], max(free["driver_mib"], again["driver_mib"])
-    speed = min(free["it_per_s"], again["it_per_s"])
-    before = None
-    for r in rows:
-        if r["code"] != 0:
-            wrong.append(f"{r['limit_mib']} MiB: exit code {r['code']}")
+# ---------------------------------------------------------------- comparing
+
+
+def ms_of_last_fifth(history):
+    """A step where nothing grows any more."""
+    end = [h for h in history if h[0] >= 0.8 * ITERATIONS]
+    return 1e3 * (end[-1][1] - end[0][1]) / (end[-1][0] - end[0][0]) if len(end) > 1 else None
+
+
+def time_ratio(a, b, most_mib=math.inf):
+    """Time of a over that of b, over the steps in which both have as many Gaussians and b holds at most so much. None
+    when there are too few."""
+    of_b = {h[0]: (h, before) for before, h in zip(b["history"], b["history"][1:])}
+    time_a = time_b = n_steps = 0
+    for before, h in zip(a["history"], a["history"][1:]):
+        if h[0] not in of_b or before[0] < WARM_UP * ITERATIONS:
             continue
-        if r["driver_mib"] > r["limit_mib"]:
-            wrong.append(f"{r['limit_mib']} MiB: the driver saw {r['driver_mib']}")
-        if r["left_out"]:
-            wrong.append(f"{r['limit_mib']} MiB: {r['left_out']} steps were left out")
-        if r["limit_mib"] >= ample and r["it_per_s"] < (1 - SLACK) * speed:
-            wrong.append(f"{r['limit_mib']} MiB: {r['it_per_s']} it/s, and {speed} without a limit")
-        # A run that the limit keeps small is a faster one: speeds compare where as many Gaussians are trained.
-        if r["gaussians"] < 0.97 * best:
-            continue
-        if before and r["it_per_s"] < (1 - SLACK) * before["it_per_s"]:
-            wrong.append(f"{r['limit_mib']} MiB: {r['it_per_s']} it/s, and {before['it_per_s']} at {before['limit_mib']}")
-        before = r
+        hb, before_b = of_b[h[0]]
+        if abs(h[2] - hb[2]) <= SAME_COUNT * hb[2] and hb[3] <= most_mib:
+            time_a += h[1] - before[1]
+            time_b += hb[1] - before_b[1]
+            n_steps += h[0] - before[0]
+    return time_a / time_b if n_steps >= LEAST_SHARED * ITERATIONS and time_b > 0 else None
+
+
+def judge_plan(row, planned):
+    """Where the run and `plan` tell different stories."""
+    name, wrong = f"{row['limit_mib']} MiB", []
+    if [s["what"] for s in planned] != [s["what"] for s in row["announced"]]:
+        wrong.append(f"{name}: plan says {[s['what'] for s in planned]}, train {[s['what'] for s in row['announced']]}")
+    beyond = {s["what"]: s["gaussians"] for s in planned}
+    most = max([h[2] for h in row["history"]] or [0])
+    for given in row["given_up"]:
+        n = beyond.get(given["what"])
+        if n is None:
+            wrong.append(f"{name}: {given['what']} was given up at {given['gaussians']:,}, and plan does not name it")
+        elif given["gaussians"] > 1.05 * n or most < 0.9 * n:
+            wrong.append(f"{name}: {given['what']} was given up at {given['gaussians']:,}, and plan says {n:,}; "
+                         f"at most there were {most:,}")
     return wrong
 
 
-def table_of(rows):
-    lines = ["| limit MiB | driver's peak MiB | Gaussians | it/s | test PSNR | given up, at Gaussians |",
-             "|---|---|---|---|---|---|"]
+def judge(rows, free, again, plans):
+    """What is promised and is not so, in words, and the noise; adds to each row its time beside the unlimited run and
+    beside the limit below."""
+    wrong = []
+    noise = max(abs((time_ratio(free, again) or 1) - 1), abs((time_ratio(again, free) or 1) - 1))
+    slack = max(SLACK, noise)
+    before = None
     for r in rows:
-        given_up = "; ".join(f"{g['what'].strip('`')} at {g['gaussians']:,}" for g in r["given_up"]) or "nothing"
+        name = f"{r['limit_mib']} MiB"
+        if r["code"] != 0:
+            wrong.append(f"{name}: exit code {r['code']}: {r['error']}")
+            continue
+        if r["driver_mib"] > r["limit_mib"]:
+            wrong.append(f"{name}: the driver saw {r['driver_mib']}")
+        if r["left_out"]:
+            wrong.append(f"{name}: {r['left_out']} steps were left out")
+        both = [t for t in (time_ratio(r, free, r["limit_mib"]), time_ratio(r, again, r["limit_mib"])) if t]
+        r["beside_free"] = min(both) if both else None # where the unlimited run fits below this limit
+        r["beside_below"] = time_ratio(r, before) if before else None
+        if r["beside_free"] and r["beside_free"] > 1 + slack:
+            wrong.append(f"{name}: {r['beside_free']:.3f} times the time without a limit, where that fits")
+        if r["beside_below"] and r["beside_below"] > 1 + slack:
+            wrong.append(f"{name}: {r['beside_below']:.3f} times the time below {before['limit_mib']} MiB")
+        wrong += judge_plan(r, plans.get(r["limit_mib"], []))
+        before = r
+    return wrong, noise
+
+
+def text_of(ratio):
+    return f"{ratio:.3f}" if ratio else ""
+
+
+def table_of(rows):
+    lines = ["| limit MiB | driver's peak MiB | Gaussians | it/s | ms a step at the end | time / unlimited where that "
+             "fits | time / limit below | test PSNR | given up, at Gaussians |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for r in rows:
+        given_up = "; ".join(f"{g['what']} at {g['gaussians']:,}" for g in r["given_up"]) or "nothing"
         limit = r["limit_mib"] or "none"
         if r["code"] != 0:
-            lines.append(f"| {limit} | {r['driver_mib']} | failed with {r['code']} | | | |")
+            lines.append(f"| {limit} | {r['driver_mib']} | failed with {r['code']} | | | | | | |")
             continue
-        lines.append(f"| {limit} | {r['driver_mib']} | {r['gaussians']:,} | {r['it_per_s']:.0f} | {r['psnr']} | "
-                     f"{given_up} |")
+        lines.append(f"| {limit} | {r['driver_mib']} | {r['gaussians']:,} | {r['it_per_s']:.0f} | {r['end_ms']:.3f} | "
+                     f"{text_of(r.get('beside_free'))} | {text_of(r.get('beside_below'))} | {r['psnr']} | {given_up} |")
     return lines
 
 
-def main():
-    os.makedirs(OUT, exist_ok=True)
-    least = train("least", 16 if BACKEND == "cuda" else 1)["least_mib"]
-    if not least:
-        sys.exit("a limit that is much too small did not name the least possible")
-    free = train("unlimited", None)
-    if free["code"] != 0:
-        sys.exit("the run without a limit failed: " + os.path.join(OUT, "unlimited.log"))
-    ample = math.ceil(free["driver_mib"] or least * 4)
+def limits_between(least, ample):
+    """All but three lie between the least possible and what the run takes without a limit, in equal ratios."""
     n_below = N_LIMITS - 3
     limits = [math.ceil(least * (ample / least) ** (i / n_below)) for i in range(n_below)]
-    limits += [ample, math.ceil(1.02 * ample), math.ceil(1.5 * ample)]
-    rows = [train(f"limit_{limit}", limit) for limit in limits]
-    again = train("unlimited_again", None)
-    wrong = judge(rows, free, again)
-    lines = table_of(rows + [free, again]) + [""] + [f"WRONG: {w}" for w in wrong]
-    report = {"scene": os.path.basename(SCENE), "iterations": int(ITERATIONS), "options": MORE, "least_mib": least,
-              "slack": SLACK, "runs": rows, "unlimited": [free, again], "wrong": wrong}
-    with open(os.path.join(OUT, "limits.json"), "w") as file:
-        json.dump(report, file, indent=1)
-    with open(os.path.join(OUT, "limits.md"), "w") as file:
-        file.write("\n".join(lines) + "\n")
-    print("\n".join(lines))
+    return sorted(set(limits + [ample, math.ceil(1.02 * ample), math.ceil(1.5 * ample)]))
+
+
+def measure(runs, deadline):
+    """One scene: its part of the report, and its table's lines."""
+    refused = runs.train("least", 16 if BACKEND == "cuda" else 1)
+    free = runs.train("unlimited", None)
+    if not refused["least_mib"] or free["code"] != 0:
+        return {"wrong": ["a limit that is much too small did not name the least possible" if free["code"] == 0 else
+                          f"the run without a limit failed: {free['error']}"]}, []
+    rows, plans, wrong = [], {}, []
+    for limit in limits_between(refused["least_mib"], free["driver_mib"]):
+        if time.monotonic() > deadline:
+            wrong.append(f"{limit} MiB: no time was left")
+            continue
+        plans[limit] = runs.plan(limit)
+        rows.append(runs.train(f"{limit} MiB", limit))
+    again = runs.train("again", None)
+    found, noise = judge(rows, free, again, plans)
+    wrong += found
+    report = {"least_mib": refused["least_mib"], "noise": noise, "slack": max(SLACK, noise), "plans": plans,
+              "runs": rows, "unlimited": [free, again], "wrong": wrong}
+    return report, table_of(rows + [free, again]) + [f"\nNoise of two equal runs: {100 * noise:.1f} %."]
+
+
+def main():
+    arguments, options = sys.argv[1:], GROWTH
+    if "--" in arguments:
+        options = arguments[arguments.index("--") + 1:]
+        arguments = arguments[:arguments.index("--")]
+    if len(arguments) < 3:
+        sys.exit(__doc__)
+    out, program, *scenes = (os.path.abspath(p) for p in arguments)
+    os.makedirs(out, exist_ok=True)
+    report, lines, wrong = {"iterations": ITERATIONS, "options": options, "scenes": {}}, [], []
+    begin = time.monotonic()
+    for i, scene in enumerate(scenes):
+        name = os.path.basename(scene)
+        log = os.path.join(out, name + ".log")
+        open(log, "w").close()
+        deadline = begin + LIMIT_S * (i + 1) / len(scenes) # what a scene leaves is the next one's
+        part, table = measure(Runs(program, scene, log, options), deadline)
+        report["scenes"][name] = part
+        wrong += [f"{name}: {w}" for w in part["wrong"]]
+        lines += [f"### {name}", ""] + table + [""]
+        with open(os.path.join(out, "limits.json"), "w") as file:
+            json.dump(report, file)
+        with open(os.path.join(out, "limits.md"), "w") as file:
+            file.write("\n".join(lines + [f"WRONG: {w}" for w in wrong]) + "\n")
+    print("\n".join(lines + [f"WRONG: {w}" for w in wrong]))
+    print(f"{time.monotonic() - begin:.0f} s")
     sys.exit(1 if wrong else 0)
 
 

@@ -140,6 +140,13 @@ static size_t rows_of(size_t n)
     return (size_t)((double)n / OVERSHOOT) + 1;
 }
 
+/* The most rows on the way to a target: at a cap a round exchanges up to a twentieth, and what is split has two new
+ * rows before the old one goes. */
+static size_t most_rows_of(size_t target)
+{
+    return splat_larger(rows_of(target), target + target / 10);
+}
+
 static splat_status check_least(const splat_memory_forms *f, size_t least, splat_error *error)
 {
     const int last = SPLAT_N_FORMS - 1;
@@ -185,7 +192,8 @@ static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_op
     chosen->target_gaussian_count = target;
     plan->start_gaussians = n_points < target ? n_points : target;
     plan->start_bytes = splat_form_bytes(f, splat_form_for(f, plan->start_gaussians), plan->start_gaussians);
-    list_steps(f, rows_of(target), plan);
+    size_t most = most_rows_of(target);
+    list_steps(f, most < fit ? most : fit, plan);
     if (target == cap) plan->steps[plan->n_steps++] = (splat_plan_step){cap_option, cap_cost, cap};
     size_t rows = rows_of(plan->n_gaussians);
     rows = rows < fit ? rows : fit;
