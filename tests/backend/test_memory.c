@@ -238,6 +238,33 @@ static void a_plan_is_near_the_truth(void **state)
     close_training(context, scene, trainer);
 }
 
+/* At a named cap a round has some more rows for a moment: what is given up for those is told, too. */
+static void steps_at_a_cap_are_told(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_plan plan;
+    splat_error error;
+    const size_t target = 60000, fits_n[2] = {61000, 70000}; /* as they are */
+    for (int i = 0; i < 2; i++) {
+        splat_train_options wanted = busy_options(60), chosen;
+        splat_plan_options options;
+        splat_train_options_init(&chosen);
+        splat_plan_options_init(&options);
+        splat_plan_init(&plan);
+        wanted.target_gaussian_count = (int)target;
+        options.limit_bytes = (size_t)1 << 30;
+        options.n_gaussians = fits_n[i];
+        must(splat_plan_make(context, scene, &wanted, &options, &chosen, &plan, &error), &error);
+        options.limit_bytes = plan.total_bytes;
+        must(splat_plan_make(context, scene, &wanted, &options, &chosen, &plan, &error), &error);
+        assert_int_equal(plan.n_steps > 0, i == 0);
+        if (i == 0) assert_true(plan.steps[0].n_gaussians > target);
+    }
+    close_training(context, scene, NULL);
+}
+
 /* Coarse training of what just fits needs more, unless choices are made for it as well. */
 static void the_stage_after_is_planned_too(void **state)
 {
@@ -535,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_limit_holds_whatever_it_is),
         cmocka_unit_test(the_least_possible_is_possible),
         cmocka_unit_test(a_plan_is_near_the_truth),
+        cmocka_unit_test(steps_at_a_cap_are_told),
         cmocka_unit_test(the_stage_after_is_planned_too),
         cmocka_unit_test(bands_change_sums_only),
         cmocka_unit_test(small_storages_learn_as_well),
