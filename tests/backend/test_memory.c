@@ -322,12 +322,11 @@ static void small_storages_learn_as_well(void **state)
     splat_scene *scene = open_scene(context);
     double psnr[4];
     size_t bytes[4];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < N_STORAGES; i++) {
         splat_train_options o = late_options(120);
         splat_error error;
         splat_metrics metrics;
-        o.sh_storage = i & 1 ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
-        o.optimizer_storage = i & 2 ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
+        set_storages(&o, i);
         splat_trainer *trainer = new_trainer(context, scene, &o);
         trainer->iteration = LATE;
         splat_step_info info = run_steps(trainer, 120);

@@ -33,47 +33,15 @@ static splat_trainer *start_at_900(const tiny_place *p, const splat_train_option
     return t;
 }
 
-/* 400 steps with stops at random places; every part with a trainer of its own. */
-static void train_in_parts(const splat_train_options *o, int threads, unsigned random)
-{
-    splat_error error;
-    int n_parts = 0;
-    for (int done = 0; done < 400; n_parts++) {
-        tiny_place p = open_tiny(threads);
-        splat_trainer *t = start_at_900(&p, o);
-        if (done) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-        assert_int_equal(splat_trainer_get_iteration(t), 900 + done);
-        random = random * 1103515245u + 12345u;
-        int n = 1 + (int)(random >> 16) % 70;
-        if (done + n > 400) n = 400 - done;
-        run_steps(t, n);
-        done += n;
-        save_as(t, "part.splatsmith", "part.ply");
-        splat_trainer_destroy(t);
-        close_tiny(&p);
-    }
-    print_message("%d parts, %d threads\n", n_parts, threads);
-}
-
 static void resumed_runs_are_the_same_run(void **state)
 {
     (void)state;
+    resumed_run run = {.options = long_options(), .n_steps = 400, .begin = start_at_900};
     for (int storages = 0; storages < 2; storages++) {
-        splat_train_options o = long_options();
-        o.sh_storage = storages ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
-        o.optimizer_storage = storages ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-        tiny_place p = open_tiny(2);
-        splat_trainer *whole = start_at_900(&p, &o);
-        run_steps(whole, 400);
-        save_as(whole, "whole.splatsmith", "whole.ply");
-        assert_true(splat_trainer_get_model(whole)->gaussians.n > 250);
-        splat_trainer_destroy(whole);
-        close_tiny(&p);
-        for (int threads = 1; threads <= 2; threads++) {
-            train_in_parts(&o, threads, (unsigned)(7 * threads + storages));
-            assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-            assert_true(same_files("whole.ply", "part.ply"));
-        }
+        set_storages(&run.options, storages ? N_STORAGES - 1 : 0);
+        assert_true(run_whole(&run, 2) > 250);
+        for (int threads = 1; threads <= 2; threads++)
+            assert_resumed_at_random(&run, threads, (unsigned)(7 * threads + storages), 70);
     }
 }
 
@@ -95,8 +63,7 @@ static void any_iteration_can_be_resumed(void **state)
         must(splat_trainer_load_checkpoint(resumed, "part.splatsmith", &error), &error);
     }
     save_as(resumed, "part.splatsmith", "part.ply");
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    assert_true(same_files("whole.ply", "part.ply"));
+    assert_parts_are_the_whole();
     splat_trainer_destroy(resumed);
     close_tiny(&p);
 }
@@ -192,8 +159,7 @@ static void sh_degree_goes_down_only(void **state)
     splat_trainer_destroy(t);
     unlink("start.ply");
     for (int quantized = 0; quantized < 2; quantized++) {
-        o.optimizer_storage = quantized ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-        o.sh_storage = quantized ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
+        set_storages(&o, quantized ? N_STORAGES - 1 : 0);
         o.sh_degree = 1;
         pass_on(&p, &o, "high.splatsmith", "low.splatsmith");
         o.sh_degree = 0;

@@ -144,31 +144,19 @@ static void what_is_bound_follows(void **state)
 static void a_binding_is_resumed_bit_for_bit(void **state)
 {
     (void)state;
+    static const int stops[] = {1, 17, LAST};
     splat_error error;
-    splat_train_options o = bound_options();
-    tiny_place p = open_tiny(2);
+    resumed_run run = {.options = bound_options(), .n_steps = LAST, .begin = bound_trainer};
     for (int storages = 0; storages < 2; storages++) {
-        o.optimizer_storage = storages ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-        splat_trainer *t = bound_trainer(&p, &o);
-        run_steps(t, LAST);
-        save_as(t, "whole.splatsmith", "whole.ply");
-        splat_trainer_destroy(t);
-        for (int at = 0, stop[] = {1, 17, LAST}, i = 0; i < 3; at = stop[i++]) {
-            t = at ? tiny_trainer(&p, &o) : bound_trainer(&p, &o); /* a checkpoint says all */
-            if (at) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-            run_steps(t, stop[i] - at);
-            save_as(t, "part.splatsmith", "part.ply");
-            splat_trainer_destroy(t);
-        }
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        assert_true(same_files("whole.ply", "part.ply"));
+        run.options.optimizer_storage = storages ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
+        run_whole(&run, 2);
+        assert_resumed_at(&run, 2, stops, 3);
     }
     splat_tensor_reader file;
     must(splat_tensor_reader_open(&file, "whole.splatsmith", &error), &error);
     assert_non_null(splat_tensor_reader_find(&file, "adam_v.origins"));
     assert_null(splat_tensor_reader_find(&file, "double order")); /* it follows from the others */
     splat_tensor_reader_close(&file);
-    close_tiny(&p);
 }
 
 /* Indices that lead nowhere, and arrays that do not belong together. */

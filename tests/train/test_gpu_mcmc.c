@@ -25,9 +25,8 @@ static splat_train_options options_of(int storage)
     o.densify_until_iter = 55;
     o.target_gaussian_count = 480;
     o.min_opacity_threshold = 0.1f;
-    o.sh_storage = storage & 1 ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
-    o.optimizer_storage = storage & 2 ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
     o.sh_offload = storage == 3;
+    set_storages(&o, storage);
     return o;
 }
 
@@ -65,7 +64,7 @@ static void runs_repeat_themselves_and_go_on(void **state)
     NEEDS_DEVICE();
     static const int stops[] = {20, 33};
     splat_error error;
-    for (int storage = 0; storage < 4; storage++) {
+    for (int storage = 0; storage < N_STORAGES; storage++) {
         place p = open_place(device, true);
         splat_train_options o = options_of(storage);
         splat_trainer *whole = make_trainer(&p, &o), *other;

@@ -29,19 +29,6 @@ static splat_train_options mcmc_options(int iterations)
     return o;
 }
 
-static splat_context *open_with(int threads, const char *simd)
-{
-    splat_context *context;
-    splat_error error;
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = threads;
-    options.simd = simd;
-    must(splat_context_create(&options, &context, &error), &error);
-    return context;
-}
-
 static uint8_t *result_of(splat_context *context, const splat_train_options *options, int steps, size_t *size)
 {
     splat_scene *scene = open_scene(context);
@@ -181,7 +168,7 @@ static void threads_and_simd_do_not_change_a_byte(void **state)
     uint8_t *first = NULL;
     size_t first_size = 0, size;
     for (size_t i = 0; i < 4; i++) {
-        splat_context *context = open_with(variants[i].threads, variants[i].simd);
+        splat_context *context = open_cpu_with(variants[i].threads, variants[i].simd);
         uint8_t *bytes = result_of(context, &o, STEPS, &size);
         splat_context_destroy(context);
         if (i > 0) {
@@ -228,35 +215,19 @@ static void a_resumed_run_is_the_same_run(void **state)
     (void)state;
     static const int stops[] = {1, 20, 31, 40, STEPS};
     splat_error error;
-    tiny_place p = open_tiny(2);
-    for (int storage = 0; storage < 4; storage++) {
-        splat_train_options o = mcmc_options(STEPS);
-        o.target_gaussian_count = 400;
-        o.sh_storage = storage & 1 ? SPLAT_SH_FLOAT16 : SPLAT_SH_FLOAT32;
-        o.optimizer_storage = storage & 2 ? SPLAT_OPTIMIZER_QUANTIZED : SPLAT_OPTIMIZER_FLOAT32;
-        o.sh_offload = storage == 3;
-        splat_trainer *t = tiny_trainer(&p, &o);
-        uint32_t n = splat_trainer_get_model(t)->gaussians.n;
-        run_steps(t, STEPS);
-        assert_true(splat_trainer_get_model(t)->gaussians.n > n);
-        save_as(t, "whole.splatsmith", "whole.ply");
-        splat_trainer_destroy(t);
-        for (size_t i = 0, at = 0; i < sizeof stops / sizeof stops[0]; at = (size_t)stops[i++]) {
-            t = tiny_trainer(&p, &o);
-            if (at) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-            run_steps(t, stops[i] - (int)at);
-            save_as(t, "part.splatsmith", "part.ply");
-            splat_trainer_destroy(t);
-        }
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        assert_true(same_files("whole.ply", "part.ply"));
+    for (int storage = 0; storage < N_STORAGES; storage++) {
+        resumed_run run = {.options = mcmc_options(STEPS), .n_steps = STEPS};
+        run.options.target_gaussian_count = 400;
+        run.options.sh_offload = storage == 3;
+        set_storages(&run.options, storage);
+        assert_true(run_whole(&run, 2) > TINY_POINTS);
+        assert_resumed_at(&run, 2, stops, 5);
     }
     splat_tensor_reader file;
     must(splat_tensor_reader_open(&file, "whole.splatsmith", &error), &error);
     assert_string_equal(json_string_value(json_object_get(file.header, "strategy")), "mcmc");
     assert_int_equal(splat_tensor_reader_find(&file, "statistics.grad")->bytes, 0);
     splat_tensor_reader_close(&file);
-    close_tiny(&p);
 }
 
 static void a_lower_cap_is_kept_after_a_resume(void **state)

@@ -142,21 +142,10 @@ static void a_strategy_is_resumed_bit_for_bit(void **state)
 {
     (void)state;
     splat_error error;
-    splat_train_options o = toy_options();
-    tiny_place p = open_tiny(2);
-    splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, LAST);
-    save_as(t, "whole.splatsmith", "whole.ply");
-    splat_trainer_destroy(t);
-    for (int at = 0, stop[] = {13, PRUNE_AFTER, PRUNE_AFTER + 1, LAST}, i = 0; i < 4; at = stop[i++]) {
-        t = tiny_trainer(&p, &o);
-        if (at) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-        run_steps(t, stop[i] - at);
-        save_as(t, "part.splatsmith", "part.ply");
-        splat_trainer_destroy(t);
-    }
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    assert_true(same_files("whole.ply", "part.ply"));
+    static const int stops[] = {13, PRUNE_AFTER, PRUNE_AFTER + 1, LAST};
+    resumed_run run = {.options = toy_options(), .n_steps = LAST};
+    run_whole(&run, 2);
+    assert_resumed_at(&run, 2, stops, 4);
 
     splat_tensor_reader file;
     must(splat_tensor_reader_open(&file, "whole.splatsmith", &error), &error);
@@ -165,8 +154,10 @@ static void a_strategy_is_resumed_bit_for_bit(void **state)
     assert_null(splat_tensor_reader_find(&file, "toy.work")); /* of a step only */
     splat_tensor_reader_close(&file);
 
+    splat_train_options o = run.options;
     o.strategy = NULL; /* another strategy would make something else of it */
-    t = tiny_trainer(&p, &o);
+    tiny_place p = open_tiny(2);
+    splat_trainer *t = tiny_trainer(&p, &o);
     assert_failure(splat_trainer_load_checkpoint(t, "whole.splatsmith", &error), SPLAT_ERROR_ARGUMENT, &error,
                    "density strategy 'toy', and this run has 'default'");
     run_steps(t, 1);
@@ -404,30 +395,26 @@ static void cached_rows_go_with_their_gaussians(void **state)
     close_tiny(&p);
 }
 
+static void check_cached(const splat_trainer *t)
+{
+    bool has_begun = splat_trainer_get_iteration(t) >= PULL_FROM;
+    assert_int_equal(t->regularizer_rows.n_cached, has_begun ? t->model->gaussians.n : 0);
+}
+
 /* Stops before it begins, when its cached array is full, and while density control empties it. */
 static void a_regularizer_is_resumed_bit_for_bit(void **state)
 {
     (void)state;
     splat_error error;
-    splat_train_options o = pull_options();
+    static const int stops[] = {3, 8, 10, 11, 25, LAST};
+    resumed_run run = {.options = pull_options(), .n_steps = LAST, .check = check_cached};
+    run_whole(&run, 2);
+    assert_resumed_at(&run, 2, stops, 6);
+
+    splat_train_options o = run.options;
+    o.opacity_reset_interval = 20; /* what it does once is done already, or is not */
     tiny_place p = open_tiny(2);
     splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, LAST);
-    save_as(t, "whole.splatsmith", "whole.ply");
-    splat_trainer_destroy(t);
-    for (int at = 0, stop[] = {3, 8, 10, 11, 25, LAST}, i = 0; i < 6; at = stop[i++]) {
-        t = tiny_trainer(&p, &o);
-        if (at) must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-        assert_int_equal(t->regularizer_rows.n_cached, at < PULL_FROM ? 0 : t->model->gaussians.n);
-        run_steps(t, stop[i] - at);
-        save_as(t, "part.splatsmith", "part.ply");
-        splat_trainer_destroy(t);
-    }
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    assert_true(same_files("whole.ply", "part.ply"));
-
-    o.opacity_reset_interval = 20; /* what it does once is done already, or is not */
-    t = tiny_trainer(&p, &o);
     assert_failure(splat_trainer_load_checkpoint(t, "whole.splatsmith", &error), SPLAT_ERROR_ARGUMENT, &error,
                    "made with `opacity_reset_interval 1000`; with 20");
     splat_trainer_destroy(t);

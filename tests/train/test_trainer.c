@@ -24,14 +24,7 @@ typedef struct fixture {
 
 static fixture open_fixture(int threads, const char *simd)
 {
-    fixture f;
-    splat_error error;
-    splat_context_options options;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = threads;
-    options.simd = simd;
-    must(splat_context_create(&options, &f.context, &error), &error);
+    fixture f = {.context = open_cpu_with(threads, simd)};
     f.scene = open_scene(f.context);
     return f;
 }
