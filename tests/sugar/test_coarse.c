@@ -5,50 +5,23 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "coarse_fixture.h"
 #include "io/splat/formats.h"
 #include "option_effects.h"
-#include "scene_fixture.h"
 #include "sugar/coarse/coarse_parts.h"
 #include "train/schedule.h"
 #include "train/strategies/default.h"
 #include "train/train_options.h"
-#include "view_job_fixture.h"
 
 #include <math.h>
 
-#define SPLAT "splat.ply"
-#define FIRST 100
 #define AFTER 130
 #define LAST 430
-
-/* A splat of the tiny scene, trained until its surfaces are opaque; made once. */
-static void make_splat(void)
-{
-    splat_error error;
-    splat_train_options o;
-    if (splat_path_exists(SPLAT)) return;
-    tiny_place p = open_tiny(2);
-    splat_train_options_init(&o);
-    o.iterations = 1000;
-    o.densify_from_iter = 150;
-    o.densification_interval = 100;
-    o.densify_until_iter = 500;
-    o.opacity_reset_interval = 100000;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, 800);
-    must(splat_model_save(splat_trainer_get_model(t), SPLAT, NULL, &error), &error);
-    splat_trainer_destroy(t);
-    close_tiny(&p);
-}
 
 /* The whole schedule within a few hundred steps. */
 static splat_train_options short_options(splat_regularization regularization)
 {
-    splat_train_options o;
-    splat_train_options_init_coarse(&o, regularization);
-    o.iterations = LAST;
-    o.coarse.first_iteration = FIRST;
-    o.coarse.regularize_after = AFTER;
+    splat_train_options o = coarse_options(regularization, AFTER, LAST);
     o.coarse.neighbor_interval = 25;
     o.coarse.n_samples = 2000;
     return o;
@@ -56,19 +29,8 @@ static splat_train_options short_options(splat_regularization regularization)
 
 static splat_trainer *start(const tiny_place *p, const splat_train_options *o)
 {
-    splat_error error;
-    make_splat();
-    splat_trainer *t = tiny_trainer(p, o);
-    must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
-    return t;
-}
-
-static double psnr_of(const tiny_place *p, splat_model *model)
-{
-    splat_error error;
-    splat_metrics mean;
-    must(evaluate_set(model, p->scene, SPLAT_VIEWS_TRAIN, false, &mean, &error), &error);
-    return mean.psnr;
+    make_splat_of(open_tiny, 800);
+    return start_with(p, o, SPLAT);
 }
 
 /* ---------------------------------------------------------------- the options */
@@ -76,11 +38,7 @@ static double psnr_of(const tiny_place *p, splat_model *model)
 /* The model after the first losses of the surface; the caller frees. */
 static uint8_t *early_result(const tiny_place *p, const splat_train_options *o, size_t *size)
 {
-    splat_trainer *t = start(p, o);
-    run_steps(t, 12);
-    uint8_t *bytes = model_bytes(splat_trainer_get_model(t), "result.ply", size);
-    splat_trainer_destroy(t);
-    return bytes;
+    return result_after(start(p, o), 12, size);
 }
 
 /* Those lines of train_options.def that have this effect; the others are tested in test_trainer. */
@@ -192,29 +150,6 @@ static void it_begins_with_the_splat(void **state)
     close_tiny(&p);
 }
 
-/* The prune may leave too few: the option that did it is named. */
-static void a_prune_that_leaves_too_few(void **state)
-{
-    (void)state;
-    splat_error error;
-    tiny_place p = open_tiny(1);
-    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    o.coarse.prune_opacity = 0.5f;
-    o.coarse.regularize_after = FIRST + 2;
-    splat_cloud host;
-    must(splat_cloud_read(SPLAT, &host, &error), &error);
-    for (size_t i = 0; i < host.n; i++) host.opacities[i] = i < 5 ? 6 : -6;
-    must(splat_cloud_write("transparent.ply", &host, NULL, &error), &error);
-    splat_cloud_free(&host);
-    splat_trainer *t = start(&p, &o);
-    must(splat_trainer_start_coarse(t, "transparent.ply", &error), &error);
-    splat_status status = SPLAT_OK;
-    for (int step = 0; step < 4 && status == SPLAT_OK; step++) status = splat_trainer_step(t, NULL, &error);
-    assert_failure(status, SPLAT_ERROR_NUMERIC, &error, "as opaque as `prune_opacity` asks (0.5)");
-    splat_trainer_destroy(t);
-    close_tiny(&p);
-}
-
 static void what_cannot_begin(void **state)
 {
     (void)state;
@@ -295,19 +230,6 @@ static void shape_of(const splat_model *model, double *flatness, double *opacity
     }
 }
 
-/* A loss or figure of the last step. */
-static double loss_of(const splat_trainer *t, const char *name)
-{
-    splat_error error;
-    splat_loss losses[SPLAT_MAX_LOSSES];
-    size_t n;
-    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(losses[i].name, name) == 0) return losses[i].value;
-    fail_msg("there is no loss %s", name);
-    return NAN;
-}
-
 #define MEAN_STEPS 20
 
 static double mean_estimation(splat_trainer *t)
@@ -364,127 +286,6 @@ static void each_loss_at_its_time(void **state)
         splat_trainer_destroy(t);
         close_tiny(&p);
     }
-}
-
-/* ---------------------------------------------------------------- the prune */
-
-static void the_pivot_is_a_quantile(void **state)
-{
-    (void)state;
-    enum { N = 1000 };
-    static float logits[N];
-    splat_error error;
-    float pivot;
-    for (int i = 0; i < N; i++) logits[i] = 0.01f * (float)((i * 617) % N) - 8; /* -8 to 1.99, in disorder */
-    static const struct {
-        float keep, pivot;
-    } cases[] = {{0, 0}, {0.1f, 0}, {0.199f, 0}, {0.25f, -0.5f}, {0.4f, -2}, {0.999f, -7.99f}, {1, -8}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        must(splat_coarse_find_pivot(logits, N, cases[c].keep, &pivot, &error), &error);
-        print_message("keep %g: pivot %g\n", (double)cases[c].keep, (double)pivot);
-        assert_true(fabsf(pivot - cases[c].pivot) <= 0.0101f);
-    }
-    for (int i = 0; i < N; i += 2) logits[i] = i % 4 ? -INFINITY : NAN; /* those are the least */
-    must(splat_coarse_find_pivot(logits, N, 0.9f, &pivot, &error), &error);
-    assert_true(pivot >= -8 && pivot < -7.9f);
-    for (int i = 0; i < N; i++) logits[i] = -3; /* all the same */
-    must(splat_coarse_find_pivot(logits, N, 0.4f, &pivot, &error), &error);
-    assert_true(pivot == -3);
-    for (int i = 0; i < N; i++) logits[i] = NAN;
-    must(splat_coarse_find_pivot(logits, N, 0.4f, &pivot, &error), &error);
-    assert_true(pivot == 0);
-    must(splat_coarse_find_pivot(NULL, 0, 0.4f, &pivot, &error), &error);
-    assert_true(pivot == 0);
-}
-
-/* What the prune leaves of a splat. */
-static double share_kept(const tiny_place *p, const char *splat, float keep)
-{
-    splat_error error;
-    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    o.coarse.regularize_after = FIRST + 300;
-    o.prune_keep = keep;
-    o.coarse.entropy_factor = 30; /* the photos have no say */
-    if (keep <= 0) o.coarse.prune_opacity = 0.5f;
-    splat_trainer *t = tiny_trainer(p, &o);
-    must(splat_trainer_start_coarse(t, splat, &error), &error);
-    double n = splat_trainer_get_model(t)->gaussians.n;
-    run_steps(t, 301);
-    double share = splat_trainer_get_model(t)->gaussians.n / n;
-    print_message("keep %g: pivot %g, %.3f stay\n", (double)keep, (double)t->regularizer_constant, share);
-    splat_trainer_destroy(t);
-    return share;
-}
-
-static void the_prune_keeps_a_stated_share(void **state)
-{
-    (void)state;
-    splat_error error;
-    splat_cloud host;
-    tiny_place p = open_tiny(2);
-    make_splat();
-    must(splat_cloud_read(SPLAT, &host, &error), &error);
-    for (size_t i = 0; i < host.n; i++) host.opacities[i] -= 4;
-    must(splat_cloud_write("faint.ply", &host, NULL, &error), &error);
-    splat_cloud_free(&host);
-    assert_true(share_kept(&p, "faint.ply", 0) < 0.35);
-    assert_true(fabs(share_kept(&p, "faint.ply", 0.4f) - 0.4) < 0.03);
-    assert_true(fabs(share_kept(&p, "faint.ply", 0.7f) - 0.7) < 0.03);
-    assert_true(share_kept(&p, SPLAT, 0.4f) > 0.5); /* at least */
-    close_tiny(&p);
-}
-
-/* How many stay of a splat whose first HIDDEN Gaussians are where no view looks; *hidden: how many of those. */
-#define HIDDEN 40
-static uint32_t kept_with(const tiny_place *p, int trim_views, uint32_t *hidden)
-{
-    splat_error error;
-    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    o.coarse.regularize_after = FIRST + 1;
-    o.coarse.prune_opacity = 0;
-    o.trim_views = trim_views;
-    splat_trainer *t = tiny_trainer(p, &o);
-    must(splat_trainer_start_coarse(t, "hidden.ply", &error), &error);
-    run_steps(t, 2);
-    const splat_gaussians *g = &splat_trainer_get_model(t)->gaussians;
-    uint32_t n = g->n;
-    *hidden = 0;
-    for (uint32_t i = 0; i < n; i++) *hidden += g->p.means[3 * i] > 500;
-    splat_trainer_destroy(t);
-    return n;
-}
-
-static void what_no_view_has_in_front_is_trimmed(void **state)
-{
-    (void)state;
-    enum { N_CASES = 5 };
-    static const int least[N_CASES] = {0, 1, 2, 4, 8};
-    uint32_t kept[N_CASES], hidden[N_CASES];
-    splat_error error;
-    splat_cloud host;
-    tiny_place p = open_tiny(2);
-    make_splat();
-    must(splat_cloud_read(SPLAT, &host, &error), &error);
-    for (size_t i = 0; i < HIDDEN; i++) host.means[3 * i] += 1000;
-    must(splat_cloud_write("hidden.ply", &host, NULL, &error), &error);
-    for (int c = 0; c < N_CASES; c++) {
-        kept[c] = kept_with(&p, least[c], &hidden[c]);
-        print_message("in front in %d views: %u of %zu\n", least[c], kept[c], host.n);
-    }
-    assert_true(kept[0] == host.n && hidden[0] == HIDDEN);
-    assert_true(kept[1] <= host.n - HIDDEN && hidden[1] == 0);
-    for (int c = 2; c < N_CASES; c++) assert_true(kept[c] < kept[c - 1] && kept[c] > host.n / 10);
-    splat_cloud_free(&host);
-
-    splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    o.coarse.regularize_after = FIRST + 1;
-    o.trim_views = 100000;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    must(splat_trainer_start_coarse(t, "hidden.ply", &error), &error);
-    run_steps(t, 1);
-    assert_failure(splat_trainer_step(t, NULL, &error), SPLAT_ERROR_NUMERIC, &error, "take a smaller `trim_views`");
-    splat_trainer_destroy(t);
-    close_tiny(&p);
 }
 
 /* Photos, entropy and prune alone: what a mode costs is told against this. Nothing else is done, nor searched. */
@@ -544,42 +345,17 @@ static void thick_gaussians_are_flattened(void **state)
     close_tiny(&p);
 }
 
-/* Stops at random places, before and after pruning and searches of neighbours. */
+/* Stops at random places, before and after pruning and searches of neighbours. Threads differ, too. */
 static void a_stopped_run_is_the_same_run(void **state)
 {
     (void)state;
     static const splat_regularization modes[] = {SPLAT_REGULARIZE_SDF, SPLAT_REGULARIZE_DN_CONSISTENCY};
     for (int m = 0; m < 2; m++) {
-        splat_error error;
-        splat_train_options o = short_options(modes[m]);
-        o.prune_keep = 0.8f; /* more than are above 1/2: the pivot is one of the run */
-        o.trim_views = 1;
-        tiny_place p = open_tiny(1);
-        splat_trainer *whole = start(&p, &o);
-        run_steps(whole, LAST - FIRST);
-        save_as(whole, "whole.splatsmith", "whole.ply");
-        splat_trainer_destroy(whole);
-        close_tiny(&p);
-        unsigned random = 3;
-        for (int at = FIRST; at < LAST;) {
-            p = open_tiny(3);
-            splat_trainer *t = tiny_trainer(&p, &o);
-            if (at == FIRST)
-                must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
-            else
-                must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-            assert_int_equal(splat_trainer_get_iteration(t), at);
-            random = random * 1103515245u + 12345u;
-            int n = 1 + (int)(random >> 16) % 17;
-            if (at + n > LAST) n = LAST - at;
-            run_steps(t, n);
-            at += n;
-            save_as(t, "part.splatsmith", "part.ply");
-            splat_trainer_destroy(t);
-            close_tiny(&p);
-        }
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        assert_true(same_files("whole.ply", "part.ply"));
+        resumed_run run = {.options = short_options(modes[m]), .n_steps = LAST - FIRST, .begin = start};
+        run.options.prune_keep = 0.8f; /* more than are above 1/2: the pivot is one of the run */
+        run.options.trim_views = 1;
+        run_whole(&run, 1);
+        assert_resumed_at_random(&run, 3, 3, 17);
     }
 }
 
@@ -661,39 +437,13 @@ static void a_checkpoint_is_a_splat(void **state)
 
 /* ---------------------------------------------------------------- memory */
 
-/* What a plan promises is kept: the peak stays below the planned bytes; and too small a limit is an error. */
 static void keep_limit(const char *scene, splat_regularization mode, int threads, int after, int n_steps)
 {
-    splat_error error;
-    splat_plan plan;
-    splat_plan_options wanted;
-    splat_memory_info memory;
-    splat_model_info splat;
-    splat_train_options o = short_options(mode), chosen;
+    splat_train_options o = short_options(mode);
     o.coarse.regularize_after = after;
-    splat_train_options_init(&chosen);
-    make_splat();
+    make_splat_of(open_tiny, 800);
     tiny_place p = open_tiny_at(scene, threads);
-    must(splat_model_describe(SPLAT, &splat, &error), &error);
-    splat_plan_options_init(&wanted);
-    splat_plan_init(&plan);
-    wanted.n_gaussians = splat.n_gaussians;
-    wanted.limit_bytes = (size_t)1 << 40;
-    must(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), &error);
-    size_t ample = plan.total_bytes;
-    wanted.limit_bytes = 100000;
-    assert_failure(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), SPLAT_ERROR_MEMORY, &error,
-                   "least possible");
-    wanted.limit_bytes = ample;
-    must(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), &error);
-    must(splat_context_set_memory_limit(p.context, ample, &error), &error);
-    splat_trainer *t = start(&p, &chosen);
-    run_steps(t, n_steps);
-    splat_context_get_memory(p.context, &memory);
-    print_message("planned %zu, peak %zu\n", ample, memory.peak_bytes);
-    assert_true(memory.peak_bytes <= ample);
-    assert_int_equal(p.log->n_warnings, 0); /* no step was left out */
-    splat_trainer_destroy(t);
+    assert_plan_is_kept(&p, &o, n_steps);
     close_tiny(&p);
 }
 
@@ -721,12 +471,8 @@ int main(void)
         cmocka_unit_test(every_option_does_what_its_line_says),
         cmocka_unit_test(the_clock),
         cmocka_unit_test(it_begins_with_the_splat),
-        cmocka_unit_test(a_prune_that_leaves_too_few),
         cmocka_unit_test(what_cannot_begin),
         cmocka_unit_test(each_loss_at_its_time),
-        cmocka_unit_test(the_pivot_is_a_quantile),
-        cmocka_unit_test(the_prune_keeps_a_stated_share),
-        cmocka_unit_test(what_no_view_has_in_front_is_trimmed),
         cmocka_unit_test(without_factors_only_photos_are_trained_on),
         cmocka_unit_test(thick_gaussians_are_flattened),
         cmocka_unit_test(a_stopped_run_is_the_same_run),

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "option_effects.h"
+#include "coarse_fixture.h"
 #include "math/camera.h"
+#include "option_effects.h"
 #include "sugar/coarse/coarse_parts.h"
 #include "train/train_options.h"
-#include "view_job_fixture.h"
 
 #include <math.h>
 
@@ -142,8 +142,6 @@ static void photos_of_a_step_and_its_neighbor(void **state)
 /* ---------------------------------------------------------------- the run */
 
 #define CLOSE_SCENE "close"
-#define SPLAT "splat.ply"
-#define FIRST 100
 #define AFTER 110
 #define LAST 400
 
@@ -165,56 +163,15 @@ static tiny_place open_close(int threads)
     return open_tiny_at(CLOSE_SCENE, threads);
 }
 
-/* A splat of it; made once. */
-static void make_splat(void)
-{
-    splat_error error;
-    splat_train_options o;
-    if (splat_path_exists(SPLAT)) return;
-    tiny_place p = open_close(2);
-    splat_train_options_init(&o);
-    o.iterations = 1000;
-    o.densify_from_iter = 150;
-    o.densification_interval = 100;
-    o.densify_until_iter = 500;
-    o.opacity_reset_interval = 100000;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, 700);
-    must(splat_model_save(splat_trainer_get_model(t), SPLAT, NULL, &error), &error);
-    splat_trainer_destroy(t);
-    close_tiny(&p);
-}
-
 static splat_train_options short_options(void)
 {
-    splat_train_options o;
-    splat_train_options_init_coarse(&o, SPLAT_REGULARIZE_MULTIVIEW);
-    o.iterations = LAST;
-    o.coarse.first_iteration = FIRST;
-    o.coarse.regularize_after = AFTER;
-    return o;
+    return coarse_options(SPLAT_REGULARIZE_MULTIVIEW, AFTER, LAST);
 }
 
 static splat_trainer *start(const tiny_place *p, const splat_train_options *o)
 {
-    splat_error error;
-    make_splat();
-    splat_trainer *t = tiny_trainer(p, o);
-    must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
-    return t;
-}
-
-/* A loss or figure of the last step. */
-static double loss_of(const splat_trainer *t, const char *name)
-{
-    splat_error error;
-    splat_loss losses[SPLAT_MAX_LOSSES];
-    size_t n;
-    must(splat_trainer_get_losses(t, losses, &n, &error), &error);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(losses[i].name, name) == 0) return losses[i].value;
-    fail_msg("there is no loss %s", name);
-    return NAN;
+    make_splat_of(open_close, 700);
+    return start_with(p, o, SPLAT);
 }
 
 #define MEAN_STEPS 60
@@ -230,14 +187,6 @@ static void mean_losses(splat_trainer *t, double *geometric, double *photometric
         *agreeing += loss_of(t, "agreeing_pixels") / MEAN_STEPS;
         assert_true(loss_of(t, "compared_patches") <= loss_of(t, "agreeing_pixels"));
     }
-}
-
-static double psnr_of(const tiny_place *p, splat_model *model)
-{
-    splat_error error;
-    splat_metrics mean;
-    must(evaluate_set(model, p->scene, SPLAT_VIEWS_TRAIN, false, &mean, &error), &error);
-    return mean.psnr;
 }
 
 /* Views come to agree: more pixels count, and the photos differ less across the surface. */
@@ -272,11 +221,7 @@ static void views_come_to_agree(void **state)
 /* The model after the first losses of pairs; the caller frees. */
 static uint8_t *early_result(const tiny_place *p, const splat_train_options *o, size_t *size)
 {
-    splat_trainer *t = start(p, o);
-    run_steps(t, 8);
-    uint8_t *bytes = model_bytes(splat_trainer_get_model(t), "result.ply", size);
-    splat_trainer_destroy(t);
-    return bytes;
+    return result_after(start(p, o), 8, size);
 }
 
 /* The lines of train_options.def whose effect is MULTIVIEW. */
@@ -294,66 +239,22 @@ static void every_option_does_what_its_line_says(void **state)
 static void a_stopped_run_is_the_same_run(void **state)
 {
     (void)state;
-    splat_error error;
-    const int last = AFTER + 40;
-    splat_train_options o = short_options();
-    tiny_place p = open_close(1);
-    splat_trainer *whole = start(&p, &o);
-    run_steps(whole, last - FIRST);
-    save_as(whole, "whole.splatsmith", "whole.ply");
-    splat_trainer_destroy(whole);
-    close_tiny(&p);
-    unsigned random = 5;
-    for (int at = FIRST; at < last;) {
-        p = open_close(3);
-        splat_trainer *t = tiny_trainer(&p, &o);
-        if (at == FIRST)
-            must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
-        else
-            must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
-        random = random * 1103515245u + 12345u;
-        int n = 1 + (int)(random >> 16) % 17;
-        if (at + n > last) n = last - at;
-        run_steps(t, n);
-        at += n;
-        save_as(t, "part.splatsmith", "part.ply");
-        splat_trainer_destroy(t);
-        close_tiny(&p);
-    }
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    assert_true(same_files("whole.ply", "part.ply"));
+    resumed_run run = {.options = short_options(), .n_steps = AFTER + 40 - FIRST, .open = open_close, .begin = start};
+    run_whole(&run, 1);
+    assert_resumed_at_random(&run, 3, 5, 17);
 }
 
-/* What a plan promises is kept, with the maps and the photo of the neighbour. */
+/* With the maps and the photo of the neighbour. */
 static void a_limit_is_kept(void **state)
 {
     (void)state;
-    splat_error error;
-    splat_plan plan;
-    splat_plan_options wanted;
-    splat_memory_info memory;
-    splat_model_info splat;
-    splat_train_options o = short_options(), chosen;
+    splat_train_options o = short_options();
     o.coarse.regularize_after = FIRST + 1;
-    make_splat();
+    make_splat_of(open_close, 700);
     for (int full = 0; full < 2; full++) {
         tiny_place p = open_close(2);
         o.coarse.full_res_normals = full;
-        must(splat_model_describe(SPLAT, &splat, &error), &error);
-        splat_train_options_init(&chosen);
-        splat_plan_options_init(&wanted);
-        splat_plan_init(&plan);
-        wanted.n_gaussians = splat.n_gaussians;
-        wanted.limit_bytes = (size_t)1 << 40;
-        must(splat_plan_make(p.context, p.scene, &o, &wanted, &chosen, &plan, &error), &error);
-        must(splat_context_set_memory_limit(p.context, plan.total_bytes, &error), &error);
-        splat_trainer *t = start(&p, &chosen);
-        run_steps(t, 40);
-        splat_context_get_memory(p.context, &memory);
-        print_message("planned %zu, peak %zu\n", plan.total_bytes, memory.peak_bytes);
-        assert_true(memory.peak_bytes <= plan.total_bytes);
-        assert_int_equal(p.log->n_warnings, 0); /* no step was left out */
-        splat_trainer_destroy(t);
+        assert_plan_is_kept(&p, &o, 40);
         close_tiny(&p);
     }
 }

@@ -40,14 +40,6 @@ static splat_trainer *start(const tiny_place *p, const splat_train_options *o)
     return start_with(p, o, MESH);
 }
 
-static double psnr_of(const tiny_place *p, splat_model *model)
-{
-    splat_error error;
-    splat_metrics mean;
-    must(evaluate_set(model, p->scene, SPLAT_VIEWS_TRAIN, false, &mean, &error), &error);
-    return mean.psnr;
-}
-
 /* ---------------------------------------------------------------- the options */
 
 static void the_options(void **state)
