@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "math/camera.h"
 #include "mesh/mesh_draw.h"
+#include "mesh_draw_reference.h"
 #include "mesh_fixture.h"
 
 enum { W = 64, H = 48, N = W * H };
@@ -94,119 +95,6 @@ static splat_mesh make_flat(double focal, double left, double top, double right,
     double y0 = (top - H / 2.0) / focal, y1 = (bottom - H / 2.0) / focal;
     const double corners[4][3] = {{x0, y0, 1}, {x1, y0, 1}, {x1, y1, 1}, {x0, y1, 1}};
     return make_quad(corners, page);
-}
-
-/* ---------------------------------------------------------------- the reference */
-
-typedef struct ref_level {
-    int width, height;
-    double *rgb;
-} ref_level;
-
-/* By the area that texels of the level above have in common with a texel, rounded as bytes are. */
-static ref_level shrink(const ref_level *above)
-{
-    ref_level level = {above->width > 1 ? above->width / 2 : 1, above->height > 1 ? above->height / 2 : 1, NULL};
-    double wide = (double)above->width / level.width, high = (double)above->height / level.height;
-    level.rgb = calloc((size_t)level.width * (size_t)level.height * 3, sizeof(double));
-    for (int y = 0; y < level.height; y++)
-        for (int x = 0; x < level.width; x++)
-            for (int c = 0; c < 3; c++) {
-                double sum = 0;
-                for (int j = 0; j < above->height; j++)
-                    for (int i = 0; i < above->width; i++) {
-                        double a = fmin(i + 1, (x + 1) * wide) - fmax(i, x * wide);
-                        double b = fmin(j + 1, (y + 1) * high) - fmax(j, y * high);
-                        if (a > 0 && b > 0) sum += a * b * above->rgb[3 * (j * above->width + i) + c];
-                    }
-                level.rgb[3 * (y * level.width + x) + c] = floor(sum / (wide * high) + 0.5 + 1e-9);
-            }
-    return level;
-}
-
-static int ref_levels(const splat_image *page, ref_level levels[SPLAT_MESH_MAX_LEVELS])
-{
-    int n = 1;
-    size_t count = 3 * (size_t)page->width * (size_t)page->height;
-    levels[0] = (ref_level){page->width, page->height, malloc(count * sizeof(double))};
-    for (size_t i = 0; i < count; i++) levels[0].rgb[i] = page->pixels[i];
-    while (levels[n - 1].width > 1 || levels[n - 1].height > 1) {
-        levels[n] = shrink(&levels[n - 1]);
-        n++;
-    }
-    return n;
-}
-
-static void free_levels(ref_level *levels, int n)
-{
-    for (int i = 0; i < n; i++) free(levels[i].rgb);
-}
-
-static double ref_texel(const ref_level *level, int x, int y, int c)
-{
-    x = x < 0 ? 0 : x >= level->width ? level->width - 1 : x;
-    y = y < 0 ? 0 : y >= level->height ? level->height - 1 : y;
-    return level->rgb[3 * (y * level->width + x) + c];
-}
-
-static double ref_bilinear(const ref_level *level, double u, double v, int c)
-{
-    double x = u * level->width - 0.5, y = v * level->height - 0.5;
-    int i = (int)floor(x), j = (int)floor(y);
-    double a = x - i, b = y - j;
-    return (1 - b) * ((1 - a) * ref_texel(level, i, j, c) + a * ref_texel(level, i + 1, j, c)) +
-           b * ((1 - a) * ref_texel(level, i, j + 1, c) + a * ref_texel(level, i + 1, j + 1, c));
-}
-
-static double ref_trilinear(const ref_level *levels, int n, double u, double v, double lod, int c)
-{
-    double level = fmin(fmax(lod, 0), n - 1);
-    int fine = (int)floor(level), coarse = fine + 1 < n ? fine + 1 : fine;
-    return (1 - level + fine) * ref_bilinear(&levels[fine], u, v, c) +
-           (level - fine) * ref_bilinear(&levels[coarse], u, v, c);
-}
-
-/* Where the ray of a place in the picture meets the plane of a quad: u along its top side, v along its left one. */
-static void ref_place(const splat_camera *c, const double corners[4][3], double x, double y, double uv[2])
-{
-    const double ray[3] = {(x - (double)c->cx) / (double)c->fx, (y - (double)c->cy) / (double)c->fy, 1};
-    double d[3], o[3], a[3], b[3], n[3], at[3], t = 0, down = 0;
-    for (int k = 0; k < 3; k++) {
-        d[k] = 0;
-        for (int j = 0; j < 3; j++) d[k] += (double)c->rotation[3 * j + k] * ray[j];
-        o[k] = (double)c->center[k] - corners[0][k];
-        a[k] = corners[1][k] - corners[0][k];
-        b[k] = corners[3][k] - corners[0][k];
-    }
-    for (int k = 0; k < 3; k++) n[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-    for (int k = 0; k < 3; k++) {
-        t -= n[k] * o[k];
-        down += n[k] * d[k];
-    }
-    double aa = 0, bb = 0, pa = 0, pb = 0;
-    for (int k = 0; k < 3; k++) {
-        at[k] = o[k] + t / down * d[k];
-        aa += a[k] * a[k];
-        bb += b[k] * b[k];
-        pa += at[k] * a[k];
-        pb += at[k] * b[k];
-    }
-    uv[0] = pa / aa; /* the sides are at right angles */
-    uv[1] = pb / bb;
-}
-
-/* log2 of the texels from a pixel to the next, by central differences. */
-static double ref_lod(const splat_camera *c, const double corners[4][3], const splat_image *page, double x, double y,
-                      int samples)
-{
-    double most = 0, h = 1e-3;
-    for (int axis = 0; axis < 2; axis++) {
-        double low[2], high[2];
-        ref_place(c, corners, x - (axis == 0 ? h : 0), y - (axis == 1 ? h : 0), low);
-        ref_place(c, corners, x + (axis == 0 ? h : 0), y + (axis == 1 ? h : 0), high);
-        most = fmax(most, hypot((high[0] - low[0]) * page->width, (high[1] - low[1]) * page->height) / (2 * h));
-    }
-    return log2(most / samples);
 }
 
 /* ---------------------------------------------------------------- mip maps */

@@ -1,0 +1,237 @@
+/* The command line from outside: help, documents, completion, and what it says of options, right and wrong ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+
+static const char *const commands[] = {"train", "eval", "render", "export", "contact-sheet", "sample", "info", "help",
+                                       "plan", "bench", "monitor", "mesh-report", "pipeline"};
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+/* ---------------------------------------------------------------- help and documents */
+
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (length > longest) longest = length;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+static void test_help(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "splatsmith ", "--version");
+    RUN_OUT(0, "usage: splatsmith COMMAND", "--help");
+    for (size_t i = 0; i < N_COMMANDS; i++) assert_non_null(strstr(standard_output, commands[i]));
+    RUN_ERR(2, "usage: splatsmith COMMAND", NULL);
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        RUN_OUT(0, "usage: splatsmith ", commands[i], "--help");
+        assert_true(longest_line(standard_output) <= 100);
+        RUN_OUT(0, "usage: splatsmith ", "help", commands[i]);
+    }
+    RUN_OUT(0, "-n, --iterations N                training steps [default: 30000] (also --max_steps, --iter", "train",
+            "-h");
+    RUN_OUT(0, "[default: 1.6e-06]", "help", "train"); /* the library's own default, as a float prints */
+    RUN_ERR(2, "did you mean 'train'", "help", "trian");
+}
+
+static void test_documents(void **state)
+{
+    (void)state;
+    RUN_OUT(0, ".TH SPLATSMITH 1", "man");
+    assert_memory_equal(standard_output, ".TH", 3);
+    assert_non_null(strstr(standard_output, "\\-\\-iterations"));
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        char heading[64];
+        const char *dash = strchr(commands[i], '-'); /* roff writes hyphens as \- */
+        snprintf(heading, sizeof heading, ".SS \"splatsmith %.*s%s%s\"", (int)strcspn(commands[i], "-"), commands[i],
+                 dash ? "\\-" : "", dash ? dash + 1 : "");
+        assert_non_null(strstr(standard_output, heading));
+    }
+    RUN_OUT(0, "complete -F _splatsmith splatsmith", "completion", "bash");
+    for (size_t i = 0; i < N_COMMANDS; i++) assert_non_null(strstr(standard_output, commands[i]));
+    RUN_ERR(2, "bash", "completion", "fish");
+}
+
+static void test_completion_in_bash(void **state)
+{
+    (void)state;
+    if (system("bash -c true") != 0) {
+        print_message("SKIPPED: there is no bash to try the completion in\n");
+        skip();
+    }
+    RUN_OUT(0, "complete", "completion", "bash");
+    write_text("completion.bash", standard_output);
+    write_text("try.bash",
+               "source ./completion.bash\n"
+               "compopt() { :; }\n" /* works inside a real completion only */
+               "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _splatsmith; echo \"<${COMPREPLY[*]}>\"; }\n"
+               "try splatsmith tr\ntry splatsmith train --densify_f\ntry splatsmith train --backend c\n"
+               "try splatsmith help contact\ntry splatsmith mesh-report try.ba\n");
+    assert_int_equal(system("bash try.bash > completed.txt 2>&1"), 0);
+    read_text("completed.txt", standard_output, sizeof standard_output);
+    assert_string_equal(standard_output, "<train>\n<--densify_from_iter>\n<cpu cuda>\n<contact-sheet>\n<try.bash>\n");
+}
+
+/* ---------------------------------------------------------------- parsing */
+
+static void test_names(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "unknown command 'trian'; did you mean 'train'?", "trian");
+    RUN_ERR(2, "a command must come before '-s'", "-s", "scene");
+    RUN_ERR(2, "unknown option '--itterations' for train; did you mean '--iterations'?", "train", "--itterations", "5");
+    RUN_ERR(2, "'splatsmith eval --help'", "eval", "--zzzzzzzzzz");
+    RUN_ERR(2, "unknown option '--depths'", "train", "-s", "x", "--depths", "d");
+    RUN_ERR(2, "did you mean '--eval'", "train", "-eval");
+    RUN_ERR(2, "'splatsmith coarse -c MODEL' goes on from a splat", "train", "-s", "x", "-c", "x", "-r", "density");
+    RUN_ERR(2, "-r names the regularization in 'splatsmith coarse'", "train", "-s", "x", "-r", "density");
+    RUN_ERR(2, "did you mean '-s .'?", "train", ".");
+    RUN_ERR(2, "--iterations takes a whole number of at most 100000000, not '2147483647'", "train", "-s", "x",
+            "--iterations", "2147483647");
+    RUN_ERR(2, "ambiguous for train; it could be --densify_grad_threshold, --densify_from_iter, --densify_until_iter",
+            "train", "--densify", "3");
+    RUN_ERR(2, "--densify_from_iter takes a whole number", "train", "--densify_f", "x"); /* a prefix */
+    RUN_ERR(2, "--iterations takes a whole number", "train", "--iter", "x");             /* an alias */
+    RUN_ERR(2, "--iterations takes a whole number", "train", "--iteration", "x");        /* the name that people type */
+    RUN_ERR(2, "--iterations takes a whole number", "train", "--max_steps", "x");
+    RUN_ERR(2, "--iterations takes a whole number", "train", "--total-train-iters", "x");
+    RUN_ERR(2, "--iterations takes a whole number", "train", "-n", "x");
+    RUN_ERR(2, "--target_gaussian_count takes a whole number", "train", "--cap-max", "x");
+    RUN_ERR(2, "--resolution takes a whole number", "train", "--data_factor", "x");
+    RUN_ERR(2, "train cannot use the word 'scene'", "train", "scene");
+    RUN_ERR(2, "there is another word, 'b'", "sample", "a", "b");
+    RUN_ERR(1, "not a folder that can be opened (absent)", "train", "--data_dir", "absent", "-m", "never");
+}
+
+/* What scripts of other programs call, and what does not exist. */
+static void test_hints(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "unknown command 'metrics.py': 'splatsmith eval'", "metrics.py", "-m", "out");
+    RUN_ERR(2, "unknown command 'create_fused_ply': 'splatsmith export'", "create_fused_ply");
+    RUN_ERR(2, "unknown command 'train-refined': 'splatsmith refine' does it", "train-refined");
+    RUN_ERR(2, "unknown command 'refined_mesh': 'splatsmith texture' does it", "refined_mesh");
+    RUN_ERR(2, "give the folder that refine wrote, or a mesh, with -m", "texture");
+    RUN_ERR(2, "unknown option '--square_size' for mesh: it belongs to 'splatsmith texture'", "mesh",
+            "--square_size", "10");
+    RUN_ERR(2, "--optimizer_type takes one of default, not 'sparse_adam'", "train", "--optimizer_type", "sparse_adam");
+    RUN_ERR(2, "give the scene's folder with -s", "train", "--optimizer_type", "default", "--high_dram");
+    RUN_ERR(2, "unknown option '--depths' for train: depth supervision is not part", "train", "--depths", "d");
+    RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "--sh_degree takes a whole number from 0 to 3, not '7'", "train", "--sh-degree", "7");
+    RUN_ERR(2, "--sh_degree takes a whole number from 0 to 3, not '7'", "train", "--sh_degree=7");
+    static const char *const no_integers[] = {"7x", "0x7", "1.5", " 7", "0", "+", "7 "};
+    for (size_t i = 0; i < sizeof no_integers / sizeof no_integers[0]; i++)
+        RUN_ERR(2, "--iterations takes a whole number of at least 1, not '", "train", "--iterations", no_integers[i]);
+    RUN_ERR(2, "a whole number of at most 100000000, not '2147483648'", "train", "--iterations", "2147483648");
+    RUN_ERR(2, "of at most 100000000, not '999999999999999", "train", "--iterations", "99999999999999999999");
+    static const char *const no_reals[] = {"nan", "inf", "0x1p-3", "0.2x", ".", "1e", "-0.1", "1.01", "1e999"};
+    for (size_t i = 0; i < sizeof no_reals / sizeof no_reals[0]; i++)
+        RUN_ERR(2, "--lambda_dssim", "train", "--lambda_dssim", no_reals[i]);
+    RUN_ERR(2, "--seed takes", "train", "--seed", "-1");
+    RUN_ERR(2, "--target_gaussian_count takes a whole number", "train", "--target_gaussian_count", "1.0005K");
+    RUN_ERR(2, "--image_cache_gb takes", "train", "--image_cache_gb", "8X");
+    RUN_ERR(2, "--backend takes one of auto|cpu|cuda, not 'gpu'", "train", "--backend", "gpu");
+    RUN_ERR(2, "--backend takes one of", "train", "--backend", "auto|cpu");
+    RUN_ERR(2, "--test_iterations takes a whole number of at least -1, not 'x'", "train", "--test_iterations", "5",
+            "x");
+    RUN_ERR(2, "--test_iterations needs a value", "train", "--test_iterations", "--eval");
+    RUN_ERR(2, "--source_path needs a value", "train", "-s");
+    RUN_ERR(2, "--model_path needs a value", "train", "-m", "-s", "x");
+    RUN_ERR(2, "--source_path must not be empty", "train", "-s", "");
+    RUN_ERR(2, "--resolution takes", "train", "-s", "x", "-r", "-2");
+    RUN_ERR(2, "--resolution takes -1 or a whole number of at least 1", "train", "-s", "x", "-r0");
+}
+
+/* Words that are right get as far as the scene, which is absent: exit code 1 and its name. */
+static void test_accepted(void **state)
+{
+    (void)state;
+    RUN_ERR(1, "absent", "train", "-s", "absent", "-m", "out", "-r", "-1", "--test_iterations", "500", "1000", "-1",
+            "--eval");
+    RUN_ERR(1, "absent", "train", "--source-path=absent", "-r-1", "-k", ".1", "-w", "-i", "images_4");
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--eval", "True", "--low_dram", "no", "--ray_jitter=1");
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--cap_max", "1.5M", "--image_cache_gb", "512M", "--seed",
+            "18446744073709551615");
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--enable_lpips", "False");
+    RUN_ERR(2, "--eval takes True or False, not 'maybe'", "train", "-s", "absent", "--eval=maybe");
+    RUN_ERR(2, "cannot use the word 'maybe'", "train", "-s", "absent", "--eval", "maybe");
+    RUN_ERR(1, "absent", "eval", "-m", "absent");
+    RUN_ERR(1, "absent", "render", "-m", "absent", "--data_device", "cpu", "--skip_train");
+    RUN_ERR(1, "absent", "export", "-m", "absent", "--output_ply", "x.ply");
+    RUN_ERR(1, "absent.ply", "export", "--ply", "absent.ply", "-o", "x.ply");
+    assert_false(exists("x.ply"));
+    assert_false(exists("out"));
+}
+
+static void test_options_of_others(void **state)
+{
+    (void)state;
+    RUN_ERR(1, "splatsmith: notice: --port has no effect: ", "train", "-s", "absent", "--ip", "127.0.0.1", "--port",
+            "6009", "--detect_anomaly", "--data_device", "cuda", "--binary_search_min", "0.003", "--antialiasing",
+            "--debug_from", "-1", "--disable_viewer", "--convert_SHs_python", "--compute_cov3D_python", "--debug");
+    assert_non_null(strstr(standard_error, "--binary_search_min has no effect: --target_gaussian_count is met"));
+    assert_non_null(strstr(standard_error, "notice: --detect_anomaly"));
+    assert_null(strstr(standard_error, "\x1b")); /* no colours outside of a terminal */
+    RUN_ERR(1, "splatsmith: error: ", "train", "-s", "absent", "--port", "6009", "--quiet");
+    assert_null(strstr(standard_error, "notice"));
+    RUN_ERR(1, "--ray_jitter has no effect: only training samples", "render", "-m", "absent", "--ray_jitter",
+            "--resample_gt_image", "--sample_more_highres", "--antialiasing");
+    RUN_ERR(1, "--eval has no effect without --remove_floaters", "export", "-m", "absent", "-s", "x", "-r",
+            "2", "--eval", "-k", "0.1", "--output_ply", "x.ply", "--data_device", "cpu");
+    RUN_ERR(1, "absent", "eval", "--model_paths", "absent", "absent");
+    RUN_ERR(1, "absent", "train", "--scene_path", "absent", "--resolution_scale", "0.5", "-m", "never");
+}
+
+static void test_options_that_disagree(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "--resample_gt_image needs --ray_jitter", "train", "-s", "x", "--resample_gt_image");
+    RUN_ERR(2, "with -s", "train", "-m", "out");
+    RUN_ERR(2, "--experiment_name takes the name of a folder", "train", "-s", "x", "--experiment_name", "../x");
+    RUN_ERR(2, "--experiment_name takes the name of a folder", "train", "-s", "x", "--experiment_name", "..");
+    RUN_ERR(2, "--eval_only needs the model folder", "train", "--eval_only");
+    RUN_ERR(2, "exclude each other", "train", "--eval_only", "-m", "x", "--delete_first");
+    RUN_ERR(2, "with -m", "eval");
+    RUN_ERR(2, "with -m", "render", "--ply", "x.ply");
+    RUN_ERR(2, "with -o", "export", "--ply", "x.ply");
+    RUN_ERR(2, "with -o", "export", "-m", "x", "--fused", "False");
+    RUN_ERR(2, "with -o", "contact-sheet", "-m", "x");
+    RUN_ERR(2, "splatsmith sample FOLDER", "sample");
+}
+
+int main(void)
+{
+    if (!getenv("SPLATSMITH_BINARY")) {
+        print_message("SKIPPED: SPLATSMITH_BINARY names no program\n");
+        return 0;
+    }
+    unsetenv("NO_COLOR");
+    if (system("rm -rf work") != 0 || mkdir("work", 0755) != 0 || chdir("work") != 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_completion_in_bash),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_options_of_others),
+        cmocka_unit_test(test_options_that_disagree),
+    };
+    return cmocka_run_group_tests_name("cli_options", tests, NULL, NULL);
+}
