@@ -7,40 +7,48 @@
 
 #define FINER 32.0f
 
-/* Of the samples of a cell. */
-static void spread_run(const poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
-                       const poisson_run *run, float (*corner)[4])
+/* Colours of samples, spread over the corners of their cells of one level. */
+typedef struct spreading {
+    const poisson_job *job;
+    const poisson_samples *samples;
+    const poisson_level *level;
+    int d;
+    float (*corner)[4]; /* [n_corners] red, green, blue and weight */
+} spreading;
+
+/* sums: red, green, blue and weight of the eight corners. */
+static void add_colors(const void *user, const poisson_run *run, double *sums)
 {
-    double sum[8][4] = {{0}};
+    const spreading *s = user;
     for (uint32_t i = run->begin; i < run->end; i++) {
-        const uint8_t *color = job->input->colors + 4 * (size_t)samples->order[i];
-        float weights[8], own = poisson_sample_weight(job, samples->order[i]);
-        poisson_weights(level, d, run->cell, samples->position[i], weights);
+        const uint8_t *color = s->job->input->colors + 4 * (size_t)s->samples->order[i];
+        float weights[8], own = poisson_sample_weight(s->job, s->samples->order[i]);
+        poisson_weights(s->level, s->d, run->cell, s->samples->position[i], weights);
         for (int c = 0; c < 8; c++) {
-            for (int k = 0; k < 3; k++) sum[c][k] += own * weights[c] * (float)color[k];
-            sum[c][3] += own * weights[c];
+            for (int k = 0; k < 3; k++) sums[4 * c + k] += own * weights[c] * (float)color[k];
+            sums[4 * c + 3] += own * weights[c];
         }
     }
-    for (int c = 0; c < 8; c++)
-        for (int k = 0; k < 4; k++) corner[poisson_corner(level, run->cell, c)][k] += (float)sum[c][k];
 }
 
-/* Red, green, blue and weight at the corners of a level. */
+static void put_colors(const void *user, const poisson_run *run, size_t number, const double *sums)
+{
+    const spreading *s = user;
+    (void)number;
+    for (int c = 0; c < 8; c++)
+        for (int k = 0; k < 4; k++) s->corner[poisson_corner(s->level, run->cell, c)][k] += (float)sums[4 * c + k];
+}
+
 static splat_status spread_colors(poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
                                   const uint32_t *cell_of_sample, float (*corner)[4])
 {
+    spreading s = {job, samples, level, d, corner};
+    poisson_summing summing = {32, add_colors, put_colors, &s};
     poisson_runs runs;
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
-    for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
-        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
-            uint32_t end = 8 * level->unit[u].end;
-            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
-                 r++)
-                spread_run(job, samples, level, d, &runs.run[r], corner);
-        }
+    splat_status status = poisson_sum_runs(job, level, &runs, &summing);
     poisson_free(job, runs.run);
-    return SPLAT_OK;
+    return status;
 }
 
 static void take_colors(const poisson_job *job, const splat_mesh *mesh, const poisson_level *level, int d,

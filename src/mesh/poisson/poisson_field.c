@@ -31,33 +31,50 @@ static float level_share(float depth, int d)
     return t > 0 ? t : 0;
 }
 
-/* The normals of a cell's samples at its corners, and the pull of the samples on the function. */
-static void splat_run(const poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
-                      const poisson_run *run, float (*normal)[3], poisson_screen *screen)
+/* What the samples of one level's cells say: their normals at the corners, and their pull on the function. */
+typedef struct splatting {
+    const poisson_job *job;
+    const poisson_samples *samples;
+    const poisson_level *level;
+    int d;
+    float (*normal)[3];     /* [n_corners] */
+    poisson_screen *screen; /* a run */
+} splatting;
+
+enum { PLACE = 24, PULL = 27, N_SUMS = 28 }; /* sums: normals at the eight corners, positions, pull */
+
+static void add_normals(const void *user, const poisson_run *run, double *sums)
 {
-    double sum[8][3] = {{0}}, position[3] = {0}, pull = 0;
-    double inverse_volume = ldexp(1, 3 * d);
+    const splatting *s = user;
+    double inverse_volume = ldexp(1, 3 * s->d);
     for (uint32_t i = run->begin; i < run->end; i++) {
-        const float *n = job->input->normals + 3 * (size_t)samples->order[i], *p = samples->position[i];
+        const float *n = s->job->input->normals + 3 * (size_t)s->samples->order[i], *p = s->samples->position[i];
         double length = sqrt((double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2]);
         /* fitting on the scale of a cell weighs 1 / side in the integral over the gradient; so does screening */
-        double weight = samples->area[i] * exp2(fmin(d, samples->depth[i]));
-        double share = -samples->area[i] * (double)level_share(samples->depth[i], d) * inverse_volume / length;
-        pull += weight;
-        for (int a = 0; a < 3; a++) position[a] += weight * p[a];
+        double weight = s->samples->area[i] * exp2(fmin(s->d, s->samples->depth[i]));
+        double share =
+            -s->samples->area[i] * (double)level_share(s->samples->depth[i], s->d) * inverse_volume / length;
+        sums[PULL] += weight;
+        for (int a = 0; a < 3; a++) sums[PLACE + a] += weight * p[a];
         if (share == 0) continue;
         float weights[8];
-        poisson_weights(level, d, run->cell, p, weights);
+        poisson_weights(s->level, s->d, run->cell, p, weights);
         for (int c = 0; c < 8; c++)
-            for (int a = 0; a < 3; a++) sum[c][a] += share * weights[c] * n[a];
+            for (int a = 0; a < 3; a++) sums[3 * c + a] += share * weights[c] * n[a];
     }
-    for (int c = 0; c < 8; c++)
-        for (int a = 0; a < 3; a++) normal[poisson_corner(level, run->cell, c)][a] += (float)sum[c][a];
+}
+
+static void put_normals(const void *user, const poisson_run *run, size_t number, const double *sums)
+{
+    const splatting *s = user;
+    poisson_screen *screen = &s->screen[number];
     float mean[3];
-    for (int a = 0; a < 3; a++) mean[a] = (float)(position[a] / pull);
+    for (int c = 0; c < 8; c++)
+        for (int a = 0; a < 3; a++) s->normal[poisson_corner(s->level, run->cell, c)][a] += (float)sums[3 * c + a];
+    for (int a = 0; a < 3; a++) mean[a] = (float)(sums[PLACE + a] / sums[PULL]);
     screen->cell = run->cell;
-    screen->weight = (float)(job->options->screening * pull);
-    poisson_weights(level, d, run->cell, mean, screen->corner);
+    screen->weight = (float)(s->job->options->screening * sums[PULL]);
+    poisson_weights(s->level, s->d, run->cell, mean, screen->corner);
 }
 
 static splat_status splat_level(poisson_job *job, poisson_field *field, const poisson_octree *tree,
@@ -69,14 +86,9 @@ static splat_status splat_level(poisson_job *job, poisson_field *field, const po
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
     field->n_screens[d] = runs.n;
     splat_status status = poisson_alloc(job, &field->screen[d], runs.n, sizeof *field->screen[d]);
-    for (int colour = 0; status == SPLAT_OK && colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
-        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
-            uint32_t end = 8 * level->unit[u].end;
-            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
-                 r++)
-                splat_run(job, samples, level, d, &runs.run[r], field->normal[d], &field->screen[d][r]);
-        }
+    splatting s = {job, samples, level, d, field->normal[d], field->screen[d]};
+    poisson_summing summing = {N_SUMS, add_normals, put_normals, &s};
+    if (status == SPLAT_OK) status = poisson_sum_runs(job, level, &runs, &summing);
     poisson_free(job, runs.run);
     return status;
 }
@@ -114,7 +126,7 @@ static splat_status restrict_field(poisson_job *job, poisson_field *field, const
                 gather_children(&tree->level[d + 1], level->child[i], d, (const float (*)[3])field->normal[d + 1],
                                 (const float (*)[8])below, here[i]);
         for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 1)
             for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
                 for (uint32_t i = 8 * level->unit[u].first; i < 8 * level->unit[u].end && i < level->n_cells; i++)
                     if (level->child[i] != POISSON_NONE)

@@ -41,54 +41,6 @@ int poisson_descend(const poisson_octree *tree, const float position[3], uint32_
     return d;
 }
 
-static bool starts_run(const uint32_t *cell_of_sample, size_t i)
-{
-    return cell_of_sample[i] != POISSON_NONE && (i == 0 || cell_of_sample[i] != cell_of_sample[i - 1]);
-}
-
-/* Chunks of samples count the runs that start in them, then each writes its own. Cells are in Morton order as samples
- * are. */
-splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n)
-{
-    size_t n_chunks = (n + POISSON_CHUNK - 1) / POISSON_CHUNK;
-    size_t *next = NULL; /* [n_chunks]: runs, then where they go */
-    memset(runs, 0, sizeof *runs);
-    SPLAT_TRY(poisson_alloc(job, &next, n_chunks, sizeof *next));
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-    for (size_t k = 0; k < n_chunks; k++)
-        for (size_t i = k * POISSON_CHUNK; i < n && i < (k + 1) * POISSON_CHUNK; i++)
-            next[k] += starts_run(cell_of_sample, i);
-    for (size_t k = 0; k < n_chunks; k++) {
-        size_t count = next[k];
-        next[k] = runs->n;
-        runs->n += count;
-    }
-    splat_status status = poisson_alloc(job, &runs->run, runs->n, sizeof *runs->run);
-    if (status == SPLAT_OK)
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
-        for (size_t k = 0; k < n_chunks; k++)
-            for (size_t i = k * POISSON_CHUNK; i < n && i < (k + 1) * POISSON_CHUNK; i++) {
-                if (!starts_run(cell_of_sample, i)) continue;
-                uint32_t cell = cell_of_sample[i];
-                size_t end = i + 1; /* may lie in a later chunk */
-                while (end < n && cell_of_sample[end] == cell) end++;
-                runs->run[next[k]++] = (poisson_run){cell, (uint32_t)i, (uint32_t)end};
-            }
-    poisson_free(job, next);
-    return status;
-}
-
-size_t poisson_runs_from(const poisson_runs *runs, uint32_t cell)
-{
-    size_t low = 0, high = runs->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (runs->run[middle].cell < cell) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 /* The cell around the group at -1 .. 2 a axis from its first cell. */
 static uint32_t cell_around(const uint32_t first[27], const poisson_level *level, const int at[3])
 {

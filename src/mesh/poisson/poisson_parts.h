@@ -82,8 +82,6 @@ typedef struct poisson_runs {
 splat_status poisson_octree_build(poisson_job *job, poisson_octree *tree, const poisson_samples *samples,
                                   const float *depth, int max_level, int full, bool ring);
 void poisson_octree_free(poisson_job *job, poisson_octree *tree);
-/* The first run, of those of a level, of a cell from `cell` on. */
-size_t poisson_runs_from(const poisson_runs *runs, uint32_t cell);
 /* The cell of the same level at an offset of -1 .. 1 a axis, or NONE. */
 uint32_t poisson_neighbor(const poisson_octree *tree, int level, uint32_t cell, const int offset[3]);
 /* The deepest level with a cell around the position; cells[0 .. it] are set. */
@@ -92,6 +90,24 @@ int poisson_descend(const poisson_octree *tree, const float position[3], uint32_
 uint32_t poisson_step_down(const poisson_octree *tree, int level, uint32_t cell, const float position[3]);
 /* The runs of a level, from the cell of each sample (NONE: not there). */
 splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n);
+
+enum { POISSON_MOST_SUMS = 32 };
+
+/* What is summed over the samples of a cell: `add` adds those of a run, or of a piece of one, to sums[n]; `put` brings
+ * the sums of runs->run[number] to the cell's corners and to what else belongs to the run. */
+typedef struct poisson_summing {
+    int n; /* at most POISSON_MOST_SUMS */
+    void (*add)(const void *user, const poisson_run *run, double *sums);
+    void (*put)(const void *user, const poisson_run *run, size_t number, const double *sums);
+    const void *user;
+} poisson_summing;
+
+/* For every run of a level. The sums have one order for any number of threads: long runs are cut into pieces of fixed
+ * length, and units put theirs colour by colour. Errors: MEMORY. */
+splat_status poisson_sum_runs(poisson_job *job, const poisson_level *level, const poisson_runs *runs,
+                              const poisson_summing *summing);
+/* What that takes at most. */
+double poisson_sums_bytes(double n_points);
 
 static inline size_t poisson_groups(const poisson_level *level)
 {

@@ -137,42 +137,50 @@ void poisson_samples_free(poisson_job *job, poisson_samples *samples)
 
 /* ---------------------------------------------------------------- density */
 
-/* Spreads each sample of a cell, and its weight, over the cell's corners. */
-static void count_run(const poisson_job *job, const poisson_samples *samples, const poisson_level *level, int d,
-                      const poisson_run *run, float *count, float *weight)
+/* Samples and their weights, spread over the corners of their cells of one level. */
+typedef struct counting {
+    const poisson_job *job;
+    const poisson_samples *samples;
+    const poisson_level *level;
+    int d;
+    float *count, *weight; /* [n_corners]; weight may be NULL */
+} counting;
+
+/* sums: 8 counts, 8 weights. */
+static void count_samples(const void *user, const poisson_run *run, double *sums)
 {
-    double sum[8] = {0}, weighted[8] = {0};
+    const counting *c = user;
     for (uint32_t i = run->begin; i < run->end; i++) {
-        float weights[8], own = poisson_sample_weight(job, samples->order[i]);
-        poisson_weights(level, d, run->cell, samples->position[i], weights);
-        for (int c = 0; c < 8; c++) {
-            sum[c] += weights[c];
-            weighted[c] += (double)own * weights[c];
+        float weights[8], own = poisson_sample_weight(c->job, c->samples->order[i]);
+        poisson_weights(c->level, c->d, run->cell, c->samples->position[i], weights);
+        for (int k = 0; k < 8; k++) {
+            sums[k] += weights[k];
+            sums[8 + k] += (double)own * weights[k];
         }
     }
-    for (int c = 0; c < 8; c++) {
-        uint32_t corner = poisson_corner(level, run->cell, c);
-        count[corner] += (float)sum[c];
-        if (weight) weight[corner] += (float)weighted[c];
+}
+
+static void put_counts(const void *user, const poisson_run *run, size_t number, const double *sums)
+{
+    const counting *c = user;
+    (void)number;
+    for (int k = 0; k < 8; k++) {
+        uint32_t corner = poisson_corner(c->level, run->cell, k);
+        c->count[corner] += (float)sums[k];
+        if (c->weight) c->weight[corner] += (float)sums[8 + k];
     }
 }
 
 static splat_status count_level(poisson_job *job, poisson_density *density, const poisson_samples *samples, int d,
                                 const uint32_t *cell_of_sample)
 {
-    const poisson_level *level = &density->tree.level[d];
+    counting c = {job, samples, &density->tree.level[d], d, density->count[d], density->weight[d]};
+    poisson_summing summing = {16, count_samples, put_counts, &c};
     poisson_runs runs;
     SPLAT_TRY(poisson_runs_make(job, &runs, cell_of_sample, samples->n));
-    for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(job->options->threads) schedule(dynamic, 4)
-        for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
-            uint32_t end = 8 * level->unit[u].end;
-            for (size_t r = poisson_runs_from(&runs, 8 * level->unit[u].first); r < runs.n && runs.run[r].cell < end;
-                 r++)
-                count_run(job, samples, level, d, &runs.run[r], density->count[d], density->weight[d]);
-        }
+    splat_status status = poisson_sum_runs(job, c.level, &runs, &summing);
     poisson_free(job, runs.run);
-    return SPLAT_OK;
+    return status;
 }
 
 /* Samples a cell of a surface of the density that is counted at the corners. Spreading and interpolating weigh a sample

@@ -113,7 +113,7 @@ static void multiply(const solver *s, const float *x, float *y)
 {
     const poisson_level *level = s->level;
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
             multiply_unit(s, level->unit[u], x, y);
 }
@@ -128,7 +128,7 @@ static void make_diagonal(const solver *s)
 {
     const poisson_level *level = s->level;
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++) {
             poisson_unit unit = level->unit[u];
             for (uint32_t g = unit.first; g < unit.end; g++)
@@ -158,12 +158,12 @@ static void find_unknowns(const solver *s, int d)
 {
     const poisson_level *level = s->level;
     for (int colour = 0; colour < 8; colour++) /* cells around */
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
             for (uint32_t g = level->unit[u].first; g < level->unit[u].end; g++)
                 for (int k = 0; k < 27; k++) s->free_corner[level->corner[g][k]] += (uint8_t)cells_at(level, k);
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
             for (uint32_t g = level->unit[u].first; g < level->unit[u].end; g++)
                 for (int k = 0; k < 27; k++) {
@@ -194,7 +194,7 @@ static void add_divergence(const solver *s, const float (*field)[3])
 {
     const poisson_level *level = s->level;
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
             for (uint32_t g = level->unit[u].first; g < level->unit[u].end; g++) add_group_divergence(s, g, field);
 }
@@ -316,7 +316,7 @@ static void interpolate_down(const poisson_octree *tree, int d, int threads, siz
 {
     const poisson_level *level = &tree->level[d];
     for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
             for (uint32_t g = level->unit[u].first; g < level->unit[u].end; g++)
                 interpolate_to(&tree->level[d - 1], level, g, width, values, out);

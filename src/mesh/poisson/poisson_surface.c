@@ -329,7 +329,7 @@ static splat_status make_vertices(surface *s)
     s->mesh->n_vertices = n;
     for (int d = 0; d < s->tree->n_levels; d++)
         for (int colour = 0; colour < 8; colour++)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
             for (size_t u = s->tree->level[d].unit_first[colour]; u < s->tree->level[d].unit_first[colour + 1]; u++)
                 place_unit(s, d, s->tree->level[d].unit[u]);
     return poisson_progress(s->job, "surface", 0.75);
