@@ -1,5 +1,7 @@
 /* The order of the steps, and those that look at faces and edges. Vertices: mesh_clean_vertices.c. */
 #include "mesh/mesh_clean.h"
+
+#include "base/rows.h"
 #include "mesh/mesh_edges.h"
 
 #include <stdlib.h>
@@ -15,17 +17,22 @@ static splat_status no_memory(const splat_mesh *mesh, splat_error *error)
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to clean a mesh of %zu faces", mesh->n_faces);
 }
 
-void splat_mesh_remove_degenerate(splat_mesh *mesh, double area, size_t *n_faces)
+splat_status splat_mesh_remove_degenerate(splat_mesh *mesh, double area, int threads, size_t *n_faces,
+                                          splat_error *error)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < mesh->n_faces; i++) {
+    size_t n = mesh->n_faces;
+    uint8_t *keep = malloc(n ? n : 1);
+    if (!keep) return no_memory(mesh, error);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n; i++) {
         const uint32_t *f = mesh->faces + 3 * i;
-        bool degenerate = f[0] == f[1] || f[1] == f[2] || f[2] == f[0] ||
-                          (area >= 0.0 && splat_mesh_face_area(mesh, i) <= area);
-        if (!degenerate) splat_mesh_move_face(mesh, n++, i);
+        keep[i] = !(f[0] == f[1] || f[1] == f[2] || f[2] == f[0] ||
+                    (area >= 0.0 && splat_mesh_face_area(mesh, i) <= area));
     }
-    *n_faces += mesh->n_faces - n;
-    mesh->n_faces = n;
+    splat_mesh_keep_faces(mesh, keep, threads);
+    *n_faces += n - mesh->n_faces;
+    free(keep);
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- duplicate faces */
@@ -83,7 +90,7 @@ splat_status splat_mesh_remove_duplicate_faces(splat_mesh *mesh, int threads, si
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < n; i++)
         __atomic_fetch_add(&starts[(size_t)sort_corners(mesh, i).corners[0] + 2], 1, __ATOMIC_RELAXED);
-    for (size_t v = 0; v < mesh->n_vertices; v++) starts[v + 2] += starts[v + 1];
+    splat_add_up(starts, mesh->n_vertices + 2, threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < n; i++) {
         sorted_face face = sort_corners(mesh, i);
@@ -97,7 +104,7 @@ splat_status splat_mesh_remove_duplicate_faces(splat_mesh *mesh, int threads, si
         for (size_t i = first + 1; i < end; i++)
             if (memcmp(faces[i].corners, faces[i - 1].corners, sizeof faces[i].corners) == 0) keep[faces[i].face] = 0;
     }
-    splat_mesh_keep_faces(mesh, keep);
+    splat_mesh_keep_faces(mesh, keep, threads);
     *n_faces += n - mesh->n_faces;
 done:
     free(starts);
@@ -182,7 +189,7 @@ static splat_status remove_non_manifold(splat_mesh *mesh, int threads, size_t *n
         memset(keep, 1, n);
         for (size_t v = 0; v < mesh->n_vertices; v++)
             if (crowded[v]) thin_out(mesh, &edges, v, keep, n_edges);
-        splat_mesh_keep_faces(mesh, keep);
+        splat_mesh_keep_faces(mesh, keep, threads);
         *n_faces += n - mesh->n_faces;
     }
     free(crowded);
@@ -203,7 +210,8 @@ splat_status splat_mesh_remove_non_manifold(splat_mesh *mesh, int threads, size_
 /* opposite[h]: the half-edge on the other side of a manifold edge; UINT32_MAX: none. */
 static void find_opposites(const splat_mesh *mesh, const splat_mesh_edges *edges, int threads, uint32_t *opposite)
 {
-    memset(opposite, 255, 3 * mesh->n_faces * sizeof *opposite);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t h = 0; h < 3 * mesh->n_faces; h++) opposite[h] = UINT32_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t v = 0; v < mesh->n_vertices; v++) {
         for (size_t i = edges->starts[v], end; i < edges->starts[v + 1]; i = end) {
@@ -285,7 +293,7 @@ splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "at least one thread cleans a mesh, not %d", threads);
     if (options->merge_distance >= 0.0)
         SPLAT_TRY(splat_mesh_merge_vertices(mesh, options->merge_distance, threads, &n->n_merged_vertices, error));
-    splat_mesh_remove_degenerate(mesh, options->degenerate_area, &n->n_degenerate_faces);
+    SPLAT_TRY(splat_mesh_remove_degenerate(mesh, options->degenerate_area, threads, &n->n_degenerate_faces, error));
     SPLAT_TRY(splat_mesh_remove_duplicate_faces(mesh, threads, &n->n_duplicate_faces, error));
     SPLAT_TRY(remove_non_manifold(mesh, threads, &n->n_non_manifold_edges, &n->n_non_manifold_faces, &agrees, error));
     if (options->min_component_faces)

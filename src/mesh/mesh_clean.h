@@ -29,7 +29,8 @@ splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *
 /* One step each; *n (what the step found) is added to. Vertices stay where they are until the last step. */
 splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, int threads, size_t *n_vertices,
                                        splat_error *error);
-void splat_mesh_remove_degenerate(splat_mesh *mesh, double area, size_t *n_faces);
+splat_status splat_mesh_remove_degenerate(splat_mesh *mesh, double area, int threads, size_t *n_faces,
+                                          splat_error *error);
 /* The first of faces with the same three vertices stays, whichever way they turn. */
 splat_status splat_mesh_remove_duplicate_faces(splat_mesh *mesh, int threads, size_t *n_faces, splat_error *error);
 /* Where more than two faces share an edge the smallest go, until two are left. */
@@ -41,7 +42,7 @@ splat_status splat_mesh_orient(splat_mesh *mesh, int threads, size_t *n_faces, s
 splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, int threads, size_t *n_vertices, splat_error *error);
 
 /* Keeps the faces whose keep is not 0. */
-void splat_mesh_keep_faces(splat_mesh *mesh, const uint8_t *keep);
+void splat_mesh_keep_faces(splat_mesh *mesh, const uint8_t *keep, int threads);
 /* Removes vertices whose keep is 0, with the faces around them. Errors: MEMORY. */
 splat_status splat_mesh_keep_vertices(splat_mesh *mesh, const uint8_t *keep, int threads, splat_error *error);
 /* pieces[n_faces]: the number of the piece (faces joined by vertices) of each face, counted in the order of their first

@@ -120,9 +120,11 @@ splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, int th
         status = no_memory(mesh, error);
         goto done;
     }
-    memset(table.heads, 255, (table.mask + 1) * sizeof *table.heads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i <= table.mask; i++) table.heads[i] = UINT32_MAX;
     if (distance > 0.0) merge_near(&table, joined);
     else merge_equal(&table, threads, joined);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_joined)
     for (size_t i = 0; i < n; i++) n_joined += joined[i] != (uint32_t)i;
     *n_vertices += n_joined;
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -162,13 +164,45 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b)
     }
 }
 
+/* roots[n_faces] become numbers in the order of the faces, from parents[] and first[], whose vertices are UINT32_MAX;
+ * how many there are. Blocks count the faces that are the first of their piece, then number their own. */
+static size_t number_pieces(size_t n_faces, int threads, uint32_t *roots, uint32_t *parents, uint32_t *first)
+{
+    enum { BLOCKS = 64 };
+    size_t length = (n_faces + BLOCKS - 1) / BLOCKS, counts[BLOCKS] = {0}, n = 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n_faces; i++) {
+        uint32_t *least = &first[roots[i]], now = __atomic_load_n(least, __ATOMIC_RELAXED), face = (uint32_t)i;
+        while (face < now && !__atomic_compare_exchange_n(least, &now, face, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < BLOCKS; b++)
+        for (size_t i = b * length; i < n_faces && i < (b + 1) * length; i++) counts[b] += first[roots[i]] == i;
+    for (size_t b = 0; b < BLOCKS; b++) {
+        size_t count = counts[b];
+        counts[b] = n;
+        n += count;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t b = 0; b < BLOCKS; b++)
+            for (size_t i = b * length; i < n_faces && i < (b + 1) * length; i++)
+                if (first[roots[i]] == i) parents[roots[i]] = (uint32_t)counts[b]++;
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n_faces; i++) roots[i] = parents[roots[i]];
+    }
+    return n;
+}
+
 splat_status splat_mesh_components(const splat_mesh *mesh, int threads, uint32_t *pieces, size_t *n,
                                    splat_error *error)
 {
     size_t n_vertices = mesh->n_vertices;
     uint32_t *parents = malloc((n_vertices ? n_vertices : 1) * sizeof *parents);
-    uint32_t *numbers = malloc((n_vertices ? n_vertices : 1) * sizeof *numbers);
-    splat_status status = parents && numbers ? SPLAT_OK : no_memory(mesh, error);
+    uint32_t *first = malloc((n_vertices ? n_vertices : 1) * sizeof *first);
+    splat_status status = parents && first ? SPLAT_OK : no_memory(mesh, error);
     *n = 0;
     if (status == SPLAT_OK) {
 #pragma omp parallel num_threads(threads)
@@ -176,7 +210,7 @@ splat_status splat_mesh_components(const splat_mesh *mesh, int threads, uint32_t
 #pragma omp for schedule(static)
             for (size_t v = 0; v < n_vertices; v++) {
                 parents[v] = (uint32_t)v;
-                numbers[v] = UINT32_MAX;
+                first[v] = UINT32_MAX;
             }
 #pragma omp for schedule(static)
             for (size_t i = 0; i < mesh->n_faces; i++)
@@ -184,15 +218,23 @@ splat_status splat_mesh_components(const splat_mesh *mesh, int threads, uint32_t
 #pragma omp for schedule(static)
             for (size_t i = 0; i < mesh->n_faces; i++) pieces[i] = root_of(parents, mesh->faces[3 * i]);
         }
-        for (size_t i = 0; i < mesh->n_faces; i++) { /* roots become numbers in the order of the faces */
-            uint32_t *number = &numbers[pieces[i]];
-            if (*number == UINT32_MAX) *number = (uint32_t)(*n)++;
-            pieces[i] = *number;
-        }
+        *n = number_pieces(mesh->n_faces, threads, pieces, parents, first);
     }
     free(parents);
-    free(numbers);
+    free(first);
     return status;
+}
+
+/* sizes[piece]: its faces. Neighbours in the list are of one piece, most often, and are counted together. */
+static void count_faces(const uint32_t *pieces, size_t n, int threads, size_t *sizes)
+{
+    enum { BLOCK = 4096 };
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t begin = 0; begin < n; begin += BLOCK)
+        for (size_t i = begin, end; i < n && i < begin + BLOCK; i = end) {
+            for (end = i + 1; end < n && end < begin + BLOCK && pieces[end] == pieces[i]; end++) {}
+            __atomic_fetch_add(&sizes[pieces[i]], end - i, __ATOMIC_RELAXED);
+        }
 }
 
 splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_faces, int threads,
@@ -205,10 +247,11 @@ splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_fac
     splat_status status = pieces && sizes && keep ? SPLAT_OK : no_memory(mesh, error);
     if (status == SPLAT_OK) status = splat_mesh_components(mesh, threads, pieces, &n_pieces, error);
     if (status == SPLAT_OK) {
-        for (size_t i = 0; i < n; i++) sizes[pieces[i]]++;
+        count_faces(pieces, n, threads, sizes);
+#pragma omp parallel for schedule(static) num_threads(threads)
         for (size_t i = 0; i < n; i++) keep[i] = sizes[pieces[i]] >= min_faces;
         for (size_t i = 0; i < n_pieces; i++) *n_components += sizes[i] < min_faces;
-        splat_mesh_keep_faces(mesh, keep);
+        splat_mesh_keep_faces(mesh, keep, threads);
         *n_faces += n - mesh->n_faces;
     }
     free(pieces);

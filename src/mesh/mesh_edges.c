@@ -1,6 +1,8 @@
 /* Edges by sorting the three of every face. */
 #include "mesh/mesh_edges.h"
 
+#include "base/rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ splat_status splat_mesh_edges_make(const splat_mesh *mesh, int threads, splat_me
         uint32_t a = splat_half_edge_from(mesh, h), b = splat_half_edge_to(mesh, h);
         if (a != b) __atomic_fetch_add(&starts[(size_t)(a < b ? a : b) + 2], 1, __ATOMIC_RELAXED);
     }
-    for (size_t v = 0; v < n; v++) starts[v + 2] += starts[v + 1];
+    splat_add_up(starts, n + 2, threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t h = 0; h < n_half; h++) { /* starts[v + 1] walks to the end of v's uses */
         uint32_t a = splat_half_edge_from(mesh, h), b = splat_half_edge_to(mesh, h);

@@ -173,7 +173,7 @@ splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *came
     }
     if (status == SPLAT_OK && options->rim != SIZE_MAX) status = judge_rim(mesh, options, seen, keep, report, error);
     if (status == SPLAT_OK && report->n_piece_faces + report->n_unseen_faces) {
-        splat_mesh_keep_faces(mesh, keep);
+        splat_mesh_keep_faces(mesh, keep, options->threads);
         status = splat_mesh_remove_unreferenced(mesh, options->threads, &unused, error);
     }
     free(seen);

@@ -19,7 +19,7 @@ size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces)
 {
     size_t vertex = sizeof(splat_quadric) + 2 + 2 * sizeof(uint32_t) + sizeof(uint64_t);
     size_t edge = sizeof(simplify_edge) + 4 * sizeof(uint32_t) + 1;
-    return n_vertices * vertex + n_faces * (9 * sizeof(uint32_t) + 3 * edge);
+    return n_vertices * vertex + n_faces * (9 * sizeof(uint32_t) + 3 * edge + 1);
 }
 
 static void allocate(simplifier *s)
@@ -123,7 +123,7 @@ static splat_status run_passes(simplifier *s, const splat_mesh_simplify_options 
         for (size_t i = 0; i < s->n_chosen; i++) worst = fmax(worst, simplify_collapse(s, s->edges[s->chosen[i]]));
         info->error = worst;
         info->n_collapses += s->n_chosen;
-        splat_mesh_remove_degenerate(s->mesh, -1.0, &ignored);
+        SPLAT_TRY(splat_mesh_remove_degenerate(s->mesh, -1.0, s->threads, &ignored, error));
     }
 }
 
@@ -143,7 +143,7 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
                           mesh->n_faces);
     *report = (splat_mesh_simplify_info){.peak_bytes = splat_mesh_simplify_bytes(mesh->n_vertices, mesh->n_faces)};
     splat_mesh_drop_texture(mesh);
-    splat_mesh_remove_degenerate(mesh, -1.0, &n);
+    SPLAT_TRY(splat_mesh_remove_degenerate(mesh, -1.0, options->threads, &n, error));
     splat_mesh_bounds(mesh, low, high);
     for (int c = 0; c < 3; c++) s.center[c] = 0.5 * ((double)low[c] + (double)high[c]);
     allocate(&s);

@@ -154,7 +154,8 @@ static void choose_below(simplifier *s, uint32_t key)
 void simplify_choose(simplifier *s)
 {
     size_t limit = (size_t)(pass_share * (double)s->n_edges) + 16;
-    memset(s->least, 255, s->mesh->n_vertices * sizeof *s->least);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t v = 0; v < s->mesh->n_vertices; v++) s->least[v] = UINT64_MAX;
     choose_below(s, limit < s->n_edges ? key_of_rank(s, limit - 1) : UINT32_MAX);
     if (s->n_chosen == 0 && limit < s->n_edges) choose_below(s, UINT32_MAX); /* the cheap ones cannot go */
 }

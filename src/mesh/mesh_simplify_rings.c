@@ -1,5 +1,6 @@
 /* What lies around each vertex: its faces, its neighbours, and from these its kind, its edges and its first quadric.
  * Every vertex gathers by itself, in ascending order, so that nothing depends on threads. */
+#include "base/rows.h"
 #include "mesh/mesh_edges.h"
 #include "mesh/mesh_simplify_parts.h"
 
@@ -99,17 +100,17 @@ void simplify_collect_faces(simplifier *s)
     size_t n = s->mesh->n_vertices, n_half = 3 * s->mesh->n_faces, n_used = 0;
     const uint32_t *faces = s->mesh->faces;
     uint32_t *starts = s->starts;
-    memset(starts, 0, (n + 2) * sizeof *starts);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t v = 0; v < n + 2; v++) starts[v] = 0;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t h = 0; h < n_half; h++) {
 #pragma omp atomic
         starts[(size_t)faces[h] + 2]++;
     }
-    for (size_t v = 0; v < n; v++) {
-        n_used += starts[v + 2] > 0;
-        starts[v + 2] += starts[v + 1];
-    }
+#pragma omp parallel for schedule(static) num_threads(s->threads) reduction(+ : n_used)
+    for (size_t v = 0; v < n; v++) n_used += starts[v + 2] > 0;
     s->n_used = n_used;
+    splat_add_up(starts, n + 2, s->threads);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (size_t h = 0; h < n_half; h++) {
         uint32_t at;

@@ -50,7 +50,7 @@ splat_status splat_bake_remove_rim(splat_mesh *mesh, splat_bake_gaussians *g, in
         if (keep[f]) source[left++] = (uint32_t)f;
     g->source = source;
     *n_removed = n - left;
-    if (left > 0) splat_mesh_keep_faces(mesh, keep);
+    if (left > 0) splat_mesh_keep_faces(mesh, keep, 1);
     free(neighbors);
     free(keep);
     if (left == 0)

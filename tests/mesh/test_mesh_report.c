@@ -170,7 +170,7 @@ static void test_distances(void **state)
     }
     ASSERT_OK(splat_mesh_copy(&inner, &points, &error));
     points.n_faces = 0; /* as points they are the reference */
-    splat_mesh_keep_faces(&inner, keep);
+    splat_mesh_keep_faces(&inner, keep, 1);
     options.thresholds[0] = 0.06;
     ASSERT_OK(splat_mesh_compare(&inner, &points, NULL, &options, 2, &d, &error));
     assert_int_equal(d.n_reference_samples, points.n_vertices);

@@ -245,7 +245,7 @@ static void test_boundary(void **state)
             size_t x = i / 2 % n, y = i / 2 / n;
             keep[i] = !(x >= 20 && x < 40 && y >= 20 && y < 40);
         }
-        splat_mesh_keep_faces(&sheet, keep);
+        splat_mesh_keep_faces(&sheet, keep, 2);
         double area = splat_mesh_area(&sheet);
         simplify(&sheet, 400, 2);
         assert_int_equal(splat_mesh_check(&sheet, &error), SPLAT_OK);
