@@ -1,5 +1,6 @@
-/* The whole way to a mesh on the sample scene, whose surfaces are known: a splat, coarse training in each mode, meshes,
- * and distances both ways. Takes minutes, so it runs where SPLATSMITH_LONG_TESTS is set (make check-long). */
+/* SuGaR's way to a mesh on the sample scene, whose surfaces are known: a splat, coarse training in each of its three
+ * modes, meshes from points of a level, and distances both ways. Takes minutes, so it runs where SPLATSMITH_LONG_TESTS
+ * is set (make check-long). The default way, multiview and points that views agree on, is that of test_pipeline_long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static double psnr_of(const char *output)
     return at ? atof(at + strlen("test PSNR ")) : 0;
 }
 
-static void coarse_training_makes_better_meshes(void **state)
+static void the_modes_of_sugar_make_better_meshes(void **state)
 {
     (void)state;
     static const char *const modes[] = {"density", "dn_consistency", "sdf"};
@@ -78,6 +79,6 @@ static void coarse_training_makes_better_meshes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(coarse_training_makes_better_meshes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_modes_of_sugar_make_better_meshes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
