@@ -8,7 +8,8 @@
 
 void splat_give_up_init(splat_trainer *t)
 {
-    t->memory.setup = splat_memory_setup_of(t->context, t->scene, false, 1, 0);
+    const size_t later = 1; /* the driver is not asked for its share now: update_overhead finds it out */
+    t->memory.setup = splat_memory_setup_of(t->context, t->scene, false, later, 0);
     t->memory.setup.overhead = 0;
     t->memory.form = 0;
 }
@@ -45,8 +46,9 @@ void splat_give_up_set_lists(splat_trainer *t)
 static splat_status stream_photos(splat_trainer *t, splat_error *error)
 {
     bool sees_neighbors = splat_regularizer_neighbor_bytes(&t->options, 1 << 10) > 0;
+    SPLAT_TRY(splat_photo_store_stream(&t->photos, t->backend, &t->scene->dataset, sees_neighbors, error));
     t->options.photos_on_host = true;
-    return splat_photo_store_stream(&t->photos, t->backend, &t->scene->dataset, sees_neighbors, error);
+    return SPLAT_OK;
 }
 
 static splat_status halve_sh(splat_trainer *t, splat_error *error)
@@ -130,8 +132,8 @@ static bool gains(const splat_trainer *t, unsigned bit)
            splat_form_bytes(&forms, t->memory.form + 1, n) < splat_form_bytes(&forms, t->memory.form, n);
 }
 
-/* One form further. */
-static splat_status advance(splat_trainer *t, splat_error *error)
+/* One form further; n: Gaussians, as the notice says it. */
+static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
 {
     char limit[32];
     const splat_memory_choice *choice = &splat_memory_choices[t->memory.form];
@@ -141,9 +143,9 @@ static splat_status advance(splat_trainer *t, splat_error *error)
         SPLAT_TRY(give_up(t, bit, error));
         t->is_broken = was_broken;
         splat_trainer_refresh_moments(t);
-        splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d: to stay below %s with %u Gaussians: %s from here on",
-                  t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit),
-                  t->model->gaussians.n, choice->option);
+        splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d: to stay below %s with %zu Gaussians: %s from here on",
+                  t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit), n,
+                  choice->option);
     }
     t->memory.form++;
     return SPLAT_OK;
@@ -155,7 +157,8 @@ splat_status splat_give_up_for(splat_trainer *t, size_t n, splat_error *error)
     update_overhead(t);
     splat_memory_forms forms = forms_of(t);
     int wanted = splat_form_for(&forms, n);
-    while (t->memory.form < wanted) SPLAT_TRY(advance(t, error));
+    size_t n_now = t->model->gaussians.n ? t->model->gaussians.n : n; /* before the first ones are made: those */
+    while (t->memory.form < wanted) SPLAT_TRY(advance(t, n_now, error));
     return SPLAT_OK;
 }
 
@@ -166,7 +169,7 @@ splat_status splat_give_up_next(splat_trainer *t, bool *gave, splat_error *error
         unsigned may = (unsigned)t->options.may_give_up, bit = splat_memory_choices[t->memory.form].bit & may;
         bool is_last = t->memory.form == SPLAT_N_FORMS - 2; /* where lists have room for bands */
         *gave = (bit && has(t, bit)) || (is_last && may & SPLAT_GIVE_UP_LISTS);
-        SPLAT_TRY(advance(t, error));
+        SPLAT_TRY(advance(t, t->model->gaussians.n, error));
     }
     if (*gave) splat_give_up_set_lists(t);
     return SPLAT_OK;
@@ -192,6 +195,6 @@ splat_status splat_give_up_as(splat_trainer *t, unsigned bits, size_t overhead, 
     if (!splat_gives_up(t)) return SPLAT_OK;
     t->memory.setup.overhead = splat_larger(t->memory.setup.overhead, overhead);
     int wanted = splat_form_of_bits(bits & (unsigned)t->options.may_give_up);
-    while (t->memory.form < wanted) SPLAT_TRY(advance(t, error));
+    while (t->memory.form < wanted) SPLAT_TRY(advance(t, t->model->gaussians.n, error));
     return SPLAT_OK;
 }

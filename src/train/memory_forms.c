@@ -8,7 +8,8 @@
 
 unsigned splat_forms_useful(const splat_memory_setup *u, const splat_train_options *o, unsigned may)
 {
-    if (o->photos_on_host || u->photos_all == u->photos_two) may &= ~(unsigned)SPLAT_GIVE_UP_PHOTOS;
+    if (o->photos_on_host || u->photos_all <= splat_memory_streamed_photos(u, o)) /* a few photos are less as a whole */
+        may &= ~(unsigned)SPLAT_GIVE_UP_PHOTOS;
     if (o->max_instances && !(o->may_give_up & SPLAT_GIVE_UP_LISTS)) may &= ~(unsigned)SPLAT_GIVE_UP_LISTS;
     if (o->sh_storage == SPLAT_SH_FLOAT16 || o->sh_degree == 0) may &= ~(unsigned)SPLAT_GIVE_UP_SH;
     if (o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED) may &= ~(unsigned)SPLAT_GIVE_UP_MOMENTS;

@@ -79,6 +79,12 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
     s->regularizer += splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view));
 }
 
+size_t splat_memory_streamed_photos(const splat_memory_setup *u, const splat_train_options *o)
+{
+    bool sees_neighbors = splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view)) > 0;
+    return u->photos_two + (sees_neighbors ? u->photos_two / 2 : 0);
+}
+
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const splat_train_options *o, size_t n,
                                          splat_list_room room)
 {
@@ -100,8 +106,7 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
         s.scratch = splat_larger(s.scratch, scratch);
     }
     bool streams = o->photos_on_host || u->photos_all == u->photos_two;
-    s.photos = streams ? u->photos_two : u->photos_all;
-    if (streams && splat_regularizer_neighbor_bytes(o, splat_work_pixels(&u->view))) s.photos += u->photos_two / 2;
+    s.photos = streams ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
     s.rest = (OTHER_BLOCKS + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18);
     return s;

@@ -37,6 +37,9 @@ typedef struct splat_list_room {
 size_t splat_memory_usual_instances(const splat_memory_setup *setup, size_t n);
 /* The work of a view of n Gaussians. */
 splat_work splat_memory_work(const splat_memory_setup *setup, size_t n, splat_list_room room);
+/* What photos take on the device when they are streamed: those of two steps, and one of a neighbouring view where the
+ * regularizer looks at it. */
+size_t splat_memory_streamed_photos(const splat_memory_setup *setup, const splat_train_options *options);
 /* With n Gaussians; options->max_instances does not count. */
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *setup, const splat_train_options *options, size_t n,
                                          splat_list_room room);

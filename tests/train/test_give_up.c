@@ -87,6 +87,26 @@ static void what_is_cheap_is_enough(void **state)
     assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 1140000)), 0);
 }
 
+/* Two photos, or three where a step looks at one beside its own, take as much kept as streamed, or less. */
+static void few_photos_are_kept(void **state)
+{
+    (void)state;
+    splat_train_options o, pairs;
+    splat_train_options_init(&o);
+    splat_train_options_init_coarse(&pairs, SPLAT_REGULARIZE_MULTIVIEW);
+    for (size_t n_photos = 1; n_photos < 6; n_photos++) {
+        splat_memory_setup setup = card(799, 532);
+        setup.photos_all = n_photos * 3 * 799 * 532;
+        for (int with_pairs = 0; with_pairs < 2; with_pairs++) {
+            const splat_train_options *wanted = with_pairs ? &pairs : &o;
+            unsigned may = splat_forms_useful(&setup, wanted, SPLAT_GIVE_UP_ALL);
+            assert_int_equal((may & SPLAT_GIVE_UP_PHOTOS) != 0, n_photos > (with_pairs ? 3 : 2));
+            splat_memory_forms f = {&setup, wanted, may, 0};
+            assert_true(splat_form_bytes(&f, 1, 1000) <= splat_form_bytes(&f, 0, 1000));
+        }
+    }
+}
+
 /* ---------------------------------------------------------------- a run */
 
 #define N_STEPS 60
@@ -288,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(less_memory_gives_up_more),
         cmocka_unit_test(what_is_cheap_is_enough),
+        cmocka_unit_test(few_photos_are_kept),
         cmocka_unit_test(everything_is_given_up_and_remembered),
         cmocka_unit_test(what_was_given_up_stays_so),
         cmocka_unit_test(what_was_given_up_comes_back_where_there_is_room),
