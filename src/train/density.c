@@ -21,14 +21,16 @@ static size_t row_bytes(const splat_trainer *t)
     return 4 * words;
 }
 
+#define GROWING_BLOCKS 32 /* at least as many as grow; each may end in a granule of its own */
+
 /* Views may have filled what the limit left. Where the new rows need it, it is theirs: what a run gives up does not
  * depend on the views that it happened to have. */
 static void release_regions(splat_trainer *t, uint64_t n, size_t work)
 {
     const splat_memory *memory = &t->backend->memory;
-    const size_t n_blocks = 32, held = memory->device.reserved, n_new = (size_t)n - t->model->gaussians.n;
-    size_t left = memory->limit > held ? memory->limit - held : 0;
-    if (!memory->limit || n_new * row_bytes(t) + work + n_blocks * t->backend->granularity <= left) return;
+    const size_t held = memory->device.reserved, n_new = (size_t)n - t->model->gaussians.n;
+    size_t needed = n_new * row_bytes(t) + work + GROWING_BLOCKS * t->backend->granularity;
+    if (!memory->limit || held + needed <= memory->limit) return;
     splat_region_release(t->backend, &t->model->frame.region);
     splat_region_release(t->backend, &t->backend->scratch);
 }
@@ -51,7 +53,7 @@ splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_af
     splat_status status = reserve_work(t, work, error);
     for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
         splat_error refused;
-        SPLAT_TRY(splat_give_up_next(t, &gave, &refused));
+        if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
         if (gave) status = reserve_work(t, work, error);
     }
     return status == SPLAT_OK ? splat_trainer_resize_rows(t, (uint32_t)n, error) : status;

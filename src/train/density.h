@@ -10,7 +10,7 @@
 splat_status splat_density_begin(splat_trainer *trainer, size_t bytes, void **scratch, splat_error *error);
 /* Room for n rows, and for the strategy's working memory, so that what has begun ends; n_after: Gaussians that will be
  * left at most, for views to be done with. What must be given up for that is given up. After splat_density_begin, with
- * nothing in scratch. Errors: MEMORY; nothing else has changed. */
+ * nothing in scratch. Errors: MEMORY: nothing else has changed, and training can go on without; those of the device. */
 splat_status splat_density_make_room(splat_trainer *trainer, uint64_t n, uint64_t n_after, splat_error *error);
 /* Ends it: views will need as much more or less room as there are Gaussians now; memory that nothing needs is given
  * back. old_n: Gaussians before. */

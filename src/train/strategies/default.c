@@ -134,12 +134,17 @@ static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *a
     growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
     for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selection) / 2) {
         splat_error refused;
+        splat_status status = SPLAT_OK;
         SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
         if (i == 0) first = n_new(selection);
-        bool granted = n_new(selection) == 0 ||
-                       splat_density_make_room(t, old_n + n_new(selection),
-                                               (uint64_t)old_n + selection->n_clone + selection->n_split,
-                                               &refused) == SPLAT_OK;
+        if (n_new(selection))
+            status = splat_density_make_room(t, old_n + n_new(selection),
+                                             (uint64_t)old_n + selection->n_clone + selection->n_split, &refused);
+        if (status != SPLAT_OK && status != SPLAT_ERROR_MEMORY) {
+            if (error) *error = refused;
+            return status;
+        }
+        bool granted = status == SPLAT_OK;
         bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
         if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
         if (granted) return SPLAT_OK;

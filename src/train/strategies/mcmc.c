@@ -68,20 +68,21 @@ uint32_t splat_mcmc_grown(const splat_train_options *options, uint32_t n)
 
 /* ---------------------------------------------------------------- a round */
 
-/* Room for a round that adds *n_new Gaussians, or, when memory refuses that, none: it is asked for again by the next
- * round. False: not even for one that only moves. */
-static bool make_room(splat_trainer *t, int iteration, uint32_t *n_new)
+/* *granted: whether memory has room for a round that adds n_new Gaussians; if not, training goes on without it. */
+static splat_status make_room(splat_trainer *t, int iteration, uint32_t n_new, bool *granted, splat_error *error)
 {
     splat_error refused;
-    uint32_t n = t->model->gaussians.n, wanted = *n_new;
-    bool granted = false;
-    for (int i = 0; i < 2 && !granted; i++, *n_new = granted ? *n_new : 0)
-        granted = splat_density_make_room(t, (uint64_t)n + *n_new, (uint64_t)n + *n_new, &refused) == SPLAT_OK;
-    if (granted && *n_new == wanted) return true;
-    splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %u Gaussians is refused, training goes on: %s",
-              iteration, n + wanted, refused.message);
-    t->n_refused = wanted;
-    return granted;
+    uint32_t n = t->model->gaussians.n;
+    splat_status status = splat_density_make_room(t, (uint64_t)n + n_new, (uint64_t)n + n_new, &refused);
+    *granted = status == SPLAT_OK;
+    if (status == SPLAT_ERROR_MEMORY) {
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: %s %u Gaussians is refused, training goes on: %s",
+                  iteration, n_new ? "growth to" : "relocation among", n + n_new, refused.message);
+        t->n_refused += n_new;
+        return SPLAT_OK;
+    }
+    if (status != SPLAT_OK && error) *error = refused;
+    return status;
 }
 
 static void tell_health(const splat_trainer *t, int iteration, const splat_density_relocated *round, uint32_t n)
@@ -100,7 +101,13 @@ static splat_status relocate(splat_trainer *t, int iteration, splat_error *error
     splat_gaussians *g = &t->model->gaussians;
     splat_density_relocated round;
     uint32_t old_n = g->n, n_new = splat_mcmc_grown(&t->options, old_n) - old_n;
-    if (!make_room(t, iteration, &n_new)) return SPLAT_OK;
+    bool granted;
+    SPLAT_TRY(make_room(t, iteration, n_new, &granted, error));
+    if (!granted && n_new) { /* the next round asks again; this one only moves */
+        n_new = 0;
+        SPLAT_TRY(make_room(t, iteration, 0, &granted, error));
+    }
+    if (!granted) return SPLAT_OK;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
     struct splat_density_relocate_args args = {.gaussians = g,
                                                .moments = &t->moments,
