@@ -7,8 +7,9 @@
 
 /* The first words of the array become the rows of the storage, closer together; what lies after them is undefined.
  * Values: v is NULL; `m` becomes halves, rows of splat_half_row(channels) with zeros as padding. Moments: m and v
- * become words, by `storage`: pairs, or rows of splat_moment_row_words(channels); v is only read. All rounded to
- * nearest: it happens once, not every step. The same bits on every backend. */
+ * become words, by `storage`: pairs, or rows of splat_moment_row_words(channels) for at least 4 channels, as with fewer
+ * they would be longer than their floats; v is only read. All rounded to nearest: it happens once, not every step. The
+ * same bits on every backend. Scratch is reset. Errors: MEMORY for splat_shrink_scratch_bytes; nothing has changed. */
 struct splat_shrink_args {
     splat_tensor_storage storage; /* of moments; values are HARMONICS */
     uint32_t n, channels;

@@ -287,8 +287,10 @@ static splat_status load_file(splat_trainer *t, const char *path, splat_error *e
     if (status == SPLAT_OK) {
         load l = {.t = t, .file = &file, .state = &state};
         status = take(&l, error);
-        if (status == SPLAT_OK) splat_checkpoint_tell_changes(t, file.header); /* which storages depends on the file */
-        if (status == SPLAT_OK) t->regularizer_constant = constant;
+    }
+    if (status == SPLAT_OK) { /* not earlier: the file may have changed the storages */
+        splat_checkpoint_tell_changes(t, file.header);
+        t->regularizer_constant = constant;
     }
     splat_tensor_reader_close(&file);
     return status;
