@@ -40,17 +40,14 @@ void cli_asked_options(const cli_values *values, splat_train_options *options)
 
 void cli_asked_steps(const cli_values *values, splat_train_options *options)
 {
-    splat_train_options of_strategy;
+    splat_train_options usual, of_strategy;
+    splat_train_options_init(&usual);
     splat_train_options_init_strategy(&of_strategy, splat_strategy_find(values->strategy));
     cli_asked_options(values, options);
     options->strategy = of_strategy.strategy;
-    if (!cli_given(values, "densify_until_iter")) options->densify_until_iter = of_strategy.densify_until_iter;
-    if (!cli_given(values, "target_gaussian_count"))
-        options->target_gaussian_count = of_strategy.target_gaussian_count;
-    if (!cli_given(values, "init_opacity")) options->init_opacity = of_strategy.init_opacity;
-    if (!cli_given(values, "init_scale")) options->init_scale = of_strategy.init_scale;
-    if (!cli_given(values, "opacity_reg")) options->opacity_reg = of_strategy.opacity_reg;
-    if (!cli_given(values, "scale_reg")) options->scale_reg = of_strategy.scale_reg;
+#define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
+    if (of_strategy.field != usual.field && !cli_given(values, #name)) options->field = of_strategy.field;
+#include "splatsmith/train_options.def"
 }
 
 void cli_plan_options(const cli_values *values, splat_plan_options *options)
