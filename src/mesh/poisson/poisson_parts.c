@@ -30,6 +30,21 @@ splat_status poisson_count(poisson_job *job, uint64_t bytes)
     return SPLAT_OK;
 }
 
+/* The system clears the pages of large blocks when a thread of the work first writes to them; smaller ones may be what
+ * was freed before, and all threads clear them. */
+static void *clear_block(size_t bytes, int threads)
+{
+    enum { SMALL = 1 << 18, PIECE = 1 << 16 };
+    const size_t large = (size_t)32 << 20; /* where the C library always asks the system */
+    if (bytes < SMALL || bytes > large) return calloc(1, bytes);
+    uint8_t *block = malloc(bytes);
+    if (!block) return NULL;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t begin = 0; begin < bytes; begin += PIECE)
+        memset(block + begin, 0, bytes - begin < PIECE ? bytes - begin : PIECE);
+    return block;
+}
+
 splat_status poisson_alloc(poisson_job *job, void *pointer, size_t n, size_t size)
 {
     size_t bytes;
@@ -37,7 +52,7 @@ splat_status poisson_alloc(poisson_job *job, void *pointer, size_t n, size_t siz
     if (splat_size_mul(n, size, &bytes) && splat_size_add(bytes, 2 * sizeof(header), &bytes)) {
         bytes &= ~(sizeof(header) - 1);
         SPLAT_TRY(check_limit(job, bytes));
-        block = calloc(1, bytes); /* pages that the system clears when a thread of the work first writes to them */
+        block = clear_block(bytes, job->options->threads);
     }
     if (!block)
         return splat_fail(job->error, SPLAT_ERROR_MEMORY, "no memory for %zu rows of %zu bytes of a Poisson "

@@ -4,32 +4,45 @@
 #include <math.h>
 #include <string.h>
 
+/* What is wrong with a point, if anything is. */
+static splat_status check_point(const poisson_job *job, size_t i, splat_error *error)
+{
+    const splat_poisson_points *points = job->input;
+    const float *p = points->positions + 3 * i, *n = points->normals + 3 * i;
+    for (int a = 0; a < 3; a++)
+        if (!isfinite(p[a]) || !isfinite(n[a]))
+            return splat_fail(error, SPLAT_ERROR_NUMERIC, "point %zu of %zu has a position or normal that is not "
+                              "finite; remove it before the reconstruction", i, points->n);
+    if (points->weights && !(points->weights[i] >= 1e-6f && points->weights[i] <= 1e6f))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has the weight %g; weights are from 1e-6 to "
+                          "1e6", i, points->n, (double)points->weights[i]);
+    if (n[0] == 0 && n[1] == 0 && n[2] == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has a normal of length zero; remove it before "
+                          "the reconstruction", i, points->n);
+    return SPLAT_OK;
+}
+
 static splat_status check_points(poisson_job *job, float low[3], float high[3])
 {
     const splat_poisson_points *points = job->input;
+    size_t first_bad = SIZE_MAX;
     if (points->n < SPLAT_POISSON_MIN_POINTS || points->n > INT32_MAX)
         return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "a Poisson reconstruction needs %d to 2^31 - 1 points, "
                           "here are %zu", SPLAT_POISSON_MIN_POINTS, points->n);
     if (!points->positions || !points->normals)
         return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "a Poisson reconstruction needs positions and normals");
     for (int a = 0; a < 3; a++) low[a] = high[a] = points->positions[a];
+#pragma omp parallel for num_threads(job->options->threads) schedule(static)                                           \
+    reduction(min : first_bad, low[:3]) reduction(max : high[:3])
     for (size_t i = 0; i < points->n; i++) {
-        const float *p = points->positions + 3 * i, *n = points->normals + 3 * i;
+        if (check_point(job, i, NULL) != SPLAT_OK && i < first_bad) first_bad = i;
         for (int a = 0; a < 3; a++) {
-            if (!isfinite(p[a]) || !isfinite(n[a]))
-                return splat_fail(job->error, SPLAT_ERROR_NUMERIC, "point %zu of %zu has a position or normal that is "
-                                  "not finite; remove it before the reconstruction", i, points->n);
-            low[a] = fminf(low[a], p[a]);
-            high[a] = fmaxf(high[a], p[a]);
+            float x = points->positions[3 * i + (size_t)a];
+            low[a] = x < low[a] ? x : low[a];
+            high[a] = x > high[a] ? x : high[a];
         }
-        if (points->weights && !(points->weights[i] >= 1e-6f && points->weights[i] <= 1e6f))
-            return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has the weight %g; weights are from "
-                              "1e-6 to 1e6", i, points->n, (double)points->weights[i]);
-        if (n[0] == 0 && n[1] == 0 && n[2] == 0)
-            return splat_fail(job->error, SPLAT_ERROR_ARGUMENT, "point %zu of %zu has a normal of length zero; remove "
-                              "it before the reconstruction", i, points->n);
     }
-    return SPLAT_OK;
+    return first_bad == SIZE_MAX ? SPLAT_OK : check_point(job, first_bad, job->error);
 }
 
 static splat_status place_cube(poisson_job *job)
@@ -72,44 +85,57 @@ static uint64_t morton_code(const float position[3])
 
 typedef struct sort_item { uint64_t code; uint32_t index; } sort_item;
 
-/* Three stable passes of 12 bits: equal codes stay in the order of the input. */
-static sort_item *sort_items(sort_item *items, sort_item *other, size_t n)
+enum { DIGITS = 4096, SORT_BLOCKS = 32 };
+
+/* A stable pass by the 12 bits from `shift` on; blocks count their items of each digit, and then put them behind those
+ * of the blocks before. */
+static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shift, int threads,
+                      uint32_t (*counts)[DIGITS])
 {
-    for (int shift = 0; shift < 36; shift += 12) {
-        size_t start[4096] = {0}, sum = 0;
-        for (size_t i = 0; i < n; i++) start[items[i].code >> shift & 4095]++;
-        for (int k = 0; k < 4096; k++) {
-            size_t count = start[k];
-            start[k] = sum;
+    size_t length = (n + SORT_BLOCKS - 1) / SORT_BLOCKS;
+    uint32_t sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t b = 0; b < SORT_BLOCKS; b++) {
+        memset(counts[b], 0, sizeof counts[b]);
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) counts[b][items[i].code >> shift & 4095]++;
+    }
+    for (int k = 0; k < DIGITS; k++)
+        for (int b = 0; b < SORT_BLOCKS; b++) {
+            uint32_t count = counts[b][k];
+            counts[b][k] = sum;
             sum += count;
         }
-        for (size_t i = 0; i < n; i++) other[start[items[i].code >> shift & 4095]++] = items[i];
-        sort_item *swap = items;
-        items = other;
-        other = swap;
-    }
-    return items;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t b = 0; b < SORT_BLOCKS; b++)
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++)
+            out[counts[b][items[i].code >> shift & 4095]++] = items[i];
 }
 
 static splat_status order_samples(poisson_job *job, poisson_samples *samples)
 {
     sort_item *items = NULL, *other = NULL;
+    uint32_t (*counts)[DIGITS] = NULL;
+    int threads = job->options->threads;
     splat_status status;
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &items, samples->n, sizeof *items));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &other, samples->n, sizeof *other));
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &counts, SORT_BLOCKS, sizeof *counts));
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < samples->n; i++) {
         float position[3];
         to_cube(job, job->input->positions + 3 * i, position);
         items[i] = (sort_item){morton_code(position), (uint32_t)i};
     }
-    const sort_item *sorted = sort_items(items, other, samples->n);
-#pragma omp parallel for num_threads(job->options->threads) schedule(static)
+    sort_pass(items, other, samples->n, 0, threads, counts); /* equal codes stay in the order of the input */
+    sort_pass(other, items, samples->n, 12, threads, counts);
+    sort_pass(items, other, samples->n, 24, threads, counts);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < samples->n; i++) {
-        samples->order[i] = sorted[i].index;
-        to_cube(job, job->input->positions + 3 * (size_t)sorted[i].index, samples->position[i]);
+        samples->order[i] = other[i].index;
+        to_cube(job, job->input->positions + 3 * (size_t)other[i].index, samples->position[i]);
     }
 end:
+    poisson_free(job, counts);
     poisson_free(job, items);
     poisson_free(job, other);
     return status;

@@ -1,4 +1,5 @@
 /* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
+#include "base/rows.h"
 #include "base/select.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_support.h"
@@ -57,6 +58,7 @@ static splat_status crop(splat_mesh *mesh, const double low[3], const double hig
 {
     uint8_t *keep = malloc(mesh->n_vertices + 1);
     if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to crop %zu vertices", mesh->n_vertices);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < mesh->n_vertices; i++) keep[i] = splat_surface_is_inside(mesh->vertices + 3 * i, low, high);
     splat_status status = splat_mesh_keep_vertices(mesh, keep, threads, error);
     free(keep);
@@ -96,31 +98,47 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     return status;
 }
 
-/* Swaps the points inside the box to the front; how many there are. */
-static size_t partition(splat_surface_points *points, size_t first, const double low[3], const double high[3])
+/* rows[n] in the order of numbers, by way of room[n]. */
+static void reorder(void *rows, size_t row_bytes, size_t n, const uint32_t *order, int threads, uint8_t *room)
 {
-    size_t kept = first;
-    for (size_t i = first; i < points->n; i++) {
-        if (!splat_surface_is_inside(points->positions + 3 * i, low, high)) continue;
-        for (int k = 0; k < 3; k++) {
-            float p = points->positions[3 * kept + (size_t)k], m = points->normals[3 * kept + (size_t)k];
-            points->positions[3 * kept + (size_t)k] = points->positions[3 * i + (size_t)k];
-            points->normals[3 * kept + (size_t)k] = points->normals[3 * i + (size_t)k];
-            points->positions[3 * i + (size_t)k] = p;
-            points->normals[3 * i + (size_t)k] = m;
-        }
-        if (points->weights) {
-            float w = points->weights[kept];
-            points->weights[kept] = points->weights[i];
-            points->weights[i] = w;
-        }
-        uint8_t color[4];
-        memcpy(color, points->colors + 4 * kept, 4);
-        memcpy(points->colors + 4 * kept, points->colors + 4 * i, 4);
-        memcpy(points->colors + 4 * i, color, 4);
-        kept++;
+    uint8_t *at = rows;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i++) memcpy(room + i * row_bytes, at + order[i] * row_bytes, row_bytes);
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i++) memcpy(at + i * row_bytes, room + i * row_bytes, row_bytes);
     }
-    return kept - first;
+}
+
+/* Swaps those of the points from `first` on that lie inside the box to the front; *n_inside: how many they are. */
+static splat_status partition(splat_surface_points *points, size_t first, const double low[3], const double high[3],
+                              int threads, size_t *n_inside, splat_error *error)
+{
+    size_t n = points->n - first, n_kept = 0;
+    float *positions = points->positions + 3 * first;
+    uint32_t *order = malloc((n + 1) * sizeof *order);
+    uint8_t *room = malloc(12 * n + 1);
+    if (order && room) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t i = 0; i < n; i++) room[i] = splat_surface_is_inside(positions + 3 * i, low, high);
+        for (size_t i = 0; i < n; i++) {
+            order[i] = (uint32_t)i;
+            if (!room[i]) continue;
+            order[i] = order[n_kept];
+            order[n_kept++] = (uint32_t)i;
+        }
+        reorder(positions, 12, n, order, threads, room);
+        reorder(points->normals + 3 * first, 12, n, order, threads, room);
+        reorder(points->colors + 4 * first, 4, n, order, threads, room);
+        if (points->weights) reorder(points->weights + first, 4, n, order, threads, room);
+    }
+    splat_status status =
+        order && room ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to sort %zu surface points", n);
+    *n_inside = n_kept;
+    free(order);
+    free(room);
+    return status;
 }
 
 #define LEAST_POINTS 1000 /* of a part of its own */
@@ -142,10 +160,12 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
     if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu points", n);
     splat_status status =
         splat_point_outliers(points->positions + 3 * first, n, &options, keep, NULL, error);
-    size_t to = first;
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++)
-        if (keep[i]) splat_surface_points_move(points, first + i, to++);
-    *n_kept = to - first;
+    if (status == SPLAT_OK) {
+        *n_kept = splat_keep_rows(points->positions + 3 * first, 12, n, keep, e->threads);
+        splat_keep_rows(points->normals + 3 * first, 12, n, keep, e->threads);
+        splat_keep_rows(points->colors + 4 * first, 4, n, keep, e->threads);
+        if (points->weights) splat_keep_rows(points->weights + first, 4, n, keep, e->threads);
+    }
     free(keep);
     return status;
 }
@@ -155,12 +175,14 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
 {
     const splat_surface_boxes *boxes = &e->boxes;
     splat_mesh far = {0};
-    size_t n = points->n, n_near = partition(points, 0, boxes->low, boxes->high), n_far = 0, kept;
-    if (e->options->background) n_far = partition(points, n_near, boxes->outer_low, boxes->outer_high);
+    size_t n = points->n, n_near, n_far = 0, kept;
+    SPLAT_TRY(partition(points, 0, boxes->low, boxes->high, e->threads, &n_near, error));
+    if (e->options->background)
+        SPLAT_TRY(partition(points, n_near, boxes->outer_low, boxes->outer_high, e->threads, &n_far, error));
     SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
     n_far = kept;
     SPLAT_TRY(drop_outliers(e, points, 0, n_near, &kept, error));
-    for (size_t i = 0; i < n_far; i++) splat_surface_points_move(points, n_near + i, kept + i);
+    for (size_t i = 0; i < n_far && kept < n_near; i++) splat_surface_points_move(points, n_near + i, kept + i);
     n_near = kept;
     points->n = n_near + n_far;
     if (n < LEAST_POINTS)

@@ -151,14 +151,41 @@ static bool make_room(splat_point_cells *cells, size_t n)
     return order && keys && part;
 }
 
-/* Numbers of the samples by part, in their order within each; those that lie nowhere come last. */
-static void sort_by_part(splat_point_cells *cells, size_t n)
+#define BLOCKS 64u /* of samples, for sorting by threads */
+
+/* keys[n] and part[n]; counts[b][p]: samples of a block and a part. Those that lie nowhere are in part PARTS. */
+static void find_parts(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid, size_t n,
+                       uint32_t counts[BLOCKS][PARTS + 1])
 {
-    uint32_t at[PARTS + 2] = {0}; /* counts, one place on; then where the next of a part goes */
-    for (size_t i = 0; i < n; i++) at[cells->part[i] + 1]++;
-    for (uint32_t p = 0; p <= PARTS; p++) at[p + 1] += at[p];
-    memcpy(cells->part_begin, at, (PARTS + 1) * sizeof *at);
-    for (size_t i = 0; i < n; i++) cells->order[at[cells->part[i]]++] = (uint32_t)i;
+    size_t length = (n + BLOCKS - 1) / BLOCKS;
+#pragma omp parallel for schedule(static) num_threads(cells->threads)
+    for (size_t b = 0; b < BLOCKS; b++) {
+        memset(counts[b], 0, sizeof counts[b]);
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) {
+            cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
+            cells->part[i] = cells->keys[i] == NOWHERE ? PARTS : (uint8_t)part_of(cells->keys[i]);
+            counts[b][cells->part[i]]++;
+        }
+    }
+}
+
+/* Numbers of the samples by part, in their order within each; those that lie nowhere come last. */
+static void sort_by_part(splat_point_cells *cells, size_t n, uint32_t counts[BLOCKS][PARTS + 1])
+{
+    size_t length = (n + BLOCKS - 1) / BLOCKS;
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p <= PARTS; p++) {
+        cells->part_begin[p] = sum;
+        for (uint32_t b = 0; b < BLOCKS; b++) { /* a count becomes where the block's first of the part goes */
+            uint32_t count = counts[b][p];
+            counts[b][p] = sum;
+            sum += count;
+        }
+    }
+#pragma omp parallel for schedule(static) num_threads(cells->threads)
+    for (size_t b = 0; b < BLOCKS; b++)
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++)
+            cells->order[counts[b][cells->part[i]]++] = (uint32_t)i;
 }
 
 static void add_to_part(splat_point_cells *cells, uint32_t p, const splat_cell_sample *samples)
@@ -186,12 +213,9 @@ static splat_status insert(splat_point_cells *cells, const splat_cell_sample *sa
 {
     bool failed = !make_room(cells, n);
     if (!failed) {
-#pragma omp parallel for schedule(static) num_threads(cells->threads)
-        for (size_t i = 0; i < n; i++) {
-            cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
-            cells->part[i] = cells->keys[i] == NOWHERE ? PARTS : (uint8_t)part_of(cells->keys[i]);
-        }
-        sort_by_part(cells, n);
+        uint32_t counts[BLOCKS][PARTS + 1];
+        find_parts(cells, samples, valid, n, counts);
+        sort_by_part(cells, n, counts);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
         for (uint32_t p = 0; p < PARTS; p++) add_to_part(cells, p, samples);
     }
@@ -208,12 +232,21 @@ static splat_status insert(splat_point_cells *cells, const splat_cell_sample *sa
 /* All cells as samples, part after part. */
 static splat_cell_sample *read_cells(const splat_point_cells *cells)
 {
-    splat_cell_sample *samples = malloc(cells->n_cells * sizeof *samples), *to = samples;
-    for (uint32_t p = 0; p < PARTS && samples; p++)
+    splat_cell_sample *samples = malloc(cells->n_cells * sizeof *samples);
+    size_t first[PARTS], n = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        first[p] = n;
+        n += cells->parts[p].n;
+    }
+    if (!samples) return NULL;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) {
+        splat_cell_sample *to = samples + first[p];
         for (uint32_t i = 0; i < cells->parts[p].n; i++, to++) {
             memcpy(to, cells->parts[p].cells[i].mean, sizeof(float[MEAN]));
             to->weight = cells->parts[p].cells[i].weight;
         }
+    }
     return samples;
 }
 
@@ -241,20 +274,49 @@ splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sa
     return SPLAT_OK;
 }
 
+/* The length of its mean normal; a cell whose normals cancel makes no point. */
+static float normal_length(const cell *c)
+{
+    const float *normal = c->mean + 3;
+    return sqrtf(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+}
+
+#define LEAST_LENGTH 1e-6f
+
+static size_t count_points(const splat_cell_part *part)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < part->n; i++) n += normal_length(&part->cells[i]) > LEAST_LENGTH;
+    return n;
+}
+
+/* Points from points->n on, where there is room. */
+static void collect_part(const splat_cell_part *part, splat_surface_points *points)
+{
+    for (uint32_t i = 0; i < part->n; i++) {
+        const cell *c = &part->cells[i];
+        float length = normal_length(c), unit[3];
+        uint8_t color[3];
+        if (!(length > LEAST_LENGTH)) continue;
+        for (int k = 0; k < 3; k++) {
+            unit[k] = c->mean[3 + k] / length;
+            color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
+        }
+        if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
+        splat_surface_points_add(points, c->mean, unit, color);
+    }
+}
+
 void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points)
 {
-    for (uint32_t p = 0; p < PARTS; p++)
-        for (uint32_t i = 0; i < cells->parts[p].n; i++) {
-            const cell *c = &cells->parts[p].cells[i];
-            const float *normal = c->mean + 3;
-            float length = sqrtf(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]), unit[3];
-            uint8_t color[3];
-            if (!(length > 1e-6f)) continue;
-            for (int k = 0; k < 3; k++) {
-                unit[k] = normal[k] / length;
-                color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
-            }
-            if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
-            splat_surface_points_add(points, c->mean, unit, color);
-        }
+    size_t n[PARTS];
+    splat_surface_points of_part[PARTS]; /* the same arrays, each from its own place on */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) n[p] = count_points(&cells->parts[p]);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        of_part[p] = *points;
+        points->n += n[p];
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) collect_part(&cells->parts[p], &of_part[p]);
 }

@@ -43,6 +43,7 @@ splat_status splat_surface_render(splat_model *model, const splat_camera *camera
     model->gaussians.active_sh_degree = degree;
     if (status != SPLAT_OK) return status;
     SPLAT_TRY(splat_backend_download(model->backend, alpha, model->frame.transmittance, n * sizeof *alpha, error));
+#pragma omp parallel for num_threads(model->context->threads) schedule(static)
     for (size_t i = 0; i < n; i++) alpha[i] = 1.0f - alpha[i];
     return SPLAT_OK;
 }
