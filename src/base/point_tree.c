@@ -15,46 +15,7 @@ static uint32_t range_begin(uint32_t n, uint32_t level, uint32_t j)
 
 /* ---------------------------------------------------------------- building */
 
-static bool is_before(const splat_tree_point *a, const splat_tree_point *b, int axis)
-{
-    return a->place[axis] < b->place[axis] || (a->place[axis] == b->place[axis] && a->index < b->index);
-}
-
-static void swap_points(splat_tree_point *a, splat_tree_point *b)
-{
-    splat_tree_point t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* Puts the point of rank `middle` at its place, the lower ones before it (Hoare's quickselect). The pivot is the median
- * of three at pseudo-random places, so that no order of the input is slow; the result of a total order does not depend
- * on it. */
-static void select_middle(splat_tree_point *points, uint32_t begin, uint32_t end, uint32_t middle, int axis)
-{
-    uint64_t state = 0x9E3779B97F4A7C15u;
-    while (end - begin > 1) {
-        splat_tree_point pick[3];
-        for (int i = 0; i < 3; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            pick[i] = points[begin + (uint32_t)(((state >> 32) * (end - begin)) >> 32)];
-        }
-        if (is_before(&pick[1], &pick[0], axis)) swap_points(&pick[0], &pick[1]);
-        if (is_before(&pick[2], &pick[1], axis)) pick[1] = is_before(&pick[2], &pick[0], axis) ? pick[0] : pick[2];
-        uint32_t i = begin, j = end - 1; /* the pivot itself stops both scans */
-        for (;;) {
-            while (is_before(&points[i], &pick[1], axis)) i++;
-            while (is_before(&pick[1], &points[j], axis)) j--;
-            if (i >= j) break; /* i == j: both stand on the pivot, keys are unique */
-            swap_points(&points[i], &points[j]);
-        }
-        if (i == middle) return;
-        if (middle < i)
-            end = i;
-        else
-            begin = i + 1;
-    }
-}
+enum { MANY = 131072 }; /* points of a node that all threads make together */
 
 static splat_tree_node bound(const splat_tree_point *points, uint32_t begin, uint32_t end)
 {
@@ -69,16 +30,36 @@ static splat_tree_node bound(const splat_tree_point *points, uint32_t begin, uin
     return box;
 }
 
-static void build_node(const splat_point_tree *tree, uint32_t level, uint32_t j)
+/* The same by all threads, a block each at a time. */
+static splat_tree_node bound_together(const splat_tree_point *points, uint32_t begin, uint32_t end, int threads)
+{
+    enum { BLOCKS = 64 };
+    splat_tree_node boxes[BLOCKS];
+    uint64_t n = end - begin;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        boxes[b] = bound(points, begin + (uint32_t)(n * b / BLOCKS), begin + (uint32_t)(n * (b + 1) / BLOCKS));
+    for (int b = 1; b < BLOCKS; b++) {
+        for (int a = 0; a < 3; a++) {
+            boxes->low[a] = boxes[b].low[a] < boxes->low[a] ? boxes[b].low[a] : boxes->low[a];
+            boxes->high[a] = boxes[b].high[a] > boxes->high[a] ? boxes[b].high[a] : boxes->high[a];
+        }
+        boxes->min_index = boxes[b].min_index < boxes->min_index ? boxes[b].min_index : boxes->min_index;
+    }
+    return *boxes;
+}
+
+static void build_node(const splat_point_tree *tree, uint32_t level, uint32_t j, int threads)
 {
     uint32_t begin = range_begin(tree->n, level, j), end = range_begin(tree->n, level, j + 1);
-    splat_tree_node box = bound(tree->points, begin, end);
+    splat_tree_node box =
+        threads > 1 ? bound_together(tree->points, begin, end, threads) : bound(tree->points, begin, end);
     tree->nodes[((size_t)1 << level) + j] = box;
     if (level == tree->n_levels) return;
     int axis = 0; /* the longest side; a side may overflow to infinity */
     for (int a = 1; a < 3; a++)
         if (box.high[a] - box.low[a] > box.high[axis] - box.low[axis]) axis = a;
-    select_middle(tree->points, begin, end, range_begin(tree->n, level + 1, 2 * j + 1), axis);
+    splat_points_select(tree->points, begin, end, range_begin(tree->n, level + 1, 2 * j + 1), axis, threads);
 }
 
 static uint32_t count_levels(uint32_t n)
@@ -122,8 +103,12 @@ splat_status splat_point_tree_build(splat_point_tree *tree, const float *points,
     }
     for (uint32_t level = 0; level <= tree->n_levels; level++) {
         int64_t n_nodes = (int64_t)1 << level;
+        if (n >> level > MANY) { /* one after the other */
+            for (uint32_t j = 0; j < n_nodes; j++) build_node(tree, level, j, threads);
+            continue;
+        }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, n_nodes < 1024 ? 1 : 64)
-        for (int64_t j = 0; j < n_nodes; j++) build_node(tree, level, (uint32_t)j);
+        for (int64_t j = 0; j < n_nodes; j++) build_node(tree, level, (uint32_t)j, 1);
     }
     return SPLAT_OK;
 }

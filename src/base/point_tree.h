@@ -13,14 +13,10 @@
 #define SPLAT_BASE_POINT_TREE_H
 
 #include "base/error.h"
+#include "base/point_select.h"
 
 enum { SPLAT_POINT_TREE_MAX_K = 32 };
 #define SPLAT_NO_POINT UINT32_MAX
-
-typedef struct splat_tree_point {
-    float place[3];
-    uint32_t index; /* of the caller's point */
-} splat_tree_point;
 
 typedef struct splat_tree_node {
     float low[3], high[3];

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/point_select.h"
 #include "base/point_tree.h"
 #include "base/rng.h"
 #include "mesh/point_outliers.h"
@@ -117,6 +118,67 @@ static void test_threads(void **state)
     free(points), free(places), free(one), free(three);
 }
 
+static int compare_indices(const void *a, const void *b)
+{
+    const splat_tree_point *x = a, *y = b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static bool is_lower(const splat_tree_point *a, const splat_tree_point *b)
+{
+    return a->place[1] < b->place[1] || (a->place[1] == b->place[1] && a->index < b->index);
+}
+
+/* Ranks of many points, which all threads look for together. */
+static void test_select(void **state)
+{
+    (void)state;
+    enum { N = 300001 };
+    splat_tree_point *one = malloc(N * sizeof *one), *three = malloc(N * sizeof *three);
+    for (layout kind = 0; kind < N_LAYOUTS; kind++)
+        for (uint32_t rank = 0; rank < N; rank += N / 4) {
+            float *points = make_points(kind, N, 5);
+            for (uint32_t i = 0; i < N; i++) {
+                memcpy(one[i].place, points + 3 * (size_t)i, sizeof one->place);
+                one[i].index = i;
+            }
+            memcpy(three, one, N * sizeof *one);
+            splat_points_select(one, 0, N, rank, 1, 1);
+            splat_points_select(three, 0, N, rank, 1, 3);
+            assert_memory_equal(one, three, N * sizeof *one);
+            for (uint32_t i = 0; i < N; i++) assert_true(i == rank || is_lower(&one[i], &one[rank]) == (i < rank));
+            qsort(one, N, sizeof *one, compare_indices); /* nothing is lost */
+            for (uint32_t i = 0; i < N; i++)
+                assert_true(one[i].index == i && memcmp(one[i].place, points + 3 * (size_t)i, 12) == 0);
+            free(points);
+        }
+    free(one), free(three);
+}
+
+/* A tree whose first levels all threads make together. */
+static void test_large_tree(void **state)
+{
+    (void)state;
+    enum { N = 600000, K = 5 };
+    float *points = make_points(UNIFORM, N, 8);
+    uint32_t found[K], expected[K];
+    float distances2[K], expected2[K];
+    splat_point_tree a, b;
+    assert_int_equal(splat_point_tree_make(&a, points, N, 1, NULL), SPLAT_OK);
+    assert_int_equal(splat_point_tree_make(&b, points, N, 3, NULL), SPLAT_OK);
+    assert_memory_equal(a.points, b.points, splat_point_tree_bytes(N));
+    for (uint32_t i = 0; i < 3; i++) { /* search_all sorts all of them */
+        const float *place = points + 3 * (size_t)(i * 199999);
+        splat_point_tree_nearest(&b, place, K, SPLAT_NO_POINT, distances2, found);
+        search_all(points, N, place, K, SPLAT_NO_POINT, expected2, expected);
+        assert_memory_equal(found, expected, sizeof found);
+        assert_memory_equal(distances2, expected2, sizeof distances2);
+    }
+    splat_point_tree_free(&a);
+    splat_point_tree_free(&b);
+    free(points);
+}
+
 static void test_tree_errors(void **state)
 {
     (void)state;
@@ -224,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_threads),    cmocka_unit_test(test_tree_errors),
+        cmocka_unit_test(test_select),     cmocka_unit_test(test_large_tree),
         cmocka_unit_test(test_outliers),   cmocka_unit_test(test_few_points), cmocka_unit_test(test_outlier_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
