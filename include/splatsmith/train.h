@@ -136,6 +136,10 @@ typedef struct splat_train_options {
                                        LISTS max_instances is set by what is left. A plan sets it */
     bool moments_offload;           /* GPU: of what sh_offload puts into pinned host memory, the moments alone: half of
                                        the bytes, and less than half of the traffic */
+    float lr_final_factor;          /* 1: of all learning rates but that of the positions: they fall, from what they
+                                       are after lr_decay_from_iter, exponentially to this part of it at
+                                       position_lr_max_steps, and stay there */
+    int lr_decay_from_iter;         /* 15000 */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -159,7 +163,7 @@ void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
 /* The same with a strategy (NULL: the default one) and what it changes. "fast": target_gaussian_count 300,000. "mcmc":
  * densify_until_iter 25000, target_gaussian_count 1,000,000 (which must not be 0), init_opacity 0.5, init_scale 0.1,
- * opacity_reg and scale_reg 0.01. */
+ * opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
 #define splat_train_options_init_strategy(options, strategy)                                                           \
     splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)

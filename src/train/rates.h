@@ -5,7 +5,7 @@
 #include "splatsmith/train.h"
 
 typedef enum splat_rate_schedule {
-    SPLAT_RATE_CONSTANT = 0,
+    SPLAT_RATE_CONSTANT = 0, /* times splat_schedule_lr_factor */
     SPLAT_RATE_POSITION /* times the scene's extent, and falling: splat_schedule_position_lr */
 } splat_rate_schedule;
 

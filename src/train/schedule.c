@@ -15,6 +15,14 @@ float splat_schedule_position_lr(const splat_train_options *options, float exten
     return (float)exp((1 - t) * log(init) + t * log(final));
 }
 
+float splat_schedule_lr_factor(const splat_train_options *options, int iteration)
+{
+    int from = options->lr_decay_from_iter, to = options->position_lr_max_steps;
+    if (iteration <= from) return 1;
+    return iteration >= to ? options->lr_final_factor
+                           : (float)pow(options->lr_final_factor, (double)(iteration - from) / (to - from));
+}
+
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
 {
     int interval = splat_schedule_continues_splat(options) ? options->regularizer->sh_interval : 0;

@@ -9,6 +9,9 @@
 /* Learning rate of the positions: E exp((1 - t) ln init + t ln final), t = min(iteration / max_steps, 1), with the
  * delay factor of the published code when delay_mult < 1 and there were delay steps (there are none: no effect). */
 float splat_schedule_position_lr(const splat_train_options *options, float extent, int iteration);
+/* Factor of the other learning rates: 1 until lr_decay_from_iter, lr_final_factor from position_lr_max_steps on,
+ * geometric between. */
+float splat_schedule_lr_factor(const splat_train_options *options, int iteration);
 /* One band more at the start of iterations 1000, 2000, ...; at most options->sh_degree, and all of it when a splat is
  * trained on, unless its regularizer lets them join after so many iterations. */
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration);

@@ -34,6 +34,13 @@ static void expect_growth(splat_trainer *t, const splat_view_hint *hint, const s
         t->hints[i].n_instances = (uint64_t)((double)t->hints[i].n_instances * growth);
 }
 
+/* More than half of what a hint leaves room for: where a view grew so much since it was last seen, as in the first
+ * epochs, another may have outgrown its room, and its step would be left out. */
+static bool grows_fast(const splat_view_hint *hint, const splat_step_result *result)
+{
+    return hint->n_instances && result->n_instances > hint->n_instances + hint->n_instances / 8;
+}
+
 splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const splat_step_view *view,
                                          splat_step_result *result, splat_error *error)
 {
@@ -45,6 +52,8 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
     t->has_posted = true;
     if (!had_posted) return SPLAT_OK;
     SPLAT_TRY(splat_backend_take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
+    t->n_waits -= t->n_waits > 0;
+    if (grows_fast(&t->hints[earlier], result)) t->n_waits = t->scene->dataset.n_train;
     if (result->overflow) expect_growth(t, &t->hints[earlier], result);
     remember(&t->hints[earlier], result);
     if (result->overflow)

@@ -110,7 +110,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
     SPLAT_TRY(regularize(t, iteration, view, &regularizer_gradients, &is_regularized, error));
     SPLAT_TRY(splat_model_begin_view(t->model, frame, view->camera, view->background, error));
-    frame->hint = t->hints[view->index];
+    frame->hint = splat_trainer_hint(t, view->index);
     SPLAT_TRY(splat_step_stage_photo(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 

@@ -48,6 +48,7 @@ struct splat_trainer {
 
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] of when each was last trained on */
+    size_t n_waits;                      /* steps to come that wait for their counts instead of trusting the hints */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
     bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
@@ -66,6 +67,11 @@ splat_status splat_density_control_after(splat_trainer *trainer, int iteration, 
  * control that follows it. */
 void splat_trainer_begin_at(splat_trainer *trainer, int iteration, bool density_control_done,
                             const int adam_steps[SPLAT_N_TENSORS]);
+/* What a view is expected to need; nothing is known while steps wait. */
+static inline splat_view_hint splat_trainer_hint(const splat_trainer *trainer, uint32_t view)
+{
+    return trainer->n_waits ? (splat_view_hint){0} : trainer->hints[view];
+}
 /* After the state was replaced: no result is on its way, and the views' counts are unknown. */
 void splat_trainer_forget_results(splat_trainer *trainer);
 /* start.c: a splat in host memory, of any SH degree, becomes the state after an iteration: fresh moments, and the

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define N_WAITING_EPOCHS 2 /* at the start: in the first nothing is known, in the second all views have grown */
+
 /* ---------------------------------------------------------------- results */
 
 splat_status splat_trainer_regularizer_results(splat_trainer *t, double **results, splat_error *error)
@@ -190,6 +192,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                           "the scene has no training views; hold fewer views out for testing");
     t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
     t->hints = calloc(dataset->n_views, sizeof *t->hints);
+    t->n_waits = N_WAITING_EPOCHS * dataset->n_train;
     if (!t->view_order || !t->hints)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
     bool sees_neighbors = splat_regularizer_neighbor_bytes(&t->options, 1 << 10) > 0;
@@ -278,6 +281,7 @@ splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
 void splat_trainer_forget_results(splat_trainer *t)
 {
     t->has_posted = false;
+    t->n_waits = N_WAITING_EPOCHS * t->scene->dataset.n_train;
     memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
 }
 

@@ -108,6 +108,8 @@ static void test_strategies(void **state)
             "latest");
     RUN_ERR(0, "opacity_reg was 0.01, is 0.02", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--opacity_reg", "0.02");
+    RUN_ERR(0, "lr_final_factor was 0.05, is 1", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
+            "--strategy", "mcmc", "--cap_max", "450", "--lr_final_factor", "1");
     RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
     RUN_ERR(2, "--strategy takes one of default|fast|mcmc", TRAIN, "-m", "never", "--strategy", "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");

@@ -25,6 +25,8 @@ static splat_train_options options_of(int storage)
     o.densify_until_iter = 55;
     o.target_gaussian_count = 480;
     o.min_opacity_threshold = 0.1f;
+    o.lr_decay_from_iter = 25; /* rates fall within the test */
+    o.position_lr_max_steps = STEPS;
     o.sh_offload = storage == 3;
     set_storages(&o, storage);
     return o;

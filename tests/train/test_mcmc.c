@@ -26,6 +26,8 @@ static splat_train_options mcmc_options(int iterations)
     o.densification_interval = 10;
     o.densify_until_iter = 45;
     o.target_gaussian_count = CAP;
+    o.lr_decay_from_iter = 15; /* rates fall within the test */
+    o.position_lr_max_steps = STEPS;
     return o;
 }
 
@@ -49,6 +51,7 @@ static void the_schedule_is_the_published_one(void **state)
     splat_train_options_init_strategy(&o, splat_strategy_find("mcmc"));
     assert_string_equal(o.strategy->name, "mcmc");
     assert_true(o.opacity_reg == 0.01f && o.scale_reg == 0.01f && o.noise_lr == 5e5f && o.opacity_lr == 0.05f);
+    assert_true(o.lr_final_factor == 0.05f && o.lr_decay_from_iter == 15000);
     assert_true(o.init_opacity == 0.5f && o.init_scale == 0.1f && o.target_gaussian_count == 1000000);
     int n = 0, first = 0, last = 0, ordered = 0;
     for (int i = 0; i <= o.iterations; i++) {
@@ -95,6 +98,7 @@ static void it_learns_and_the_cap_is_exact(void **state)
     splat_scene *scene = open_scene(context);
     splat_train_options o = mcmc_options(200);
     o.densify_until_iter = 180;
+    o.position_lr_max_steps = 30000;
     splat_trainer *t = new_trainer(context, scene, &o);
     splat_metrics before, after;
     splat_step_info info = {0};
@@ -190,7 +194,7 @@ static void every_option_of_it_changes_the_result(void **state)
     splat_train_options usual = mcmc_options(STEPS);
     size_t sizes[2];
     uint8_t *first = result_of(context, &usual, 39, &sizes[0]);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 9; i++) {
         splat_train_options o = usual;
         if (i == 0) o.noise_lr = 0;
         if (i == 1) o.opacity_reg = 0;
@@ -199,6 +203,8 @@ static void every_option_of_it_changes_the_result(void **state)
         if (i == 4) o.min_opacity_threshold = 0.3f;
         if (i == 5) o.densification_interval = 15;
         if (i == 6) o.target_gaussian_count = 410;
+        if (i == 7) o.lr_final_factor = 1;
+        if (i == 8) o.lr_decay_from_iter = 30;
         uint8_t *other = result_of(context, &o, 39, &sizes[1]);
         if (sizes[0] == sizes[1] && memcmp(first, other, sizes[0]) == 0) fail_msg("variant %d changed nothing", i);
         free(other);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "io/picture/image.h"
+#include "train/rates.h"
 #include "train/schedule.h"
 #include "train/strategies/default.h"
 #include "train/train_options.h"
@@ -86,6 +87,27 @@ static void schedule_is_the_published_one(void **state)
     assert_true(splat_default_resets_opacity_after(&o, true, 500));
     assert_false(splat_default_prunes_large(&o, 3000));
     assert_true(splat_default_prunes_large(&o, 3001));
+}
+
+static void other_rates_fall_when_asked(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init(&o);
+    const splat_tensor_rate *scales = &splat_gaussian_rates[SPLAT_TENSOR_scales];
+    const splat_tensor_rate *sh = &splat_gaussian_rates[SPLAT_TENSOR_sh_rest];
+    assert_true(splat_tensor_rate_at(scales, &o, 2, 1) == o.scaling_lr &&
+                splat_tensor_rate_at(scales, &o, 2, 30000) == o.scaling_lr); /* as published */
+    o.lr_final_factor = 0.04f;
+    assert_true(splat_tensor_rate_at(scales, &o, 2, 15000) == o.scaling_lr);
+    assert_true(splat_tensor_rate_at(scales, &o, 2, 15001) < o.scaling_lr);
+    assert_true(fabsf(splat_tensor_rate_at(scales, &o, 2, 22500) / o.scaling_lr / 0.2f - 1) < 1e-5f);
+    assert_true(fabsf(splat_tensor_rate_at(sh, &o, 2, 30000) / o.feature_lr * 20 / 0.04f - 1) < 1e-5f);
+    assert_true(splat_tensor_rate_at(sh, &o, 2, 60000) == splat_tensor_rate_at(sh, &o, 2, 30000));
+    assert_true(splat_tensor_rate_at(&splat_gaussian_rates[SPLAT_TENSOR_means], &o, 2, 25000) ==
+                splat_schedule_position_lr(&o, 2, 25000)); /* it falls by itself */
+    o.lr_decay_from_iter = 40000; /* after the end of the schedule: at once */
+    assert_true(splat_schedule_lr_factor(&o, 40000) == 1 && splat_schedule_lr_factor(&o, 40001) == 0.04f);
 }
 
 static void every_epoch_is_a_permutation(void **state)
@@ -399,6 +421,7 @@ int main(void)
     splat_folder_delete(SCENE, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedule_is_the_published_one),
+        cmocka_unit_test(other_rates_fall_when_asked),
         cmocka_unit_test(every_epoch_is_a_permutation),
         cmocka_unit_test(a_photo_reads_as_its_file),
         cmocka_unit_test(training_learns_and_densifies),

@@ -90,7 +90,7 @@ splat_status splat_coarse_see_neighbor(splat_trainer *t, int iteration, uint32_t
     neighbor->maps = t->regularizer_maps.data;
     neighbor->transmittance = neighbor->maps + SPLAT_GEOMETRY_CHANNELS * n_pixels;
     SPLAT_TRY(splat_model_begin_view(t->model, frame, &neighbor->camera, black, error));
-    frame->hint = t->hints[neighbor->view];
+    frame->hint = splat_trainer_hint(t, neighbor->view);
     SPLAT_TRY(splat_op_project(t->backend, &(struct splat_project_args){&gaussians, frame}, error));
     SPLAT_TRY(splat_frame_take(t->backend, frame, SPLAT_GEOMETRY_CHANNELS * (size_t)gaussians.n * sizeof(float),
                                &features, error));

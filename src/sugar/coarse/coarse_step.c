@@ -69,7 +69,7 @@ static splat_status begin(job *j, uint32_t view, splat_error *error)
     for (int i = 0; i < rows->n_arrays; i++)
         SPLAT_TRY(splat_backend_zero(j->backend, rows->blocks[i].data, rows->blocks[i].bytes, error));
     SPLAT_TRY(splat_model_begin_view(t->model, j->frame, &j->camera, black, error));
-    j->frame->hint = t->hints[view]; /* of the photo's size, which needs no fewer */
+    j->frame->hint = splat_trainer_hint(t, view); /* of the photo's size, which needs no fewer */
     return SPLAT_OK;
 }
 
