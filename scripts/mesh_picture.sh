@@ -1,7 +1,8 @@
 #!/bin/sh
-# mesh_picture.sh [FOLDER]: the README's picture of a textured mesh. Goes the whole way on the built-in scene in FOLDER
-# (mesh_out; minutes on a CPU, and it goes on where it stopped) and leaves photo, textured mesh and bound Gaussians of
-# three test views in docs/images/textured_sample.jpg. test_pipeline_long measures the same run.
+# mesh_picture.sh [FOLDER]: the README's picture of a textured mesh. Goes the whole way as SuGaR does, not that of the
+# defaults, on the built-in scene in FOLDER (mesh_out; minutes on a CPU, and it goes on where it stopped) and leaves
+# photo, textured mesh and bound Gaussians of three test views in docs/images/textured_sample.jpg. test_pipeline_long
+# measures the same run.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-mesh_out}

@@ -1,6 +1,6 @@
 /* SuGaR's way to a mesh on the sample scene, whose surfaces are known: a splat, coarse training in each of its three
  * modes, meshes from points of a level, and distances both ways. Takes minutes, so it runs where SPLATSMITH_LONG_TESTS
- * is set (make check-long). The default way, multiview and points that views agree on, is test_pipeline_long's. */
+ * is set (make check-long). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
