@@ -363,12 +363,9 @@ static void test_signals(void **state)
 
 int main(void)
 {
-    if (!getenv("SPLATSMITH_BINARY")) {
-        print_message("SKIPPED: SPLATSMITH_BINARY names no program\n");
-        return 0;
-    }
+    if (!has_binary()) return 0;
     unsetenv("NO_COLOR");
-    if (system("rm -rf work") != 0 || mkdir("work", 0755) != 0 || chdir("work") != 0) return 1;
+    if (!enter_work_folder()) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delete_first_is_careful),
         cmocka_unit_test(test_sample), /* the following use its scene, and the model of test_train */

@@ -216,12 +216,9 @@ static void test_options_that_disagree(void **state)
 
 int main(void)
 {
-    if (!getenv("SPLATSMITH_BINARY")) {
-        print_message("SKIPPED: SPLATSMITH_BINARY names no program\n");
-        return 0;
-    }
+    if (!has_binary()) return 0;
     unsetenv("NO_COLOR");
-    if (system("rm -rf work") != 0 || mkdir("work", 0755) != 0 || chdir("work") != 0) return 1;
+    if (!enter_work_folder()) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_documents),

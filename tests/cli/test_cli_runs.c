@@ -35,7 +35,7 @@ static void wait_for(const char *pattern)
 static int set_up(void **state)
 {
     (void)state;
-    if (system("rm -rf work") != 0 || mkdir("work", 0755) != 0 || chdir("work") != 0) return 1;
+    if (!enter_work_folder()) return 1;
     return run("sample", "tiny", "--width", "64", "--height", "48", "--cameras", "10", "--points", "200",
                "--truth_points", "20", "--supersample", "1", (char *)NULL);
 }
@@ -411,10 +411,7 @@ static void fewer_threads_than_asked_for(void **state)
 
 int main(void)
 {
-    if (!getenv("SPLATSMITH_BINARY")) {
-        print_message("SKIPPED: SPLATSMITH_BINARY names no program\n");
-        return 0;
-    }
+    if (!has_binary()) return 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_terminal_ends_the_run_with_a_save),
         cmocka_unit_test(nohup_goes_on),
