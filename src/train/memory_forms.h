@@ -7,7 +7,7 @@
 
 #include "train/memory_sizes.h"
 
-#define SPLAT_N_FORMS 7
+#define SPLAT_N_FORMS 7 /* one more than the choices with a bit, which come first */
 
 typedef struct splat_memory_forms {
     const splat_memory_setup *setup;

@@ -1,5 +1,4 @@
-/* The trainer's arrays with a row for each Gaussian: their storage, growth and list; and making and ending a trainer.
- */
+/* The trainer's arrays with a row for each Gaussian: their growth and list; and making and ending a trainer. */
 #include "base/options.h"
 #include "train/trainer.h"
 

@@ -9,6 +9,7 @@
 
 #include "trainer_fixture.h"
 
+#include "train/memory_choices.h"
 #include "train/memory_forms.h"
 #include "train/trainer.h"
 
@@ -85,6 +86,20 @@ static void what_is_cheap_is_enough(void **state)
     assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 1140000)), SPLAT_GIVE_UP_PHOTOS);
     f.limit = 1900 * MIB;
     assert_int_equal(splat_form_bits(&f, splat_form_for(&f, 1140000)), 0);
+}
+
+/* Each of SPLAT_GIVE_UP_* is one choice, and those come first. */
+static void forms_are_the_first_choices(void **state)
+{
+    (void)state;
+    unsigned bits = 0;
+    for (int i = 0; i < SPLAT_N_MEMORY_CHOICES; i++) {
+        unsigned bit = splat_memory_choices[i].bit;
+        assert_int_equal(bit != 0, i < SPLAT_N_FORMS - 1);
+        assert_true((bit & (bit - 1)) == 0 && (bits & bit) == 0);
+        bits |= bit;
+    }
+    assert_int_equal(bits, SPLAT_GIVE_UP_ALL);
 }
 
 /* Two photos, or three where a step looks at one beside its own, take as much kept as streamed, or less. */
@@ -308,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(less_memory_gives_up_more),
         cmocka_unit_test(what_is_cheap_is_enough),
+        cmocka_unit_test(forms_are_the_first_choices),
         cmocka_unit_test(few_photos_are_kept),
         cmocka_unit_test(everything_is_given_up_and_remembered),
         cmocka_unit_test(what_was_given_up_stays_so),
