@@ -340,21 +340,37 @@ double splat_mesh_volume(const splat_mesh *mesh)
     return sum / 6.0;
 }
 
-splat_status splat_mesh_compute_normals(splat_mesh *mesh, splat_error *error)
+/* The normals of vertices [low, high), whose sums[high - low][3] are zero. Faces add in their order. */
+static void compute_normals_of(splat_mesh *mesh, size_t low, size_t high, double *sums)
 {
-    SPLAT_TRY(splat_mesh_require_normals(mesh, error));
-    double *sums = calloc(mesh->n_vertices ? mesh->n_vertices : 1, 3 * sizeof *sums);
-    if (!sums) return no_memory(mesh->n_vertices, "normals", error);
     for (size_t i = 0; i < mesh->n_faces; i++) {
+        const uint32_t *f = mesh->faces + 3 * i;
         double n[3];
+        bool is_own[3];
+        for (int j = 0; j < 3; j++) is_own[j] = f[j] >= low && f[j] < high;
+        if (!(is_own[0] | is_own[1] | is_own[2])) continue;
         splat_mesh_face_cross(mesh, i, n); /* its length is the weight */
-        for (size_t j = 0; j < 3; j++)
-            for (size_t k = 0; k < 3; k++) sums[3 * (size_t)mesh->faces[3 * i + j] + k] += n[k];
+        for (int j = 0; j < 3; j++)
+            for (size_t k = 0; k < 3 && is_own[j]; k++) sums[3 * (f[j] - low) + k] += n[k];
     }
-    for (size_t i = 0; i < mesh->n_vertices; i++) {
-        const double *n = sums + 3 * i;
+    for (size_t i = low; i < high; i++) {
+        const double *n = sums + 3 * (i - low);
         double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
         for (size_t k = 0; k < 3; k++) mesh->normals[3 * i + k] = length > 0.0 ? (float)(n[k] / length) : 0.0f;
+    }
+}
+
+splat_status splat_mesh_compute_normals(splat_mesh *mesh, int threads, splat_error *error)
+{
+    size_t n = mesh->n_vertices, n_parts = threads < 1 ? 1 : threads < 16 ? (size_t)threads : 16;
+    SPLAT_TRY(splat_mesh_require_normals(mesh, error));
+    double *sums = calloc(n ? n : 1, 3 * sizeof *sums);
+    if (!sums) return no_memory(n, "normals", error);
+    /* each thread goes through all faces for vertices of its own: that is quicker than lists of faces around them */
+#pragma omp parallel for num_threads((int)n_parts) schedule(static, 1)
+    for (size_t part = 0; part < n_parts; part++) {
+        size_t low = n * part / n_parts, high = n * (part + 1) / n_parts;
+        compute_normals_of(mesh, low, high, sums + 3 * low);
     }
     free(sums);
     return SPLAT_OK;

@@ -71,7 +71,7 @@ double splat_mesh_area(const splat_mesh *mesh);
 /* The signed volume of a closed mesh; positive when its normals point outward. */
 double splat_mesh_volume(const splat_mesh *mesh);
 /* Normals of the vertices: the sum of the face normals around, weighted by area. Zero where there is none. */
-splat_status splat_mesh_compute_normals(splat_mesh *mesh, splat_error *error);
+splat_status splat_mesh_compute_normals(splat_mesh *mesh, int threads, splat_error *error);
 /* Turns every face, and normals if any, around. */
 void splat_mesh_flip(splat_mesh *mesh);
 

@@ -200,14 +200,14 @@ splat_status splat_mesh_project(splat_mesh *mesh, const float *positions, const 
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to project a mesh of %zu vertices", n);
     if (status == SPLAT_OK) status = find_nearest(&p, n_points, error);
     if (status == SPLAT_OK && colors) status = splat_mesh_require_colors(mesh, error);
-    if (status == SPLAT_OK) status = splat_mesh_compute_normals(mesh, error);
+    if (status == SPLAT_OK) status = splat_mesh_compute_normals(mesh, options->threads, error);
     if (status == SPLAT_OK) {
         add_sides(&p);
         want_moves(&p);
         while (give_way(&p) > 0) {}
         apply(&p, mesh, colors, &found);
         if (counts) *counts = found;
-        status = splat_mesh_compute_normals(mesh, error);
+        status = splat_mesh_compute_normals(mesh, options->threads, error);
     }
     free(p.moves);
     free(p.distances2);

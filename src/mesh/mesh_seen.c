@@ -86,6 +86,21 @@ splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras,
 
 /* ---------------------------------------------------------------- removing */
 
+/* counts[pieces][2]: faces and seen faces. Neighbours in the list are of one piece, most often, and are counted
+ * together. */
+static void count_seen(const uint32_t *pieces, const uint8_t *seen, size_t n, int threads, uint32_t *counts)
+{
+    enum { BLOCK = 4096 };
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t begin = 0; begin < n; begin += BLOCK)
+        for (size_t i = begin, first; i < n && i < begin + BLOCK;) {
+            uint32_t n_seen = 0;
+            for (first = i; i < n && i < begin + BLOCK && pieces[i] == pieces[first]; i++) n_seen += seen[i];
+            __atomic_fetch_add(&counts[2 * (size_t)pieces[first]], (uint32_t)(i - first), __ATOMIC_RELAXED);
+            __atomic_fetch_add(&counts[2 * (size_t)pieces[first] + 1], n_seen, __ATOMIC_RELAXED);
+        }
+}
+
 /* keep = 0 for faces of pieces that are hardly seen. */
 static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_seen_options *options, const uint8_t *seen,
                                  uint8_t *keep, splat_mesh_seen_info *info, splat_error *error)
@@ -97,23 +112,27 @@ static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_seen_o
     if (status == SPLAT_OK) counts = calloc(2 * n_pieces + 1, sizeof *counts);
     if (!pieces || (status == SPLAT_OK && !counts))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the pieces of a mesh of %zu faces", n);
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
-        counts[2 * (size_t)pieces[i]]++;
-        counts[2 * (size_t)pieces[i] + 1] += seen[i];
-    }
+    if (status == SPLAT_OK) count_seen(pieces, seen, n, options->threads, counts);
     for (size_t k = 0; k < n_pieces && status == SPLAT_OK; k++) {
         const uint32_t *c = counts + 2 * k;
         bool goes = (double)c[1] < options->least_share * (double)c[0];
         info->n_pieces += goes;
         info->n_piece_faces += goes ? c[0] : 0;
     }
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+#pragma omp parallel for schedule(static) num_threads(options->threads)
+    for (size_t i = 0; i < (status == SPLAT_OK ? n : 0); i++) {
         const uint32_t *c = counts + 2 * (size_t)pieces[i];
         keep[i] = !((double)c[1] < options->least_share * (double)c[0]);
     }
     free(pieces);
     free(counts);
     return status;
+}
+
+/* The corners of a face; threads write the same. */
+static void reach(const splat_mesh *mesh, size_t face, uint8_t *reached)
+{
+    for (size_t k = 0; k < 3; k++) __atomic_store_n(&reached[mesh->faces[3 * face + k]], 1, __ATOMIC_RELAXED);
 }
 
 /* keep = 0 for faces that no round reaches: each goes a face on from those reached so far. */
@@ -129,8 +148,9 @@ static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_opti
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rim of a mesh of %zu faces", n);
     }
     memcpy(near, seen, n);
-    for (size_t h = 0; h < 3 * n; h++)
-        if (seen[h / 3]) reached[mesh->faces[h]] = 1;
+#pragma omp parallel for schedule(static) num_threads(options->threads)
+    for (size_t i = 0; i < n; i++)
+        if (seen[i]) reach(mesh, i, reached);
     for (size_t step = 0; step < options->rim && n_new; step++) {
         n_new = 0;
 #pragma omp parallel for schedule(static) num_threads(options->threads) reduction(+ : n_new)
@@ -140,10 +160,11 @@ static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_opti
             near[i] = 2;
             n_new++;
         }
-        for (size_t i = 0; i < n && n_new; i++) {
+#pragma omp parallel for schedule(static) num_threads(options->threads)
+        for (size_t i = 0; i < (n_new ? n : 0); i++) {
             if (near[i] != 2) continue;
             near[i] = 1;
-            for (size_t k = 0; k < 3; k++) reached[mesh->faces[3 * i + k]] = 1;
+            reach(mesh, i, reached);
         }
     }
     for (size_t i = 0; i < n; i++) {

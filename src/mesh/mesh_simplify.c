@@ -153,6 +153,6 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
     release(&s);
     report->error = sqrt(report->error);
     if (status == SPLAT_OK) status = splat_mesh_remove_unreferenced(mesh, options->threads, &n, error);
-    if (status == SPLAT_OK && mesh->normals) status = splat_mesh_compute_normals(mesh, error);
+    if (status == SPLAT_OK && mesh->normals) status = splat_mesh_compute_normals(mesh, options->threads, error);
     return status;
 }

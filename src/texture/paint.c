@@ -34,7 +34,7 @@ static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
     splat_mesh_drop_texture(mesh);
     free(mesh->colors); /* a texture multiplies them */
     mesh->colors = NULL;
-    return splat_mesh_compute_normals(mesh, error);
+    return splat_mesh_compute_normals(mesh, 1, error);
 }
 
 /* ---------------------------------------------------------------- memory */
@@ -204,7 +204,7 @@ static splat_status open_gaussians(texturing *t, splat_texture_info *info, splat
     if (!o->postprocess_mesh) return SPLAT_OK;
     SPLAT_TRY(splat_bake_remove_rim(t->mesh, &t->gaussians, o->postprocess_iterations,
                                     (double)o->postprocess_density_threshold, &info->n_rim_faces, error));
-    return splat_mesh_compute_normals(t->mesh, error);
+    return splat_mesh_compute_normals(t->mesh, 1, error);
 }
 
 static splat_status paint(texturing *t, splat_texture_info *info, splat_error *error)

@@ -28,11 +28,16 @@ static void test_shapes(void **state)
     assert_false(measure(&cube).is_watertight); /* its sides have vertices of their own */
     assert_int_equal(measure(&cube).n_duplicate_vertices, 16);
 
-    ASSERT_OK(splat_mesh_compute_normals(&sphere, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&sphere, 1, &error));
     for (size_t i = 0; i < sphere.n_vertices; i++) { /* the true normal to within a facet's angle squared */
         const float *n = sphere.normals + 3 * i, *p = sphere.vertices + 3 * i;
         assert_true((n[0] * p[0] + n[1] * p[1] + n[2] * p[2]) / 1.5f > 0.9995f);
     }
+    float *normals = sphere.normals;
+    sphere.normals = NULL;
+    ASSERT_OK(splat_mesh_compute_normals(&sphere, 3, &error));
+    assert_memory_equal(sphere.normals, normals, 12 * sphere.n_vertices); /* whatever the threads */
+    free(normals);
     splat_mesh_flip(&sphere);
     assert_true(splat_mesh_volume(&sphere) < 0);
     assert_true(sphere.normals[2] < 0); /* of the north pole */
@@ -50,7 +55,7 @@ static void test_growth(void **state)
     size_t n = a.n_vertices, m = a.n_faces;
     ASSERT_OK(splat_mesh_require_colors(&b, &error));
     memcpy(b.colors, red, 4);
-    ASSERT_OK(splat_mesh_compute_normals(&b, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&b, 1, &error));
     ASSERT_OK(splat_mesh_append(&a, &b, &error));
     assert_int_equal(a.n_vertices, n + b.n_vertices);
     assert_int_equal(a.n_faces, m + b.n_faces);

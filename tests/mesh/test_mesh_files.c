@@ -23,7 +23,7 @@ static splat_mesh make_colored(void)
     splat_mesh mesh = make_torus(7, 5, 1.0 / 3, 0.1);
     ASSERT_OK(splat_mesh_require_colors(&mesh, &error));
     for (size_t i = 0; i < 4 * mesh.n_vertices; i++) mesh.colors[i] = (uint8_t)(i % 4 == 3 ? 255 : 37 * i);
-    ASSERT_OK(splat_mesh_compute_normals(&mesh, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&mesh, 1, &error));
     return mesh;
 }
 

@@ -91,7 +91,7 @@ static void what_is_written_is_read_back(void **state)
         if (kind == 0) {
             ASSERT_OK(splat_mesh_require_colors(&mesh, &error));
             for (size_t i = 0; i < 4 * mesh.n_vertices; i++) mesh.colors[i] = (uint8_t)(37 * i); /* every byte */
-            ASSERT_OK(splat_mesh_compute_normals(&mesh, &error));
+            ASSERT_OK(splat_mesh_compute_normals(&mesh, 1, &error));
         }
         if (kind == 2) mesh.n_faces = 0;
         ASSERT_OK(splat_mesh_write("own.glb", &mesh, &error));

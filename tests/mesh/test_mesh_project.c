@@ -143,7 +143,7 @@ static void test_sphere(void **state)
     splat_mesh_project_counts counts, other;
     splat_mesh mesh = make_noisy_sphere(0.015);
     points p = make_points(200000, -2, 0);
-    ASSERT_OK(splat_mesh_compute_normals(&mesh, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&mesh, 1, &error));
     splat_mesh all = project(&mesh, &p, 1, 1, &counts), same = project(&mesh, &p, 1, 3, &other);
     splat_mesh half = project(&mesh, &p, 0.5, 2, NULL);
     assert_memory_equal(all.vertices, same.vertices, 12 * mesh.n_vertices);
@@ -178,7 +178,7 @@ static void test_no_folds(void **state)
     splat_mesh_project_counts counts, other;
     splat_mesh mesh = make_noisy_sphere(0.05), naive;
     points p = make_points(2000, -2, 0.15);
-    ASSERT_OK(splat_mesh_compute_normals(&mesh, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&mesh, 1, &error));
     ASSERT_OK(splat_mesh_copy(&mesh, &naive, &error));
     for (size_t v = 0; v < mesh.n_vertices; v++) {
         double best = INFINITY, along = 0;

@@ -41,7 +41,7 @@ static void test_torus(void **state)
     ASSERT_OK(splat_mesh_require_colors(&torus, &error));
     for (size_t i = 0; i < torus.n_vertices; i++) /* red is the height: mixing must keep it */
         torus.colors[4 * i] = (uint8_t)(127.5 + 300 * (double)torus.vertices[3 * i + 2]);
-    ASSERT_OK(splat_mesh_compute_normals(&torus, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&torus, 1, &error));
     ASSERT_OK(splat_mesh_copy(&torus, &copy, &error));
     ASSERT_OK(splat_mesh_copy(&torus, &original, &error));
     simplify(&torus, 2000, 1);

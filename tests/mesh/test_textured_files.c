@@ -29,7 +29,7 @@ static splat_mesh make_textured(size_t n_pages)
     splat_atlas_options_init(&options);
     options.texel_density = 30;
     options.max_texture = n_pages == 1 ? 8192 : 64;
-    ASSERT_OK(splat_mesh_compute_normals(&mesh, &error));
+    ASSERT_OK(splat_mesh_compute_normals(&mesh, 1, &error));
     ASSERT_OK(splat_atlas_charts(&mesh, &options, NULL, &atlas, &error));
     assert_true(n_pages == 1 ? atlas.n_pages == 1 : atlas.n_pages > 3);
     for (size_t i = 0; i < atlas.n_pages; i++) {

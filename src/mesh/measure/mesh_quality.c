@@ -125,7 +125,7 @@ static splat_status measure_copy(const splat_mesh *mesh, splat_mesh_quality *q, 
                                    mesh->n_faces);
     splat_status status = splat_mesh_copy(mesh, &copy, error);
     if (status == SPLAT_OK) {
-        if (!copy.normals) status = splat_mesh_compute_normals(&copy, error);
+        if (!copy.normals) status = splat_mesh_compute_normals(&copy, 1, error);
         for (size_t i = 0; status == SPLAT_OK && i < copy.n_vertices; i++) {
             const float *n = copy.normals + 3 * i;
             double length2 = (double)n[0] * (double)n[0] + (double)n[1] * (double)n[1] + (double)n[2] * (double)n[2];

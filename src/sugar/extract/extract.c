@@ -62,7 +62,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else
-        SPLAT_TRY(splat_mesh_compute_normals(mesh, error));
+        SPLAT_TRY(splat_mesh_compute_normals(mesh, e->threads, error));
     info->n_vertices = mesh->n_vertices;
     info->n_faces = mesh->n_faces;
     return SPLAT_OK;

@@ -52,7 +52,7 @@ static splat_status download_mesh(const splat_trainer *t, splat_mesh *mesh, floa
     SPLAT_TRY(splat_backend_download(t->backend, values, g->p.sh_dc, 3 * (size_t)g->n * sizeof *values, error));
     SPLAT_TRY(splat_backend_download(t->backend, opacities, g->p.opacities, g->n * sizeof *values, error));
     SPLAT_TRY(color_vertices(mesh, t->options.refine.gaussians_per_triangle, values, opacities, error));
-    return splat_mesh_compute_normals(mesh, error);
+    return splat_mesh_compute_normals(mesh, t->model->context->threads, error);
 }
 
 splat_status splat_refine_save(const splat_trainer *t, const char *folder, splat_error *error)
