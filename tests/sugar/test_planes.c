@@ -198,6 +198,83 @@ static void outlines_of_a_column_are_no_plane(void **state)
     room_free(&r);
 }
 
+/* A ground of 4 x 4, one half plain, under a plain sky: what a camera sees along a ray. */
+static void ground_trace(const splat_camera *c, double x, double y, room_hit *hit, float rgb[3])
+{
+    const float end = 2, distance = 9;
+    float d[3], o[3], a = 0, b = 0, e = -distance * distance;
+    for (int k = 0; k < 3; k++) {
+        o[k] = c->center[k];
+        d[k] = c->rotation[k] * ((float)x - c->cx) / c->fx + c->rotation[3 + k] * ((float)y - c->cy) / c->fy +
+               c->rotation[6 + k];
+        a += d[k] * d[k];
+        b += d[k] * o[k];
+        e += o[k] * o[k];
+    }
+    float t = -o[2] / d[2];
+    bool is_ground = t > 0 && fabsf(o[0] + t * d[0]) < end && fabsf(o[1] + t * d[1]) < end;
+    *hit = (room_hit){.z = is_ground ? t : (-b + sqrtf(b * b - a * e)) / a, .kind = is_ground ? ROOM_FLOOR : ROOM_WALL};
+    for (int k = 0; k < 3; k++) hit->point[k] = o[k] + hit->z * d[k];
+    float grain = hit->point[0] < 0 ? 0.35f * room_noise(hit->point, 0.1f) + 0.3f * room_noise(hit->point, 0.3f) : 0;
+    for (int k = 0; k < 3; k++)
+        rgb[k] = is_ground ? (k == 1 ? 0.6f : 0.4f) * (1 + grain) : 0.25f + 0.05f * (float)k + 0.05f * d[2] / sqrtf(a);
+}
+
+/* A splat paints the sky beside the ground's end on the ground. */
+static void ground_make(room *r, size_t n, const splat_camera *cameras)
+{
+    splat_error error;
+    *r = (room){.photos = calloc(n, sizeof *r->photos), .hits = calloc(n, sizeof *r->hits)};
+    assert_int_equal(splat_view_maps_init(&r->maps, n, cameras, &error), SPLAT_OK);
+    for (size_t v = 0; v < n; v++) {
+        const splat_camera *c = &cameras[v];
+        int near_ground[640] = {0}; /* rows since the ground above, by column */
+        r->photos[v] = malloc(3 * splat_camera_pixels(c));
+        r->hits[v] = malloc(splat_camera_pixels(c) * sizeof **r->hits);
+        for (size_t i = splat_camera_pixels(c); i-- > 0;) { /* upwards */
+            float rgb[3];
+            size_t x = i % (size_t)c->width, y = i / (size_t)c->width;
+            room_hit *hit = &r->hits[v][i];
+            ground_trace(c, (double)x + 0.5, (double)y + 0.5, hit, rgb);
+            for (int k = 0; k < 3; k++) r->photos[v][3 * i + (size_t)k] = (uint8_t)(255 * fminf(rgb[k], 1) + 0.5f);
+            near_ground[x] = hit->kind == ROOM_FLOOR ? 10 : near_ground[x] - 1;
+            plane_fit plane = {.normal = {0, 0, 1}};
+            float z = plane_depth(c, &plane, i);
+            r->maps.views[v].depth[i] = hit->kind == ROOM_WALL && near_ground[x] > 0 && z < hit->z ? z : hit->z;
+        }
+    }
+}
+
+static void a_ground_does_not_reach_into_the_sky(void **state)
+{
+    (void)state;
+    enum { N = 24 };
+    splat_camera cameras[N];
+    splat_error error;
+    splat_planes_info info;
+    room r;
+    for (int i = 0; i < N; i++) {
+        double a = 2 * PI * i / N, from[3] = {3.3 * cos(a), 3.3 * sin(a), i % 2 ? 2.1 : 1.1}, to[3] = {0, 0, 0.2};
+        cameras[i] = room_camera(from, to, 320, 240, 300);
+    }
+    ground_make(&r, N, cameras);
+    splat_planes_options options = options_for(&r, 2);
+    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    size_t n[2] = {0}, n_plane[2] = {0};
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&cameras[v]); i++) {
+            const room_hit *hit = &r.hits[v][i];
+            if (hit->kind == ROOM_FLOOR && hit->point[0] < 0) continue; /* not plain */
+            n[hit->kind == ROOM_FLOOR]++;
+            n_plane[hit->kind == ROOM_FLOOR] += r.maps.views[v].alpha[i] == SPLAT_VIEW_MAP_PLANE;
+        }
+    print_message("on a plane: ground %zu of %zu, sky %zu of %zu\n", n_plane[1], n[1], n_plane[0], n[0]);
+    assert_true(n_plane[1] * 10 > n[1] * 9);
+    assert_true(n_plane[0] * 100 < n[0]); /* pixels of the rim */
+    splat_planes_info_free(&info);
+    room_free(&r);
+}
+
 /* ---------------------------------------------------------------- steps by themselves */
 
 enum { N_VIEWS = 3, WIDTH = 64, HEIGHT = 48 };
@@ -450,6 +527,7 @@ int main(void)
         cmocka_unit_test(ceiling_follows_from_the_walls),
         cmocka_unit_test(outlines_of_a_ball_are_no_plane),
         cmocka_unit_test(outlines_of_a_column_are_no_plane),
+        cmocka_unit_test(a_ground_does_not_reach_into_the_sky),
         cmocka_unit_test(one_line_is_no_plane),
         cmocka_unit_test(lines_of_one_plane_are_not_another),
         cmocka_unit_test(what_is_bent_by_a_part_of_its_size_is_no_plane),

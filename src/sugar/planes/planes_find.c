@@ -8,6 +8,7 @@
 
 #define ROUNDS 3       /* at most, in which planes say more of each other */
 #define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
+#define LEAST_TAKEN 0.5 /* of a segment's pixels, by its planes */
 #define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
@@ -126,6 +127,13 @@ static void write_rim(finder *f, splat_view_map *map, plane_work *work)
     }
 }
 
+/* What is plain has no edge where a plane would end: where planes leave most of a segment, as a ground leaves the sky
+ * behind it, they are none of the segment's. */
+static bool has_planes(const plane_segment *segment)
+{
+    return segment->n_taken >= LEAST_TAKEN * segment->n_pixels;
+}
+
 static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)error;
@@ -135,11 +143,13 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
     uint64_t taken[PLANE_MAX_PLANES + 1] = {0};
     for (size_t p = 0; p < n; p++) {
         uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
+        const plane_segment *segment = &view->segments[label ? (label & PLANE_LABEL_SEGMENT) - 1 : 0];
         work->component[p] = label ? -2 : -1;
         if (label) taken[PLANE_MAX_PLANES]++;
+        if (label && !has_planes(segment)) slot = 0;
         if (label && !slot && map->depth[p] > 0) map->alpha[p] = SPLAT_VIEW_MAP_PLAIN;
         if (!slot) continue;
-        size_t plane = view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1];
+        size_t plane = segment->planes[slot - 1];
         work->component[p] = (int32_t)plane;
         set_pixel(f, map, p, plane);
         taken[plane]++;
