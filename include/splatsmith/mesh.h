@@ -74,8 +74,8 @@ typedef struct splat_mesh_extract_options {
     size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
     size_t min_component_faces; /* smaller pieces are removed; 100 */
     double least_seen;          /* pieces with a smaller share of faces that a training view sees are removed; 0.001 */
-    bool remove_sky;            /* true. VIEWS with planes: beyond the foreground's box, what is plain and on no plane
-                                   makes no surface */
+    bool remove_sky;            /* true. VIEWS with planes: beyond the foreground's box, what is plain and on no plane,
+                                   or where photos contradict it, makes no surface */
     int unseen_rim;             /* unseen faces more than so many faces from a seen one are removed; 8; -1: none are */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
     uint64_t seed;              /* of the choice of points */

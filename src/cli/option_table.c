@@ -382,8 +382,8 @@ const cli_option cli_options[] = {
     {"planes", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.planes),
      "views: where the photos are plain, take the planes that the rims of the plain parts lie on", "True"},
     {"remove_sky", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.remove_sky),
-     "views, with --planes: beyond the foreground's box, what is plain in the photos and on no plane makes no surface",
-     "True"},
+     "views, with --planes: beyond the foreground's box, what is plain in the photos and on no plane, or lies where "
+     "they contradict it, makes no surface", "True"},
     {"bboxmin", 'b', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
     {"bboxmax", 'B', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",

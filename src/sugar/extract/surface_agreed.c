@@ -2,6 +2,7 @@
 #include "sugar/extract/surface_agreed.h"
 
 #include "sugar/extract/point_cells.h"
+#include "sugar/extract/sky.h"
 #include "sugar/extract/view_agreement.h"
 #include "sugar/planes/planes.h"
 #include "math/camera.h"
@@ -9,9 +10,6 @@
 #include <stdlib.h>
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
-#define AROUND 3         /* pixels to those that a plain pixel is like */
-#define MOST_BEND 6      /* levels of grey, between it and the mean of two, twice */
-#define MOST_SLOPE 24    /* and between those two */
 #define PER_POINT 16u    /* pixels that are asked for each point: more tell the same, and half leaves pinholes */
 #define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
 
@@ -22,7 +20,7 @@ typedef struct tally {
 
 typedef struct judge {
     const splat_view_maps *maps;
-    bool no_sky; /* beyond the foreground, what is plain and on no plane counts as sky */
+    const splat_sky *sky; /* NULL: is surface, too */
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
@@ -31,25 +29,14 @@ typedef struct judge {
     tally tally;
 } judge;
 
-/* Grey of a pixel, in 256ths of a level; beyond the picture's sides that of the pixel at them. */
-static int grey_at(const splat_view_map *map, int x, int y)
+/* Whether what views agree on beyond the foreground is none. */
+static bool is_sky(const judge *j, const splat_view_map *map, size_t pixel, const float position[3])
 {
-    const uint8_t *rgb = map->rgb + 3 * splat_view_map_pixel(map, x, y);
-    return 77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2];
-}
-
-/* Whether the picture around a pixel has one colour or an even gradient, so that any depth explains it. */
-static bool is_plain(const splat_view_map *map, size_t pixel)
-{
-    static const int way[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
-    int x = (int)(pixel % (size_t)map->camera.width), y = (int)(pixel / (size_t)map->camera.width);
-    int own = grey_at(map, x, y);
-    for (int k = 0; k < 4; k++) {
-        int dx = AROUND * way[k][0], dy = AROUND * way[k][1];
-        int before = grey_at(map, x - dx, y - dy), after = grey_at(map, x + dx, y + dy);
-        if (abs(before + after - 2 * own) > 256 * MOST_BEND || abs(after - before) > 256 * MOST_SLOPE) return false;
-    }
-    return true;
+    if (!j->sky || map->alpha[pixel] == SPLAT_VIEW_MAP_PLANE ||
+        splat_surface_is_inside(position, j->cells->boxes.low, j->cells->boxes.high))
+        return false;
+    return map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || splat_sky_is_plain(map, pixel) ||
+           splat_sky_is_nothing(j->sky, position);
 }
 
 /* Weight: how many saw it, and how steeply. */
@@ -57,12 +44,8 @@ static bool sample_of(const judge *j, size_t view, size_t pixel, splat_cell_samp
 {
     const splat_view_maps *maps = j->maps;
     const splat_view_map *map = &maps->views[view];
-    const splat_surface_boxes *boxes = &j->cells->boxes;
     if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, map->n_neighbors)) return false;
-    if (j->no_sky && map->alpha[pixel] != SPLAT_VIEW_MAP_PLANE &&
-        !splat_surface_is_inside(a->position, boxes->low, boxes->high) &&
-        (map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || is_plain(map, pixel)))
-        return false;
+    if (is_sky(j, map, pixel, a->position)) return false;
     for (int k = 0; k < 3; k++) {
         sample->position[k] = a->position[k];
         sample->normal[k] = a->normal[k];
@@ -121,12 +104,16 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    judge j = {.maps = maps, .no_sky = options->planes && options->remove_sky, .cells = &cells,
-               .threads = threads, .step = step > 1 ? step : 1};
-    splat_status status = judge_all(&j, options, error);
+    splat_sky sky = {0};
+    bool no_sky = options->planes && options->remove_sky;
+    judge j = {.maps = maps, .sky = no_sky ? &sky : NULL, .cells = &cells, .threads = threads,
+               .step = step > 1 ? step : 1};
+    splat_status status = no_sky ? splat_sky_find(maps, boxes, threads, &sky, error) : SPLAT_OK;
+    if (status == SPLAT_OK) status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
     splat_point_cells_free(&cells);
+    splat_sky_free(&sky);
     free(j.samples);
     free(j.valid);
     return status;

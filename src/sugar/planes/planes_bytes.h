@@ -10,12 +10,12 @@
 #define PLANE_POOL_SEEDS 262144u /* of all views in the segments of one */
 #define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
 
-/* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
- * at most; then what a thread needs for a view, and the cells that views vote about. */
+/* At most, for maps with n_pixels in all and `largest` in one: labels, photos at half of their sides, and seeds, of
+ * which rims have two for 30 pixels at most; then what a thread needs for a view, and the cells that views vote on. */
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
-    return n_pixels * 4 + n_views * 65536 + 4 * cells +
+    return n_pixels * 4 + n_pixels / 4 + n_views * 65536 + 4 * cells +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES);
 }
 
