@@ -23,33 +23,37 @@ typedef struct solver {
     double *partial; /* sums of POISSON_CHUNK entries */
 } solver;
 
+/* A value of LANES groups, which are multiplied together. */
+enum { LANES = 4 };
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
 /* Hats on one axis of a group, whose three corners stand `stride` apart in `in` and `out`: their products integrate to
  * mass, those of their slopes to slope, both times the side. */
-static inline void mass(const float *in, int stride, float *out)
+static inline void mass(const lanes *in, int stride, lanes *out)
 {
-    float a = in[0], b = in[stride], c = in[2 * stride];
+    lanes a = in[0], b = in[stride], c = in[2 * stride];
     out[0] = (1.0f / 6) * (2 * a + b);
     out[stride] = (1.0f / 6) * (a + 4 * b + c);
     out[2 * stride] = (1.0f / 6) * (b + 2 * c);
 }
 
-static inline void add_slope(const float *in, int stride, float *out)
+static inline void add_slope(const lanes *in, int stride, lanes *out)
 {
-    float a = in[0] - in[stride], b = in[2 * stride] - in[stride];
+    lanes a = in[0] - in[stride], b = in[2 * stride] - in[stride];
     out[0] += a;
     out[stride] -= a + b;
     out[2 * stride] += b;
 }
 
 /* The stiffness of the eight cells of a group over their side, an axis at a time: out = (S M M + M S M + M M S) in. */
-static void multiply_stiffness(const float in[27], float out[27])
+static void multiply_stiffness(const lanes in[27], lanes out[27])
 {
-    float x_mass[27], x_slope[27] = {0}, xy_mass[27];
+    lanes x_mass[27], x_slope[27] = {0}, xy_mass[27];
     for (int k = 0; k < 9; k++) { /* lines along x */
         mass(in + 3 * k, 1, x_mass + 3 * k);
         add_slope(in + 3 * k, 1, x_slope + 3 * k);
     }
-    float xy_slope[27]; /* of x or y */
+    lanes xy_slope[27]; /* of x or y */
     for (int z = 0; z < 3; z++)
         for (int x = 0; x < 3; x++) {
             int k = 9 * z + x;
@@ -64,24 +68,29 @@ static void multiply_stiffness(const float in[27], float out[27])
 }
 
 /* The root is a group of one cell: 1/3 at a corner with itself, 0 along edges, -1/12 along diagonals. */
-static void multiply_root(const float in[27], float out[27])
+static void multiply_root(const lanes in[27], lanes out[27])
 {
-    for (int k = 0; k < 27; k++) out[k] = 0;
+    for (int k = 0; k < 27; k++) out[k] = (lanes){0};
     for (int c = 0; c < 8; c++)
         out[poisson_place[c]] = in[poisson_place[c]] * (1.0f / 3) -
                                 (1.0f / 12) * (in[poisson_place[c ^ 3]] + in[poisson_place[c ^ 5]] +
                                                in[poisson_place[c ^ 6]] + in[poisson_place[c ^ 7]]);
 }
 
-/* Groups of eight cells at once: each of their 27 corners is read and written once. */
-static void multiply_group(const solver *s, size_t group, const float *x, float *y)
+/* Groups [first, end), at most LANES of them, of eight cells each: each of their 27 corners is read and written once.
+ * Sums have the order of the groups. */
+static void multiply_groups(const solver *s, uint32_t first, uint32_t end, const float *x, float *y)
 {
-    const uint32_t *corner = s->level->corner[group];
-    float in[27], out[27];
-    for (int k = 0; k < 27; k++) in[k] = x[corner[k]];
+    const uint32_t(*corner)[27] = (const uint32_t(*)[27])s->level->corner + first;
+    lanes in[27] = {{0}}, out[27];
+    int n = (int)(end - first);
+    for (int g = 0; g < n; g++)
+        for (int k = 0; k < 27; k++) in[k][g] = x[corner[g][k]];
     if (s->level->n_cells < 8) multiply_root(in, out);
     else multiply_stiffness(in, out);
-    for (int k = 0; k < 27; k++) y[corner[k]] += s->side * out[k]; /* the root's other 19 add 0 to corner 0 */
+    for (int k = 0; k < 27; k++) out[k] *= s->side;
+    for (int g = 0; g < n; g++)
+        for (int k = 0; k < 27; k++) y[corner[g][k]] += out[k][g]; /* the root's other 19 add 0 to corner 0 */
 }
 
 /* The first screen of a cell from `cell` on. */
@@ -100,7 +109,8 @@ static size_t screens_from(const solver *s, uint32_t cell)
 static void multiply_unit(const solver *s, poisson_unit unit, const float *x, float *y)
 {
     const poisson_level *level = s->level;
-    for (uint32_t g = unit.first; g < unit.end; g++) multiply_group(s, g, x, y);
+    for (uint32_t g = unit.first; g < unit.end; g += LANES)
+        multiply_groups(s, g, g + LANES < unit.end ? g + LANES : unit.end, x, y);
     for (size_t k = screens_from(s, 8 * unit.first); k < s->n_screens && s->screen[k].cell < 8 * unit.end; k++) {
         const poisson_screen *screen = &s->screen[k];
         float value = screen->weight * poisson_interpolate(level, screen->cell, screen->corner, x);
