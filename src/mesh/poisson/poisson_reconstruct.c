@@ -50,8 +50,9 @@ splat_status splat_poisson_estimate(const splat_poisson_options *options, size_t
         occupied += fmin(n, crossed);
     }
     double cells = ldexp(1, 3 * POISSON_FULL_DEPTH) * 8 / 7 + fmin(by_area, by_points);
-    /* a cell: 20 of its own, 1.2 corners with 4 a value, 12 a normal, 4 a right side; 29 more on one level at a time */
-    double sum = 60 * n + 60 * cells + 31 * density_cells + 40 * occupied + poisson_sums_bytes(n) + 1e6;
+    /* a cell: 20 of its own, 1.2 corners with 4 a value, 12 a normal, 4 a right side; 29 more on one level at a time,
+     * or half a face in the mesh and one in arrays that grow by doubling */
+    double sum = 60 * n + 66 * cells + 31 * density_cells + 40 * occupied + poisson_sums_bytes(n) + 1e6;
     if (has_colors) sum += 8 * cells;
     *bytes = (uint64_t)sum;
     return SPLAT_OK;

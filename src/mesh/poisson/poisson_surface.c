@@ -356,7 +356,7 @@ static splat_status join_all(surface *s, chunk *chunks, size_t n_chunks)
                             "smaller depth");
     else if (is_broken)
         status = splat_fail(s->job->error, SPLAT_ERROR_INTERNAL, "the Poisson surface has an open polygon");
-    if (status == SPLAT_OK) status = poisson_count(s->job, 12 * (n_middles + 2 * n_faces));
+    if (status == SPLAT_OK) status = poisson_count(s->job, 12 * (n_middles + n_faces));
     if (status == SPLAT_OK) status = splat_mesh_reserve(mesh, mesh->n_vertices + n_middles, n_faces, s->job->error);
     if (status == SPLAT_OK) {
 #pragma omp parallel for num_threads(s->job->options->threads) schedule(static)
@@ -368,22 +368,37 @@ static splat_status join_all(surface *s, chunk *chunks, size_t n_chunks)
     return status;
 }
 
+/* What chunks hold, counted once they are made; *held is added to. */
+static splat_status count_held(poisson_job *job, const chunk *chunks, size_t n, uint64_t *held)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < n; k++)
+        bytes += chunks[k].face_capacity * sizeof *chunks->faces + chunks[k].middle_capacity * sizeof *chunks->middles;
+    SPLAT_TRY(poisson_count(job, bytes));
+    *held += bytes;
+    return SPLAT_OK;
+}
+
 static splat_status make_faces(surface *s)
 {
     size_t n_chunks = 0, at = 0;
+    uint64_t held = 0; /* by chunks */
     chunk *chunks = NULL; /* of all levels */
     for (int d = 0; d < s->tree->n_levels; d++) n_chunks += count_chunks(&s->tree->level[d]);
     splat_status status = poisson_alloc(s->job, &chunks, n_chunks, sizeof *chunks);
     for (int d = 0; d < s->tree->n_levels && status == SPLAT_OK; d++) {
         status = poisson_progress(s->job, "surface", 0.75 + 0.15 * d / s->tree->n_levels);
+        size_t n = count_chunks(&s->tree->level[d]);
         if (status == SPLAT_OK) put_faces(s, d, chunks + at);
-        at += count_chunks(&s->tree->level[d]);
+        if (status == SPLAT_OK) status = count_held(s->job, chunks + at, n, &held);
+        at += n;
     }
     if (status == SPLAT_OK) status = join_all(s, chunks, n_chunks);
     for (size_t k = 0; chunks && k < n_chunks; k++) {
         free(chunks[k].faces);
         free(chunks[k].middles);
     }
+    s->job->used_bytes -= held;
     poisson_free(s->job, chunks);
     return status;
 }
