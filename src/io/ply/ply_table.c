@@ -165,6 +165,14 @@ static size_t least_row_size(const splat_ply_file *file, const splat_ply_element
     return size;
 }
 
+const uint8_t *splat_ply_float_rows(const splat_ply_file *file, const splat_ply_element *element)
+{
+    if (file->encoding != SPLAT_PLY_LITTLE) return NULL;
+    for (size_t i = 0; i < element->n_properties; i++)
+        if (element->properties[i].is_list || element->properties[i].type != SPLAT_PLY_FLOAT32) return NULL;
+    return file->data + file->position;
+}
+
 static splat_status check_count(const splat_ply_file *file, const splat_ply_element *element, splat_error *error)
 {
     size_t least = least_row_size(file, element), left = file->size - file->position;

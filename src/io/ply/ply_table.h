@@ -86,6 +86,9 @@ splat_status splat_ply_require_position(const splat_ply_file *file, const splat_
                                         splat_error *error);
 /* The list property of this name, to be set as file->kept[i].property; NULL when there is none. */
 const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name);
+/* Where the rows of an element begin, when the file has been brought there (splat_ply_seek), is little-endian and every
+ * value of the element a float32: floats[n][n_properties], as they stand, at any address. NULL otherwise. */
+const uint8_t *splat_ply_float_rows(const splat_ply_file *file, const splat_ply_element *element);
 /* Whether the header has an element of this name. */
 bool splat_ply_has(const splat_ply_file *file, const char *element_name);
 /* Reads the next row: values[i] is property i (0 for lists, whose values are skipped unless they are kept). */

@@ -70,6 +70,17 @@ static void store_row(const splat_cloud *cloud, const ply_columns *columns, size
     if (columns->filter >= 0) cloud->filter_3d[row] = (float)values[columns->filter];
 }
 
+/* The same from floats as they stand in the file: nearly every splat there is. */
+static void store_floats(const splat_cloud *cloud, const ply_columns *columns, size_t row, const uint8_t *values)
+{
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    for (size_t k = 0, n = splat_tensor_channels(SPLAT_TENSOR_##name, columns->sh_degree); k < n; k++)                 \
+        memcpy(&cloud->name[n * row + k], values + 4 * columns->of_tensor[SPLAT_TENSOR_##name][k], sizeof(float));
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    if (columns->filter >= 0) memcpy(&cloud->filter_3d[row], values + 4 * columns->filter, sizeof(float));
+}
+
 static splat_render_mode mode_of(const splat_ply_file *file)
 {
     if (file->tagged_default) return SPLAT_RENDER_CLASSIC;
@@ -80,6 +91,10 @@ static splat_status read_rows(splat_ply_file *file, const splat_ply_element *ver
                               splat_cloud *cloud, splat_error *error)
 {
     splat_status status = SPLAT_OK;
+    const uint8_t *floats = splat_ply_float_rows(file, vertex);
+    for (size_t row = 0; floats && row < cloud->n; row++)
+        store_floats(cloud, columns, row, floats + 4 * vertex->n_properties * row);
+    if (floats) return SPLAT_OK;
     double *values = calloc(vertex->n_properties, sizeof *values);
     if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a row of a PLY file");
     for (size_t row = 0; row < cloud->n; row++) {
