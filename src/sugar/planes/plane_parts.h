@@ -81,12 +81,19 @@ typedef struct plane_hypothesis {
 #define PLANE_LABEL_SEGMENT 0x1fffu
 #define PLANE_LABEL_SHIFT 13
 
+/* A place of the picture, in pixels, where the photo has an edge between two segments. */
+typedef struct plane_edge {
+    float x, y;
+    uint32_t own, other; /* pixels of them */
+} plane_edge;
+
 typedef struct plane_view {
     uint16_t *labels; /* [height][width] */
     plane_segment *segments;
     plane_seed *seeds;
     plane_hypothesis *hypotheses;
-    uint32_t n_segments, n_seeds, n_hypotheses;
+    plane_edge *edges;
+    uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
 } plane_view;
 
 void plane_view_free(plane_view *view);
@@ -115,7 +122,11 @@ splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view
                               void *user, splat_error *error);
 /* The pixel t steps along, or -1. */
 long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t);
-/* plane_seeds.c: the seeds of all segments, in their order. */
+/* plane_edges.c: appends the edge between a rim's pixel and another segment, if there is one beyond, from
+ * work->gradient. */
+void plane_edges_add(const splat_camera *camera, const plane_work *work, plane_view *view, int x, int y,
+                     const float direction[2]);
+/* plane_seeds.c: the seeds of all segments, in their order, and the edges between segments. */
 splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
                               splat_error *error);
 void plane_seeds_sort(plane_view *view);
@@ -222,6 +233,11 @@ static inline bool plane_segment_is_open(const plane_segment *segment)
 {
     return segment->n_taken < segment->n_pixels - segment->n_pixels / 4;
 }
+
+/* plane_creases.c: turns and shifts all planes so that the lines in which they meet fall onto the edges of all views.
+ * The planes' order and labels stay. Errors: MEMORY. */
+splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
+                                  splat_error *error);
 
 /* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */
 typedef struct plane_votes {

@@ -43,6 +43,7 @@ static void look(void *user, int x, int y, const float direction[2])
     size_t own = (size_t)y * (size_t)c->width + (size_t)x;
     uint16_t most = 0;
     int at = 0;
+    plane_edges_add(c, s->work, s->view, x, y, direction);
     for (int t = 0; t <= REACH; t++) {
         long p = plane_rim_step(c, x, y, direction, t);
         if (p < 0) break;
@@ -90,11 +91,14 @@ splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint1
     size_t most = PLANE_SEGMENT_SEEDS * (size_t)view->n_segments;
     s.step = LEAST_STEP + 4 / (0.25f * map->camera.fx); /* four pixels of a surface seen at 14 degrees are no step */
     view->seeds = malloc((most + 1) * sizeof *view->seeds);
-    if (!view->seeds)
+    view->edges = malloc((most + 1) * sizeof *view->edges);
+    if (!view->seeds || !view->edges)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rims of %u plain segments", view->n_segments);
     SPLAT_TRY(plane_rims_visit(&map->camera, view, look, &s, error));
     plane_seeds_sort(view);
     plane_seed *less = realloc(view->seeds, ((size_t)view->n_seeds + 1) * sizeof *less);
     if (less) view->seeds = less;
+    plane_edge *fewer = realloc(view->edges, ((size_t)view->n_edges + 1) * sizeof *fewer);
+    if (fewer) view->edges = fewer;
     return SPLAT_OK;
 }

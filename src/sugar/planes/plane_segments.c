@@ -44,6 +44,7 @@ void plane_view_free(plane_view *view)
     free(view->segments);
     free(view->seeds);
     free(view->hypotheses);
+    free(view->edges);
     memset(view, 0, sizeof *view);
 }
 

@@ -9,13 +9,15 @@
 #define PLANE_WORK_PIXEL_BYTES 24u
 #define PLANE_POOL_SEEDS 262144u /* of all views in the segments of one */
 #define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
+#define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, photos at half of their sides, and seeds, of
- * which rims have two for 30 pixels at most; then what a thread needs for a view, and the cells that views vote on. */
+ * which rims have two for 30 pixels at most, and an edge; then what a thread needs for a view, the cells that views
+ * vote on, and refining. */
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
-    return n_pixels * 4 + n_pixels / 4 + n_views * 65536 + 4 * cells +
+    return n_pixels * 6 + n_pixels / 4 + n_views * 65536 + 4 * cells + PLANE_REFINE_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES);
 }
 

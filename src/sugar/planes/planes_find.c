@@ -1,4 +1,5 @@
-/* Finding planes, from top to bottom: segments and seeds of every view, planes of the scene, pixels of every view. */
+/* Finding planes, from top to bottom: segments, seeds and edges of every view, planes of the scene, pixels of every
+ * view. */
 #include "sugar/planes/plane_parts.h"
 
 #include "math/camera.h"
@@ -251,6 +252,7 @@ static splat_status find(finder *f, splat_error *error)
             break;
         SPLAT_TRY(look_again(f, error));
     }
+    SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, error));
     return for_views(f, write, error);
 }
 
