@@ -3,6 +3,7 @@
 #include "io/picture/image.h"
 #include "math/camera.h"
 #include "model/model.h"
+#include "scene/photo.h"
 #include "scene/scene.h"
 #include "splatsmith/observe.h"
 

@@ -8,14 +8,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_SIDE 1000000
 #define PI 3.14159265358979323846
+#define N_DISTORTION 8
 
 /* The camera of a file or of a frame; a frame's own values replace the file's. Zero: not given. */
 typedef struct intrinsics {
     double fx, fy, cx, cy, angle_x, angle_y;
     int width, height;
+    splat_lens_model model;
+    double distortion[N_DISTORTION]; /* k1 k2 k3 k4 p1 p2 k5 k6 */
 } intrinsics;
 
 static splat_status fail_format(const char *path, splat_error *error, const char *format, ...) SPLAT_PRINTF(3, 4);
@@ -44,38 +48,82 @@ static bool has_file(const char *scene, const char *name)
 
 /* ---------------------------------------------------------------- intrinsics */
 
-static splat_status fail_distorted(const char *path, const char *what, splat_error *error)
+static splat_status fail_lens(const char *path, const char *what, splat_error *error)
 {
     return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
-                         "the photos are not undistorted (%s): only pinhole cameras are supported; undistort them, for "
-                         "example with \"colmap image_undistorter\"", what);
+                         "%s: lenses that are read are PINHOLE, SIMPLE_RADIAL, RADIAL, OPENCV, FULL_OPENCV, "
+                         "OPENCV_FISHEYE and EQUIRECTANGULAR; undistort the photos, for example with \"colmap "
+                         "image_undistorter\"", what);
 }
 
-static splat_status check_distortion(const json_t *object, const char *path, splat_error *error)
+/* The lens of a camera_model, in any case; -1: none of those that are read. What Nerfstudio calls OPENCV, and its
+ * kin, is one perspective camera with four radial terms. */
+static int find_model(const char *name)
 {
-    static const char *const keys[] = {"k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"};
-    static const char *const models[] = {"PINHOLE", "SIMPLE_PINHOLE", "SIMPLE_RADIAL", "RADIAL", "OPENCV",
-                                         "FULL_OPENCV", "PERSPECTIVE"};
-    char what[96];
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        double value = 0;
-        SPLAT_TRY(splat_json_get_number(object, keys[i], path, &value, error));
-        snprintf(what, sizeof what, "%s is %g", keys[i], value);
-        if (value != 0) return fail_distorted(path, what, error);
-    }
+    static const char *const perspective[] = {"PINHOLE", "SIMPLE_PINHOLE", "SIMPLE_RADIAL", "RADIAL", "OPENCV",
+                                              "PERSPECTIVE"};
+    for (size_t i = 0; i < sizeof perspective / sizeof perspective[0]; i++)
+        if (strcasecmp(name, perspective[i]) == 0) return SPLAT_LENS_NERFSTUDIO;
+    if (strcasecmp(name, "FULL_OPENCV") == 0) return SPLAT_LENS_FULL_OPENCV;
+    if (strcasecmp(name, "OPENCV_FISHEYE") == 0) return SPLAT_LENS_OPENCV_FISHEYE;
+    if (strcasecmp(name, "EQUIRECTANGULAR") == 0) return SPLAT_LENS_EQUIRECTANGULAR;
+    return -1;
+}
+
+/* k1 to k6 and p1, p2, or `distortion_params` of k1 to k4, p1, p2; the camera model. */
+static splat_status read_distortion(const json_t *object, const char *path, intrinsics *camera, splat_error *error)
+{
+    static const char *const keys[N_DISTORTION] = {"k1", "k2", "k3", "k4", "p1", "p2", "k5", "k6"};
+    for (size_t i = 0; i < N_DISTORTION; i++)
+        SPLAT_TRY(splat_json_get_number(object, keys[i], path, &camera->distortion[i], error));
     const json_t *parameters = NULL;
     SPLAT_TRY(splat_json_get_array(object, "distortion_params", path, &parameters, error));
-    for (size_t i = 0; i < json_array_size(parameters); i++)
-        if (!json_is_number(json_array_get(parameters, i)) || json_number_value(json_array_get(parameters, i)) != 0)
-            return fail_distorted(path, "distortion_params are not all zero", error);
-    if (json_is_true(json_object_get(object, "is_fisheye"))) return fail_distorted(path, "is_fisheye is true", error);
+    if (json_array_size(parameters) > 6)
+        return fail_lens(path, "distortion_params has more than k1, k2, k3, k4, p1, p2", error);
+    for (size_t i = 0; i < json_array_size(parameters); i++) {
+        if (!json_is_number(json_array_get(parameters, i)))
+            return fail_format(path, error, "distortion_params holds something that is not a number");
+        camera->distortion[i] = json_number_value(json_array_get(parameters, i));
+    }
+    for (size_t i = 0; i < N_DISTORTION; i++)
+        if (!isfinite((float)camera->distortion[i]))
+            return fail_format(path, error, "%s is out of range", keys[i]);
     const char *model = NULL;
     SPLAT_TRY(splat_json_get_string(object, "camera_model", path, &model, error));
-    if (!model) return SPLAT_OK;
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
-        if (strcmp(model, models[i]) == 0) return SPLAT_OK;
-    snprintf(what, sizeof what, "the camera model is %.60s", model);
-    return fail_distorted(path, what, error);
+    if (model) {
+        char what[96];
+        int found = find_model(model);
+        snprintf(what, sizeof what, "the camera model is %.60s", model);
+        if (found < 0) return fail_lens(path, what, error);
+        camera->model = (splat_lens_model)found;
+    }
+    if (json_is_true(json_object_get(object, "is_fisheye"))) camera->model = SPLAT_LENS_OPENCV_FISHEYE;
+    return SPLAT_OK;
+}
+
+/* The coefficients in the order of the lens. Those that the model has no place for must be zero. */
+static splat_status set_distortion(const intrinsics *camera, const char *path, splat_transforms_frame *frame,
+                                   splat_error *error)
+{
+    const double *d = camera->distortion;
+    bool is_rational = camera->model == SPLAT_LENS_FULL_OPENCV, is_fisheye = camera->model == SPLAT_LENS_OPENCV_FISHEYE;
+    frame->model = camera->model;
+    memset(frame->coefficients, 0, sizeof frame->coefficients);
+    if (camera->model == SPLAT_LENS_EQUIRECTANGULAR) {
+        frame->coefficients[0] = camera->width;
+        frame->coefficients[1] = camera->height;
+        return SPLAT_OK;
+    }
+    if (!is_rational && (d[6] != 0 || d[7] != 0))
+        return fail_lens(path, "k5 or k6 is not zero, and the camera model is not FULL_OPENCV", error);
+    if (is_fisheye && (d[4] != 0 || d[5] != 0))
+        return fail_lens(path, "a fisheye camera has p1 or p2, which OPENCV_FISHEYE does not", error);
+    memcpy(frame->coefficients, d, 6 * sizeof *d); /* k1 k2 k3 k4 p1 p2; a fisheye's end with k4 */
+    if (is_rational) {
+        const double order[8] = {d[0], d[1], d[4], d[5], d[2], d[3], d[6], d[7]};
+        memcpy(frame->coefficients, order, sizeof order);
+    }
+    return SPLAT_OK;
 }
 
 /* As the float it becomes. */
@@ -113,7 +161,7 @@ static splat_status read_intrinsics(const json_t *object, const char *path, intr
             return fail_format(path, error, "camera_angle_x, camera_angle_y are %g, %g; they are radians from 0 to pi",
                                camera->angle_x, camera->angle_y);
     }
-    return check_distortion(object, path, error);
+    return read_distortion(object, path, camera, error);
 }
 
 static splat_status set_intrinsics(const intrinsics *camera, const char *path, splat_transforms_frame *frame,
@@ -124,6 +172,7 @@ static splat_status set_intrinsics(const intrinsics *camera, const char *path, s
     bool sized = camera->width > 0 && camera->height > 0;
     frame->width = sized ? camera->width : 0;
     frame->height = sized ? camera->height : 0;
+    SPLAT_TRY(set_distortion(camera, path, frame, error));
     if (camera->fx > 0) {
         frame->fx = camera->fx;
         frame->fy = camera->fy;
@@ -268,7 +317,7 @@ static splat_status read_frame(const json_t *object, const char *scene, const ch
 static splat_status read_frames(const json_t *root, const char *scene, const char *path, bool is_test,
                                 splat_transforms *transforms, splat_error *error)
 {
-    intrinsics shared = {0};
+    intrinsics shared = {.model = SPLAT_LENS_NERFSTUDIO};
     const json_t *frames = NULL;
     if (!json_is_object(root)) return fail_format(path, error, "the file does not hold a JSON object");
     SPLAT_TRY(read_intrinsics(root, path, &shared, error));

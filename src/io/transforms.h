@@ -4,6 +4,7 @@
 #define SPLAT_IO_TRANSFORMS_H
 
 #include "base/error.h"
+#include "math/lens.h"
 
 typedef struct splat_transforms_frame {
     char *path;                 /* of the photo, relative to the scene folder, inside it, with extension */
@@ -12,6 +13,8 @@ typedef struct splat_transforms_frame {
     double fx, fy, cx, cy;
     int width, height;
     double fov_x, fov_y;        /* radians, 0 when focal lengths are given; fov_y 0: square pixels */
+    splat_lens_model model;     /* SIMPLE_PINHOLE, NERFSTUDIO, FULL_OPENCV, OPENCV_FISHEYE or EQUIRECTANGULAR */
+    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
     bool is_test;               /* the file assigns it to the test set */
     bool is_lower_scale;        /* multi-scale Blender: not a d0 picture */
 } splat_transforms_frame;
@@ -24,11 +27,12 @@ typedef struct splat_transforms {
     char *point_cloud;          /* relative to the scene, in the frame of the poses, or NULL */
 } splat_transforms;
 
-/* Detects by files present. FORMAT errors name the file and the line or the frame; distortion other than zero is
+/* Detects by files present. FORMAT errors name the file and the line or the frame; lenses of other kinds are
  * UNSUPPORTED. Every photo exists when this returns, but nothing of it has been read. */
 splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);
 void splat_transforms_free(splat_transforms *transforms);
-/* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame. */
+/* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame;
+ * pinhole cameras alone. */
 splat_status splat_transforms_write(const char *path, const splat_transforms_frame *frames, size_t n,
                                     splat_error *error);
 

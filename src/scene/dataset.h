@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/colmap/colmap.h"
+#include "math/lens.h"
 #include "splatsmith/scene.h"
 
 typedef struct splat_dataset_view {
@@ -12,8 +13,11 @@ typedef struct splat_dataset_view {
     char *name;            /* its file name; below sub-folders when two train, or two test photos share it */
     splat_camera camera;   /* at the loaded resolution */
     int file_width, file_height; /* of the photo file */
-    int full_width, full_height; /* as the camera model says (cameras.json) */
+    int full_width, full_height; /* of the camera (cameras.json): as the scene's files say, or undistorted */
     double full_fx, full_fy;
+    bool is_distorted;           /* the photo is one of `lens`; decoding makes it one of `frame`, a pinhole camera */
+    splat_lens lens;
+    splat_lens_frame frame;
     bool is_test;
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
 } splat_dataset_view;

@@ -24,6 +24,26 @@ static splat_status check_options(const splat_scene_options *options, const spla
     return SPLAT_OK;
 }
 
+/* Once: how many photos are undistorted, and from what to what. */
+static void say_undistorted(const splat_dataset *dataset, const splat_dataset_log *log)
+{
+    const splat_dataset_view *first = NULL;
+    size_t n = 0;
+    bool is_one = true;
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        const splat_dataset_view *view = &dataset->views[i];
+        if (!view->is_distorted) continue;
+        n++;
+        if (!first) first = view;
+        is_one &= splat_lens_equal(&view->lens, &first->lens);
+    }
+    if (!n) return;
+    splat_dataset_say(log, SPLAT_LOG_NOTICE, "undistorting %zu photo%s of %s (%s, %d x %d -> %d x %d%s)", n,
+                      n == 1 ? "" : "s", is_one ? "1 camera" : "several cameras",
+                      splat_lens_form_get(first->lens.model)->name, first->lens.width, first->lens.height,
+                      first->frame.width, first->frame.height, is_one ? "" : " the first");
+}
+
 static splat_status make_views(splat_dataset *dataset, const splat_source *source,
                                const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
@@ -39,12 +59,14 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         view->is_lower_scale = source->views[i].is_lower_scale;
-        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, scale, &limited, error));
+        const splat_dataset_view *before = i > 0 ? view - 1 : NULL;
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, scale, before, &limited, error));
         if (!limited || noticed) continue;
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
                           "`resolution 1` keeps their full size", splat_basename(view->path), view->file_width);
         noticed = true;
     }
+    say_undistorted(dataset, log);
     return SPLAT_OK;
 }
 

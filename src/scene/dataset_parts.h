@@ -12,6 +12,8 @@ typedef struct splat_source_view {
     double rotation[9], translation[3]; /* world to camera */
     double fx, fy, cx, cy;    /* at width x height. cx, cy 0: centred. fx 0: from fov_x, fov_y (0: square pixels) */
     double fov_x, fov_y;
+    splat_lens_model model;
+    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion */
     int width, height;        /* 0: as the photo */
     bool is_test, is_lower_scale;
 } splat_source_view;
@@ -34,10 +36,10 @@ void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, cons
 splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
 void splat_source_free(splat_source *source);
 
-/* dataset_size.c: probes the photo and fills sizes and camera of a view. scale: of both sides, after resolution.
- * *limited as in splat_resolution_apply. */
+/* dataset_size.c: probes the photo and fills sizes, lens and camera of a view. scale: of both sides, after resolution.
+ * *limited as in splat_resolution_apply. `before`: a finished view, or NULL; of the same lens, it lends its frame. */
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   double scale, bool *limited, splat_error *error);
+                                   double scale, const splat_dataset_view *before, bool *limited, splat_error *error);
 
 /* dataset_split.c: fills is_test, train and test. Names and is_lower_scale of the views must be set. */
 splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,

@@ -3,11 +3,17 @@
 
 #include "io/picture/image.h"
 #include "math/camera.h"
+#include "scene/photo.h"
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #define DEFAULT_MAX_WIDTH 1600
+/* A pinhole camera stretches what it sees off its axis by 1/cos². Lenses that see further than MAX_DEGREES are
+ * refused, and of those below it what is beyond atan(MAX_TANGENT), 61 degrees, is cut off. */
+#define MAX_DEGREES 70.0
+#define MAX_TANGENT 1.8
 
 static int clamp_side(double value)
 {
@@ -58,6 +64,55 @@ static void set_focal_lengths(splat_dataset_view *view, const splat_source_view 
     view->full_fy = source->fov_y > 0 ? 0.5 * view->full_height / tan(0.5 * source->fov_y) : view->full_fx;
 }
 
+/* Of a side of the frame, at most MAX_TANGENT focal lengths from the principal point *c. */
+static void cut_side(double f, int *size, double *c)
+{
+    double most = MAX_TANGENT * f, low = fmin(*c, most), high = fmin(*size - *c, most);
+    if (low + high >= *size) return;
+    *size = clamp_side(floor(low + high));
+    *c = low;
+}
+
+static splat_status fail_lens(const splat_dataset_view *view, const splat_lens *lens, double degrees,
+                              splat_error *error)
+{
+    const char *name = splat_lens_form_get(lens->model)->name;
+    if (degrees > MAX_DEGREES)
+        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, view->path, SPLAT_NO_OFFSET,
+                             "the lens of this photo (%s) sees %.0f degrees from its axis, and %.0f are what a pinhole "
+                             "camera can show; cut the photo into views with less, for example with Nerfstudio's "
+                             "ns-process-data", name, degrees, MAX_DEGREES);
+    return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, view->path, SPLAT_NO_OFFSET,
+                         "the lens of this photo (%s) folds over: no direction is seen at a whole side of the photo; "
+                         "calibrate the camera again, with a simpler model", name);
+}
+
+/* The pinhole camera that takes the place of the view's lens becomes its full camera. full_* are the lens's on
+ * entry. */
+static splat_status set_frame(splat_dataset_view *view, const splat_source_view *source, double cx, double cy,
+                              const splat_dataset_view *before, splat_error *error)
+{
+    splat_lens lens = {.model = source->model, .width = view->full_width, .height = view->full_height,
+                       .fx = view->full_fx, .fy = view->full_fy, .cx = cx, .cy = cy};
+    memcpy(lens.coefficients, source->coefficients, sizeof lens.coefficients);
+    if (splat_lens_is_pinhole(&lens)) return SPLAT_OK;
+    splat_lens_prepare(&lens);
+    view->is_distorted = true;
+    view->lens = lens;
+    if (before && before->is_distorted && splat_lens_equal(&before->lens, &lens)) {
+        view->frame = before->frame;
+    } else {
+        double degrees;
+        if (!splat_lens_undistorted_frame(&lens, 0, MAX_DEGREES, &view->frame, &degrees))
+            return fail_lens(view, &lens, degrees, error);
+        cut_side(view->frame.fx, &view->frame.width, &view->frame.cx);
+        cut_side(view->frame.fy, &view->frame.height, &view->frame.cy);
+    }
+    view->full_width = view->frame.width;
+    view->full_height = view->frame.height;
+    return SPLAT_OK;
+}
+
 /* Values that the files' readers let pass may still overflow once they are combined. */
 static bool is_sound(const splat_camera *camera)
 {
@@ -67,7 +122,7 @@ static bool is_sound(const splat_camera *camera)
 }
 
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   double scale, bool *limited, splat_error *error)
+                                   double scale, const splat_dataset_view *before, bool *limited, splat_error *error)
 {
     int width, height, channels;
     SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
@@ -75,15 +130,21 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     view->full_height = source->height > 0 ? source->height : view->file_height;
     SPLAT_TRY(check_size(view, error));
     set_focal_lengths(view, source);
-    splat_resolution_apply(resolution, view->file_width, view->file_height, &width, &height, limited);
+    double cx = source->cx != 0 ? source->cx : 0.5 * view->full_width;
+    double cy = source->cy != 0 ? source->cy : 0.5 * view->full_height;
+    SPLAT_TRY(set_frame(view, source, cx, cy, before, error));
+    if (view->is_distorted) {
+        cx = view->frame.cx;
+        cy = view->frame.cy;
+    }
+    splat_photo_undistorted_size(view, &width, &height);
+    splat_resolution_apply(resolution, width, height, &width, &height, limited);
     width = clamp_side(rint(width * scale));
     height = clamp_side(rint(height * scale));
     if (width > SPLAT_IMAGE_MAX_SIDE || height > SPLAT_IMAGE_MAX_SIDE)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, view->path, SPLAT_NO_OFFSET,
                              "with `resolution %d` this photo becomes %d x %d pixels; the most is %d a side",
                              resolution, width, height, SPLAT_IMAGE_MAX_SIDE);
-    double cx = source->cx != 0 ? source->cx : 0.5 * view->full_width;
-    double cy = source->cy != 0 ? source->cy : 0.5 * view->full_height;
     splat_camera_set_pose(&view->camera, source->rotation, source->translation);
     splat_camera_set_intrinsics(&view->camera, view->full_fx, view->full_fy, cx, cy, view->full_width,
                                 view->full_height, width, height);

@@ -146,6 +146,8 @@ static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_
     view->fy = camera->fy;
     view->cx = camera->cx;
     view->cy = camera->cy;
+    view->model = (splat_lens_model)camera->model_id;
+    memcpy(view->coefficients, camera->coefficients, sizeof view->coefficients);
     view->width = (int)camera->width;
     view->height = (int)camera->height;
 }
@@ -204,6 +206,8 @@ static splat_status set_json_view(const splat_source *source, const splat_transf
     view->cy = frame->cy;
     view->fov_x = frame->fov_x;
     view->fov_y = frame->fov_y;
+    view->model = frame->model;
+    memcpy(view->coefficients, frame->coefficients, sizeof view->coefficients);
     view->width = frame->width;
     view->height = frame->height;
     view->is_test = frame->is_test;

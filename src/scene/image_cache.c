@@ -6,8 +6,8 @@
  */
 #include "scene/image_cache.h"
 
-#include "io/picture/image.h"
 #include "math/camera.h"
+#include "scene/photo.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -264,23 +264,4 @@ void splat_image_cache_get_info(splat_image_cache *cache, splat_image_cache_info
     pthread_mutex_lock(&cache->lock);
     *info = cache->info;
     pthread_mutex_unlock(&cache->lock);
-}
-
-splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error)
-{
-    const splat_dataset_view *wanted = &dataset->views[view];
-    /* Compositing comes first: resizing then sees the colours that the loaders of the field see. */
-    splat_image_wanted size = {wanted->camera.width, wanted->camera.height,
-                               dataset->white_background ? 255 : 0, dataset->composite_truncates};
-    splat_image image;
-    int width, height, channels;
-    *rgb = NULL;
-    SPLAT_TRY(splat_image_probe(wanted->path, &width, &height, &channels, error));
-    if (width != wanted->file_width || height != wanted->file_height)
-        return splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
-                             "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
-                             width, height, wanted->file_width, wanted->file_height);
-    SPLAT_TRY(splat_image_read_wanted(wanted->path, &size, &image, error));
-    *rgb = image.pixels;
-    return SPLAT_OK;
 }

@@ -23,7 +23,4 @@ void splat_image_cache_prefetch(splat_image_cache *cache, size_t view);
 typedef struct splat_image_cache_info { size_t bytes, peak_bytes, n_hits, n_misses, n_evicted; } splat_image_cache_info;
 void splat_image_cache_get_info(splat_image_cache *cache, splat_image_cache_info *info);
 
-/* Decode, resize, composite: what the cache does for a miss. rgb is malloc'd. */
-splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error);
-
 #endif

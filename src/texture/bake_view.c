@@ -4,6 +4,7 @@
 #include "io/picture/image.h"
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
+#include "scene/photo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static splat_status apply_mask(const splat_dataset_view *view, splat_bake_room *
     SPLAT_TRY(splat_image_probe(view->path, &width, &height, &channels, error));
     if (channels != 4) return SPLAT_OK;
     SPLAT_TRY(splat_image_read(view->path, &image, error));
-    splat_status status = splat_image_resize(&image, view->camera.width, view->camera.height, error);
+    splat_status status = splat_photo_fit(view, &image, error);
     size_t n = status == SPLAT_OK ? splat_camera_pixels(&view->camera) : 0;
     for (size_t i = 0; i < n; i++) {
         if (image.pixels[4 * i + 3] >= 128) continue;

@@ -36,7 +36,7 @@ splatsmith texture -s surface -m mesh.ply --texture_size 64 -o textured.ply,text
 for kind in cameras.bin:0 images.bin:1 points3D.bin:2 cameras.txt:3 images.txt:4 points3D.txt:5; do
     seed colmap "${kind%:*}" "\\000${kind#*:}" <"scene/sparse/0/${kind%:*}"
 done
-for lens in 2:1110 3:11100 6:111100000000; do # model id, parameters: SIMPLE_RADIAL, RADIAL, FULL_OPENCV
+for lens in 2:1110 3:11100 6:111100000000 7:11111; do # model id, parameters: SIMPLE_RADIAL, RADIAL, FULL_OPENCV, FOV
     { printf '\001\000\000\000\000\000\000\000\001\000\000\000'
       printf "\\00${lens%:*}\\000\\000\\000"
       printf '\100\000\000\000\000\000\000\000\060\000\000\000\000\000\000\000'

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static splat_colmap_camera cameras[] = {{2, 1, 640, 480, 500 + 1.0 / 3, 501.0 / 7, 320, 240.5},
-                                        {7, 1, 100, 50, 1e-3, 1e5, -20, 700},
-                                        {4000000000u, 1, 1, 1, 1, 1, 0.5, 0.5}};
+static splat_colmap_camera cameras[] = {{2, 1, 640, 480, 500 + 1.0 / 3, 501.0 / 7, 320, 240.5, {0}},
+                                        {7, 1, 100, 50, 1e-3, 1e5, -20, 700, {0}},
+                                        {4000000000u, 1, 1, 1, 1, 1, 0.5, 0.5, {0}}};
 static splat_colmap_image images[] = {
     {5, 7, {1, 0, 0, 0}, {0, 0, 0}, "b.jpg"},
     {1, 2, {0.1, -0.2, 1.0 / 3, 0.9}, {1e-9, -2.5, 1.0 / 7}, "sub/dir/a.jpg"},
@@ -129,7 +129,7 @@ static void test_text(void **state)
 
 /* ---------------------------------------------------------------- binary files by hand */
 
-typedef struct bytes { uint8_t data[1024]; size_t size; } bytes;
+typedef struct bytes { uint8_t data[4096]; size_t size; } bytes;
 
 static void put(bytes *b, const void *value, size_t size)
 {
@@ -268,6 +268,46 @@ static void test_zero_distortion(void **state)
     }
 }
 
+/* Every model, its parameters 700, 701, ... in COLMAP's order, from both encodings. */
+static void test_lenses(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_colmap_model m;
+    char text[8192];
+    int length = 0;
+    double parameters[SPLAT_LENS_PARAMETERS];
+    bytes c = {{0}, 0}, i = good_images(), p = good_points();
+    for (int k = 0; k < SPLAT_LENS_PARAMETERS; k++) parameters[k] = 700 + k;
+    put_u64(&c, SPLAT_LENS_NERFSTUDIO);
+    for (uint32_t model_id = 0; model_id < SPLAT_LENS_NERFSTUDIO; model_id++) {
+        const splat_lens_form *form = splat_lens_form_get((int)model_id);
+        int n = splat_lens_n_parameters(form);
+        put_camera(&c, model_id + 1, model_id, parameters, n);
+        length += sprintf(text + length, "%u %s 800 600", (unsigned)model_id + 1, form->name);
+        for (int k = 0; k < n; k++) length += sprintf(text + length, " %d", 700 + k);
+        length += sprintf(text + length, "\n");
+    }
+    write_binary_model(&c, &i, &p);
+    write_text_model(text, images_text, points_text);
+    for (int k = 0; k < 2; k++) {
+        ASSERT_OK(splat_colmap_read(k ? "text" : "binary", &m, &error));
+        assert_int_equal(m.n_cameras, SPLAT_LENS_NERFSTUDIO);
+        for (int id = 0; id < SPLAT_LENS_NERFSTUDIO; id++) {
+            const splat_colmap_camera *camera = &m.cameras[id];
+            const splat_lens_form *form = splat_lens_form_get(id);
+            int first = splat_lens_n_parameters(form) - form->n_coefficients;
+            assert_int_equal(camera->model_id, id);
+            assert_true(camera->fx == (form->n_focals ? 700 : 0));
+            assert_true(camera->fy == (form->n_focals == 2 ? 701 : camera->fx));
+            assert_true(camera->cy == (form->n_focals ? 699 + first : 0));
+            for (int j = 0; j < SPLAT_LENS_COEFFICIENTS; j++)
+                assert_true(camera->coefficients[j] == (j < form->n_coefficients ? 700 + first + j : 0));
+        }
+        splat_colmap_free(&m);
+    }
+}
+
 static splat_status read_all(const char *folder, splat_error *error)
 {
     splat_colmap_model m;
@@ -277,8 +317,6 @@ static splat_status read_all(const char *folder, splat_error *error)
     splat_colmap_free(&m); /* after a failure it is empty */
     return status;
 }
-
-#define HINT "only undistorted datasets (PINHOLE or SIMPLE_PINHOLE cameras) supported!"
 
 static void expect_binary(const bytes *c, const bytes *i, const bytes *p, splat_status wanted, const char *words)
 {
@@ -292,20 +330,22 @@ static void expect_binary(const bytes *c, const bytes *i, const bytes *p, splat_
 static void test_binary_refused(void **state)
 {
     (void)state;
-    static const uint32_t models[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xffffffff};
-    static const char *const names[] = {"SIMPLE_RADIAL with distortion (300)", "RADIAL with distortion (300)",
-                                        "OPENCV with distortion (0.1)", "OPENCV_FISHEYE;",
-                                        "FULL_OPENCV with distortion (0.1)",
-                                        "FOV;", "SIMPLE_RADIAL_FISHEYE;", "RADIAL_FISHEYE;", "THIN_PRISM_FISHEYE;",
-                                        "RAD_TAN_THIN_PRISM_FISHEYE;", "model 12;", "model -1;"};
-    static const int n_parameters[] = {4, 5, 8, 16, 12, 16, 16, 16, 16, 16, 16, 16};
+    static const uint32_t models[] = {18, 0xffffffff};
+    static const char *const names[] = {"camera 1 is model 18, which is none of COLMAP's models", "model -1,"};
     const double many[16] = {700, 701, 400, 300, 0.1};
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 2; k++) {
         bytes b = {{0}, 0};
         put_u64(&b, 1);
-        put_camera(&b, 1, models[k], many, n_parameters[k]);
-        expect_binary(&b, NULL, NULL, SPLAT_ERROR_UNSUPPORTED, HINT);
+        put_camera(&b, 1, models[k], many, 16);
         expect_binary(&b, NULL, NULL, SPLAT_ERROR_UNSUPPORTED, names[k]);
+    }
+    static const double unsound[] = {NAN, INFINITY, -1e300};
+    for (size_t k = 0; k < sizeof unsound / sizeof unsound[0]; k++) {
+        const double radial[4] = {700, 400, 300, unsound[k]};
+        bytes b = {{0}, 0};
+        put_u64(&b, 1);
+        put_camera(&b, 1, 2, radial, 4);
+        expect_binary(&b, NULL, NULL, SPLAT_ERROR_FORMAT, "which is not finite");
     }
     static const double bad[][4] = {{0, 1, 0, 0}, {1, -1, 0, 0}, {NAN, 1, 0, 0}, {1, INFINITY, 0, 0}, {1e300, 1, 0, 0},
                                     {1, 1, NAN, 0}, {1, 1, 0, -INFINITY}, {1e-60, 1, 0, 0}};
@@ -438,11 +478,11 @@ static void test_text_refused(void **state)
     };
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
         expect_text(bad[k].which, bad[k].content, SPLAT_ERROR_FORMAT, bad[k].words);
-    expect_text(0, "1 OPENCV 640 480 5 5 3 2 0 0 0 1e-9", SPLAT_ERROR_UNSUPPORTED,
-                HINT " Camera 1 is OPENCV with distortion (1e-09);");
-    expect_text(0, "1 OPENCV_FISHEYE 640 480 5 5 3 2 0 0 0 0", SPLAT_ERROR_UNSUPPORTED,
-                HINT " Camera 1 is OPENCV_FISHEYE;");
-    expect_text(0, "1 PINHOLEX 640 480 5 5 3 2", SPLAT_ERROR_UNSUPPORTED, "Camera 1 is PINHOLEX;");
+    expect_text(0, "1 OPENCV 640 480 5 5 3 2 0 0 0", SPLAT_ERROR_FORMAT, "the line ends before its coefficient");
+    expect_text(0, "1 OPENCV_FISHEYE 640 480 5 5 3 2 0 0 0 nan", SPLAT_ERROR_FORMAT,
+                "\"nan\" is not a valid coefficient");
+    expect_text(0, "1 PINHOLEX 640 480 5 5 3 2", SPLAT_ERROR_UNSUPPORTED, "camera 1 is PINHOLEX,");
+    expect_text(0, "1 NERFSTUDIO 640 480 5 5 3 2 0 0 0 0 0 0", SPLAT_ERROR_UNSUPPORTED, "camera 1 is NERFSTUDIO,");
 }
 
 static void test_absent(void **state)
@@ -504,6 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_binary_wins), cmocka_unit_test(test_text),
         cmocka_unit_test(test_binary),         cmocka_unit_test(test_zero_distortion),
+        cmocka_unit_test(test_lenses),
         cmocka_unit_test(test_binary_refused),
         cmocka_unit_test(test_images_refused), cmocka_unit_test(test_huge_counts), cmocka_unit_test(test_text_refused),
         cmocka_unit_test(test_absent),         cmocka_unit_test(test_damage),

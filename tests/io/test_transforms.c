@@ -173,6 +173,40 @@ static void test_intrinsics(void **state)
         "", (frame){.fx = 500, .fy = 500});
 }
 
+static void expect_lens(const char *shared, const char *frame, splat_lens_model model, const double coefficients[8])
+{
+    splat_error error;
+    splat_transforms t;
+    write_transforms(shared, frame);
+    ASSERT_OK(read_scene(&t, &error));
+    assert_int_equal(t.frames[0].model, model);
+    for (int k = 0; k < SPLAT_LENS_COEFFICIENTS; k++)
+        assert_true(t.frames[0].coefficients[k] == (k < 8 ? coefficients[k] : 0));
+    splat_transforms_free(&t);
+}
+
+static void test_lenses(void **state)
+{
+    (void)state;
+    make_scene((const char *[]){"train/a.png"}, 1);
+    const double *none = (const double[8]){0}, *k1 = (const double[8]){0.01};
+    const double *six = (const double[8]){1, 2, 3, 4, 5, 6};
+    expect_lens("\"fl_x\": 500", "", SPLAT_LENS_NERFSTUDIO, none);
+    expect_lens("\"fl_x\": 500, \"k1\": 0.01", "", SPLAT_LENS_NERFSTUDIO, k1);
+    expect_lens("\"fl_x\": 500, \"camera_model\": \"opencv\"", "\"k1\": 0.01", SPLAT_LENS_NERFSTUDIO, k1);
+    expect_lens("\"fl_x\": 500, \"k1\": 7, \"k3\": 3, \"k4\": 4, \"p1\": 5, \"p2\": 6", "\"k1\": 1, \"k2\": 2",
+                SPLAT_LENS_NERFSTUDIO, six); /* a frame's own values win */
+    expect_lens("\"fl_x\": 500", "\"distortion_params\": [1, 2, 3, 4, 5, 6]", SPLAT_LENS_NERFSTUDIO, six);
+    expect_lens("\"fl_x\": 500, \"camera_model\": \"FULL_OPENCV\", \"k1\": 1, \"k2\": 2, \"p1\": 3, \"p2\": 4, "
+                "\"k3\": 5, \"k4\": 6, \"k5\": 7, \"k6\": 8", "", SPLAT_LENS_FULL_OPENCV,
+                (const double[8]){1, 2, 3, 4, 5, 6, 7, 8});
+    expect_lens("\"fl_x\": 500, \"camera_model\": \"OPENCV_FISHEYE\", \"k1\": 1, \"k2\": 2, \"k3\": 3, \"k4\": 4", "",
+                SPLAT_LENS_OPENCV_FISHEYE, (const double[8]){1, 2, 3, 4});
+    expect_lens("\"fl_x\": 500, \"is_fisheye\": true", "", SPLAT_LENS_OPENCV_FISHEYE, none);
+    expect_lens("\"fl_x\": 500, \"w\": 40, \"h\": 20, \"camera_model\": \"EQUIRECTANGULAR\"", "",
+                SPLAT_LENS_EQUIRECTANGULAR, (const double[8]){40, 20});
+}
+
 static void expect_refused(const char *shared, const char *frame, splat_status wanted, const char *words)
 {
     splat_error error;
@@ -188,12 +222,11 @@ static void test_cameras_refused(void **state)
     (void)state;
     make_scene((const char *[]){"train/a.png"}, 1);
     static const char *const distorted[][2] = {
-        {"\"fl_x\": 500, \"k1\": 0.01", "k1 is 0.01"},
-        {"\"fl_x\": 500, \"p2\": -1e-9", "p2 is -1e-09"},
-        {"\"fl_x\": 500, \"distortion_params\": [0, 0, 0.5]", "distortion_params"},
-        {"\"fl_x\": 500, \"camera_model\": \"OPENCV_FISHEYE\"", "OPENCV_FISHEYE"},
-        {"\"fl_x\": 500, \"camera_model\": \"EQUIRECTANGULAR\"", "EQUIRECTANGULAR"},
-        {"\"fl_x\": 500, \"is_fisheye\": true", "is_fisheye"},
+        {"\"fl_x\": 500, \"k5\": 0.01", "k5 or k6"},
+        {"\"fl_x\": 500, \"is_fisheye\": true, \"p2\": -1e-9", "p1 or p2"},
+        {"\"fl_x\": 500, \"distortion_params\": [0, 0, 0.5, 0, 0, 0, 0]", "distortion_params"},
+        {"\"fl_x\": 500, \"camera_model\": \"FISHEYE624\"", "FISHEYE624"},
+        {"\"fl_x\": 500, \"camera_model\": \"ORTHOPHOTO\"", "ORTHOPHOTO"},
     };
     for (size_t i = 0; i < sizeof distorted / sizeof distorted[0]; i++) {
         expect_refused(distorted[i][0], "", SPLAT_ERROR_UNSUPPORTED, distorted[i][1]);
@@ -202,6 +235,8 @@ static void test_cameras_refused(void **state)
     }
     static const char *const bad[][2] = {
         {"", "frame 0: the focal length is missing"},
+        {"\"fl_x\": 1, \"k2\": 1e300", "k2 is out of range"},
+        {"\"fl_x\": 1, \"distortion_params\": [\"x\"]", "not a number"},
         {"\"fl_x\": 0", "the focal lengths 0, 0 are not positive"},
         {"\"fl_x\": 1e300", "are not positive"},
         {"\"fl_x\": \"500\"", "\"fl_x\" is not a number"},
@@ -366,7 +401,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nerf_synthetic), cmocka_unit_test(test_multiscale), cmocka_unit_test(test_intrinsics),
-        cmocka_unit_test(test_cameras_refused), cmocka_unit_test(test_frames),    cmocka_unit_test(test_scaled_pose),
+        cmocka_unit_test(test_lenses),          cmocka_unit_test(test_cameras_refused),
+        cmocka_unit_test(test_frames),          cmocka_unit_test(test_scaled_pose),
         cmocka_unit_test(test_splits),          cmocka_unit_test(test_nothing),   cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ static void make_colmap(const char *const *names, size_t n, size_t n_points)
 {
     splat_error error;
     splat_colmap_camera cameras[] = {
-        {3, 1, 40, 30, 50, 60, 21, 14}, {1, 1, 40, 30, 25, 30, 21, 14}, {2, 1, 4, 3, 1, 1, 1, 1}};
+        {3, 1, 40, 30, 50, 60, 21, 14, {0}}, {1, 1, 40, 30, 25, 30, 21, 14, {0}}, {2, 1, 4, 3, 1, 1, 1, 1, {0}}};
     splat_colmap_model model = {cameras, 3, calloc(n, sizeof(splat_colmap_image)), n,
                                 calloc(n_points + 1, sizeof(splat_point)), n_points};
     assert_true(model.images && model.points);

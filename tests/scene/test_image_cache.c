@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "io/picture/image.h"
 #include "scene/image_cache.h"
+#include "scene/photo.h"
 
 #include <pthread.h>
 #include <setjmp.h>

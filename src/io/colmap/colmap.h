@@ -3,12 +3,14 @@
 #define SPLAT_IO_COLMAP_H
 
 #include "base/error.h"
+#include "math/lens.h"
 
 typedef struct splat_colmap_camera {
     uint32_t id;
-    int model_id;               /* COLMAP's number: 0 SIMPLE_PINHOLE, 1 PINHOLE, 2 SIMPLE_RADIAL, ... */
+    int model_id;               /* a splat_lens_model: COLMAP's number */
     uint64_t width, height;
-    double fx, fy, cx, cy;
+    double fx, fy, cx, cy;      /* EQUIRECTANGULAR: 0 */
+    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
 } splat_colmap_camera;
 
 typedef struct splat_colmap_image {
@@ -29,9 +31,8 @@ typedef struct splat_colmap_model {
     splat_point *points;          size_t n_points;
 } splat_colmap_model;
 
-/* Reads cameras (sorted by id) and images (in the file's order) of a folder, .bin before .txt. Cameras must be
- * undistorted: (SIMPLE_)PINHOLE, or (SIMPLE_)RADIAL and (FULL_)OPENCV with zero coefficients, as COLMAP writes some;
- * others fail with UNSUPPORTED and the sentence users search for. Unknown files (rigs.bin, frames.bin) are
+/* Reads cameras (sorted by id) and images (in the file's order) of a folder, .bin before .txt. Every
+ * camera model of COLMAP up to 4.1 is read; others fail with UNSUPPORTED. Unknown files (rigs.bin, frames.bin) are
  * ignored. Points are read separately. */
 splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
 /* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. */

@@ -28,38 +28,16 @@ splat_status splat_colmap_fail_memory(const char *path, splat_error *error)
     return splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET, "no memory to read the file");
 }
 
-/* The models by COLMAP's number. Those without a count of focal lengths are not read: with all coefficients zero a
- * fisheye is one still. */
-static const splat_colmap_lens lenses[] = {
-    {"SIMPLE_PINHOLE", 1, 0}, {"PINHOLE", 2, 0}, {"SIMPLE_RADIAL", 1, 1}, {"RADIAL", 1, 2}, {"OPENCV", 2, 4},
-    {"OPENCV_FISHEYE", 0, 0}, {"FULL_OPENCV", 2, 8}, {"FOV", 0, 0}, {"SIMPLE_RADIAL_FISHEYE", 0, 0},
-    {"RADIAL_FISHEYE", 0, 0}, {"THIN_PRISM_FISHEYE", 0, 0}, {"RAD_TAN_THIN_PRISM_FISHEYE", 0, 0},
-};
-#define N_LENSES ((int)(sizeof lenses / sizeof lenses[0]))
-
-int splat_colmap_model_find(const char *name)
-{
-    for (int i = 0; i < N_LENSES; i++)
-        if (strcmp(name, lenses[i].name) == 0) return i;
-    return -1;
-}
-
-static splat_status fail_model(uint32_t camera_id, const char *what, const splat_colmap_place *place,
-                               splat_error *error)
-{
-    return splat_colmap_fail(place, SPLAT_ERROR_UNSUPPORTED, error,
-                             "Colmap camera model not handled: only undistorted datasets (PINHOLE or SIMPLE_PINHOLE "
-                             "cameras) supported! Camera %" PRIu32 " is %.80s; run \"colmap image_undistorter\" and "
-                             "use the folder it writes", camera_id, what);
-}
-
 splat_status splat_colmap_check_model(int model_id, const char *unknown, uint32_t camera_id,
-                                      const splat_colmap_lens **lens, const splat_colmap_place *place,
+                                      const splat_lens_form **form, const splat_colmap_place *place,
                                       splat_error *error)
 {
-    *lens = model_id >= 0 && model_id < N_LENSES ? &lenses[model_id] : NULL;
-    if (*lens && (*lens)->n_focals) return SPLAT_OK;
-    return fail_model(camera_id, *lens ? (*lens)->name : unknown, place, error);
+    *form = model_id >= 0 && model_id < SPLAT_LENS_NERFSTUDIO ? splat_lens_form_get(model_id) : NULL;
+    if (*form) return SPLAT_OK;
+    return splat_colmap_fail(place, SPLAT_ERROR_UNSUPPORTED, error,
+                             "Colmap camera model not handled: camera %" PRIu32 " is %.80s, which is none of COLMAP's "
+                             "models up to 4.1; run \"colmap image_undistorter\" and use the folder it writes",
+                             camera_id, unknown);
 }
 
 static bool fits_float(double value)
@@ -67,12 +45,14 @@ static bool fits_float(double value)
     return isfinite((float)value);
 }
 
-static splat_status check_camera(const splat_colmap_camera *camera, const splat_colmap_place *place, splat_error *error)
+static splat_status check_camera(const splat_colmap_camera *camera, bool has_focals, const splat_colmap_place *place,
+                                 splat_error *error)
 {
     if (camera->width < 1 || camera->height < 1 || camera->width > MAX_SIDE || camera->height > MAX_SIDE)
         return splat_colmap_fail(place, SPLAT_ERROR_FORMAT, error,
                                  "camera %" PRIu32 " has %" PRIu64 " x %" PRIu64 " pixels; each must be 1 to %u",
                                  camera->id, camera->width, camera->height, MAX_SIDE);
+    if (!has_focals) return SPLAT_OK;
     if (!((float)camera->fx > 0) || !((float)camera->fy > 0) || !fits_float(camera->fx) || !fits_float(camera->fy))
         return splat_colmap_fail(place, SPLAT_ERROR_FORMAT, error,
                                  "camera %" PRIu32 " has the focal lengths %g, %g; they must be positive numbers",
@@ -84,20 +64,25 @@ static splat_status check_camera(const splat_colmap_camera *camera, const splat_
     return SPLAT_OK;
 }
 
-splat_status splat_colmap_set_lens(splat_colmap_camera *camera, const splat_colmap_lens *lens, const double *values,
+splat_status splat_colmap_set_lens(splat_colmap_camera *camera, const splat_lens_form *form, const double *values,
                                    const splat_colmap_place *place, splat_error *error)
 {
-    camera->fx = values[0];
-    camera->fy = values[lens->n_focals - 1];
-    camera->cx = values[lens->n_focals];
-    camera->cy = values[lens->n_focals + 1];
-    SPLAT_TRY(check_camera(camera, place, error));
-    for (int i = 0; i < lens->n_distortion; i++) {
-        double k = values[lens->n_focals + 2 + i];
-        if (k == 0) continue;
-        char what[80];
-        snprintf(what, sizeof what, "%s with distortion (%g)", lens->name, k);
-        return fail_model(camera->id, what, place, error);
+    int n = splat_lens_n_parameters(form), first = n - form->n_coefficients;
+    camera->fx = camera->fy = camera->cx = camera->cy = 0;
+    memset(camera->coefficients, 0, sizeof camera->coefficients);
+    if (form->n_focals) {
+        camera->fx = values[0];
+        camera->fy = values[form->n_focals - 1];
+        camera->cx = values[form->n_focals];
+        camera->cy = values[form->n_focals + 1];
+    }
+    SPLAT_TRY(check_camera(camera, form->n_focals > 0, place, error));
+    for (int i = first; i < n; i++) {
+        if (!fits_float(values[i]))
+            return splat_colmap_fail(place, SPLAT_ERROR_FORMAT, error,
+                                     "camera %" PRIu32 " (%s) has the coefficient %g, which is not finite", camera->id,
+                                     form->name, values[i]);
+        camera->coefficients[i - first] = values[i];
     }
     return SPLAT_OK;
 }

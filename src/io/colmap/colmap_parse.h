@@ -15,24 +15,13 @@ splat_status splat_colmap_fail(const splat_colmap_place *place, splat_status sta
 /* "no memory", naming the file. */
 splat_status splat_colmap_fail_memory(const char *path, splat_error *error);
 
-/* What a camera model's numbers are: focal lengths (1 or 2), the principal point, coefficients of distortion. */
-typedef struct splat_colmap_lens {
-    const char *name;
-    int n_focals, n_distortion;
-} splat_colmap_lens;
-
-#define SPLAT_COLMAP_PARAMETERS 12 /* at most, FULL_OPENCV */
-
-/* COLMAP's number of a model's name, or -1. */
-int splat_colmap_model_find(const char *name);
-/* *lens: the model of a number. UNSUPPORTED with the sentence users search for when it is no pinhole camera with or
- * without coefficients of distortion; `unknown` is what it is called when COLMAP has no name for it. */
+/* *form: what the parameters of a camera model are. UNSUPPORTED for a number that COLMAP did not have when this was
+ * written; `unknown` is what the model is called then. */
 splat_status splat_colmap_check_model(int model_id, const char *unknown, uint32_t camera_id,
-                                      const splat_colmap_lens **lens, const splat_colmap_place *place,
+                                      const splat_lens_form **form, const splat_colmap_place *place,
                                       splat_error *error);
-/* Sets the camera from its model's numbers and checks it, its size included; UNSUPPORTED when a coefficient of
- * distortion is not zero. */
-splat_status splat_colmap_set_lens(splat_colmap_camera *camera, const splat_colmap_lens *lens, const double *values,
+/* Sets the camera from its model's parameters and checks it, its size included. */
+splat_status splat_colmap_set_lens(splat_colmap_camera *camera, const splat_lens_form *form, const double *values,
                                    const splat_colmap_place *place, splat_error *error);
 /* The model's cameras must be there already, sorted by id. */
 splat_status splat_colmap_check_image(const splat_colmap_model *model, const splat_colmap_image *image,

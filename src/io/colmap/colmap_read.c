@@ -49,13 +49,13 @@ static splat_status read_camera(splat_reader *reader, size_t index, const splat_
     camera->height = splat_read_u64(reader);
     if (reader->failed) return fail_truncated(place, "camera", index, error);
     char number[32];
-    const splat_colmap_lens *lens;
-    double values[SPLAT_COLMAP_PARAMETERS];
+    const splat_lens_form *form;
+    double values[SPLAT_LENS_PARAMETERS];
     snprintf(number, sizeof number, "model %d", camera->model_id);
-    SPLAT_TRY(splat_colmap_check_model(camera->model_id, number, camera->id, &lens, place, error));
-    for (int i = 0; i < lens->n_focals + 2 + lens->n_distortion; i++) values[i] = splat_read_f64(reader);
+    SPLAT_TRY(splat_colmap_check_model(camera->model_id, number, camera->id, &form, place, error));
+    for (int i = 0; i < splat_lens_n_parameters(form); i++) values[i] = splat_read_f64(reader);
     if (reader->failed) return fail_truncated(place, "camera", index, error);
-    return splat_colmap_set_lens(camera, lens, values, place, error);
+    return splat_colmap_set_lens(camera, form, values, place, error);
 }
 
 static splat_status parse_cameras_binary(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,
@@ -64,7 +64,7 @@ static splat_status parse_cameras_binary(const char *path, const uint8_t *data, 
     splat_reader reader = splat_reader_make(data, size);
     splat_colmap_ids ids = {0};
     size_t count;
-    SPLAT_TRY(read_count(&reader, path, 24 + 3 * 8, "cameras", &count, error));
+    SPLAT_TRY(read_count(&reader, path, 24 + 2 * 8, "cameras", &count, error));
     model->cameras = calloc(count ? count : 1, sizeof *model->cameras);
     if (!model->cameras) return splat_colmap_fail_memory(path, error);
     splat_status status = SPLAT_OK;

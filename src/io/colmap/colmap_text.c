@@ -101,7 +101,7 @@ static splat_status read_count(text *t, const char *what, uint64_t maximum, uint
     return SPLAT_OK;
 }
 
-static splat_status read_model(text *t, splat_colmap_camera *camera, const splat_colmap_lens **lens,
+static splat_status read_model(text *t, splat_colmap_camera *camera, const splat_lens_form **form,
                                splat_error *error)
 {
     const char *word;
@@ -109,32 +109,33 @@ static splat_status read_model(text *t, splat_colmap_camera *camera, const splat
     size_t length;
     if (!next_word(t, &word, &length)) return fail_value(t, "camera model", "", 0, error);
     snprintf(name, sizeof name, "%.*s", (int)(length < 40 ? length : 40), word);
-    camera->model_id = splat_colmap_model_find(name);
-    return splat_colmap_check_model(camera->model_id, name, camera->id, lens, &t->place, error);
+    camera->model_id = splat_lens_find(name);
+    return splat_colmap_check_model(camera->model_id, name, camera->id, form, &t->place, error);
 }
 
 /* CAMERA_ID MODEL WIDTH HEIGHT PARAMS[] */
 static splat_status read_camera(text *t, splat_colmap_camera *camera, splat_error *error)
 {
     uint64_t id;
-    const splat_colmap_lens *lens;
-    double values[SPLAT_COLMAP_PARAMETERS];
+    const splat_lens_form *form;
+    double values[SPLAT_LENS_PARAMETERS];
     SPLAT_TRY(read_count(t, "camera id", UINT32_MAX, &id, error));
     camera->id = (uint32_t)id;
-    SPLAT_TRY(read_model(t, camera, &lens, error));
+    SPLAT_TRY(read_model(t, camera, &form, error));
     SPLAT_TRY(read_count(t, "width", UINT32_MAX, &camera->width, error));
     SPLAT_TRY(read_count(t, "height", UINT32_MAX, &camera->height, error));
-    for (int i = 0; i < lens->n_focals + 2 + lens->n_distortion; i++) {
-        const char *what = i < lens->n_focals ? "focal length" : i < lens->n_focals + 2 ? "principal point"
-                                                                                       : "coefficient of distortion";
+    int n = splat_lens_n_parameters(form), first = n - form->n_coefficients;
+    for (int i = 0; i < n; i++) {
+        const char *what = i < form->n_focals ? "focal length" : i < first ? "principal point"
+                                                                           : "coefficient of distortion";
         SPLAT_TRY(read_real(t, what, &values[i], error));
     }
     const char *word;
     size_t length;
     if (next_word(t, &word, &length))
         return splat_colmap_fail(&t->place, SPLAT_ERROR_FORMAT, error,
-                                 "the line has more numbers than a %s camera takes", lens->name);
-    return splat_colmap_set_lens(camera, lens, values, &t->place, error);
+                                 "the line has more numbers than a %s camera takes", form->name);
+    return splat_colmap_set_lens(camera, form, values, &t->place, error);
 }
 
 /* A file whose records have ids: `add` reads a record, makes room for it and keeps its id. */

@@ -1,0 +1,112 @@
+/* Undistortion: every pixel of a pinhole camera asks the lens where in the photo it is seen. The lens is evaluated
+ * at every eighth pixel, and its answers interpolated: an error of h²/8 of the second derivative, 0.003 pixels for
+ * a lens of k1 = -0.28 and a focal length of 3000 pixels. A grid is made for each photo anew, which takes a
+ * fraction of the time that decoding does, and keeps the decoding threads independent of each other. */
+#include "scene/photo.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define CELL 8
+
+typedef struct warp {
+    const splat_lens *lens;
+    double fx, fy, cx, cy;   /* of the pinhole camera, at the size of the result */
+    double scale_x, scale_y; /* pixels of the file for one of the lens */
+    const splat_image *photo;
+    uint8_t *pixels;
+    int width, height;
+} warp;
+
+typedef struct node { float x, y; bool is_seen; } node; /* in the file, 0 is the first pixel's centre */
+
+static node find_source(const warp *w, double x, double y)
+{
+    const double ray[3] = {(x + 0.5 - w->cx) / w->fx, (y + 0.5 - w->cy) / w->fy, 1};
+    double pixel[2];
+    if (!splat_lens_project(w->lens, ray, pixel)) return (node){0, 0, false};
+    return (node){(float)(pixel[0] * w->scale_x - 0.5), (float)(pixel[1] * w->scale_y - 0.5), true};
+}
+
+/* The photo at a place, bilinearly; the border goes on for a pixel, as the frame's size is rounded. */
+static void sample(const splat_image *photo, node at, uint8_t *out)
+{
+    int width = photo->width, height = photo->height, channels = photo->channels;
+    bool is_inside = at.is_seen && at.x > -1.5f && at.y > -1.5f && at.x < (float)width + 0.5f &&
+                     at.y < (float)height + 0.5f;
+    if (!is_inside) {
+        for (int c = 0; c < channels; c++) out[c] = 0;
+        return;
+    }
+    float x = fminf(fmaxf(at.x, 0), (float)(width - 1)), y = fminf(fmaxf(at.y, 0), (float)(height - 1));
+    int x0 = (int)x, y0 = (int)y, x1 = x0 + (x0 < width - 1), y1 = y0 + (y0 < height - 1);
+    float u = x - (float)x0, v = y - (float)y0;
+    const uint8_t *top = photo->pixels + (size_t)y0 * (size_t)width * (size_t)channels;
+    const uint8_t *bottom = photo->pixels + (size_t)y1 * (size_t)width * (size_t)channels;
+    for (int c = 0; c < channels; c++) {
+        float above = (1 - u) * top[x0 * channels + c] + u * top[x1 * channels + c];
+        float below = (1 - u) * bottom[x0 * channels + c] + u * bottom[x1 * channels + c];
+        out[c] = (uint8_t)((1 - v) * above + v * below + 0.5f);
+    }
+}
+
+/* A cell's pixels, from the lens at its corners: top left, top right, bottom left, bottom right. */
+static void fill_cell(const warp *w, int left, int top, const node corners[4])
+{
+    bool is_seen = corners[0].is_seen && corners[1].is_seen && corners[2].is_seen && corners[3].is_seen;
+    int right = left + CELL < w->width ? left + CELL : w->width, end = top + CELL < w->height ? top + CELL : w->height;
+    for (int y = top; y < end; y++)
+        for (int x = left; x < right; x++) {
+            node at;
+            if (is_seen) {
+                float u = (float)(x - left) / CELL, v = (float)(y - top) / CELL;
+                at.x = (1 - v) * ((1 - u) * corners[0].x + u * corners[1].x) +
+                       v * ((1 - u) * corners[2].x + u * corners[3].x);
+                at.y = (1 - v) * ((1 - u) * corners[0].y + u * corners[1].y) +
+                       v * ((1 - u) * corners[2].y + u * corners[3].y);
+                at.is_seen = true;
+            } else { /* the rim of the lens passes through */
+                at = find_source(w, x, y);
+            }
+            size_t pixel = (size_t)y * (size_t)w->width + (size_t)x;
+            sample(w->photo, at, w->pixels + pixel * (size_t)w->photo->channels);
+        }
+}
+
+static void find_row(const warp *w, int y, int n, node *row)
+{
+    for (int i = 0; i < n; i++) row[i] = find_source(w, (double)i * CELL, y);
+}
+
+splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, int width, int height,
+                                   splat_image *image, splat_error *error)
+{
+    double zoom_x = (double)width / frame->width, zoom_y = (double)height / frame->height;
+    int n = (width + CELL - 1) / CELL + 1;
+    node *above = malloc((size_t)n * sizeof *above), *below = malloc((size_t)n * sizeof *below);
+    uint8_t *pixels = malloc((size_t)width * (size_t)height * (size_t)image->channels);
+    if (!above || !below || !pixels) {
+        free(above);
+        free(below);
+        free(pixels);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to undistort a photo to %d x %d pixels", width, height);
+    }
+    warp w = {lens, frame->fx * zoom_x, frame->fy * zoom_y, frame->cx * zoom_x, frame->cy * zoom_y,
+              (double)image->width / lens->width, (double)image->height / lens->height, image, pixels, width, height};
+    find_row(&w, 0, n, below);
+    for (int y = 0; y < height; y += CELL) {
+        node *swapped = above;
+        above = below;
+        below = swapped;
+        find_row(&w, y + CELL, n, below);
+        for (int i = 0; i + 1 < n; i++)
+            fill_cell(&w, i * CELL, y, (const node[4]){above[i], above[i + 1], below[i], below[i + 1]});
+    }
+    free(above);
+    free(below);
+    free(image->pixels);
+    image->pixels = pixels;
+    image->width = width;
+    image->height = height;
+    return SPLAT_OK;
+}
