@@ -140,6 +140,7 @@ typedef struct splat_train_options {
                                        are after lr_decay_from_iter, exponentially to this part of it at
                                        position_lr_max_steps, and stay there */
     int lr_decay_from_iter;         /* 15000 */
+    float sh_rest_lr;               /* 0: of the SH above degree 0; 0 stands for feature_lr/20 */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -161,9 +162,10 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* The same with a strategy (NULL: the default one) and what it changes. "fast": target_gaussian_count 300,000. "mcmc":
- * densify_until_iter 25000, target_gaussian_count 1,000,000 (which must not be 0), init_opacity 0.5, init_scale 0.1,
- * opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
+/* The same with a strategy (NULL: the default one) and what it changes. "fast": iterations 20000 and, as parts of them,
+ * position_lr_max_steps 20000, densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr
+ * 0.0005, percent_dense 0.001, target_gaussian_count 300,000. "mcmc": densify_until_iter 25000, target_gaussian_count
+ * 1,000,000 (not 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
 #define splat_train_options_init_strategy(options, strategy)                                                           \
     splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)

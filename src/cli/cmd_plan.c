@@ -42,7 +42,7 @@ static void print_command(const cli_values *values, const splat_train_options *o
 #define ADD(...) if (n < sizeof line) n += (size_t)snprintf(line + n, sizeof line - n, __VA_ARGS__)
     if (values->scene.resolution != -1) ADD(" -r %d", values->scene.resolution);
     if (values->scene.eval) ADD(" --eval");
-    if (values->train.iterations != 30000) ADD(" --iterations %d", values->train.iterations);
+    if (cli_given(values, "iterations")) ADD(" --iterations %d", values->train.iterations);
     if (strcmp(values->strategy, "default") != 0) ADD(" --strategy %s", values->strategy);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);

@@ -42,6 +42,7 @@ void cli_values_init(cli_values *values)
     values->mesh_points = "views";
     values->reduce_sh_degree = -1;
     values->strategy = "default";
+    values->quality = "normal";
     values->regularization = "multiview";
     values->coarse_iterations = 15000;
     values->export_ply = true;

@@ -36,6 +36,7 @@ typedef struct cli_values {
     const char *fragmentation;
     size_t n_gaussians;
     const char *strategy;       /* of train */
+    const char *quality;        /* "high": the strategy that measures best, unless one is given */
     const char *regularization; /* of coarse */
     int coarse_iterations;
     bool export_ply;

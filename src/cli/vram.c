@@ -38,6 +38,15 @@ void cli_asked_options(const cli_values *values, splat_train_options *options)
     if (values->optimize_memory) options->sh_storage = SPLAT_SH_FLOAT16;
 }
 
+/* With a strategy that has a number of steps of its own: what ends after a part of them does so after any number. */
+static void scale_schedule(splat_train_options *o, int iterations)
+{
+    int *const ends[] = {&o->position_lr_max_steps, &o->densify_until_iter, &o->lr_decay_from_iter};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        *ends[i] = (int)((int64_t)*ends[i] * iterations / o->iterations);
+    o->iterations = iterations;
+}
+
 void cli_asked_steps(const cli_values *values, splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
@@ -45,8 +54,11 @@ void cli_asked_steps(const cli_values *values, splat_train_options *options)
     splat_train_options_init_strategy(&of_strategy, splat_strategy_find(values->strategy));
     cli_asked_options(values, options);
     options->strategy = of_strategy.strategy;
+    if (cli_given(values, "iterations") && of_strategy.iterations != usual.iterations)
+        scale_schedule(&of_strategy, values->train.iterations);
 #define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
-    if (of_strategy.field != usual.field && !cli_given(values, #name)) options->field = of_strategy.field;
+    if (of_strategy.field != usual.field && options->field == usual.field && !cli_given(values, #name))                \
+        options->field = of_strategy.field;
 #include "splatsmith/train_options.def"
 }
 

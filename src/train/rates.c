@@ -18,6 +18,7 @@ float splat_tensor_rate_at(const splat_tensor_rate *rate, const splat_train_opti
 {
     if (rate->schedule == SPLAT_RATE_POSITION)
         return splat_schedule_position_lr(options, extent, iteration) / rate->divisor;
-    return *(const float *)((const char *)options + rate->field) / rate->divisor *
-           splat_schedule_lr_factor(options, iteration);
+    float base = *(const float *)((const char *)options + rate->field) / rate->divisor;
+    if (rate->schedule == SPLAT_RATE_SH_REST && options->sh_rest_lr > 0) base = options->sh_rest_lr;
+    return base * splat_schedule_lr_factor(options, iteration);
 }

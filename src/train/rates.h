@@ -6,7 +6,8 @@
 
 typedef enum splat_rate_schedule {
     SPLAT_RATE_CONSTANT = 0, /* times splat_schedule_lr_factor */
-    SPLAT_RATE_POSITION /* times the scene's extent, and falling: splat_schedule_position_lr */
+    SPLAT_RATE_SH_REST,      /* the same; sh_rest_lr instead, unless that is 0 */
+    SPLAT_RATE_POSITION      /* times the scene's extent, and falling: splat_schedule_position_lr */
 } splat_rate_schedule;
 
 typedef struct splat_tensor_rate {

@@ -118,11 +118,20 @@ static void test_strategies(void **state)
     RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast",
             "--cap_max", "200K");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
-            "--densification_interval", "5");
+            "--densification_interval", "5", "--checkpoint_iterations", "30");
     RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval",
-            "5");
+            "5", "--position_lr_max_steps", "40", "--densify_until_iter", "20", "--lr_decay_from_iter", "28",
+            "--lr_final_factor", "0.1", "--percent_dense", "0.001", "--sh_rest_lr", "0.0005");
     assert_int_equal(system("cmp fast/point_cloud/iteration_40/point_cloud.ply "
                             "usual/point_cloud/iteration_40/point_cloud.ply"), 0);
+    RUN_ERR(0, "sh_rest_lr was 0.0005, is 0.001", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",
+            "fast", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval", "5", "--sh_rest_lr",
+            "0.001");
+    RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high");
+    assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
+    RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high",
+            "--strategy", "mcmc", "--cap_max", "200K");
+    RUN_ERR(2, "cannot be --strategy fast", TRAIN, "-m", "never", "--quality", "high", "--strategy", "fast");
     RUN_ERR(2, "unknown option '--strategy'", "coarse", "-c", "mcmc", "--strategy", "mcmc");
 }
 

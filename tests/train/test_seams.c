@@ -92,6 +92,10 @@ static void strategies_are_found_by_name(void **state)
     assert_ptr_equal(splat_strategy_find("default"), splat_strategy_of(&o));
     assert_string_equal(splat_strategy_of(&o)->name, "default");
     assert_null(splat_strategy_find("none of these"));
+    splat_train_options_init_strategy(&o, splat_strategy_find("fast"));
+    assert_true(o.iterations == 20000 && o.position_lr_max_steps == 20000 && o.densify_until_iter == 10000);
+    assert_true(o.lr_decay_from_iter == 14000 && o.target_gaussian_count == 300000 && o.sh_rest_lr == 0.0005f);
+    splat_train_options_init(&o);
     o.strategy = &toy_strategy;
     assert_ptr_equal(splat_strategy_of(&o), &toy_strategy);
 }

@@ -106,6 +106,10 @@ static void other_rates_fall_when_asked(void **state)
     assert_true(splat_tensor_rate_at(sh, &o, 2, 60000) == splat_tensor_rate_at(sh, &o, 2, 30000));
     assert_true(splat_tensor_rate_at(&splat_gaussian_rates[SPLAT_TENSOR_means], &o, 2, 25000) ==
                 splat_schedule_position_lr(&o, 2, 25000)); /* it falls by itself */
+    o.sh_rest_lr = 0.001f; /* of these bands alone; they fall with the others */
+    assert_true(splat_tensor_rate_at(sh, &o, 2, 15000) == 0.001f);
+    assert_true(fabsf(splat_tensor_rate_at(sh, &o, 2, 30000) / 0.00004f - 1) < 1e-5f);
+    assert_true(splat_tensor_rate_at(&splat_gaussian_rates[SPLAT_TENSOR_sh_dc], &o, 2, 1) == o.feature_lr);
     o.lr_decay_from_iter = 40000; /* after the end of the schedule: at once */
     assert_true(splat_schedule_lr_factor(&o, 40000) == 1 && splat_schedule_lr_factor(&o, 40001) == 0.04f);
 }

@@ -216,12 +216,19 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     return splat_op_opacity_reset(t->backend, &args, error);
 }
 
-/* Half of the time on a scene that grows to 1.1 million, for little: docs/performance.md. */
+/* What each is worth: docs/performance.md. */
+#define FAST_STEPS 20000
 #define FAST_CAP 300000
 
 static void set_fast_defaults(splat_train_options *o)
 {
+    o->iterations = o->position_lr_max_steps = FAST_STEPS;
+    o->densify_until_iter = FAST_STEPS / 2;
+    o->lr_decay_from_iter = FAST_STEPS / 10 * 7;
+    o->lr_final_factor = 0.1f;
     o->target_gaussian_count = FAST_CAP;
+    o->percent_dense = 0.001f;
+    o->sh_rest_lr = 0.0005f; /* four times the usual one */
 }
 
 const splat_strategy splat_strategy_fast = {
