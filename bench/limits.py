@@ -10,7 +10,8 @@ Runs come one after the other on one GPU, of each scene the unlimited one first 
 Growth is hurried so that limits bite early (GROWTH, to 1.2 million), unless there are train options. The driver's
 figure is nvidia-smi's for the process, context included, sampled every 50 ms (driver_memory.py). Speeds are compared
 step by step, where both runs have as many Gaussians: a run that its limit keeps small is a faster one.
-Environment: ITERATIONS=3000 N_LIMITS=12 LIMIT_S=540 (no run begins later) GPU=0 BACKEND=cuda
+Environment: ITERATIONS=3000 N_LIMITS=12 LIMIT_S=540 (no run begins later) GPU=0 BACKEND=cuda LIMITS="MIB..." (those
+instead)
 """
 import json
 import math
@@ -25,6 +26,7 @@ from driver_memory import Sampler
 
 ITERATIONS = int(os.environ.get("ITERATIONS", "3000"))
 N_LIMITS = int(os.environ.get("N_LIMITS", "12"))
+LIMITS = [int(mib) for mib in os.environ.get("LIMITS", "").split()]
 LIMIT_S = float(os.environ.get("LIMIT_S", "540"))
 GPU = os.environ.get("GPU", "0")
 BACKEND = os.environ.get("BACKEND", "cuda")
@@ -84,28 +86,32 @@ def steps_of(text):
 
 
 def history_of(path):
-    """Lines of every tenth step: [iteration, seconds, Gaussians, MiB on the device]."""
+    """Lines of every tenth step: [iteration, seconds, Gaussians, MiB of blocks on the device]."""
     if not os.path.exists(path):
         return []
     lines = [json.loads(line) for line in open(path)]
     rows = []
     for line in lines:
         if "step_ms" in line:
-            memory = line["memory"]
-            blocks = sum(v for k, v in memory.items() if k not in ("process", "driver"))
-            rows.append([line["iteration"], line["seconds"], int(line["gaussians"]),
-                         memory.get("driver", blocks) / MIB])
+            blocks = sum(v for k, v in line["memory"].items() if k not in ("process", "driver"))
+            rows.append([line["iteration"], line["seconds"], int(line["gaussians"]), blocks / MIB])
     return rows
 
 
 def result_of(limit, code, text, peak, history):
+    """The driver is asked once a second, blocks are counted at every step: what it holds beside them is the difference
+    of the peaks."""
+    most = max([h[3] for h in history] or [0])
+    peak = peak or math.ceil(most)
+    for h in history:
+        h[3] += peak - most
     speed = re.search(r"\(([\d.]+) it/s\): (\d+) Gaussians", text)
     found = re.findall(r"Evaluating test: L1 [\d.]+ PSNR ([\d.]+)", text)
     given_up = [{"iteration": int(i), "gaussians": int(n), "what": what.strip()} for i, n, what in
                 re.findall(r"iteration (\d+): to stay below \S+ \S+ with (\d+) Gaussians: (.*?) from here on", text)]
     least = re.search(r"least possible is (\d+) MiB", text)
-    return {"limit_mib": limit, "code": code, "driver_mib": peak or math.ceil(max([h[3] for h in history] or [0])),
-            "announced": steps_of(text), "given_up": given_up, "left_out": len(re.findall(r"is left out", text)),
+    return {"limit_mib": limit, "code": code, "driver_mib": peak, "announced": steps_of(text), "given_up": given_up,
+            "left_out": len(re.findall(r"is left out", text)),
             "least_mib": int(least.group(1)) if least else None, "it_per_s": float(speed.group(1)) if speed else None,
             "gaussians": int(speed.group(2)) if speed else None, "psnr": float(found[-1]) if found else None,
             "end_ms": ms_of_last_fifth(history), "history": history, "error": None if code == 0 else text[-300:]}
@@ -215,7 +221,7 @@ def measure(runs, deadline):
         return {"wrong": ["a limit that is much too small did not name the least possible" if free["code"] == 0 else
                           f"the run without a limit failed: {free['error']}"]}, []
     rows, plans, wrong = [], {}, []
-    for limit in limits_between(refused["least_mib"], free["driver_mib"]):
+    for limit in sorted(set(LIMITS)) or limits_between(refused["least_mib"], free["driver_mib"]):
         if time.monotonic() > deadline:
             wrong.append(f"{limit} MiB: no time was left")
             continue

@@ -135,6 +135,8 @@ splat_status splat_region_take(splat_backend *backend, splat_region *region, siz
 void splat_region_trim(splat_backend *backend, splat_region *region);
 /* Gives back all that is not cut now, whatever the policy. */
 void splat_region_release(splat_backend *backend, splat_region *region);
+/* Gives back at least `wanted` bytes, where so many are not cut and lie beyond the first `keep`. Returns how many. */
+size_t splat_region_give_back(splat_backend *backend, splat_region *region, size_t keep, size_t wanted);
 void splat_region_free(splat_backend *backend, splat_region *region);
 
 /* The working memory of one op, from the backend's scratch region: reset, then any number of takes. */

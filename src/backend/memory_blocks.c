@@ -217,6 +217,17 @@ void splat_region_release(splat_backend *backend, splat_region *region)
     region->high_water = region->used;
 }
 
+size_t splat_region_give_back(splat_backend *backend, splat_region *region, size_t keep, size_t wanted)
+{
+    size_t before = region->block.reserved, granule = backend->granularity;
+    size_t least = round_up(region->used > keep ? region->used : keep, granule);
+    if (!wanted || before <= least) return 0;
+    size_t given = round_up(wanted, granule), most = before - least;
+    splat_block_resize(backend, &region->block, region->name, SPLAT_OWNER_TRANSIENTS,
+                       before - (given < most ? given : most), NULL);
+    return before - region->block.reserved;
+}
+
 void splat_region_free(splat_backend *backend, splat_region *region)
 {
     splat_block_free(backend, &region->block);

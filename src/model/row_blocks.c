@@ -64,6 +64,18 @@ size_t splat_row_blocks_row_bytes(const splat_row_blocks *rows)
     return words * sizeof(uint32_t);
 }
 
+size_t splat_row_blocks_growth(const splat_backend *backend, const splat_row_blocks *rows, uint32_t n)
+{
+    size_t granule = backend->granularity, growth = 0;
+    for (int i = 0; i < rows->n_arrays; i++) {
+        const splat_block *block = &rows->blocks[i];
+        size_t bytes = (size_t)n * rows->words[i] * sizeof(uint32_t);
+        size_t mapped = (bytes + granule - 1) / granule * granule;
+        if (block->placement == SPLAT_ON_DEVICE && mapped > block->reserved) growth += mapped - block->reserved;
+    }
+    return growth;
+}
+
 splat_status splat_row_blocks_place(splat_backend *backend, splat_row_blocks *rows, int array,
                                     splat_placement placement, splat_error *error)
 {

@@ -12,27 +12,26 @@ splat_status splat_density_begin(splat_trainer *t, size_t bytes, void **scratch,
     return SPLAT_OK;
 }
 
-static size_t row_bytes(const splat_trainer *t)
-{
-    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    int n_arrays = splat_trainer_state_arrays(t, arrays);
-    size_t words = 0;
-    for (int i = 0; i < n_arrays; i++) words += arrays[i].words;
-    return 4 * words;
-}
-
-#define GROWING_BLOCKS 32 /* at least as many as grow; each may end in a granule of its own */
-
 /* Views may have filled what the limit left. Where the new rows need it, it is theirs: what a run gives up does not
- * depend on the views that it happened to have. */
-static void release_regions(splat_trainer *t, uint64_t n, size_t work)
+ * depend on the views that it happened to have. No more than is missing goes back, for the next view takes it again
+ * granule by granule; everything only where storages change, which takes memory that is not counted here. */
+static void release_regions(splat_trainer *t, uint32_t n, size_t work, bool all)
 {
     const splat_memory *memory = &t->backend->memory;
-    const size_t held = memory->device.reserved, n_new = (size_t)n - t->model->gaussians.n;
-    size_t needed = n_new * row_bytes(t) + work + GROWING_BLOCKS * t->backend->granularity;
-    if (!memory->limit || held + needed <= memory->limit) return;
-    splat_region_release(t->backend, &t->model->frame.region);
-    splat_region_release(t->backend, &t->backend->scratch);
+    splat_region *frame = &t->model->frame.region, *scratch = &t->backend->scratch;
+    const size_t granule = t->backend->granularity, there = scratch->block.reserved;
+    size_t needed = memory->device.reserved + splat_trainer_growth_bytes(t, n);
+    if (!memory->limit) return;
+    if (work > there) needed += work - there + granule;
+    if (needed > memory->limit && !all) {
+        size_t missing = needed - memory->limit, given = splat_region_give_back(t->backend, frame, 0, missing);
+        missing -= given < missing ? given : missing;
+        given = splat_region_give_back(t->backend, scratch, work, missing);
+        all = given < missing;
+    }
+    if (!all) return;
+    splat_region_release(t->backend, frame);
+    splat_region_release(t->backend, scratch);
 }
 
 static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *error)
@@ -48,7 +47,8 @@ splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_af
     bool on_device = t->backend->device_bytes > 0;
     size_t work = t->strategy->work_bytes ? t->strategy->work_bytes(on_device, (size_t)n) : 0;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
-    if (n > t->model->gaussians.n) release_regions(t, n, work);
+    if (n > t->model->gaussians.n)
+        release_regions(t, (uint32_t)n, work, splat_give_up_is_due(t, (size_t)n_after));
     SPLAT_TRY(splat_give_up_for(t, (size_t)n_after, error));
     splat_status status = reserve_work(t, work, error);
     for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {

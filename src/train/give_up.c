@@ -151,12 +151,22 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
     return SPLAT_OK;
 }
 
+static int form_wanted(splat_trainer *t, size_t n)
+{
+    update_overhead(t);
+    splat_memory_forms forms = forms_of(t);
+    return splat_form_for(&forms, n);
+}
+
+bool splat_give_up_is_due(splat_trainer *t, size_t n)
+{
+    return splat_gives_up(t) && t->memory.form < form_wanted(t, n);
+}
+
 splat_status splat_give_up_for(splat_trainer *t, size_t n, splat_error *error)
 {
     if (!splat_gives_up(t)) return SPLAT_OK;
-    update_overhead(t);
-    splat_memory_forms forms = forms_of(t);
-    int wanted = splat_form_for(&forms, n);
+    int wanted = form_wanted(t, n);
     size_t n_now = t->model->gaussians.n ? t->model->gaussians.n : n; /* before the first ones are made: those */
     while (t->memory.form < wanted) SPLAT_TRY(advance(t, n_now, error));
     return SPLAT_OK;

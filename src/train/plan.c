@@ -43,15 +43,28 @@ static void list_choices(const splat_memory_forms *f, int form, size_t n, splat_
     }
 }
 
-/* What growth gives up, and from which count on, as far as it can get. */
+/* Whether a run that goes from a form to the next at n Gaussians says so: bands that save nothing change nothing. */
+static bool is_told(const splat_memory_forms *f, int form, size_t n)
+{
+    unsigned bit = splat_memory_choices[form].bit & f->may;
+    return bit && (bit != SPLAT_GIVE_UP_LISTS || splat_form_bytes(f, form + 1, n) < splat_form_bytes(f, form, n));
+}
+
+/* What growth gives up, and from which count on, as far as it can get: where one thing is not enough, all up to the one
+ * that is. */
 static void list_steps(const splat_memory_forms *f, size_t rows, splat_plan *plan)
 {
     size_t most = splat_form_most(f, 0);
-    for (int i = 0; i < SPLAT_N_FORMS - 1; i++) {
-        const splat_memory_choice *c = &splat_memory_choices[i];
+    int form = 0;
+    for (int i = 0; i < SPLAT_N_FORMS - 1 && most < rows; i++) {
         size_t after = splat_form_most(f, i + 1);
-        if (after > most && most < rows) plan->steps[plan->n_steps++] = (splat_plan_step){c->option, c->cost, most};
-        most = splat_larger(most, after);
+        if (after <= most) continue;
+        for (; form <= i; form++) {
+            const splat_memory_choice *c = &splat_memory_choices[form];
+            if (is_told(f, form, most + 1))
+                plan->steps[plan->n_steps++] = (splat_plan_step){c->option, c->cost, most};
+        }
+        most = after;
     }
 }
 

@@ -90,6 +90,8 @@ splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *er
 void splat_give_up_init(splat_trainer *trainer);
 /* Whether this run gives anything up. */
 bool splat_gives_up(const splat_trainer *trainer);
+/* Whether splat_give_up_for would give anything up. */
+bool splat_give_up_is_due(splat_trainer *trainer, size_t n);
 /* Gives up what n Gaussians need, before they are made room for; nothing when they fit. Errors: DEVICE; MEMORY when
  * something could not be given up: it is as it was. */
 splat_status splat_give_up_for(splat_trainer *trainer, size_t n, splat_error *error);
@@ -111,6 +113,8 @@ splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_erro
 /* The same for rows that will be fewer before a view is done with them: something is given up only when memory is
  * refused. */
 splat_status splat_trainer_resize_rows(splat_trainer *trainer, uint32_t n, splat_error *error);
+/* What that maps on the device beyond what is there. */
+size_t splat_trainer_growth_bytes(const splat_trainer *trainer, uint32_t n);
 /* Gives the statistics back when no density control is left after `iteration`. */
 void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);
 /* *results: double[n_results] of the regularizer, device memory. Errors: MEMORY. */

@@ -70,6 +70,22 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
     return status;
 }
 
+size_t splat_trainer_growth_bytes(const splat_trainer *t, uint32_t n)
+{
+    const splat_row_blocks *const all[] = {&t->model->parameters,
+                                           &t->moment_blocks[0],
+                                           &t->moment_blocks[1],
+                                           &t->bound.gradients,
+                                           &t->strategy_rows.rows[SPLAT_ROWS_KEPT],
+                                           &t->strategy_rows.rows[SPLAT_ROWS_SCRATCH],
+                                           &t->regularizer_rows.rows[SPLAT_ROWS_KEPT],
+                                           &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH]};
+    bool counts = t->strategy->wants_statistics(&t->options, t->iteration);
+    size_t growth = splat_row_blocks_growth(t->backend, &t->statistics, counts ? n : 0);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) growth += splat_row_blocks_growth(t->backend, all[i], n);
+    return growth;
+}
+
 /* While memory is refused, what is left is given up. */
 static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_statistics, splat_error *error)
 {

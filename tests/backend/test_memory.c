@@ -110,6 +110,33 @@ static void regions_reuse_and_trim(void **state)
     }
 }
 
+/* No more than was asked for, nothing of what is kept or in use, and what stays keeps its content. */
+static void regions_give_back_what_is_missing(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_backend *b = context->backend;
+    splat_region region = {.name = "test"};
+    splat_error error;
+    void *data;
+    const size_t granule = b->granularity;
+    must(splat_region_take(b, &region, 100 * granule, &data, &error), &error);
+    memset(data, 7, 100 * granule);
+    must(splat_region_reset(b, &region, &error), &error);
+    must(splat_region_take(b, &region, 10 * granule, &data, &error), &error);
+    size_t held = region.block.reserved;
+    assert_int_equal(splat_region_give_back(b, &region, 0, 0), 0);
+    assert_int_equal(splat_region_give_back(b, &region, 0, 3 * granule - 1), 3 * granule);
+    assert_int_equal(memory_of(context).bytes, held - 3 * granule);
+    assert_int_equal(splat_region_give_back(b, &region, 90 * granule, held), held - 93 * granule);
+    size_t kept = region.block.reserved - (region.used + granule - 1) / granule * granule;
+    assert_int_equal(splat_region_give_back(b, &region, 0, held), kept);
+    assert_int_equal(splat_region_give_back(b, &region, 0, held), 0);
+    for (size_t i = 0; i < 10 * granule; i++) assert_int_equal(((unsigned char *)data)[i], 7);
+    splat_region_free(b, &region);
+    splat_context_destroy(context);
+}
+
 static void red_zones_find_a_write_behind_a_buffer(void **state)
 {
     (void)state;
@@ -557,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_block_grows_in_place),
         cmocka_unit_test(the_limit_refuses_and_changes_nothing),
         cmocka_unit_test(regions_reuse_and_trim),
+        cmocka_unit_test(regions_give_back_what_is_missing),
         cmocka_unit_test(red_zones_find_a_write_behind_a_buffer),
         cmocka_unit_test(a_limit_holds_whatever_it_is),
         cmocka_unit_test(the_least_possible_is_possible),

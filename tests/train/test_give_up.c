@@ -9,6 +9,7 @@
 
 #include "trainer_fixture.h"
 
+#include "train/density.h"
 #include "train/memory_choices.h"
 #include "train/memory_forms.h"
 #include "train/trainer.h"
@@ -299,6 +300,36 @@ static void a_refusal_gives_up_more(void **state)
     assert_true(before >= 4);
 }
 
+/* New rows get what is missing of the views' working memory, and not all of it: the next view would have to map it
+ * again. */
+static void growth_takes_what_is_missing(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_train_options o = growing_options();
+    o.may_give_up = 0;
+    for (size_t part = 1; part < 4; part++) {
+        place p = open_below(0, 2);
+        splat_backend *b = p.context->backend;
+        splat_memory *memory = &b->memory;
+        splat_trainer *t = start_late(&p, &o);
+        void *actions;
+        run_steps(t, 16);
+        uint32_t n = t->model->gaussians.n + 200;
+        must(splat_density_begin(t, n, &actions, &error), &error);
+        size_t frame = t->model->frame.region.block.reserved, growth = splat_trainer_growth_bytes(t, n);
+        size_t scratch = b->scratch.block.reserved, work = t->strategy->work_bytes(false, n);
+        assert_true(work <= scratch && growth > 100000 && frame > growth);
+        size_t missing = part * growth / 4 / b->granularity * b->granularity;
+        memory->limit = memory->device.reserved + growth - missing;
+        must(splat_density_make_room(t, n, n, &error), &error);
+        assert_int_equal(t->model->frame.region.block.reserved, frame - missing);
+        assert_int_equal(b->scratch.block.reserved, scratch);
+        assert_int_equal(memory->device.reserved, memory->limit);
+        close_training(p.context, p.scene, t);
+    }
+}
+
 /* Where there is not even room to convert, the step is left out, and training goes on. */
 static void nothing_can_be_given_up(void **state)
 {
@@ -329,6 +360,7 @@ int main(void)
         cmocka_unit_test(what_was_given_up_stays_so),
         cmocka_unit_test(what_was_given_up_comes_back_where_there_is_room),
         cmocka_unit_test(a_refusal_gives_up_more),
+        cmocka_unit_test(growth_takes_what_is_missing),
         cmocka_unit_test(nothing_can_be_given_up),
     };
     return cmocka_run_group_tests_name("giving up", tests, NULL, NULL);
