@@ -19,7 +19,7 @@
  * when it fits at once and for max_instances otherwise, and used again by the other bands. Working memory is scratch,
  * which bin resets before and after its work.
  *
- * On a backend that does not wait for counts (frame->hint), a view whose expected count with its margin is at most
+ * On a backend that does not wait for counts (frame->hint), a view whose last count with a margin is at most
  * max_instances is one band; for any other view with a bound the host waits for the counts of the rows, once a band. */
 struct splat_bin_args {
     splat_frame *frame;

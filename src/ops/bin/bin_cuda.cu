@@ -22,6 +22,7 @@ extern "C" {
 /* Room beyond one and a quarter times the last known count of the view. */
 #define LISTED_MARGIN 16384
 #define INSTANCE_MARGIN 65536
+#define LEAST_INSTANCE_MARGIN 16384 /* beyond a sixteenth more than the count, below a bound */
 #define MAX_TILE_ROWS (65536 / SPLAT_TILE) /* of the largest picture, see splat_view_begin */
 
 struct bin_parameters {
@@ -313,13 +314,15 @@ static splat_status check_count(uint64_t n_instances, splat_error *error)
                       "fewer Gaussians", (unsigned long long)n_instances);
 }
 
-/* The room for instances that the view's last count asks for; 0: it is not known, or they may not be trusted to fit. */
+/* The room for instances that the view's last count asks for; 0: it is not known, or they may not be trusted to fit.
+ * Where the bound leaves less than the usual margin, but some, all that it leaves is cheaper than to wait. */
 static uint64_t expected_instances(const splat_cuda_backend *cuda, const splat_frame *frame)
 {
-    uint64_t wanted = frame->hint.n_instances + frame->hint.n_instances / 4 + INSTANCE_MARGIN;
-    if (!frame->hint.n_instances || cuda->base.deterministic) return 0;
-    if (frame->max_instances && (frame->row_begin || wanted > frame->max_instances)) return 0;
-    return wanted;
+    const uint64_t known = frame->hint.n_instances, most = frame->max_instances;
+    uint64_t wanted = known + known / 4 + INSTANCE_MARGIN;
+    if (!known || cuda->base.deterministic) return 0;
+    if (!most || (!frame->row_begin && wanted <= most)) return wanted;
+    return !frame->row_begin && known + known / 16 + LEAST_INSTANCE_MARGIN <= most ? most : 0;
 }
 
 /* Waits for the counts of the rows, and sets the band's last row, its count and the length of its list. */
