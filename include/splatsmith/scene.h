@@ -76,6 +76,20 @@ typedef enum splat_sample_scene {
 } splat_sample_scene;
 #define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room"
 
+/* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers. */
+typedef enum splat_sample_distortion {
+    SPLAT_SAMPLE_DISTORTION_NONE, SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL, SPLAT_SAMPLE_DISTORTION_RADIAL,
+    SPLAT_SAMPLE_DISTORTION_OPENCV, SPLAT_SAMPLE_DISTORTION_OPENCV_FISHEYE, SPLAT_SAMPLE_DISTORTION_FULL_OPENCV,
+    SPLAT_SAMPLE_DISTORTION_FOV, SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_RADIAL_FISHEYE, SPLAT_SAMPLE_DISTORTION_THIN_PRISM_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_RAD_TAN_THIN_PRISM_FISHEYE, SPLAT_SAMPLE_DISTORTION_SIMPLE_DIVISION,
+    SPLAT_SAMPLE_DISTORTION_DIVISION, SPLAT_SAMPLE_DISTORTION_SIMPLE_FISHEYE, SPLAT_SAMPLE_DISTORTION_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_EUCM
+} splat_sample_distortion;
+#define SPLAT_WORDS_SAMPLE_DISTORTION                                                                                  \
+    "none|simple_radial|radial|opencv|opencv_fisheye|full_opencv|fov|simple_radial_fisheye|radial_fisheye|"            \
+    "thin_prism_fisheye|rad_tan_thin_prism_fisheye|simple_division|division|simple_fisheye|fisheye|eucm"
+
 /* Defaults: those of BASIC, and of the other scenes. */
 typedef struct splat_sample_options {
     size_t size;
@@ -86,6 +100,7 @@ typedef struct splat_sample_options {
     int supersample;   /* 3, 2: rays a pixel side */
     uint64_t seed;     /* the same seed gives the same bytes; another one another scene of the same kind */
     splat_sample_scene scene; /* BASIC */
+    splat_sample_distortion distortion; /* NONE */
 } splat_sample_options;
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);

@@ -493,6 +493,9 @@ const cli_option cli_options[] = {
      "basic: a small one, for trying; objects: things, rods and a plate on a half textured, half plain ground; room: a "
      "furnished room with painted walls. Defaults below are those of basic; the others have 120 pictures of 720x540 "
      "with 2 rays along a pixel's side, 20,000 points and 500,000 exact ones", NULL},
+    {"distortion", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE,
+     WORD(sample.distortion, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION),
+     "the pictures are those of this camera model of COLMAP, as lenses have them", NULL},
     {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
     {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
     {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 2, 999), "number of pictures", NULL},

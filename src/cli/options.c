@@ -60,12 +60,18 @@ const char *cli_next_name(const char *names, char name[64])
 
 /* ---------------------------------------------------------------- words for help, the man page and the completion */
 
+/* Words that no line has room for: they go into the text, which can be broken. */
+static bool has_long_words(const cli_option *option)
+{
+    return option->kind == CLI_WORD && strlen(option->metavar) > 80;
+}
+
 const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX])
 {
     char letter[8] = "";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(text, CLI_TEXT_MAX, "%s--%s%s%s", letter, option->name, option->metavar ? " " : "",
-             option->metavar ? option->metavar : "");
+    const char *metavar = has_long_words(option) ? "WORD" : option->metavar;
+    snprintf(text, CLI_TEXT_MAX, "%s--%s%s%s", letter, option->name, metavar ? " " : "", metavar ? metavar : "");
     return text;
 }
 
@@ -177,6 +183,14 @@ const char *cli_option_text(const cli_option *option, const cli_values *defaults
     size_t length = help_text(option->help, text);
     if (option->group == CLI_GROUP_IGNORED) return text;
     default_text(option, defaults, value, sizeof value);
+    if (has_long_words(option)) {
+        const char *word = option->metavar;
+        for (size_t n; *word && length < CLI_TEXT_MAX; word += n + (word[n] == '|')) {
+            n = strcspn(word, "|");
+            length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, "%s%.*s",
+                                       word == option->metavar ? ": " : ", ", (int)n, word);
+        }
+    }
     if (value[0] && length < CLI_TEXT_MAX)
         length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, " [default: %s]", value);
     const char *separator = " (also ";

@@ -1,4 +1,4 @@
-/* Pinhole cameras of the ray-traced scenes: poses, rays, what they see. */
+/* Cameras of the ray-traced scenes: poses, rays, what they see. */
 #include "scene/sample_camera.h"
 
 void splat_sample_camera_look(splat_sample_camera *camera, splat_vec3 center, splat_vec3 target)
@@ -20,9 +20,10 @@ void splat_sample_camera_roll(splat_sample_camera *camera, double angle)
 
 splat_vec3 splat_sample_camera_ray(const splat_sample_camera *camera, double u, double v)
 {
-    double x = (u - 0.5 * camera->width) / camera->focal, y = (v - 0.5 * camera->height) / camera->focal;
-    splat_vec3 ray = splat_vec3_along(camera->rows[2], camera->rows[0], x);
-    return splat_vec3_normalize(splat_vec3_along(ray, camera->rows[1], y));
+    double at[3] = {(u - 0.5 * camera->width) / camera->focal, (v - 0.5 * camera->height) / camera->focal, 1};
+    if (camera->lens) splat_lens_unproject(camera->lens, (const double[2]){u, v}, at);
+    splat_vec3 ray = splat_vec3_along(splat_vec3_scale(camera->rows[2], at[2]), camera->rows[0], at[0]);
+    return splat_vec3_normalize(splat_vec3_along(ray, camera->rows[1], at[1]));
 }
 
 bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 place, splat_vec3 normal,
@@ -33,9 +34,11 @@ bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 pla
     *distance = sqrt(splat_vec3_dot(offset, offset));
     *direction = splat_vec3_scale(offset, 1 / *distance);
     if (depth <= 0 || splat_vec3_dot(*direction, normal) >= 0) return false;
-    double u = camera->focal * splat_vec3_dot(camera->rows[0], offset) / depth;
-    double v = camera->focal * splat_vec3_dot(camera->rows[1], offset) / depth;
-    return fabs(u) <= 0.5 * camera->width && fabs(v) <= 0.5 * camera->height;
+    double x = splat_vec3_dot(camera->rows[0], offset), y = splat_vec3_dot(camera->rows[1], offset);
+    double pixel[2] = {camera->focal * x / depth + 0.5 * camera->width,
+                       camera->focal * y / depth + 0.5 * camera->height};
+    if (camera->lens && !splat_lens_project(camera->lens, (const double[3]){x, y, depth}, pixel)) return false;
+    return pixel[0] >= 0 && pixel[0] <= camera->width && pixel[1] >= 0 && pixel[1] <= camera->height;
 }
 
 /* By the largest component (Shepperd 1978). */

@@ -1,7 +1,8 @@
-/* Pinhole cameras of the ray-traced scenes. */
+/* Cameras of the ray-traced scenes: pinholes, or with a lens. */
 #ifndef SPLAT_SCENE_SAMPLE_CAMERA_H
 #define SPLAT_SCENE_SAMPLE_CAMERA_H
 
+#include "math/lens.h"
 #include "scene/sample_vec.h"
 
 #include <stdbool.h>
@@ -11,6 +12,7 @@ typedef struct splat_sample_camera {
     splat_vec3 center, rows[3];
     double focal; /* pixels */
     int width, height;
+    const splat_lens *lens; /* NULL: a pinhole camera */
 } splat_sample_camera;
 
 /* Looks from center to target, the horizon level. */

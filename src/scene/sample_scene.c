@@ -76,13 +76,14 @@ static splat_status fill_model(const splat_sample_work *s, splat_colmap_model *m
     if (!model->cameras || !model->images || !model->points) return SPLAT_ERROR_MEMORY;
     model->n_cameras = 1;
     model->cameras[0] = (splat_colmap_camera){.id = 1,
-                                              .model_id = 1,
+                                              .model_id = (int)s->lens.model,
                                               .width = (uint64_t)options->width,
                                               .height = (uint64_t)options->height,
-                                              .fx = s->cameras[0].focal,
-                                              .fy = s->cameras[0].focal,
-                                              .cx = 0.5 * options->width,
-                                              .cy = 0.5 * options->height};
+                                              .fx = s->lens.fx,
+                                              .fy = s->lens.fy,
+                                              .cx = s->lens.cx,
+                                              .cy = s->lens.cy};
+    memcpy(model->cameras[0].coefficients, s->lens.coefficients, sizeof s->lens.coefficients);
     for (int i = 0; i < options->n_cameras; i++) {
         splat_colmap_image *image = &model->images[i];
         const splat_sample_camera *camera = &s->cameras[i];
@@ -130,6 +131,8 @@ static splat_status check_options(const splat_sample_options *options, splat_err
     SPLAT_TRY(check_range("width", options->width, 8, 8192, error));
     SPLAT_TRY(check_range("height", options->height, 8, 8192, error));
     SPLAT_TRY(check_range("scene", (int)options->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
+    SPLAT_TRY(check_range("distortion", (int)options->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
+                          SPLAT_SAMPLE_DISTORTION_EUCM, error));
     SPLAT_TRY(check_range("n_cameras", options->n_cameras, options->scene ? 3 : 2, 999, error));
     SPLAT_TRY(check_range("n_points", options->n_points, 4, 10000000, error));
     SPLAT_TRY(check_range("n_truth", options->n_truth, 1, 100000000, error));
@@ -195,6 +198,33 @@ static splat_status write_all(const splat_sample_work *s, const char *folder, sp
     return status;
 }
 
+/* Coefficients of a camera that people have, by COLMAP's number of the model, 2 to 16. */
+static const double coefficients[][SPLAT_LENS_COEFFICIENTS] = {
+    {-0.12}, {-0.15, 0.03}, {-0.18, 0.05, 0.0011, -0.0007}, {0.03, -0.01, 0.002, -0.0005},
+    {-0.15, 0.05, 0.001, -0.002, 0.01, -0.05, 0.02, 0.003}, {0.6}, {0.02}, {0.02, -0.004},
+    {0.02, -0.01, 0.001, -0.0008, 0.003, -0.0004, 0.0005, -0.0006},
+    {0.02, -0.01, 0.003, -0.0004, 0.0001, -0.00001, 0.001, -0.0008, 0.0005, -0.0001, -0.0006, 0.0002},
+    {-0.12}, {0.1}, {0}, {0}, {0.6, 1.1},
+};
+
+/* The focal length is that of the pinhole camera, the principal point a little beside the middle. */
+static void set_lens(splat_sample_work *s)
+{
+    const splat_sample_options *options = s->options;
+    splat_lens *lens = &s->lens;
+    *lens = (splat_lens){.model = SPLAT_LENS_PINHOLE, .width = options->width, .height = options->height};
+    lens->fx = lens->fy = s->cameras[0].focal;
+    lens->cx = 0.5 * options->width;
+    lens->cy = 0.5 * options->height;
+    if (!options->distortion) return;
+    lens->model = (splat_lens_model)(SPLAT_LENS_SIMPLE_RADIAL + (int)options->distortion - 1);
+    memcpy(lens->coefficients, coefficients[options->distortion - 1], sizeof lens->coefficients);
+    lens->cx *= 1.01;
+    lens->cy *= 0.99;
+    splat_lens_prepare(lens);
+    for (int i = 0; i < options->n_cameras; i++) s->cameras[i].lens = lens;
+}
+
 static void set_up(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;
@@ -214,6 +244,7 @@ static void set_up(splat_sample_work *s)
         else
             *camera = splat_sample_basic_camera(options, i);
     }
+    set_lens(s);
 }
 
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,

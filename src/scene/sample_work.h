@@ -13,6 +13,7 @@ typedef struct splat_sample_work {
     splat_sample_world world;     /* of the scene `basic` */
     splat_parts parts;            /* of the others; parts.n is 0 in `basic` */
     splat_sample_camera *cameras; /* [options->n_cameras] */
+    splat_lens lens;              /* of all of them, a pinhole too */
     int threads;
 } splat_sample_work;
 

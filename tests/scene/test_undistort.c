@@ -3,6 +3,7 @@
 #include "dataset_fixture.h"
 
 #include "scene/photo.h"
+#include "scene/sample_scene.h"
 
 #include <math.h>
 
@@ -165,11 +166,86 @@ static void wide_and_folded_lenses_are_refused(void **state)
     splat_dataset_free(&d);
 }
 
+static void write_sample(const char *folder, splat_sample_distortion distortion)
+{
+    splat_sample_options options;
+    splat_error error;
+    splat_sample_options_init(&options);
+    options.width = 160;
+    options.height = 120;
+    options.n_cameras = 3;
+    options.n_points = 50;
+    options.n_truth = 10;
+    options.distortion = distortion;
+    ASSERT_OK(splat_folder_delete(folder, &error));
+    ASSERT_OK(splat_sample_scene_write(folder, &options, 2, &error));
+}
+
+/* Of what both pictures show, at the same focal length: a pixel has its place beside the principal point. */
+static double psnr(const uint8_t *rgb, const splat_camera *camera, const uint8_t *other, const splat_camera *reference)
+{
+    double sum = 0;
+    long n = 0;
+    for (int y = 0; y < camera->height; y++)
+        for (int x = 0; x < camera->width; x++) {
+            float u = (float)x - camera->cx + reference->cx, v = (float)y - camera->cy + reference->cy;
+            if (u < 0 || v < 0 || u >= (float)(reference->width - 1) || v >= (float)(reference->height - 1)) continue;
+            int x0 = (int)u, y0 = (int)v;
+            float a = u - (float)x0, b = v - (float)y0;
+            const uint8_t *p = other + 3 * (y0 * reference->width + x0), *q = p + 3 * reference->width;
+            for (int c = 0; c < 3; c++) {
+                float value = (1 - b) * ((1 - a) * p[c] + a * p[3 + c]) + b * ((1 - a) * q[c] + a * q[3 + c]);
+                double difference = (rgb[3 * (y * camera->width + x) + c] - (double)value) / 255;
+                sum += difference * difference;
+                n++;
+            }
+        }
+    assert_true(n > 3L * 120 * 90);
+    return -10 * log10(sum / (double)n);
+}
+
+/* The ray tracer looks through the lens, the reader through its inverse. */
+static void samples_of_every_lens(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset flat, d;
+    splat_scene_options options = options_of("flat");
+    uint8_t *expected, *rgb;
+    write_sample("flat", SPLAT_SAMPLE_DISTORTION_NONE);
+    ASSERT_OK(open_scene(&options, &flat, &error));
+    ASSERT_OK(splat_photo_load(&flat, 1, &expected, &error));
+    options.source_path = "bent";
+    for (int i = SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL; i <= SPLAT_SAMPLE_DISTORTION_EUCM; i++) {
+        write_sample("bent", (splat_sample_distortion)i);
+        ASSERT_OK(open_scene(&options, &d, &error));
+        const splat_dataset_view *view = &d.views[1];
+        assert_true(view->is_distorted && view->lens.model == SPLAT_LENS_SIMPLE_RADIAL + (unsigned)i - 1);
+        ASSERT_OK(splat_photo_load(&d, 1, &rgb, &error));
+        double undistorted = psnr(rgb, &view->camera, expected, &flat.views[1].camera);
+        free(rgb);
+        splat_image raw;
+        ASSERT_OK(splat_image_read(view->path, &raw, &error));
+        splat_camera as_is = flat.views[1].camera;
+        as_is.cx = (float)view->lens.cx;
+        as_is.cy = (float)view->lens.cy;
+        double distorted = psnr(raw.pixels, &as_is, expected, &flat.views[1].camera);
+        splat_image_free(&raw);
+        print_message("%s: %.1f dB, as it is %.1f dB\n", splat_lens_form_get((int)view->lens.model)->name, undistorted,
+                      distorted);
+        assert_true(undistorted > 30 && undistorted > distorted + 4);
+        splat_dataset_free(&d);
+    }
+    free(expected);
+    splat_dataset_free(&flat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pictures_come_back), cmocka_unit_test(folds_are_black),
         cmocka_unit_test(scenes_open_undistorted), cmocka_unit_test(wide_and_folded_lenses_are_refused),
+        cmocka_unit_test(samples_of_every_lens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,8 @@ splat_status splat_colmap_read_points(const char *folder, splat_colmap_model *mo
 /* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */
 const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id);
 void splat_colmap_free(splat_colmap_model *model);
-/* Writes cameras, images and points3D (PINHOLE, no tracks), as .bin and as .txt, atomically each. */
+/* Writes cameras, images and points3D (no tracks), as .bin and as .txt, atomically each. The cameras' models must be
+ * COLMAP's. */
 splat_status splat_colmap_write(const char *folder, const splat_colmap_model *model, splat_error *error);
 
 #endif

@@ -18,18 +18,34 @@ static void put_u64(FILE *stream, uint64_t value)
     put(stream, &value, sizeof value);
 }
 
+/* In COLMAP's order; their number. */
+static int list_parameters(const splat_colmap_camera *camera, double parameters[SPLAT_LENS_PARAMETERS])
+{
+    const splat_lens_form *form = splat_lens_form_get(camera->model_id);
+    int n = 0;
+    if (form->n_focals) {
+        parameters[n++] = camera->fx;
+        if (form->n_focals == 2) parameters[n++] = camera->fy;
+        parameters[n++] = camera->cx;
+        parameters[n++] = camera->cy;
+    }
+    memcpy(parameters + n, camera->coefficients, (size_t)form->n_coefficients * sizeof *parameters);
+    return n + form->n_coefficients;
+}
+
 static void write_cameras(FILE *stream, const splat_colmap_model *model)
 {
-    const int32_t pinhole = 1;
     put_u64(stream, model->n_cameras);
     for (size_t i = 0; i < model->n_cameras; i++) {
         const splat_colmap_camera *camera = &model->cameras[i];
-        const double parameters[4] = {camera->fx, camera->fy, camera->cx, camera->cy};
+        const int32_t model_id = camera->model_id;
+        double parameters[SPLAT_LENS_PARAMETERS];
+        int n = list_parameters(camera, parameters);
         put(stream, &camera->id, 4);
-        put(stream, &pinhole, 4);
+        put(stream, &model_id, 4);
         put_u64(stream, camera->width);
         put_u64(stream, camera->height);
-        put(stream, parameters, sizeof parameters);
+        put(stream, parameters, (size_t)n * sizeof *parameters);
     }
 }
 
@@ -38,8 +54,12 @@ static void write_cameras_text(FILE *stream, const splat_colmap_model *model)
     fprintf(stream, "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n");
     for (size_t i = 0; i < model->n_cameras; i++) {
         const splat_colmap_camera *camera = &model->cameras[i];
-        fprintf(stream, "%" PRIu32 " PINHOLE %" PRIu64 " %" PRIu64 " %.17g %.17g %.17g %.17g\n", camera->id,
-                camera->width, camera->height, camera->fx, camera->fy, camera->cx, camera->cy);
+        double parameters[SPLAT_LENS_PARAMETERS];
+        int n = list_parameters(camera, parameters);
+        fprintf(stream, "%" PRIu32 " %s %" PRIu64 " %" PRIu64, camera->id, splat_lens_form_get(camera->model_id)->name,
+                camera->width, camera->height);
+        for (int k = 0; k < n; k++) fprintf(stream, " %.17g", parameters[k]);
+        fprintf(stream, "\n");
     }
 }
 
