@@ -96,6 +96,9 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     *dataset = (splat_dataset){0};
     SPLAT_TRY(check_options(options, &log, error));
     SPLAT_TRY(splat_source_read(options, &source, error));
+    if (source.n_models > 1)
+        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu COLMAP models the largest is taken, %s with %zu photos",
+                          source.n_models, source.model_folder, source.n_views);
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;
     dataset->white_background = options->white_background;

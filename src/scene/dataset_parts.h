@@ -24,7 +24,8 @@ typedef struct splat_source {
     bool has_split;           /* is_test means something */
     bool is_blender;          /* pictures and random points follow the NeRF-synthetic loaders */
     char *scene_folder;
-    char *model_folder;       /* sparse/0 or sparse of a COLMAP scene, else NULL */
+    char *model_folder;       /* sparse/0, sparse/1, ... or sparse of a COLMAP scene, else NULL */
+    size_t n_models;          /* of those in sub-folders of sparse/; model_folder is the largest */
     char *point_cloud;        /* a PLY, or NULL */
 } splat_source;
 

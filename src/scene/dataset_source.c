@@ -34,44 +34,47 @@ static bool has_cameras(const char *folder)
     return found;
 }
 
-/* The name of a folder in sparse/ that has a model; malloc'd; NULL: none. */
-static char *other_model(const char *scene_folder)
+/* The model of sparse/ that has the most photos, the first by name of equal ones: COLMAP's mapper numbers what it could
+ * not join, and sparse/0 need not be the largest. *folder: malloc'd; NULL: there is none. */
+static splat_status find_largest_model(splat_source *source, char **folder, splat_error *error)
 {
-    char *sparse = splat_format("%s/sparse", scene_folder), **names, *found = NULL;
-    size_t n;
-    if (!sparse || splat_folder_list(sparse, &names, &n, NULL) != SPLAT_OK) {
-        free(sparse);
-        return NULL;
-    }
-    for (size_t i = 0; i < n && !found; i++) {
-        char *folder = splat_format("%s/%s", sparse, names[i]);
-        if (folder && has_cameras(folder)) found = strdup(names[i]);
-        free(folder);
+    char *sparse = splat_format("%s/sparse", source->scene_folder), **names = NULL;
+    size_t n = 0;
+    uint64_t most = 0;
+    *folder = NULL;
+    if (!sparse) return fail_memory(error);
+    splat_status status = splat_folder_list(sparse, &names, &n, error);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        char *path = splat_format("%s/%s", sparse, names[i]);
+        if (!path) {
+            status = fail_memory(error);
+        } else if (has_cameras(path)) {
+            uint64_t n_images = splat_colmap_count_images(path);
+            bool is_larger = !*folder || n_images > most;
+            source->n_models++;
+            if (is_larger) {
+                free(*folder);
+                *folder = path;
+                most = n_images;
+                continue;
+            }
+        }
+        free(path);
     }
     splat_names_free(names, n);
     free(sparse);
-    return found;
+    return status;
 }
 
-/* sparse/0, where COLMAP's mapper writes its first model, or sparse itself, where image_undistorter writes. */
+/* The largest of sparse/0, sparse/1, ..., where COLMAP's mapper writes models, or sparse itself, where
+ * image_undistorter writes its one. */
 static splat_status find_model_folder(splat_source *source, splat_error *error)
 {
-    static const char *const candidates[] = {"sparse/0", "sparse"};
-    for (size_t i = 0; i < 2; i++) {
-        source->model_folder = splat_format("%s/%s", source->scene_folder, candidates[i]);
-        if (!source->model_folder) return fail_memory(error);
-        if (has_cameras(source->model_folder)) return SPLAT_OK;
-        free(source->model_folder);
-        source->model_folder = NULL;
-    }
-    char *other = other_model(source->scene_folder);
-    if (other) {
-        splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
-                      "the COLMAP model is in sparse/%.100s, and it is looked for in sparse/0 and sparse: rename the "
-                      "folder to sparse/0", other);
-        free(other);
-        return SPLAT_ERROR_FORMAT;
-    }
+    SPLAT_TRY(find_largest_model(source, &source->model_folder, error));
+    if (source->model_folder) return SPLAT_OK;
+    source->model_folder = splat_format("%s/sparse", source->scene_folder);
+    if (!source->model_folder) return fail_memory(error);
+    if (has_cameras(source->model_folder)) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
                          "the folder sparse/ holds no COLMAP model: there is no cameras.bin or cameras.txt in sparse/0 "
                          "or sparse; run \"colmap mapper\" first");

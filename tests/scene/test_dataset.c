@@ -205,7 +205,25 @@ static void test_folders(void **state)
     assert_string_equal(d.views[0].path, "scene/images_2/p00.png");
     splat_dataset_free(&d);
     assert_int_equal(rename("scene/sparse/0", "scene/sparse/1"), 0);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "is in sparse/1");
+    ASSERT_OK(open_scene(&options, &d, &error));
+    splat_dataset_free(&d);
+    /* beside a smaller one: by the counts of both encodings */
+    splat_colmap_camera camera = {3, 1, 40, 30, 50, 60, 21, 14, {0}};
+    splat_colmap_image image = {1, 3, {1, 0, 0, 0}, {0, 0, 0}, "p00.png"};
+    const splat_colmap_model small = {&camera, 1, &image, 1, NULL, 0};
+    ASSERT_OK(splat_folder_create("scene/sparse/0", &error));
+    ASSERT_OK(splat_colmap_write("scene/sparse/0", &small, &error));
+    for (int is_text = 0; is_text < 2; is_text++) {
+        if (is_text) assert_int_equal(remove("scene/sparse/0/images.bin") | remove("scene/sparse/1/images.bin"), 0);
+        assert_int_equal(splat_colmap_count_images("scene/sparse/0"), 1);
+        assert_int_equal(splat_colmap_count_images("scene/sparse/1"), 3);
+        ASSERT_OK(open_scene(&options, &d, &error));
+        assert_int_equal(d.n_views, 3);
+        assert_non_null(strstr(log_text, "of 2 COLMAP models the largest is taken, scene/sparse/1 with 3 photos"));
+        splat_dataset_free(&d);
+    }
+    assert_int_equal(splat_colmap_count_images("scene/images_2"), 0);
+    ASSERT_OK(splat_folder_delete("scene/sparse/0", &error));
     assert_int_equal(rename("scene/sparse/1", "scene/sparse/0"), 0);
     fixture_folder("other"); /* sparse/ without 0, as image_undistorter writes it */
     assert_int_equal(rename("scene/sparse/0", "other/sparse"), 0);

@@ -35,6 +35,8 @@ typedef struct splat_colmap_model {
  * camera model of COLMAP up to 4.1 is read; others fail with UNSUPPORTED. Unknown files (rigs.bin, frames.bin) are
  * ignored. Points are read separately. */
 splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
+/* How many images a model's folder claims to hold, without reading them; 0 when that cannot be told. */
+uint64_t splat_colmap_count_images(const char *folder);
 /* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. */
 splat_status splat_colmap_read_points(const char *folder, splat_colmap_model *model, splat_error *error);
 /* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */

@@ -224,3 +224,39 @@ void splat_colmap_free(splat_colmap_model *model)
     free(model->points);
     *model = (splat_colmap_model){0};
 }
+
+/* Every second line that is no comment: an image's own, and that of its 2D points, which may be empty. */
+static uint64_t count_lines(const uint8_t *data, size_t size)
+{
+    uint64_t n = 0;
+    bool is_points = false;
+    for (size_t begin = 0; begin < size;) {
+        const uint8_t *end = memchr(data + begin, '\n', size - begin);
+        size_t length = end ? (size_t)(end - data) - begin : size - begin;
+        if (is_points)
+            is_points = false;
+        else if (length > 0 && data[begin] != '#' && data[begin] != '\r') {
+            n++;
+            is_points = true;
+        }
+        begin += length + 1;
+    }
+    return n;
+}
+
+uint64_t splat_colmap_count_images(const char *folder)
+{
+    uint64_t n = 0;
+    for (int is_text = 0; is_text < 2 && n == 0; is_text++) {
+        uint8_t *data = NULL;
+        size_t size;
+        char *path = splat_format("%s/images.%s", folder, is_text ? "txt" : "bin");
+        if (path && splat_path_exists(path) && splat_file_read(path, &data, &size, NULL) == SPLAT_OK) {
+            splat_reader reader = splat_reader_make(data, size);
+            n = is_text ? count_lines(data, size) : splat_read_u64(&reader);
+            free(data);
+        }
+        free(path);
+    }
+    return n;
+}
