@@ -49,10 +49,10 @@ static splat_status find_largest_model(splat_source *source, char **folder, spla
         if (!path) {
             status = fail_memory(error);
         } else if (has_cameras(path)) {
-            uint64_t n_images = splat_colmap_count_images(path);
-            bool is_larger = !*folder || n_images > most;
-            source->n_models++;
-            if (is_larger) {
+            uint64_t n_images = 0;
+            if (source->n_models++ == 1) most = splat_colmap_count_images(*folder); /* a lone one is not counted */
+            if (*folder) n_images = splat_colmap_count_images(path);
+            if (!*folder || n_images > most) {
                 free(*folder);
                 *folder = path;
                 most = n_images;

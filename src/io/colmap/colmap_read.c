@@ -244,18 +244,34 @@ static uint64_t count_lines(const uint8_t *data, size_t size)
     return n;
 }
 
+/* The first number of images.bin, which may have gigabytes of 2D points. */
+static uint64_t count_binary(const char *path)
+{
+    uint8_t header[8];
+    uint64_t size;
+    FILE *stream;
+    if (splat_file_open_stream(path, &stream, &size, NULL) != SPLAT_OK) return 0;
+    splat_reader reader = splat_reader_make(header, fread(header, 1, sizeof header, stream));
+    fclose(stream);
+    return splat_read_u64(&reader);
+}
+
+static uint64_t count_text(const char *path)
+{
+    uint8_t *data = NULL;
+    size_t size;
+    if (splat_file_read(path, &data, &size, NULL) != SPLAT_OK) return 0;
+    uint64_t n = count_lines(data, size);
+    free(data);
+    return n;
+}
+
 uint64_t splat_colmap_count_images(const char *folder)
 {
     uint64_t n = 0;
     for (int is_text = 0; is_text < 2 && n == 0; is_text++) {
-        uint8_t *data = NULL;
-        size_t size;
         char *path = splat_format("%s/images.%s", folder, is_text ? "txt" : "bin");
-        if (path && splat_path_exists(path) && splat_file_read(path, &data, &size, NULL) == SPLAT_OK) {
-            splat_reader reader = splat_reader_make(data, size);
-            n = is_text ? count_lines(data, size) : splat_read_u64(&reader);
-            free(data);
-        }
+        if (path && splat_path_exists(path)) n = is_text ? count_text(path) : count_binary(path);
         free(path);
     }
     return n;
