@@ -22,11 +22,6 @@ static void walk(splat_camera *cameras, size_t n, int width)
     }
 }
 
-static splat_planes_options options_for(room *r, int threads)
-{
-    return (splat_planes_options){.threads = threads, .seed = 1, .photo = room_photo, .photo_user = r};
-}
-
 static float **copy_depths(const room *r)
 {
     float **copy = malloc(r->maps.n * sizeof *copy);
