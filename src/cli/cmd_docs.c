@@ -144,7 +144,7 @@ static void print_roff_option(const cli_option *option)
     fputs("\\fR", stdout);
     if (option->metavar) {
         fputs(" \\fI", stdout);
-        print_roff(option->metavar);
+        print_roff(cli_option_metavar(option));
         fputs("\\fR", stdout);
     }
     putchar('\n');

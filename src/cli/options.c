@@ -66,11 +66,16 @@ static bool has_long_words(const cli_option *option)
     return option->kind == CLI_WORD && strlen(option->metavar) > 80;
 }
 
+const char *cli_option_metavar(const cli_option *option)
+{
+    return has_long_words(option) ? "WORD" : option->metavar;
+}
+
 const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX])
 {
     char letter[8] = "";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    const char *metavar = has_long_words(option) ? "WORD" : option->metavar;
+    const char *metavar = cli_option_metavar(option);
     snprintf(text, CLI_TEXT_MAX, "%s--%s%s%s", letter, option->name, metavar ? " " : "", metavar ? metavar : "");
     return text;
 }

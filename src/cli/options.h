@@ -164,6 +164,8 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
 
 /* The next name in a comma-separated list of aliases: copies it and returns what follows, NULL at the end. */
 const char *cli_next_name(const char *names, char name[64]);
+/* What follows the name, or NULL: "FOLDER", or "WORD" when the words are so many that they stand in the text. */
+const char *cli_option_metavar(const cli_option *option);
 /* "-s, --source_path FOLDER" */
 const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX]);
 /* The help with defaults and aliases. `defaults` come from cli_values_init. */
