@@ -1,0 +1,106 @@
+/* exposure: what a photo's exposure and white balance make of the picture before the loss sees it, and the gradients of
+ * both; the gains' own step. After the per-image gains of Kerbl et al. 2024 and the vignetting of PPISP (NVIDIA 2025),
+ * with fewer freedoms: docs/method.md, "Exposure". */
+#ifndef SPLAT_OPS_EXPOSURE_H
+#define SPLAT_OPS_EXPOSURE_H
+
+#include "ops/frame.h"
+
+/* Rows of three floats, one a photo and then one a camera:
+ *
+ *     photo: e, a, b      log2 gains: of all channels, and white balance; gain_r = 2^(e + a), gain_g = 2^(e - a - b),
+ *                         gain_b = 2^(e + b)
+ *     camera: a1, a2, a3  vignetting, v = clamp(1 + a1 r^2 + a2 r^4 + a3 r^6, 0, 1), r^2 the squared distance of the
+ *                         pixel's centre from (cx, cy) over that of the longer side
+ *
+ *     z_c = gain_c v x_c
+ *
+ * Where the photo is saturated (y >= 254/255) and z > y it cannot say more: there z is y, and no gradient passes. */
+#define SPLAT_EXPOSURE_ROW 3
+#define SPLAT_EXPOSURE_SATURATED 254 /* of 255 */
+
+/* Exactly one of photo_u8 and photo_f32 is given. */
+struct splat_exposure_args {
+    int32_t width, height;
+    float cx, cy;             /* principal point, pixels; the first pixel's centre is (0.5, 0.5) */
+    const float *photo_row;   /* device, the rows of the view's photo and camera */
+    const float *camera_row;
+    const float *image;       /* [3][height][width] x, not clamped */
+    const uint8_t *photo_u8;  /* [height][width][3] y, 255 is 1.0 */
+    const float *photo_f32;   /* [3][height][width] */
+    float *exposed;           /* [3][height][width] z; not needed by the gradients */
+};
+
+/* Sums of fixed blocks of pixels, each in its order, in double: sum of g z of the three channels, then of
+ * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c x_c for j = 1, 2, 3. At 1, where training begins, a clamped vignetting
+ * still has its gradient, or it would never leave it. */
+#define SPLAT_EXPOSURE_SUMS 6
+#define SPLAT_EXPOSURE_BLOCK 1024 /* pixels */
+
+static inline size_t splat_exposure_blocks(size_t n_pixels)
+{
+    return (n_pixels + SPLAT_EXPOSURE_BLOCK - 1) / SPLAT_EXPOSURE_BLOCK;
+}
+
+struct splat_exposure_backward_args {
+    struct splat_exposure_args forward;
+    float *grad;  /* [3][height][width]: dL/dz, overwritten by dL/dx */
+    double *sums; /* device, [splat_exposure_blocks][SPLAT_EXPOSURE_SUMS] */
+};
+
+/* What holds the gains where they are, beside the photos: a scene twice as bright with photos of half the gain is the
+ * same picture. With rho_b the smooth L1 of width b (t^2 / 2b, then |t| - b/2):
+ *
+ *     rho_0.1(mean e) + rho_0.02(mean a) + rho_0.02(mean b) + 0.001 mean(a^2 + b^2) + 0.01 sum_cameras,j max(a_j, 0) */
+#define SPLAT_EXPOSURE_E_WIDTH 0.1
+#define SPLAT_EXPOSURE_BALANCE_WIDTH 0.02
+#define SPLAT_EXPOSURE_BALANCE_WEIGHT 0.001
+#define SPLAT_EXPOSURE_VIGNETTING_WEIGHT 0.01
+
+#define SPLAT_EXPOSURE_ADAM_EPSILON 1e-15f
+
+/* Adam's step of all rows: those of photos that were not drawn have no gradient of a photo and move on by momentum.
+ * After a step that overflowed or was not finite a device changes nothing. */
+struct splat_exposure_step_args {
+    uint32_t n_photos, n_cameras;
+    float *values, *m, *v;           /* device, [n_photos + n_cameras][SPLAT_EXPOSURE_ROW] each */
+    uint32_t photo, camera;          /* those of the sums */
+    const double *sums;              /* device, [n_blocks][SPLAT_EXPOSURE_SUMS] */
+    size_t n_blocks;
+    float lr, correction1, correction2; /* Adam's: 1 - beta^t */
+    const splat_frame *frame;        /* the view that the sums belong to; NULL: none */
+};
+
+/* The caller's arrays for one view: z, and the sums. */
+static inline size_t splat_exposure_picture_bytes(size_t n_pixels)
+{
+    return 3 * n_pixels * sizeof(float);
+}
+
+static inline size_t splat_exposure_sums_bytes(size_t n_pixels)
+{
+    return splat_exposure_blocks(n_pixels) * SPLAT_EXPOSURE_SUMS * sizeof(double);
+}
+
+/* What every backend refuses: no pixel, no photo or two; a photo or camera that has no row. */
+static inline splat_status splat_exposure_check(const struct splat_exposure_args *args, splat_error *error)
+{
+    if (args->width < 1 || args->height < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure needs a picture of at least one pixel, not %dx%d",
+                          args->width, args->height);
+    if (!args->photo_u8 == !args->photo_f32)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "exposure needs the photo either in 8 bits or in float, not %s",
+                          args->photo_u8 ? "both" : "neither");
+    return SPLAT_OK;
+}
+
+static inline splat_status splat_exposure_step_check(const struct splat_exposure_step_args *args, splat_error *error)
+{
+    if (args->photo >= args->n_photos || args->camera >= args->n_cameras)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there is no row of photo %u of %u or camera %u of %u",
+                          args->photo, args->n_photos, args->camera, args->n_cameras);
+    return SPLAT_OK;
+}
+
+#endif

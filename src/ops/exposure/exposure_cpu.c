@@ -1,0 +1,96 @@
+/* exposure on the CPU: fixed blocks of pixels, their sums added in order. */
+#include "backend/backend.h"
+#include "ops/exposure/exposure_math.h"
+
+static float photo_at(const struct splat_exposure_args *args, size_t n, size_t pixel, size_t c)
+{
+    return args->photo_u8 ? (float)args->photo_u8[3 * pixel + c] / 255.0f : args->photo_f32[c * n + pixel];
+}
+
+static size_t end_of_block(size_t begin, size_t n)
+{
+    return n - begin < SPLAT_EXPOSURE_BLOCK ? n : begin + SPLAT_EXPOSURE_BLOCK;
+}
+
+static float inverse_side2(const struct splat_exposure_args *args)
+{
+    float side = (float)(args->width > args->height ? args->width : args->height);
+    return 1.0f / (side * side);
+}
+
+static float radius2_at(const struct splat_exposure_args *args, size_t pixel, float inverse)
+{
+    size_t width = (size_t)args->width;
+    return splat_exposure_radius2((int)(pixel % width), (int)(pixel / width), args->cx, args->cy, inverse);
+}
+
+splat_status splat_exposure_cpu(splat_backend *backend, const struct splat_exposure_args *args, splat_error *error)
+{
+    SPLAT_TRY(splat_exposure_check(args, error));
+    const splat_exposure_gains g = splat_exposure_gains_of(args->photo_row, args->camera_row);
+    const size_t n = (size_t)args->width * (size_t)args->height, n_blocks = splat_exposure_blocks(n);
+    const float inverse = inverse_side2(args);
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (size_t b = 0; b < n_blocks; b++) {
+        size_t begin = b * SPLAT_EXPOSURE_BLOCK, end = end_of_block(begin, n);
+        for (size_t i = begin; i < end; i++) {
+            float v = splat_exposure_clamped(splat_exposure_falloff(&g, radius2_at(args, i, inverse)));
+            for (size_t c = 0; c < 3; c++) {
+                float z = g.gain[c] * v * args->image[c * n + i], y = photo_at(args, n, i, c);
+                args->exposed[c * n + i] = splat_exposure_is_beyond(y, z) ? y : z;
+            }
+        }
+    }
+    return SPLAT_OK;
+}
+
+/* One pixel: dL/dz becomes dL/dx, and its part of the sums. */
+static void pixel_backward(const struct splat_exposure_backward_args *args, const splat_exposure_gains *g,
+                           float inverse, size_t n, size_t pixel, double sums[SPLAT_EXPOSURE_SUMS])
+{
+    float r2 = radius2_at(&args->forward, pixel, inverse), falloff = splat_exposure_falloff(g, r2);
+    float v = splat_exposure_clamped(falloff), by_falloff = 0.0f;
+    for (size_t c = 0; c < 3; c++) {
+        float scale = g->gain[c] * v, x = args->forward.image[c * n + pixel], z = scale * x;
+        float gradient = args->grad[c * n + pixel];
+        if (splat_exposure_is_beyond(photo_at(&args->forward, n, pixel, c), z)) gradient = 0.0f;
+        sums[c] += (double)(gradient * z);
+        by_falloff += gradient * g->gain[c] * x;
+        args->grad[c * n + pixel] = gradient * scale;
+    }
+    if (!(falloff > 0.0f && falloff <= 1.0f)) return;
+    for (int j = 3; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += (double)(by_falloff *= r2);
+}
+
+splat_status splat_exposure_backward_cpu(splat_backend *backend, const struct splat_exposure_backward_args *args,
+                                         splat_error *error)
+{
+    SPLAT_TRY(splat_exposure_check(&args->forward, error));
+    const splat_exposure_gains g = splat_exposure_gains_of(args->forward.photo_row, args->forward.camera_row);
+    const size_t n = (size_t)args->forward.width * (size_t)args->forward.height, n_blocks = splat_exposure_blocks(n);
+    const float inverse = inverse_side2(&args->forward);
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (size_t b = 0; b < n_blocks; b++) {
+        size_t begin = b * SPLAT_EXPOSURE_BLOCK, end = end_of_block(begin, n);
+        double sums[SPLAT_EXPOSURE_SUMS] = {0};
+        for (size_t i = begin; i < end; i++) pixel_backward(args, &g, inverse, n, i, sums);
+        for (size_t j = 0; j < SPLAT_EXPOSURE_SUMS; j++) args->sums[b * SPLAT_EXPOSURE_SUMS + j] = sums[j];
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_exposure_step_cpu(splat_backend *backend, const struct splat_exposure_step_args *args,
+                                     splat_error *error)
+{
+    (void)backend;
+    SPLAT_TRY(splat_exposure_step_check(args, error));
+    double sums[SPLAT_EXPOSURE_SUMS] = {0}, means[SPLAT_EXPOSURE_ROW] = {0};
+    for (size_t b = 0; b < args->n_blocks; b++)
+        for (size_t j = 0; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += args->sums[b * SPLAT_EXPOSURE_SUMS + j];
+    for (uint32_t i = 0; i < args->n_photos; i++)
+        for (uint32_t k = 0; k < SPLAT_EXPOSURE_ROW; k++) means[k] += (double)args->values[SPLAT_EXPOSURE_ROW * i + k];
+    for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) means[k] /= args->n_photos;
+    const uint32_t n = SPLAT_EXPOSURE_ROW * (args->n_photos + args->n_cameras);
+    for (uint32_t i = 0; i < n; i++) splat_exposure_step_number(args, i, sums, means);
+    return SPLAT_OK;
+}

@@ -1,0 +1,177 @@
+/* exposure on CUDA: a block of threads a block of pixels, sums in a fixed order, and one block for the step of all
+ * gains. */
+#include "backend/cuda_backend.cuh"
+
+extern "C" {
+#include "ops/exposure/exposure_math.h"
+}
+
+#define EXPOSURE_THREADS 256
+#define EXPOSURE_WARPS (EXPOSURE_THREADS / 32)
+
+struct exposure_parameters {
+    int width, n; /* of pixels */
+    float cx, cy, inverse_side2;
+    const float *photo_row, *camera_row, *image;
+    const uint8_t *photo_u8;
+    const float *photo_f32;
+    float *exposed, *grad;
+    double *sums;
+};
+
+template <bool BYTES>
+__device__ __forceinline__ float photo_at(const exposure_parameters &P, int pixel, int c)
+{
+    return BYTES ? (float)P.photo_u8[3 * (size_t)pixel + c] / 255.0f : P.photo_f32[(size_t)c * P.n + pixel];
+}
+
+template <bool BYTES>
+__global__ void __launch_bounds__(EXPOSURE_THREADS) exposure_kernel(const __grid_constant__ exposure_parameters P)
+{
+    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row);
+    int pixel = (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
+    if (pixel >= P.n) return;
+    float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
+    float v = splat_exposure_clamped(splat_exposure_falloff(&g, r2));
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        float z = g.gain[c] * v * P.image[(size_t)c * P.n + pixel], y = photo_at<BYTES>(P, pixel, c);
+        P.exposed[(size_t)c * P.n + pixel] = splat_exposure_is_beyond(y, z) ? y : z;
+    }
+}
+
+/* Six numbers over the threads of a block; the sum is in thread k's sums[k], k < 6. */
+__device__ __forceinline__ double sum_of_block(double own[SPLAT_EXPOSURE_SUMS],
+                                               double parts[EXPOSURE_WARPS][SPLAT_EXPOSURE_SUMS])
+{
+#pragma unroll
+    for (int k = 0; k < SPLAT_EXPOSURE_SUMS; k++) {
+        own[k] = splat_lanes_sum<32>(own[k]);
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32][k] = own[k];
+    }
+    __syncthreads();
+    double sum = 0;
+    if (threadIdx.x < SPLAT_EXPOSURE_SUMS)
+        for (int w = 0; w < EXPOSURE_WARPS; w++) sum += parts[w][threadIdx.x];
+    return sum;
+}
+
+template <bool BYTES>
+__global__ void __launch_bounds__(EXPOSURE_THREADS)
+    exposure_backward_kernel(const __grid_constant__ exposure_parameters P)
+{
+    __shared__ double parts[EXPOSURE_WARPS][SPLAT_EXPOSURE_SUMS];
+    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row);
+    double sums[SPLAT_EXPOSURE_SUMS] = {};
+#pragma unroll
+    for (int i = 0; i < SPLAT_EXPOSURE_BLOCK / EXPOSURE_THREADS; i++) {
+        int pixel = (int)(blockIdx.x * SPLAT_EXPOSURE_BLOCK + i * EXPOSURE_THREADS + threadIdx.x);
+        if (pixel >= P.n) break;
+        float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
+        float falloff = splat_exposure_falloff(&g, r2), v = splat_exposure_clamped(falloff), by_falloff = 0.0f;
+#pragma unroll
+        for (int c = 0; c < 3; c++) {
+            size_t at = (size_t)c * P.n + pixel;
+            float scale = g.gain[c] * v, x = P.image[at], z = scale * x, gradient = P.grad[at];
+            if (splat_exposure_is_beyond(photo_at<BYTES>(P, pixel, c), z)) gradient = 0.0f;
+            sums[c] += (double)(gradient * z);
+            by_falloff += gradient * g.gain[c] * x;
+            P.grad[at] = gradient * scale;
+        }
+        if (!(falloff > 0.0f && falloff <= 1.0f)) continue;
+#pragma unroll
+        for (int j = 3; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += (double)(by_falloff *= r2);
+    }
+    double sum = sum_of_block(sums, parts);
+    if (threadIdx.x < SPLAT_EXPOSURE_SUMS) P.sums[(size_t)blockIdx.x * SPLAT_EXPOSURE_SUMS + threadIdx.x] = sum;
+}
+
+/* One block. */
+__global__ void __launch_bounds__(EXPOSURE_THREADS)
+    exposure_step_kernel(const __grid_constant__ struct splat_exposure_step_args P, const splat_cuda_view_state *state)
+{
+    __shared__ double parts[EXPOSURE_WARPS][SPLAT_EXPOSURE_SUMS], sums[SPLAT_EXPOSURE_SUMS],
+        means[SPLAT_EXPOSURE_SUMS];
+    if (state && (state->overflow || state->not_finite)) return;
+    double own[SPLAT_EXPOSURE_SUMS] = {};
+    for (size_t b = threadIdx.x; b < P.n_blocks; b += EXPOSURE_THREADS)
+#pragma unroll
+        for (int k = 0; k < SPLAT_EXPOSURE_SUMS; k++) own[k] += P.sums[b * SPLAT_EXPOSURE_SUMS + k];
+    double sum = sum_of_block(own, parts);
+    if (threadIdx.x < SPLAT_EXPOSURE_SUMS) sums[threadIdx.x] = sum;
+    __syncthreads(); /* before parts are written again */
+    double rows[SPLAT_EXPOSURE_SUMS] = {};
+    for (uint32_t i = threadIdx.x; i < P.n_photos; i += EXPOSURE_THREADS)
+#pragma unroll
+        for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) rows[k] += (double)P.values[SPLAT_EXPOSURE_ROW * i + k];
+    sum = sum_of_block(rows, parts);
+    if (threadIdx.x < SPLAT_EXPOSURE_SUMS) means[threadIdx.x] = sum / P.n_photos;
+    __syncthreads(); /* all have read the values, too */
+    const uint32_t n = SPLAT_EXPOSURE_ROW * (P.n_photos + P.n_cameras);
+    for (uint32_t i = threadIdx.x; i < n; i += EXPOSURE_THREADS) splat_exposure_step_number(&P, i, sums, means);
+}
+
+/* ---------------------------------------------------------------- host */
+
+static splat_status parameters_of(const struct splat_exposure_args *args, exposure_parameters *P, splat_error *error)
+{
+    SPLAT_TRY(splat_exposure_check(args, error));
+    if ((int64_t)args->width * args->height > INT32_MAX / 4)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                          "a picture of %dx%d pixels is too large for exposure on a GPU", args->width, args->height);
+    float side = (float)(args->width > args->height ? args->width : args->height);
+    *P = {};
+    P->width = args->width;
+    P->n = args->width * args->height;
+    P->cx = args->cx;
+    P->cy = args->cy;
+    P->inverse_side2 = 1.0f / (side * side);
+    P->photo_row = args->photo_row;
+    P->camera_row = args->camera_row;
+    P->image = args->image;
+    P->photo_u8 = args->photo_u8;
+    P->photo_f32 = args->photo_f32;
+    P->exposed = args->exposed;
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_exposure_cuda(splat_backend *backend, const struct splat_exposure_args *args,
+                                            splat_error *error)
+{
+    exposure_parameters P;
+    SPLAT_TRY(parameters_of(args, &P, error));
+    const unsigned n_blocks = splat_cuda_blocks((uint64_t)P.n, EXPOSURE_THREADS);
+    if (P.photo_u8)
+        exposure_kernel<true><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+    else
+        exposure_kernel<false><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+    CUDA_LAUNCHED("exposure");
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_exposure_backward_cuda(splat_backend *backend,
+                                                     const struct splat_exposure_backward_args *args,
+                                                     splat_error *error)
+{
+    exposure_parameters P;
+    SPLAT_TRY(parameters_of(&args->forward, &P, error));
+    P.grad = args->grad;
+    P.sums = args->sums;
+    const unsigned n_blocks = (unsigned)splat_exposure_blocks((size_t)P.n);
+    if (P.photo_u8)
+        exposure_backward_kernel<true><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+    else
+        exposure_backward_kernel<false><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+    CUDA_LAUNCHED("exposure backward");
+    return SPLAT_OK;
+}
+
+extern "C" splat_status splat_exposure_step_cuda(splat_backend *backend, const struct splat_exposure_step_args *args,
+                                                 splat_error *error)
+{
+    SPLAT_TRY(splat_exposure_step_check(args, error));
+    const splat_cuda_view_state *state = args->frame ? splat_cuda_state_of(args->frame) : NULL;
+    exposure_step_kernel<<<1, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(*args, state);
+    CUDA_LAUNCHED("exposure step");
+    return SPLAT_OK;
+}

@@ -1,0 +1,93 @@
+/* The exposure of one pixel and the step of one number; the same on every backend. */
+#ifndef SPLAT_OPS_EXPOSURE_MATH_H
+#define SPLAT_OPS_EXPOSURE_MATH_H
+
+#include "math/inline.h"
+#include "ops/exposure/exposure.h"
+
+#include <math.h>
+
+typedef struct splat_exposure_gains {
+    float gain[3], a1, a2, a3;
+} splat_exposure_gains;
+
+SPLAT_MATH_INLINE splat_exposure_gains splat_exposure_gains_of(const float *photo, const float *camera)
+{
+    splat_exposure_gains g = {{exp2f(photo[0] + photo[1]), exp2f(photo[0] - (photo[1] + photo[2])),
+                               exp2f(photo[0] + photo[2])}, camera[0], camera[1], camera[2]};
+    return g;
+}
+
+/* r^2 of a pixel's centre; inverse_side2 is 1 / max(width, height)^2. */
+SPLAT_MATH_INLINE float splat_exposure_radius2(int x, int y, float cx, float cy, float inverse_side2)
+{
+    float dx = (float)x + 0.5f - cx, dy = (float)y + 0.5f - cy;
+    return (dx * dx + dy * dy) * inverse_side2;
+}
+
+/* v before it is clamped. */
+SPLAT_MATH_INLINE float splat_exposure_falloff(const splat_exposure_gains *g, float r2)
+{
+    return 1.0f + r2 * (g->a1 + r2 * (g->a2 + r2 * g->a3));
+}
+
+SPLAT_MATH_INLINE float splat_exposure_clamped(float falloff)
+{
+    return falloff < 0.0f ? 0.0f : falloff > 1.0f ? 1.0f : falloff;
+}
+
+SPLAT_MATH_INLINE int splat_exposure_is_beyond(float photo, float z)
+{
+    return photo >= SPLAT_EXPOSURE_SATURATED / 255.0f && z > photo;
+}
+
+/* ---------------------------------------------------------------- the step */
+
+/* d rho / dt of the smooth L1 of a mean. */
+SPLAT_MATH_INLINE double splat_exposure_pull(double mean, double width)
+{
+    double slope = mean / width;
+    return slope < -1 ? -1 : slope > 1 ? 1 : slope;
+}
+
+/* dL/d(e, a, b) of what the photo says, of the sums of its pixels. */
+SPLAT_MATH_INLINE double splat_exposure_photo_gradient(const double *sums, int k)
+{
+    const double ln2 = 0.69314718055994530942;
+    return ln2 * (k == 0 ? sums[0] + sums[1] + sums[2] : k == 1 ? sums[0] - sums[1] : sums[2] - sums[1]);
+}
+
+/* The regulariser's of number k of a photo's row; means: of e, a, b over the photos. */
+SPLAT_MATH_INLINE double splat_exposure_gauge_gradient(const double *means, uint32_t n_photos, int k, float value)
+{
+    if (k == 0) return splat_exposure_pull(means[0], SPLAT_EXPOSURE_E_WIDTH) / n_photos;
+    return (splat_exposure_pull(means[k], SPLAT_EXPOSURE_BALANCE_WIDTH) +
+            2 * SPLAT_EXPOSURE_BALANCE_WEIGHT * (double)value) / n_photos;
+}
+
+SPLAT_MATH_INLINE double splat_exposure_camera_gradient(float value)
+{
+    return value > 0.0f ? SPLAT_EXPOSURE_VIGNETTING_WEIGHT : 0.0;
+}
+
+/* The gradient of number i of all rows, and Adam's step of it. */
+SPLAT_MATH_INLINE void splat_exposure_step_number(const struct splat_exposure_step_args *args, uint32_t i,
+                                                  const double *sums, const double *means)
+{
+    const float beta1 = 0.9f, beta2 = 0.999f;
+    const uint32_t row = i / SPLAT_EXPOSURE_ROW;
+    const int k = (int)(i % SPLAT_EXPOSURE_ROW);
+    const int is_photo = row < args->n_photos;
+    float value = args->values[i];
+    double gradient = is_photo ? splat_exposure_gauge_gradient(means, args->n_photos, k, value)
+                               : splat_exposure_camera_gradient(value);
+    if (is_photo && row == args->photo) gradient += splat_exposure_photo_gradient(sums, k);
+    if (!is_photo && row - args->n_photos == args->camera) gradient += sums[3 + k];
+    float g = (float)gradient;
+    float m = args->m[i] = beta1 * args->m[i] + (1.0f - beta1) * g;
+    float v = args->v[i] = beta2 * args->v[i] + (1.0f - beta2) * g * g;
+    float root = sqrtf(v / args->correction2) + SPLAT_EXPOSURE_ADAM_EPSILON;
+    args->values[i] = value - args->lr * (m / args->correction1) / root;
+}
+
+#endif
