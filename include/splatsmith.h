@@ -2,6 +2,7 @@
  *
  *   splatsmith/core.h     errors, the context with its device, log and memory, cameras
  *   splatsmith/scene.h    photos with their cameras
+ *   splatsmith/capture.h  cameras for photos that have none
  *   splatsmith/model.h    splats: files, rendering, metrics, pictures of views, model folders
  *   splatsmith/train.h    training: the plan, the trainer, runs
  *   splatsmith/mesh.h     meshes from splats
@@ -27,6 +28,7 @@
 
 #include "splatsmith/core.h"
 #include "splatsmith/scene.h"
+#include "splatsmith/capture.h"
 #include "splatsmith/model.h"
 #include "splatsmith/train.h"
 #include "splatsmith/mesh.h"

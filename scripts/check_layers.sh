@@ -37,6 +37,7 @@ law io base math
 law backend base math ops
 law ops base math backend
 law scene base math io
+law capture base math io
 law model base math io backend ops
 law mesh base math io
 law texture base math io scene backend ops model mesh

@@ -13,6 +13,7 @@
 
 #define CLI_PATH_MAX 4096
 
+int cmd_cameras(const cli_values *values);
 int cmd_train(const cli_values *values);
 int cmd_eval(const cli_values *values);
 int cmd_render(const cli_values *values);

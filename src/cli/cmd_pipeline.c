@@ -1,4 +1,5 @@
 /* splatsmith pipeline: the stages that are missing, each in its own folder. */
+#include "find_cameras.h"
 #include "pipeline.h"
 #include "progress.h"
 
@@ -47,6 +48,9 @@ static bool options_agree(const cli_values *v)
     } else if (v->skip_training && !given) {
         cli_error("--skip_training needs a splat: give it with -c, or the result of a coarse training with "
                   "--coarse_checkpoint");
+    } else if (given && cli_needs_cameras(v)) {
+        cli_error("%s has photos without cameras, and new ones would not fit the splat that is given; name the scene "
+                  "that it was trained on with -s", v->scene.source_path);
     } else if (v->low_poly && v->high_poly) {
         cli_error("--low_poly and --high_poly exclude each other");
     } else {
@@ -447,9 +451,28 @@ static void print_table(const pipeline_run *r)
         cli_say("  %s/%s", r->p.folder, json_string_value(json_array_get(r->files, i)));
 }
 
+/* Photos alone get a scene of their own in the folder, which all stages take instead. */
+static int find_cameras(pipeline_run *r)
+{
+    static cli_values values; /* large for a stack */
+    static char folder[CLI_PATH_MAX];
+    if (!cli_needs_cameras(r->p.values)) return CLI_OK;
+    if (!cli_cameras_folder(r->p.values, r->p.folder, folder)) return CLI_USAGE;
+    int code = cli_find_cameras(r->p.values, r->p.values->scene.source_path, folder);
+    if (code != CLI_OK) return code;
+    values = *r->p.values;
+    cli_take_cameras(&values, folder);
+    r->p.values = &values;
+    if (!cli_path_join(r->p.cameras, folder, "cameras.json")) return CLI_USAGE;
+    if (realpath(folder, r->p.scene)) return CLI_OK;
+    cli_error("cannot open the scene %s: %s", folder, strerror(errno));
+    return CLI_FAILED;
+}
+
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
+    if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
     int written = write_overview(r);

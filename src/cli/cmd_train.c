@@ -1,4 +1,5 @@
 /* splatsmith train */
+#include "find_cameras.h"
 #include "training.h"
 #include "vram.h"
 
@@ -91,7 +92,7 @@ static int eval_only(const cli_training *j, const cli_values *values)
 
 static int run_job(cli_training *j, const cli_values *values)
 {
-    if (!choose_model_path(values, j->model_path)) return CLI_USAGE;
+    if (!j->model_path[0] && !choose_model_path(values, j->model_path)) return CLI_USAGE;
     if (values->eval_only) return eval_only(j, values);
     j->scene_options = values->scene;
     j->scene_options.seed = values->train.seed;
@@ -100,17 +101,39 @@ static int run_job(cli_training *j, const cli_values *values)
     return code == CLI_OK ? cli_training_run(j, values) : code;
 }
 
-int cmd_train(const cli_values *values)
+/* Photos alone: their cameras lie in the model folder, or beside those that have the time for a name. */
+static int find_cameras(const cli_values *given, cli_values *values, char folder[CLI_PATH_MAX])
 {
-    int code = cli_check_train(values);
+    *values = *given;
+    if (values->eval_only || !cli_needs_cameras(values)) return CLI_OK;
+    if (values->delete_first) {
+        cli_error("--delete_first would delete the cameras of the photos, too; find them apart: splatsmith cameras %s "
+                  "-o SCENE, then train -s SCENE", values->scene.source_path);
+        return CLI_USAGE;
+    }
+    if (!cli_cameras_folder(values, values->model_path, folder)) return CLI_USAGE;
+    int code = cli_find_cameras(values, values->scene.source_path, folder);
+    cli_take_cameras(values, folder);
+    return code;
+}
+
+int cmd_train(const cli_values *given)
+{
+    int code = cli_check_train(given);
     if (code != CLI_OK) return code;
-    tell_without_effect(values);
+    tell_without_effect(given);
+    static cli_values values; /* large for a stack */
+    static char folder[CLI_PATH_MAX];
+    code = find_cameras(given, &values, folder);
+    if (code != CLI_OK) return code;
     cli_training *j = calloc(1, sizeof *j);
     if (!j) {
         cli_error("memory is exhausted");
         return CLI_FAILED;
     }
-    code = run_job(j, values);
+    if (values.scene.source_path != given->scene.source_path) /* where they say the model folder is by default */
+        code = choose_model_path(given, j->model_path) ? CLI_OK : CLI_USAGE;
+    if (code == CLI_OK) code = run_job(j, &values);
     cli_training_close(j);
     free(j);
     return code;

@@ -3,8 +3,15 @@
 #include "command_bits.h"
 
 const cli_command cli_commands[] = {
+    {"cameras", CAMERAS, cmd_cameras, "PHOTOS -o SCENE [options]", "PHOTOS",
+     "find the cameras of photos with COLMAP",
+     "PHOTOS is a folder of JPEG and PNG files, or one with images/ in it. COLMAP (apt-get install colmap) must be\n"
+     "installed; its log lies in SCENE. Ctrl-C loses little: the same command goes on. 'train' and 'pipeline' do the\n"
+     "same when -s names such a folder.\n\n"
+     "  splatsmith cameras photos -o data/garden\n"
+     "  splatsmith train -s data/garden -m out/garden --eval", false},
     {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL,
-     "train a splat from photos with known cameras",
+     "train a splat from photos, with cameras or without",
      "Ctrl-C ends after the step in progress and saves the splat; a second Ctrl-C quits at once.\n\n"
      "  splatsmith train -s data/garden -m out/garden --eval -r 4 -i images_4", false},
     {"eval", EVAL, cmd_eval, "-m MODEL [MODEL...] [options]", "MODEL...", "measure a splat against the test photos",

@@ -15,7 +15,7 @@ static const hint commands[] = {
     {"metrics", "'splatsmith eval' measures the test views and writes results.json"},
     {"full_eval", "'splatsmith eval' measures model folders"},
     {"create_fused_ply", "'splatsmith export' does it"},
-    {"convert", "photos alone need COLMAP first: its feature_extractor, matcher, mapper and image_undistorter"},
+    {"convert", "'splatsmith cameras' finds the cameras of photos; train and pipeline take photos alone, too"},
     {"train_full_pipeline", "'splatsmith pipeline' does it"},
     {"train_coarse_density", "'splatsmith coarse -r density' does it"},
     {"train_coarse_sdf", "'splatsmith coarse -r sdf' does it"},

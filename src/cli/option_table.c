@@ -43,9 +43,8 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
 const cli_option cli_options[] = {
     /* input */
     {"source_path", 's', "data_dir,scene_path", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
-     "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json "
-     "(NeRF, Nerfstudio)",
-     ""},
+     "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json (NeRF, "
+     "Nerfstudio); train and pipeline also take photos alone, and find their cameras as 'splatsmith cameras' does", ""},
     {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"source_path", 's', "scene_path", EXPORT, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
@@ -73,23 +72,22 @@ const cli_option cli_options[] = {
      "measure this mesh ({meshes read}) instead of a splat, over all pixels and over those that it covers", ""},
     {"diffuse_only", 0, NULL, EVAL, CLI_GROUP_FILTER, FLAG(diffuse_only),
      "the same colour from everywhere: spherical harmonics of degree 0 alone; the results are those of "
-     "ours_<iteration>_diffuseonly",
-     NULL},
+     "ours_<iteration>_diffuseonly", NULL},
     {"texture_filter", 0, NULL, RENDER | EVAL | SHEET, CLI_GROUP_MESH,
      WORD(mesh_draw.filter, splat_mesh_filter, "trilinear|nearest|anisotropic"),
      "with --mesh: trilinear: mip maps, as programs that show meshes do; nearest: the texel, as SuGaR measures; "
-     "anisotropic: up to 16 trilinear samples along a slanted pixel",
-     NULL},
+     "anisotropic: up to 16 trilinear samples along a slanted pixel", NULL},
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, CLI_GROUP_MESH, INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
     {"images", 'i', NULL, ALONE(STEPS), CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "images"},
+    {"images", 'i', NULL, CAMERAS, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
+     "the folder of the photos inside the source", "images, else the source itself"},
     {"images", 'i', NULL, MODEL | EXPORT, CLI_GROUP_INPUT, TEXT(scene.images, "FOLDER"),
      "the folder of the photos inside the scene", "the model's"},
     {"start_checkpoint", 0, NULL, ALONE(TRAIN), CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
-     "readable one in the model folder",
-     ""},
+     "readable one in the model folder", ""},
     {"start_checkpoint", 0, NULL, BENCH, CLI_GROUP_INPUT, TEXT(start_checkpoint, "FILE"),
      "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
@@ -145,11 +143,21 @@ const cli_option cli_options[] = {
      "of --random_views: the same seed gives the same views", NULL},
     {"skip_test", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_test), "leave the test views out", NULL},
 
+    /* cameras of photos */
+    {"output", 'o', "output_dir", CAMERAS, CLI_GROUP_OUTPUT, TEXT(output, "SCENE"),
+     "the scene to write; the same command goes on where it was stopped", ""},
+    {"camera_model", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, TEXT(cameras.camera_model, "MODEL"),
+     "of photos alone: COLMAP's camera model", "OPENCV for 20 photos of one size and more, else SIMPLE_RADIAL"},
+    {"matcher", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
+     "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; auto: all of up to 150 "
+     "(with COLMAP for CUDA 300), else neighbours", NULL},
+    {"colmap", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_MACHINE, TEXT(cameras.colmap, "PROGRAM"),
+     "for photos alone: COLMAP's program, 3.6 to 4.1", "colmap"},
+
     /* scene */
     {"resolution", 'r', "data_factor", ALONE(STEPS), CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
-     "1600 wide",
-     NULL},
+     "1600 wide", NULL},
     {"resolution", 'r', "data_factor", MODEL | EXPORT, CLI_GROUP_SCENE, SIZE(scene.resolution, -1, 65536),
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.white_background),
@@ -185,14 +193,12 @@ const cli_option cli_options[] = {
      NULL},
     {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
      "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
-     "N above that iteration asks for the steps between",
-     NULL},
+     "N above that iteration asks for the steps between", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", STEPS, CLI_GROUP_DENSITY,
      CHOICE(strategy, "default|fast|mcmc"),
      "how Gaussians come and go: default clones, splits and removes them by gradients and opacities; fast does so up "
      "to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not seen to where "
-     "others are, and shakes those that are hardly seen",
-     NULL},
+     "others are, and shakes those that are hardly seen", NULL},
     {"quality", 0, NULL, STEPS, CLI_GROUP_DENSITY, CHOICE(quality, "normal|high"),
      "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, group, help, fallback)               \
@@ -456,9 +462,7 @@ const cli_option cli_options[] = {
      "write a checkpoint for --start_checkpoint after these steps", ""},
     {"checkpoint_interval", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_SAVING, INT(checkpoint_interval, 0, INT_MAX),
      "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
-     "ends "
-     "the run with exit code 3",
-     NULL},
+     "ends the run with exit code 3", NULL},
     {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, CLI_GROUP_SAVING, FLAG(enable_lpips),
      "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
     {"lpips_net", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, CLI_GROUP_SAVING,
@@ -514,7 +518,7 @@ const cli_option cli_options[] = {
     {"gpu", 0, NULL, WORK, CLI_GROUP_MACHINE, INT(context.gpu, 0, 1023), "which GPU", NULL},
     {"deterministic", 0, NULL, WORK, CLI_GROUP_MACHINE, FLAG(context.deterministic),
      "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
-    {"threads", 0, NULL, WORK | INFO | MESH_REPORT, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
+    {"threads", 0, NULL, WORK | INFO | MESH_REPORT | CAMERAS, CLI_GROUP_MACHINE, INT(context.threads, 0, 4096),
      "CPU threads; the result does not depend on it", "all"},
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
@@ -532,7 +536,7 @@ const cli_option cli_options[] = {
      "append a row a second with the state of GPU and host to this file", ""},
 
     /* general */
-    {"quiet", 'q', NULL, WORK | MESH_REPORT, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
+    {"quiet", 'q', NULL, TALKING, CLI_GROUP_GENERAL, FLAG(quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, CLI_GROUP_INPUT, TEXT(mesh_report.reference, "FILE"),
      "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points they are "
      "longer by what lies between points", ""},

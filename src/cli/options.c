@@ -20,6 +20,7 @@ void cli_values_init(cli_values *values)
     splat_scene_options_init(&values->scene);
     splat_train_options_init(&values->train);
     splat_sample_options_init(&values->sample);
+    splat_cameras_options_init(&values->cameras);
     set_list(&values->test_iterations, usual, 2);
     set_list(&values->save_iterations, usual, 2);
     values->iteration = -1;

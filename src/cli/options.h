@@ -24,6 +24,7 @@ typedef struct cli_values {
     splat_scene_options scene;
     splat_train_options train;
     splat_sample_options sample;
+    splat_cameras_options cameras;
     splat_bench_options bench;
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;

@@ -15,6 +15,7 @@ typedef struct pipeline {
     const cli_values *defaults;
     char folder[CLI_PATH_MAX];  /* of all stages */
     char scene[CLI_PATH_MAX];   /* absolute */
+    char cameras[CLI_PATH_MAX]; /* cameras.json of a scene that was made of photos alone; "": the scene had cameras */
     pipeline_splat splat;       /* what the next stage begins with, */
     char mesh[CLI_PATH_MAX];    /* and the mesh; "": there is none yet */
     bool is_bound;              /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */

@@ -296,7 +296,8 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_
             stage_json_set_text(file->settings, cli_options[i].name, value);
     }
     stage_json_set_text(file->inputs, "scene", p->scene);
-    int code = add_input(p, "splat", p->splat.file, file->inputs);
+    int code = add_input(p, "cameras", p->cameras, file->inputs);
+    if (code == CLI_OK) code = add_input(p, "splat", p->splat.file, file->inputs);
     return code == CLI_OK ? add_input(p, "mesh", p->mesh, file->inputs) : code;
 }
 
@@ -309,7 +310,7 @@ static bool same_content(const json_t *a, const json_t *b)
 
 static void input_difference(const json_t *had, const json_t *wanted, char *reason, size_t size)
 {
-    static const char *const kinds[] = {"splat", "mesh"};
+    static const char *const kinds[] = {"cameras", "splat", "mesh"};
     const char *old_scene = stage_json_text(had, "scene"), *scene = stage_json_text(wanted, "scene");
     reason[0] = '\0';
     if (strcmp(old_scene, scene) != 0) snprintf(reason, size, "the scene was %s, is %s", old_scene, scene);

@@ -1,0 +1,341 @@
+/* Finding the cameras of photos, top to bottom: what there is, what was done before, the stages, what came of it. */
+#include "capture/cameras_parts.h"
+
+#include "base/file.h"
+#include "base/options.h"
+#include "io/colmap/colmap.h"
+#include "io/json.h"
+#include "math/lens.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_PHOTOS 3
+#define FEW_PHOTOS 20        /* fewer do not determine OPENCV's eight parameters well */
+#define EXHAUSTIVE_CPU 150
+#define EXHAUSTIVE_GPU 300
+#define ENOUGH 0.6           /* of the photos should get cameras */
+#define N_NAMED 12           /* photos without cameras that a warning names */
+
+/* ---------------------------------------------------------------- options */
+
+void splat_cameras_options_init_sized(splat_cameras_options *options, size_t size)
+{
+    const splat_cameras_options defaults = {.size = sizeof defaults, .matcher = SPLAT_MATCHER_AUTO};
+    splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+/* COLMAP's name of a camera model in any case of letters; NULL: unknown. */
+static const char *find_model(const char *name)
+{
+    char upper[64];
+    size_t n = strlen(name);
+    if (n >= sizeof upper) return NULL;
+    for (size_t i = 0; i <= n; i++) upper[i] = (char)toupper((unsigned char)name[i]);
+    int model = splat_lens_find(upper);
+    return model >= 0 && model != SPLAT_LENS_NERFSTUDIO && model != SPLAT_LENS_EQUIRECTANGULAR
+               ? splat_lens_form_get(model)->name
+               : NULL;
+}
+
+static bool is_chosen_by_us(const char *model)
+{
+    return !model || strcmp(model, "auto") == 0;
+}
+
+splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_error *error)
+{
+    if (!o->source || !*o->source)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no photos were named");
+    if (!o->folder || !*o->folder)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "name the scene to write with `output`");
+    if (o->threads < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`threads` is %d, and cannot be", o->threads);
+    if (!is_chosen_by_us(o->camera_model) && !find_model(o->camera_model))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_model` must be auto or a camera model of COLMAP, such "
+                          "as PINHOLE, SIMPLE_RADIAL, OPENCV or OPENCV_FISHEYE, not '%.100s'", o->camera_model);
+    if (o->matcher < SPLAT_MATCHER_AUTO || o->matcher > SPLAT_MATCHER_SEQUENTIAL)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`matcher` is %d, which is none", (int)o->matcher);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- what there is */
+
+bool splat_cameras_are_needed(const char *source, const char *images)
+{
+    static const char *const names[] = {"sparse", "transforms_train.json", "transforms.json", "metadata.json"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *path = splat_format("%s/%s", source, names[i]);
+        bool found = !path || splat_path_exists(path);
+        free(path);
+        if (found) return false;
+    }
+    char *folder = splat_photo_folder_find(source, images);
+    free(folder);
+    return folder != NULL;
+}
+
+static void say_left_out(const splat_cameras_work *work)
+{
+    const splat_photo_list *p = &work->photos;
+    if (p->n_unreadable)
+        splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu photo%s cannot be read and %s left out: %s%s", p->n_unreadable,
+                          p->n_unreadable == 1 ? "" : "s", p->n_unreadable == 1 ? "is" : "are", p->unreadable,
+                          p->n_unreadable == 1 ? "" : " is the first");
+    if (p->n_others)
+        splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu picture%s of other formats %s left out (%s%s); convert to JPEG "
+                          "or PNG what should take part", p->n_others, p->n_others == 1 ? "" : "s",
+                          p->n_others == 1 ? "is" : "are", p->other, p->n_others == 1 ? "" : ", ...");
+}
+
+static bool lies_in(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static splat_status read_photos(splat_cameras_work *work, splat_error *error)
+{
+    const splat_cameras_options *o = work->options;
+    SPLAT_TRY(splat_photo_list_read(o->source, o->images, &work->photos, error));
+    say_left_out(work);
+    if (work->photos.n < LEAST_PHOTOS)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, work->photos.folder, SPLAT_NO_OFFSET,
+                             "%zu photo%s that can be read %s too few to find cameras; at least %d that overlap are "
+                             "needed, better 50", work->photos.n, work->photos.n == 1 ? "" : "s",
+                             work->photos.n == 1 ? "is" : "are", LEAST_PHOTOS);
+    work->sharing = splat_photo_list_get_sharing(&work->photos);
+    work->camera_model = "OPENCV";
+    if (work->sharing != SPLAT_SHARING_ALL || work->photos.n < FEW_PHOTOS) work->camera_model = "SIMPLE_RADIAL";
+    if (!is_chosen_by_us(o->camera_model)) work->camera_model = find_model(o->camera_model);
+    return SPLAT_OK;
+}
+
+static void choose_matcher(splat_cameras_work *work)
+{
+    size_t most = work->use_gpu ? EXHAUSTIVE_GPU : EXHAUSTIVE_CPU;
+    work->matcher = work->options->matcher;
+    if (work->matcher != SPLAT_MATCHER_AUTO) return;
+    work->matcher = work->photos.n > most ? SPLAT_MATCHER_SEQUENTIAL : SPLAT_MATCHER_EXHAUSTIVE;
+    if (work->matcher == SPLAT_MATCHER_SEQUENTIAL)
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
+                          "names say nothing of where they were taken, `matcher exhaustive` compares all", most);
+}
+
+/* ---------------------------------------------------------------- the folder */
+
+/* folder/images: the photos themselves, or a link to them. */
+static splat_status link_images(const splat_cameras_work *work, splat_error *error)
+{
+    char *there = realpath(work->images, NULL);
+    bool same = there && strcmp(there, work->photos.folder) == 0;
+    free(there);
+    if (same) return SPLAT_OK;
+    if (unlink(work->images) != 0 && errno != ENOENT) /* a folder stays */
+        return splat_fail_at(error, SPLAT_ERROR_IO, work->images, SPLAT_NO_OFFSET,
+                             "photos of other cameras lie here; name another folder with `output`");
+    if (symlink(work->photos.folder, work->images) == 0) return SPLAT_OK;
+    return splat_fail_errno(error, work->images, "link the photos");
+}
+
+static splat_status write_list(const splat_cameras_work *work, splat_error *error)
+{
+    splat_save save;
+    SPLAT_TRY(splat_save_open(&save, work->list, error));
+    for (size_t i = 0; i < work->photos.n; i++) fprintf(save.stream, "%s\n", work->photos.names[i]);
+    return splat_save_commit(&save, error);
+}
+
+/* Photos directly in a folder are no scene with images/, and what is written must not become photos. */
+static splat_status check_folder(const splat_cameras_work *work, splat_error *error)
+{
+    if (!lies_in(work->folder, work->photos.folder)) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, work->folder, SPLAT_NO_OFFSET,
+                         "the scene cannot be written among the photos; name another folder with `output`");
+}
+
+static bool tick_help(void *user)
+{
+    return splat_cameras_tick(user, "features", 0);
+}
+
+static bool is_all_done(const splat_cameras_work *work)
+{
+    return splat_cameras_is_done(work, "features") && splat_cameras_is_done(work, "matches") &&
+           splat_cameras_is_done(work, "mapping");
+}
+
+static splat_status run_stages(splat_cameras_work *work, splat_error *error)
+{
+    const char *name = work->options->colmap ? work->options->colmap : "colmap";
+    SPLAT_TRY(splat_colmap_program_open(name, tick_help, work, &work->program, error));
+    work->use_gpu = work->program.has_cuda;
+    choose_matcher(work);
+    SPLAT_TRY(splat_cameras_state_settle(work, true, error));
+    SPLAT_TRY(splat_cameras_state_write(work, error)); /* the folder is ours from here on */
+    SPLAT_TRY(link_images(work, error));
+    SPLAT_TRY(write_list(work, error));
+    if (!splat_cameras_is_done(work, "features")) SPLAT_TRY(splat_cameras_extract_features(work, error));
+    if (!splat_cameras_is_done(work, "matches")) SPLAT_TRY(splat_cameras_match(work, error));
+    if (!splat_cameras_is_done(work, "mapping")) SPLAT_TRY(splat_cameras_map(work, error));
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- what came of it */
+
+/* The model of sparse/ with the most photos, the first of equal ones; malloc'd. */
+static splat_status find_largest(const splat_cameras_work *work, size_t *n_models, char **largest, splat_error *error)
+{
+    char **names;
+    size_t n;
+    uint64_t most = 0;
+    *largest = NULL;
+    *n_models = 0;
+    SPLAT_TRY(splat_folder_list(work->sparse, &names, &n, error));
+    for (size_t i = 0; i < n; i++) {
+        char *path = splat_format("%s/%s", work->sparse, names[i]);
+        uint64_t count = path ? splat_colmap_count_images(path) : 0;
+        *n_models += count > 0;
+        if (count > most) {
+            char *before = *largest;
+            most = count;
+            *largest = path;
+            path = before;
+        }
+        free(path);
+    }
+    splat_names_free(names, n);
+    if (*largest) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, work->sparse, SPLAT_NO_OFFSET, "there is no COLMAP model here");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The photos that the model lacks, borrowed from the list: *missing is malloc'd. */
+static splat_status find_missing(const splat_cameras_work *work, const splat_colmap_model *model, char ***missing,
+                                 size_t *n_missing, splat_error *error)
+{
+    const splat_photo_list *photos = &work->photos;
+    char **names = malloc((model->n_images + 1) * sizeof *names);
+    *missing = malloc((photos->n + 1) * sizeof **missing);
+    *n_missing = 0;
+    if (!names || !*missing) {
+        free(names);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for names of photos");
+    }
+    for (size_t i = 0; i < model->n_images; i++) names[i] = model->images[i].name;
+    qsort(names, model->n_images, sizeof *names, compare_names);
+    for (size_t i = 0; i < photos->n; i++)
+        if (!bsearch(&photos->names[i], names, model->n_images, sizeof *names, compare_names))
+            (*missing)[(*n_missing)++] = photos->names[i];
+    free(names);
+    return SPLAT_OK;
+}
+
+static void say_missing(const splat_cameras_work *work, const splat_cameras_info *info, char *const *missing,
+                        size_t n_missing)
+{
+    char text[1200];
+    size_t length = 0;
+    bool few = (double)info->n_registered < ENOUGH * (double)info->n_photos;
+    text[0] = '\0';
+    for (size_t i = 0; i < n_missing && i < N_NAMED && length < sizeof text; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%.80s", i ? ", " : "", missing[i]);
+    if (n_missing > N_NAMED && length < sizeof text)
+        snprintf(text + length, sizeof text - length, " and %zu more", n_missing - N_NAMED);
+    if (n_missing)
+        splat_cameras_say(work, few ? SPLAT_LOG_WARNING : SPLAT_LOG_NOTICE,
+                          "%s%zu of %zu photos have cameras; there are none for %s%s", few ? "only " : "",
+                          info->n_registered, info->n_photos, text,
+                          few ? ": take more photos between those and their neighbours, sharp ones that overlap" : "");
+    if (info->n_models > 1)
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "COLMAP made %zu models that it could not join, and the largest is "
+                          "taken: too few photos show how the parts lie to each other", info->n_models);
+}
+
+static splat_status note_missing(splat_cameras_work *work, const splat_cameras_info *info, char *const *missing,
+                                 size_t n_missing, splat_error *error)
+{
+    json_t *names = json_array();
+    for (size_t i = 0; i < n_missing; i++) splat_json_append(&names, splat_json_text(missing[i]));
+    splat_json_set(&work->state, "without_cameras", names);
+    splat_json_set(&work->state, "n_photos", json_integer((json_int_t)info->n_photos));
+    splat_json_set(&work->state, "n_cameras", json_integer((json_int_t)info->n_registered));
+    return splat_cameras_state_write(work, error);
+}
+
+static splat_status report(splat_cameras_work *work, splat_cameras_info *info, splat_error *error)
+{
+    splat_colmap_model model = {0};
+    char *largest, **missing = NULL;
+    size_t n_missing = 0;
+    SPLAT_TRY(find_largest(work, &info->n_models, &largest, error));
+    splat_status status = splat_colmap_read(largest, &model, error);
+    if (status == SPLAT_OK) status = splat_colmap_read_points(largest, &model, error);
+    if (status == SPLAT_OK) status = find_missing(work, &model, &missing, &n_missing, error);
+    if (status == SPLAT_OK) {
+        info->n_photos = work->photos.n;
+        info->n_registered = model.n_images;
+        info->n_points = model.n_points;
+        say_missing(work, info, missing, n_missing);
+        if (!info->is_done_before) status = note_missing(work, info, missing, n_missing, error);
+    }
+    splat_colmap_free(&model);
+    free(missing);
+    free(largest);
+    return status;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+static splat_status find(splat_cameras_work *work, splat_cameras_info *info, splat_error *error)
+{
+    SPLAT_TRY(check_folder(work, error));
+    SPLAT_TRY(splat_cameras_state_settle(work, false, error));
+    info->is_done_before = is_all_done(work);
+    if (info->is_done_before)
+        SPLAT_TRY(link_images(work, error));
+    else
+        SPLAT_TRY(run_stages(work, error));
+    snprintf(info->camera_model, sizeof info->camera_model, "%s", work->camera_model);
+    info->matcher = splat_cameras_state_get_matcher(work);
+    return report(work, info, error);
+}
+
+static void work_free(splat_cameras_work *work)
+{
+    splat_photo_list_free(&work->photos);
+    splat_colmap_program_free(&work->program);
+    free(work->folder);
+    free(work->images);
+    free(work->database);
+    free(work->sparse);
+    free(work->partial);
+    free(work->log);
+    free(work->list);
+    free(work->pairs);
+    json_decref(work->state);
+}
+
+splat_status splat_cameras_find(const splat_cameras_options *given, splat_cameras_info *info, splat_error *error)
+{
+    splat_cameras_options options;
+    splat_cameras_work work = {.options = &options};
+    int lock = -1;
+    *info = (splat_cameras_info){0};
+    splat_cameras_options_init(&options);
+    SPLAT_TRY(splat_options_take(&options, given, "splat_cameras_options", error));
+    SPLAT_TRY(splat_cameras_options_check(&options, error));
+    splat_status status = read_photos(&work, error);
+    if (status == SPLAT_OK) status = splat_cameras_folder_open(&work, error);
+    if (status == SPLAT_OK) status = splat_folder_lock(work.folder, &lock, error);
+    if (status == SPLAT_OK) status = find(&work, info, error);
+    splat_folder_unlock(lock);
+    work_free(&work);
+    return status;
+}

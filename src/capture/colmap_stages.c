@@ -1,0 +1,284 @@
+/* The stages: features of every photo, matches of pairs, and the mapper that finds the cameras. */
+#include "capture/cameras_parts.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "io/colmap/colmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_IMAGE_SIZE "2400"
+#define MAX_FEATURES "8192"
+#define TENTH 10          /* of photos in a sequence, every so many-th is compared with all of these */
+#define LEAST_MODEL 10    /* photos of a model that COLMAP keeps, unless it is told otherwise */
+
+typedef struct stage_command {
+    const char *stage, *command;
+    char *help;
+    splat_words words;
+} stage_command;
+
+typedef struct help_tick {
+    const splat_cameras_work *work;
+    const char *stage;
+} help_tick;
+
+static bool tick_help(void *user)
+{
+    const help_tick *t = user;
+    return splat_cameras_tick(t->work, t->stage, 0);
+}
+
+/* colmap COMMAND --database_path DB */
+static splat_status command_begin(const splat_cameras_work *work, const char *stage, const char *command,
+                                  stage_command *c, splat_error *error)
+{
+    help_tick tick = {work, stage};
+    *c = (stage_command){.stage = stage, .command = command};
+    SPLAT_TRY(splat_colmap_help(&work->program, command, tick_help, &tick, &c->help, error));
+    splat_words_add(&c->words, work->program.name);
+    splat_words_add(&c->words, command);
+    splat_words_add_option(&c->words, c->help, "database_path", work->database);
+    return SPLAT_OK;
+}
+
+static void command_end(stage_command *c)
+{
+    splat_words_free(&c->words);
+    free(c->help);
+}
+
+static void add(stage_command *c, const char *names, const char *value)
+{
+    splat_words_add_option(&c->words, c->help, names, value);
+}
+
+/* Versions up to 3.12 name them after SIFT, later ones partly, then wholly after what they do. */
+static void add_machine(const splat_cameras_work *work, stage_command *c, const char *use_gpu, const char *threads)
+{
+    char n[16];
+    add(c, use_gpu, work->use_gpu ? "1" : "0");
+    snprintf(n, sizeof n, "%d", work->options->threads);
+    if (work->options->threads > 0) add(c, threads, n);
+}
+
+static splat_status run(const splat_cameras_work *work, const stage_command *c, splat_colmap_end *end,
+                        splat_error *error)
+{
+    return splat_colmap_run(work, c->stage, &c->words, end, error);
+}
+
+/* Whether a bad end is worth another try without the GPU; then it is not used any more. */
+static bool give_up_gpu(splat_cameras_work *work, const splat_colmap_end *end)
+{
+    if (end->is_good || !work->use_gpu) return false;
+    work->use_gpu = false;
+    splat_cameras_say(work, SPLAT_LOG_NOTICE, "COLMAP failed with the GPU, and is tried without (%s)", work->log);
+    return true;
+}
+
+/* ---------------------------------------------------------------- features */
+
+static splat_status extract(splat_cameras_work *work, bool goes_on, splat_colmap_end *end, splat_error *error)
+{
+    static const char stage[] = "features";
+    stage_command c;
+    splat_status status = command_begin(work, stage, "feature_extractor", &c, error);
+    if (status == SPLAT_OK) {
+        add(&c, "image_path", work->photos.folder);
+        add(&c, "image_list_path", work->list);
+        add(&c, "ImageReader.camera_model", work->camera_model);
+        add(&c, "ImageReader.single_camera", work->sharing == SPLAT_SHARING_ALL ? "1" : "0");
+        if (work->sharing == SPLAT_SHARING_FOLDERS) add(&c, "ImageReader.single_camera_per_folder", "1");
+        /* photos that are in the database are passed over, and their camera would not be that of the rest */
+        if (goes_on && work->sharing == SPLAT_SHARING_ALL) add(&c, "ImageReader.existing_camera_id", "1");
+        add_machine(work, &c, "SiftExtraction.use_gpu|FeatureExtraction.use_gpu",
+                    "SiftExtraction.num_threads|FeatureExtraction.num_threads");
+        add(&c, "SiftExtraction.max_image_size|FeatureExtraction.max_image_size", MAX_IMAGE_SIZE);
+        add(&c, "SiftExtraction.max_num_features", MAX_FEATURES);
+        status = run(work, &c, end, error);
+    }
+    command_end(&c);
+    return status;
+}
+
+static void delete_database(const splat_cameras_work *work)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        char *path = splat_format("%s%s", work->database, endings[i]);
+        if (path) unlink(path);
+        free(path);
+    }
+}
+
+splat_status splat_cameras_extract_features(splat_cameras_work *work, splat_error *error)
+{
+    splat_colmap_end end;
+    double begin = splat_clock_seconds();
+    bool goes_on = splat_path_exists(work->database);
+    /* the cameras of folders cannot be named one by one */
+    if (goes_on && work->sharing == SPLAT_SHARING_FOLDERS) {
+        delete_database(work);
+        goes_on = false;
+    }
+    SPLAT_TRY(extract(work, goes_on, &end, error));
+    if (!end.is_good && goes_on) { /* it was stopped before the first photo, or is damaged */
+        delete_database(work);
+        SPLAT_TRY(extract(work, false, &end, error));
+    }
+    if (give_up_gpu(work, &end)) {
+        delete_database(work);
+        SPLAT_TRY(extract(work, false, &end, error));
+    }
+    if (!end.is_good) return splat_cameras_fail(work, "feature_extractor", &end, error);
+    if (end.n_bad_photos)
+        splat_cameras_say(work, SPLAT_LOG_WARNING, "COLMAP could not read some photos, which %s names; save them again "
+                          "as JPEG in RGB", work->log);
+    return splat_cameras_set_done(work, "features", splat_clock_seconds() - begin, error);
+}
+
+/* ---------------------------------------------------------------- matches */
+
+/* Pairs of every tenth photo, so that a walk around something closes: nobody else compares its end with its
+ * beginning. False: there are too few. */
+static splat_status write_pairs(const splat_cameras_work *work, bool *any, splat_error *error)
+{
+    const splat_photo_list *photos = &work->photos;
+    splat_save save;
+    *any = photos->n > 2 * TENTH;
+    if (!*any) return SPLAT_OK;
+    SPLAT_TRY(splat_save_open(&save, work->pairs, error));
+    for (size_t i = 0; i < photos->n; i += TENTH)
+        for (size_t k = i + TENTH; k < photos->n; k += TENTH)
+            if (!strchr(photos->names[i], ' ') && !strchr(photos->names[k], ' ')) /* what separates the two */
+                fprintf(save.stream, "%s %s\n", photos->names[i], photos->names[k]);
+    return splat_save_commit(&save, error);
+}
+
+/* Photos of a block, each with each: COLMAP tells of every block, and keeps what is done when it is stopped, so there
+ * are some dozens of them; its own are of 50 photos, for their memory. */
+static int block_size(size_t n_photos)
+{
+    size_t size = n_photos / 8;
+    return size < 5 ? 5 : size > 50 ? 50 : (int)size;
+}
+
+static splat_status match_with(const splat_cameras_work *work, const char *command, splat_colmap_end *end,
+                               splat_error *error)
+{
+    stage_command c;
+    splat_status status = command_begin(work, "matches", command, &c, error);
+    if (status == SPLAT_OK) {
+        add_machine(work, &c, "SiftMatching.use_gpu|FeatureMatching.use_gpu",
+                    "SiftMatching.num_threads|FeatureMatching.num_threads");
+        if (strcmp(command, "exhaustive_matcher") == 0) {
+            char size[16];
+            snprintf(size, sizeof size, "%d", block_size(work->photos.n));
+            add(&c, "ExhaustiveMatching.block_size|ExhaustivePairing.block_size", size);
+        }
+        if (strcmp(command, "sequential_matcher") == 0)
+            add(&c, "SequentialMatching.overlap|SequentialPairing.overlap", "20");
+        if (strcmp(command, "matches_importer") == 0) {
+            add(&c, "match_list_path", work->pairs);
+            add(&c, "match_type", "pairs");
+        }
+        status = run(work, &c, end, error);
+    }
+    command_end(&c);
+    return status;
+}
+
+static splat_status match(splat_cameras_work *work, const char *command, splat_error *error)
+{
+    splat_colmap_end end;
+    SPLAT_TRY(match_with(work, command, &end, error));
+    if (give_up_gpu(work, &end)) SPLAT_TRY(match_with(work, command, &end, error));
+    return end.is_good ? SPLAT_OK : splat_cameras_fail(work, command, &end, error);
+}
+
+splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
+{
+    double begin = splat_clock_seconds();
+    bool any = false;
+    if (work->matcher == SPLAT_MATCHER_EXHAUSTIVE) {
+        SPLAT_TRY(match(work, "exhaustive_matcher", error));
+    } else {
+        SPLAT_TRY(match(work, "sequential_matcher", error));
+        SPLAT_TRY(write_pairs(work, &any, error));
+        if (any) SPLAT_TRY(match(work, "matches_importer", error));
+    }
+    return splat_cameras_set_done(work, "matches", splat_clock_seconds() - begin, error);
+}
+
+/* ---------------------------------------------------------------- the mapper */
+
+/* What is asked of the pair of photos that a model begins with: COLMAP's own demands, then less. */
+static const struct {
+    const char *inliers, *degrees;
+} demands[] = {{NULL, NULL}, {"50", "4"}, {"50", "2"}};
+#define N_DEMANDS (sizeof demands / sizeof demands[0])
+
+static splat_status map_once(const splat_cameras_work *work, size_t demand, splat_colmap_end *end, splat_error *error)
+{
+    stage_command c;
+    SPLAT_TRY(splat_folder_delete(work->partial, error));
+    SPLAT_TRY(splat_folder_create(work->partial, error));
+    splat_status status = command_begin(work, "mapping", "mapper", &c, error);
+    if (status == SPLAT_OK) {
+        add(&c, "image_path", work->photos.folder);
+        add(&c, "output_path", work->partial);
+        if (work->options->threads > 0) {
+            char n[16];
+            snprintf(n, sizeof n, "%d", work->options->threads);
+            add(&c, "Mapper.num_threads", n);
+        }
+        add(&c, "Mapper.ba_global_function_tolerance", "1e-6"); /* else most of the time goes into the last digits */
+        if (work->photos.n < LEAST_MODEL) add(&c, "Mapper.min_model_size", "3");
+        if (demands[demand].inliers) {
+            add(&c, "Mapper.init_min_num_inliers", demands[demand].inliers);
+            add(&c, "Mapper.init_min_tri_angle", demands[demand].degrees);
+        }
+        status = run(work, &c, end, error);
+    }
+    command_end(&c);
+    return status;
+}
+
+/* A complete model: a mapper that was killed may have left its folder. */
+static bool has_model(const char *folder)
+{
+    char **names;
+    size_t n;
+    bool found = false;
+    if (splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return false;
+    for (size_t i = 0; i < n && !found; i++) {
+        char *path = splat_format("%s/%s", folder, names[i]);
+        found = path && splat_colmap_count_images(path) > 0;
+        free(path);
+    }
+    splat_names_free(names, n);
+    return found;
+}
+
+splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
+{
+    splat_colmap_end end = {0};
+    double begin = splat_clock_seconds();
+    bool good = false;
+    for (size_t i = 0; i < N_DEMANDS && !good; i++) {
+        if (i > 0)
+            splat_cameras_say(work, SPLAT_LOG_NOTICE, "no pair of photos is good to begin with; trying again with %s "
+                              "inliers and %s degrees between them", demands[i].inliers, demands[i].degrees);
+        SPLAT_TRY(map_once(work, i, &end, error));
+        good = end.is_good && has_model(work->partial);
+        if (!good && end.is_good) end.fault = splat_colmap_worse_fault(end.fault, SPLAT_COLMAP_FAULT_NO_START);
+        if (!good && end.fault != SPLAT_COLMAP_FAULT_NO_START) break;
+    }
+    if (!good) return splat_cameras_fail(work, "mapper", &end, error);
+    SPLAT_TRY(splat_folder_delete(work->sparse, error));
+    if (rename(work->partial, work->sparse) != 0) return splat_fail_errno(error, work->sparse, "name the models");
+    return splat_cameras_set_done(work, "mapping", splat_clock_seconds() - begin, error);
+}

@@ -1,0 +1,199 @@
+/* Listing photos. */
+#include "capture/photos.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "io/picture/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define DEPTH_MAX 8 /* of folders below the photos' */
+
+static bool ends_as(const char *name, const char *const *endings)
+{
+    const char *dot = strrchr(splat_basename(name), '.');
+    for (; dot && *endings; endings++)
+        if (strcasecmp(dot, *endings) == 0) return true;
+    return false;
+}
+
+bool splat_is_photo_name(const char *name)
+{
+    static const char *const endings[] = {".jpg", ".jpeg", ".png", NULL};
+    return splat_basename(name)[0] != '.' && ends_as(name, endings);
+}
+
+static bool is_other_picture(const char *name)
+{
+    static const char *const endings[] = {".heic", ".heif", ".tif", ".tiff", ".webp", ".avif", ".bmp", ".dng",
+                                          ".cr2",  ".cr3",  ".nef", ".arw",  ".raf",  ".orf",  ".rw2", NULL};
+    return splat_basename(name)[0] != '.' && ends_as(name, endings);
+}
+
+/* Whether the folder has a photo, or one below it when `deep`. */
+static bool has_photos(const char *folder, bool deep, int depth)
+{
+    char **names;
+    size_t n;
+    bool found = false;
+    if (depth > DEPTH_MAX || splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return false;
+    for (size_t i = 0; i < n && !found; i++) {
+        char *path = splat_format("%s/%s", folder, names[i]);
+        bool is_folder = path && names[i][0] != '.' && splat_path_is_folder(path);
+        found = is_folder ? deep && has_photos(path, deep, depth + 1) : splat_is_photo_name(names[i]);
+        free(path);
+    }
+    splat_names_free(names, n);
+    return found;
+}
+
+char *splat_photo_folder_find(const char *source, const char *images)
+{
+    const char *name = images ? images : "images";
+    char *inside = name[0] == '/' ? strdup(name) : splat_format("%s/%s", source, name);
+    if (inside && splat_path_is_folder(inside) && has_photos(inside, true, 0)) return inside;
+    free(inside);
+    return splat_path_is_folder(source) && has_photos(source, false, 0) ? strdup(source) : NULL;
+}
+
+static splat_status fail_memory(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a list of photos");
+}
+
+static bool has_room(splat_photo_list *list)
+{
+    size_t capacity = list->capacity, again;
+    void *names = splat_array_grow(list->names, &capacity, list->n, sizeof *list->names);
+    if (!names) return false;
+    list->names = names;
+    again = list->capacity;
+    void *widths = splat_array_grow(list->widths, &again, list->n, sizeof *list->widths);
+    if (!widths) return false;
+    list->widths = widths;
+    again = list->capacity;
+    void *heights = splat_array_grow(list->heights, &again, list->n, sizeof *list->heights);
+    if (!heights) return false;
+    list->heights = heights;
+    list->capacity = capacity;
+    return true;
+}
+
+/* FNV-1a. */
+static void mix(uint64_t *hash, const void *data, size_t n)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < n; i++) *hash = (*hash ^ bytes[i]) * 0x100000001b3u;
+}
+
+static void note_file(splat_photo_list *list, const char *path, const char *name)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) return;
+    int64_t facts[3] = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    mix(&list->fingerprint, name, strlen(name) + 1);
+    mix(&list->fingerprint, facts, sizeof facts);
+}
+
+/* The first of several is kept for a message. */
+static bool count(size_t *n, char **first, const char *name)
+{
+    if ((*n)++ == 0) *first = strdup(name);
+    return *first != NULL;
+}
+
+static splat_status add_photo(splat_photo_list *list, const char *path, const char *name, splat_error *error)
+{
+    int width, height, channels;
+    splat_error problem;
+    if (splat_image_probe(path, &width, &height, &channels, &problem) != SPLAT_OK)
+        return count(&list->n_unreadable, &list->unreadable, name) ? SPLAT_OK : fail_memory(error);
+    if (!has_room(list)) return fail_memory(error);
+    char *copy = strdup(name);
+    if (!copy) return fail_memory(error);
+    list->names[list->n] = copy;
+    list->widths[list->n] = width;
+    list->heights[list->n++] = height;
+    note_file(list, path, name);
+    return SPLAT_OK;
+}
+
+/* `below`: the folder's name below list->folder, with a slash at its end, or "". */
+static splat_status add_folder(splat_photo_list *list, const char *below, bool deep, int depth, splat_error *error)
+{
+    char **names = NULL, *folder = splat_format("%s/%s", list->folder, below);
+    size_t n = 0;
+    splat_status status = folder ? splat_folder_list(folder, &names, &n, error) : fail_memory(error);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        char *name = splat_format("%s%s", below, names[i]);
+        char *path = splat_format("%s/%s%s", list->folder, below, names[i]);
+        char *inside = splat_format("%s%s/", below, names[i]);
+        if (!name || !path || !inside)
+            status = fail_memory(error);
+        else if (names[i][0] == '.' || strchr(names[i], '\n')) /* lists of photos have a line each */
+            status = SPLAT_OK;
+        else if (splat_path_is_folder(path))
+            status = deep && depth < DEPTH_MAX ? add_folder(list, inside, deep, depth + 1, error) : SPLAT_OK;
+        else if (splat_is_photo_name(names[i]))
+            status = add_photo(list, path, name, error);
+        else if (is_other_picture(names[i]) && !count(&list->n_others, &list->other, name))
+            status = fail_memory(error);
+        free(name);
+        free(path);
+        free(inside);
+    }
+    splat_names_free(names, n);
+    free(folder);
+    return status;
+}
+
+splat_status splat_photo_list_read(const char *source, const char *images, splat_photo_list *list, splat_error *error)
+{
+    *list = (splat_photo_list){.fingerprint = 0xcbf29ce484222325u};
+    char *folder = splat_photo_folder_find(source, images);
+    if (!folder)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, source, SPLAT_NO_OFFSET,
+                             "there are no photos (.jpg, .jpeg, .png), neither in the folder nor in %s/ inside it",
+                             images ? images : "images");
+    bool deep = strcmp(folder, source) != 0;
+    list->folder = realpath(folder, NULL);
+    free(folder);
+    if (!list->folder) return splat_fail_errno(error, source, "find the folder of the photos");
+    return add_folder(list, "", deep, 0, error);
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    size_t length = (size_t)(splat_basename(a) - a);
+    return length == (size_t)(splat_basename(b) - b) && memcmp(a, b, length) == 0;
+}
+
+splat_sharing splat_photo_list_get_sharing(const splat_photo_list *list)
+{
+    splat_sharing sharing = SPLAT_SHARING_ALL;
+    for (size_t i = 1; i < list->n; i++) {
+        size_t before = i; /* the nearest of the same folder; between them may stand its sub-folders */
+        while (before > 0 && !same_folder(list->names[before - 1], list->names[i])) before--;
+        if (list->widths[i] != list->widths[i - 1] || list->heights[i] != list->heights[i - 1])
+            sharing = SPLAT_SHARING_FOLDERS;
+        if (before > 0 &&
+            (list->widths[i] != list->widths[before - 1] || list->heights[i] != list->heights[before - 1]))
+            return SPLAT_SHARING_NONE;
+    }
+    return sharing;
+}
+
+void splat_photo_list_free(splat_photo_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) free(list->names[i]);
+    free(list->names);
+    free(list->widths);
+    free(list->heights);
+    free(list->folder);
+    free(list->unreadable);
+    free(list->other);
+    *list = (splat_photo_list){0};
+}

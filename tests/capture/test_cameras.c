@@ -1,0 +1,511 @@
+/* Finding cameras with a stand-in for colmap: what every version is told, faults and what is said of them, resuming.
+ * The real one is asked in tests/cli/test_colmap_recipe.c. */
+#include "capture_fixture.h"
+#include "splatsmith/capture.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static char log_text[16384], last_stage[64];
+static double last_fraction;
+
+static void remember(void *user, splat_log_level level, const char *message)
+{
+    (void)user;
+    strncat(log_text, level == SPLAT_LOG_WARNING ? "warning: " : "notice: ", sizeof log_text - strlen(log_text) - 1);
+    strncat(log_text, message, sizeof log_text - strlen(log_text) - 1);
+    strncat(log_text, "\n", sizeof log_text - strlen(log_text) - 1);
+}
+
+static bool watch(void *user, const char *stage, double fraction)
+{
+    (void)user;
+    assert_true(fraction >= 0 && fraction <= 1);
+    snprintf(last_stage, sizeof last_stage, "%s", stage);
+    last_fraction = fraction;
+    return true;
+}
+
+static splat_cameras_options options;
+static splat_cameras_info info;
+static splat_error error;
+
+static splat_status find(void)
+{
+    log_text[0] = '\0';
+    unlink("calls.txt");
+    memset(&error, 0, sizeof error);
+    return splat_cameras_find(&options, &info, &error);
+}
+
+/* Photos p001.png to p012.png, and a model of all of them. */
+static int begin(void **state)
+{
+    (void)state;
+    splat_folder_delete("photos", NULL);
+    splat_folder_delete("models", NULL);
+    splat_folder_delete("scene", NULL);
+    make_photos("photos", 12);
+    make_model("models/0", 1, 12);
+    splat_cameras_options_init(&options);
+    options.source = "photos";
+    options.folder = "scene";
+    options.colmap = fake_colmap();
+    options.progress = watch;
+    options.log = remember;
+    return 0;
+}
+
+static bool called(const char *part)
+{
+    return file_has("calls.txt", part);
+}
+
+static void expect_said(const char *part)
+{
+    if (!strstr(log_text, part)) fail_msg("\"%s\" is not in: %s", part, log_text);
+}
+
+static void expect_error(splat_status status, const char *part)
+{
+    assert_int_equal(find(), status);
+    if (!strstr(error.message, part)) fail_msg("\"%s\" is not in: %s", part, error.message);
+}
+
+/* ---------------------------------------------------------------- versions */
+
+static void expect_found(void)
+{
+    must_succeed(find(), &error);
+    assert_int_equal(info.n_photos, 12);
+    assert_int_equal(info.n_registered, 12);
+    assert_int_equal(info.n_points, 40);
+    assert_int_equal(info.n_models, 1);
+    assert_string_equal(info.camera_model, "SIMPLE_RADIAL");
+    assert_int_equal(info.matcher, SPLAT_MATCHER_EXHAUSTIVE);
+    assert_false(info.is_done_before);
+    assert_string_equal(log_text, "");
+    assert_string_equal(last_stage, "mapping");
+    assert_true(splat_path_exists("scene/images/p007.png"));
+    assert_true(splat_path_exists("scene/sparse/0/images.bin"));
+    assert_false(splat_path_exists("scene/sparse.partial"));
+    assert_true(file_has("scene/colmap.log", "Processed file [12/12]"));
+    assert_true(file_has("scene/colmap.log", "Matching block [3/3, 3/3]"));
+}
+
+static void version_3_8(void **state)
+{
+    (void)state;
+    expect_found();
+    assert_true(called("feature_extractor --database_path"));
+    assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 1 "
+                       "--SiftExtraction.use_gpu 0 --SiftExtraction.max_image_size 2400"));
+    assert_true(called("--SiftMatching.use_gpu 0"));
+    assert_true(called("--Mapper.ba_global_function_tolerance 1e-6"));
+    assert_false(called("min_model_size"));
+    assert_false(called("existing_camera_id"));
+}
+
+static void version_3_13(void **state)
+{
+    (void)state;
+    setenv("FAKE_DIALECT", "3.13", 1);
+    expect_found();
+    assert_true(called("--FeatureExtraction.use_gpu 0 --SiftExtraction.max_image_size 2400"));
+    assert_true(called("--FeatureMatching.use_gpu 0"));
+}
+
+static void version_4_1(void **state)
+{
+    (void)state;
+    setenv("FAKE_DIALECT", "4.1", 1);
+    expect_found();
+    assert_true(called("--FeatureExtraction.use_gpu 0 --FeatureExtraction.max_image_size 2400"));
+    assert_true(file_has("scene/cameras.json", "\"colmap\": \"4.1.1\""));
+}
+
+static void a_gpu_is_used_when_it_is_built_in_and_given_up_when_it_fails(void **state)
+{
+    (void)state;
+    setenv("FAKE_CUDA", "with", 1);
+    must_succeed(find(), &error);
+    assert_true(called("--SiftExtraction.use_gpu 1"));
+    assert_true(called("--SiftMatching.use_gpu 1"));
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "feature_extractor:gpu", 1);
+    must_succeed(find(), &error);
+    expect_said("is tried without");
+    assert_true(called("--SiftExtraction.use_gpu 0"));
+    assert_true(called("--SiftMatching.use_gpu 0"));
+}
+
+/* ---------------------------------------------------------------- what is chosen */
+
+static void photos_of_one_size_from_twenty_on_get_opencv(void **state)
+{
+    (void)state;
+    make_photos("photos", 20);
+    options.threads = 3;
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.camera_model OPENCV --ImageReader.single_camera 1"));
+    assert_true(called("--SiftExtraction.num_threads 3"));
+    assert_true(called("--Mapper.num_threads 3"));
+    expect_said("12 of 20 photos have cameras; there are none for p013.png, p014.png");
+    options.camera_model = "opencv_fisheye";
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.camera_model OPENCV_FISHEYE"));
+    expect_said("the camera model is another");
+}
+
+static void photos_of_several_sizes_have_cameras_of_their_own(void **state)
+{
+    (void)state;
+    make_photo("photos/p013.png", 24, 32, 1);
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 0 --Sift"));
+}
+
+static void folders_of_one_size_each_share_a_camera(void **state)
+{
+    (void)state;
+    splat_folder_delete("rigs", NULL);
+    for (int i = 0; i < 4; i++) {
+        char path[100];
+        snprintf(path, sizeof path, "rigs/images/left/%d.png", i);
+        make_photo(path, 24, 32, i);
+        snprintf(path, sizeof path, "rigs/images/right/%d.png", i);
+        make_photo(path, 32, 24, i);
+    }
+    options.source = "rigs";
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.single_camera 0 --ImageReader.single_camera_per_folder 1"));
+    assert_true(file_has("scene/photos.txt", "left/0.png\nleft/1.png"));
+    assert_true(splat_path_exists("scene/images/right/3.png"));
+    make_photo("rigs/images/left/9.png", 32, 24, 9);
+    must_succeed(find(), &error);
+    assert_false(called("single_camera_per_folder"));
+}
+
+static void few_photos_ask_for_smaller_models(void **state)
+{
+    (void)state;
+    splat_folder_delete("photos", NULL);
+    make_photos("photos", 9);
+    must_succeed(find(), &error);
+    assert_true(called("--Mapper.min_model_size 3"));
+}
+
+static void many_photos_are_compared_with_neighbours(void **state)
+{
+    (void)state;
+    make_photos("photos", 151);
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_SEQUENTIAL);
+    assert_true(called("sequential_matcher"));
+    assert_true(called("--SequentialMatching.overlap 20"));
+    assert_true(called("matches_importer"));
+    assert_true(file_has("scene/pairs.txt", "p001.png p011.png\n"));
+    assert_true(file_has("scene/pairs.txt", "p141.png p151.png\n"));
+    assert_int_equal(count_in_file("scene/pairs.txt", "\n"), 16 * 15 / 2);
+    expect_said("only 12 of 151 photos have cameras");
+    expect_said("and 127 more");
+    options.matcher = SPLAT_MATCHER_EXHAUSTIVE;
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_EXHAUSTIVE);
+    assert_true(called("exhaustive_matcher"));
+    assert_true(called("--ExhaustiveMatching.block_size 18"));
+    assert_true(called("mapper --database"));
+    assert_false(called("feature_extractor --database")); /* they are there */
+}
+
+static void what_cannot_be_read_is_left_out(void **state)
+{
+    (void)state;
+    must_succeed(splat_file_write("photos/p000.jpg", "no jpeg", 7, &error), &error);
+    must_succeed(splat_file_write("photos/IMG_1.HEIC", "heic", 4, &error), &error);
+    must_succeed(splat_file_write("photos/notes.txt", "text", 4, &error), &error);
+    must_succeed(find(), &error);
+    assert_int_equal(info.n_photos, 12);
+    expect_said("warning: 1 photo cannot be read and is left out: p000.jpg");
+    expect_said("warning: 1 picture of other formats is left out (IMG_1.HEIC); convert");
+    assert_false(file_has("scene/photos.txt", "p000"));
+    assert_false(file_has("scene/photos.txt", "notes"));
+}
+
+/* ---------------------------------------------------------------- what comes of it */
+
+static void the_largest_of_several_models_counts(void **state)
+{
+    (void)state;
+    splat_folder_delete("models", NULL);
+    make_model("models/0", 1, 3);
+    make_model("models/1", 4, 11);
+    make_model("models/2", 4, 5);
+    must_succeed(find(), &error);
+    assert_int_equal(info.n_models, 3);
+    assert_int_equal(info.n_registered, 8);
+    expect_said("notice: 8 of 12 photos have cameras; there are none for p001.png, p002.png, p003.png, p012.png\n");
+    expect_said("COLMAP made 3 models");
+    assert_true(file_has("scene/cameras.json", "\"p012.png\""));
+}
+
+static void too_few_cameras_are_a_warning(void **state)
+{
+    (void)state;
+    splat_folder_delete("models", NULL);
+    make_model("models/0", 1, 7);
+    must_succeed(find(), &error);
+    expect_said("warning: only 7 of 12 photos have cameras; there are none for p008.png");
+    expect_said("take more photos between those");
+    options.folder = "other"; /* 60 % are enough */
+    splat_folder_delete("other", NULL);
+    splat_folder_delete("models", NULL);
+    make_model("models/0", 1, 8);
+    must_succeed(find(), &error);
+    assert_null(strstr(log_text, "warning"));
+}
+
+/* ---------------------------------------------------------------- faults */
+
+static void no_colmap_says_what_to_install(void **state)
+{
+    (void)state;
+    options.colmap = "colmap-that-is-nowhere";
+    expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
+    options.colmap = "/bin/true";
+    expect_error(SPLAT_ERROR_IO, "/bin/true does not say that it is COLMAP");
+}
+
+static void every_fault_is_one_sentence_with_advice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault;
+        splat_status status;
+        const char *says;
+    } cases[] = {
+        {"feature_extractor:exit", SPLAT_ERROR_IO, "feature_extractor failed with exit code 3: its log says why"},
+        {"feature_extractor:memory", SPLAT_ERROR_IO, "was ended by signal 9: memory is exhausted"},
+        {"exhaustive_matcher:crash", SPLAT_ERROR_IO, "exhaustive_matcher was ended by signal 11"},
+        {"exhaustive_matcher:disk", SPLAT_ERROR_IO, "make room on the disk"},
+        {"mapper:matches", SPLAT_ERROR_FORMAT, "no two photos match"},
+        {"mapper:never", SPLAT_ERROR_FORMAT, "no pair of photos is good to begin with: walk around"},
+        {"mapper:nothing", SPLAT_ERROR_FORMAT, "mapper found nothing: no pair of photos"},
+        {"mapper:half", SPLAT_ERROR_IO, "mapper failed with exit code 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        splat_folder_delete("scene", NULL);
+        setenv("FAKE_FAULT", cases[i].fault, 1);
+        expect_error(cases[i].status, cases[i].says);
+        assert_non_null(strstr(error.file, "scene/colmap.log"));
+        assert_false(splat_path_exists("scene/sparse"));
+        if (cases[i].status == SPLAT_ERROR_IO) expect_said("the last lines of");
+    }
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "feature_extractor:exit", 1);
+    expect_error(SPLAT_ERROR_IO, "exit code 3");
+    expect_said("\n  E20261121 something that nobody knows");
+}
+
+static void the_mapper_is_asked_again_with_lower_demands(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "mapper:start", 1);
+    must_succeed(find(), &error);
+    expect_said("trying again with 50 inliers and 4 degrees");
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 2);
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "mapper:never", 1);
+    assert_int_equal(find(), SPLAT_ERROR_FORMAT);
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 3);
+    assert_true(called("--Mapper.init_min_num_inliers 50 --Mapper.init_min_tri_angle 2"));
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "mapper:matches", 1); /* less cannot help */
+    assert_int_equal(find(), SPLAT_ERROR_FORMAT);
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 1);
+}
+
+static void sources_and_folders_that_cannot_be(void **state)
+{
+    (void)state;
+    options.source = "nowhere";
+    expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
+    assert_false(splat_path_exists("scene"));
+    splat_folder_delete("two", NULL);
+    make_photos("two", 2);
+    options.source = "two";
+    expect_error(SPLAT_ERROR_FORMAT, "2 photos that can be read are too few");
+    options.source = "photos";
+    options.folder = "photos/scene";
+    expect_error(SPLAT_ERROR_ARGUMENT, "cannot be written among the photos");
+    options.folder = "taken";
+    must_succeed(splat_folder_create("taken/sparse/0", &error), &error);
+    expect_error(SPLAT_ERROR_IO, "it has sparse and no cameras.json");
+    assert_true(splat_path_exists("taken/sparse/0"));
+    options.folder = "scene";
+    options.camera_model = "NO_SUCH";
+    expect_error(SPLAT_ERROR_ARGUMENT, "not 'NO_SUCH'");
+    options.camera_model = NULL;
+    options.source = "";
+    expect_error(SPLAT_ERROR_ARGUMENT, "no photos were named");
+}
+
+/* ---------------------------------------------------------------- again */
+
+static void what_is_done_is_not_done_again(void **state)
+{
+    (void)state;
+    must_succeed(find(), &error);
+    options.colmap = "not-even-installed-any-more";
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    assert_int_equal(info.n_registered, 12);
+    assert_false(splat_path_exists("calls.txt"));
+    make_photo("photos/p005.png", 32, 24, 77); /* another photo */
+    expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
+    options.colmap = fake_colmap();
+    must_succeed(find(), &error);
+    assert_false(info.is_done_before);
+    assert_true(called("feature_extractor --database"));
+    setenv("FAKE_DIALECT", "3.13", 1); /* another version, but nothing to do */
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+}
+
+static void a_failed_stage_is_where_it_goes_on(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "exhaustive_matcher:exit", 1);
+    assert_int_equal(find(), SPLAT_ERROR_IO);
+    setenv("FAKE_FAULT", "mapper:half", 1);
+    assert_int_equal(find(), SPLAT_ERROR_IO);
+    assert_false(called("feature_extractor --database"));
+    assert_true(called("exhaustive_matcher --database"));
+    assert_true(splat_path_exists("scene/sparse.partial/0/cameras.bin"));
+    assert_false(splat_path_exists("scene/sparse"));
+    unsetenv("FAKE_FAULT");
+    must_succeed(find(), &error);
+    assert_false(called("exhaustive_matcher --database"));
+    assert_true(called("mapper --database"));
+    assert_false(splat_path_exists("scene/sparse.partial"));
+    assert_int_equal(info.n_registered, 12);
+    splat_folder_delete("scene/sparse", NULL); /* a result that is gone is made again, and that alone */
+    must_succeed(find(), &error);
+    assert_false(called("exhaustive_matcher --database"));
+    assert_true(called("mapper --database"));
+}
+
+static void another_version_begins_anew(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "mapper:exit", 1);
+    assert_int_equal(find(), SPLAT_ERROR_IO);
+    setenv("FAKE_DIALECT", "3.13", 1);
+    unsetenv("FAKE_FAULT");
+    must_succeed(find(), &error);
+    expect_said("COLMAP is another version");
+    assert_true(called("feature_extractor --database"));
+    assert_int_equal(count_in_file("scene/database.db", "features"), 1);
+}
+
+static bool stop_in_features(void *user, const char *stage, double fraction)
+{
+    (void)user;
+    (void)fraction;
+    return strcmp(stage, "features") != 0 || !splat_path_exists("scene/database.db");
+}
+
+static void stopped_features_go_on_with_their_camera(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "feature_extractor:hang", 1);
+    options.progress = stop_in_features;
+    expect_error(SPLAT_ERROR_STOPPED, "goes on from here");
+    uint8_t *pids;
+    size_t size;
+    int first, second;
+    must_succeed(splat_file_read("calls.txt.pids", &pids, &size, &error), &error);
+    assert_int_equal(sscanf((const char *)pids, "%d %d", &first, &second), 2);
+    free(pids);
+    assert_int_not_equal(kill(first, 0), 0);
+    for (int i = 0; i < 100 && kill(second, 0) == 0; i++) usleep(10000);
+    assert_int_not_equal(kill(second, 0), 0);
+    options.progress = watch;
+    unsetenv("FAKE_FAULT");
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.existing_camera_id 1"));
+    assert_true(file_has("scene/database.db", "begun\nfeatures"));
+}
+
+/* Stopped before the first photo the camera is not there yet: it begins anew. */
+static void a_database_that_cannot_go_on_begins_anew(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "feature_extractor:hang", 1);
+    options.progress = stop_in_features;
+    assert_int_equal(find(), SPLAT_ERROR_STOPPED);
+    options.progress = watch;
+    setenv("FAKE_FAULT", "feature_extractor:once", 1);
+    must_succeed(find(), &error);
+    assert_int_equal(count_in_file("calls.txt", "feature_extractor --database"), 2);
+    assert_false(file_has("scene/database.db", "begun"));
+}
+
+static void damaged_notes_begin_anew(void **state)
+{
+    (void)state;
+    must_succeed(find(), &error);
+    must_succeed(splat_file_write("scene/cameras.json", "{\"format\": \"spl", 15, &error), &error);
+    must_succeed(find(), &error);
+    assert_true(called("feature_extractor --database"));
+    assert_int_equal(info.n_registered, 12);
+}
+
+static void what_needs_cameras(void **state)
+{
+    (void)state;
+    assert_true(splat_cameras_are_needed("photos", NULL));
+    assert_false(splat_cameras_are_needed("nowhere", NULL));
+    assert_false(splat_cameras_are_needed("models", NULL));
+    must_succeed(find(), &error);
+    assert_false(splat_cameras_are_needed("scene", NULL));
+    splat_folder_delete("inside", NULL);
+    make_photos("inside/images", 3);
+    assert_true(splat_cameras_are_needed("inside", NULL));
+    assert_true(splat_cameras_are_needed("inside", "images"));
+    assert_false(splat_cameras_are_needed("inside", "images_2"));
+    must_succeed(splat_file_write("inside/transforms.json", "{}", 2, &error), &error);
+    assert_false(splat_cameras_are_needed("inside", NULL));
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, begin)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(version_3_8),
+        TEST(version_3_13),
+        TEST(version_4_1),
+        TEST(a_gpu_is_used_when_it_is_built_in_and_given_up_when_it_fails),
+        TEST(photos_of_one_size_from_twenty_on_get_opencv),
+        TEST(photos_of_several_sizes_have_cameras_of_their_own),
+        TEST(folders_of_one_size_each_share_a_camera),
+        TEST(few_photos_ask_for_smaller_models),
+        TEST(many_photos_are_compared_with_neighbours),
+        TEST(what_cannot_be_read_is_left_out),
+        TEST(the_largest_of_several_models_counts),
+        TEST(too_few_cameras_are_a_warning),
+        TEST(no_colmap_says_what_to_install),
+        TEST(every_fault_is_one_sentence_with_advice),
+        TEST(the_mapper_is_asked_again_with_lower_demands),
+        TEST(sources_and_folders_that_cannot_be),
+        TEST(what_is_done_is_not_done_again),
+        TEST(a_failed_stage_is_where_it_goes_on),
+        TEST(another_version_begins_anew),
+        TEST(stopped_features_go_on_with_their_camera),
+        TEST(a_database_that_cannot_go_on_begins_anew),
+        TEST(damaged_notes_begin_anew),
+        TEST(what_needs_cameras),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

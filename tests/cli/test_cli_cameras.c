@@ -1,0 +1,141 @@
+/* Photos alone on the command line: cameras, train and pipeline, with a stand-in for colmap. */
+#include "capture_fixture.h"
+#include "cli_fixture.h"
+
+static int begin_again(void **state)
+{
+    (void)state;
+    if (!has_binary() || !enter_work_folder()) return -1;
+    make_photos("photos", 8);
+    make_model("models/0", 1, 8);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return chdir("..");
+}
+
+static void cameras_make_a_scene_that_trains(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "cameras: 8 of 8 photos have them, and 40 points (SIMPLE_RADIAL)", "cameras", "photos", "-o", "scene",
+            "--colmap", fake_colmap());
+    assert_non_null(strstr(standard_output, "Try: splatsmith train -s scene --eval"));
+    RUN_OUT(0, "cameras: found before for 8 of 8 photos: scene", "cameras", "photos", "-o", "scene");
+    RUN_OUT(0, "Scene: colmap, 7 train and 1 test views", "train", "-s", "scene", "-m", "model", "--eval",
+            "--iterations", "2");
+}
+
+static void usage_is_told(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "name the photos and the scene to write", "cameras", "photos");
+    RUN_ERR(2, "name the photos and the scene to write", "cameras", "-o", "scene");
+    RUN_ERR(2, "--camera_model must be auto or", "cameras", "photos", "-o", "scene", "--camera_model", "FISH");
+    RUN_ERR(2, "--matcher", "cameras", "photos", "-o", "scene", "--matcher", "some");
+    RUN_ERR(1, "install it (apt-get install colmap), or name it with --colmap", "cameras", "photos", "-o", "scene",
+            "--colmap", "colmap-of-nobody");
+    RUN_ERR(1, "splatsmith cameras PHOTOS -o SCENE", "plan", "-s", "photos");
+}
+
+static void train_finds_cameras_in_its_folder(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "cameras: 8 of 8 photos", "train", "-s", "photos", "-m", "model", "--iterations", "2", "--eval",
+            "--colmap", fake_colmap(), "--camera_model", "opencv");
+    assert_true(exists("model/cameras/sparse/0/images.bin"));
+    assert_true(file_contains("model/cfg_args", "model/cameras'"));
+    assert_false(exists("photos/sparse"));
+    RUN_OUT(0, "cameras: found before", "train", "-s", "photos", "-m", "model", "--iterations", "3", "--colmap", "none",
+            "--camera_model", "OPENCV");
+    RUN_OUT(0, "PSNR", "eval", "-m", "model");
+    RUN_ERR(2, "--delete_first would delete the cameras", "train", "-s", "photos", "-m", "model", "--delete_first");
+}
+
+/* Without -m every run has a folder of its own, but the cameras are one for all. */
+static void runs_by_default_share_their_cameras(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "cameras: 8 of 8 photos", "train", "-s", "photos/", "--iterations", "2", "--experiment_name", "a",
+            "--colmap", fake_colmap());
+    RUN_OUT(0, "cameras: found before", "train", "-s", "photos", "--iterations", "2", "--experiment_name", "b");
+    assert_true(exists("photos_output/cameras/cameras.json"));
+    assert_true(exists("photos_output/a/cfg_args"));
+    assert_true(exists("photos_output/b/cfg_args"));
+}
+
+static void a_pipeline_begins_with_photos(void **state)
+{
+    (void)state;
+    (void)fake_colmap();
+    setenv("FAKE_FAULT", "feature_extractor:exit", 1);
+    RUN_ERR(1, "feature_extractor failed with exit code 3", "pipeline", "-s", "photos", "-o", "out", "--colmap",
+            getenv("FAKE_COLMAP"), "--iterations", "5");
+    assert_true(exists("out/pipeline.json"));
+    unsetenv("FAKE_FAULT");
+    RUN_ERR(2, "new ones would not fit", "pipeline", "-s", "photos", "-o", "out", "-c", "model");
+    run("pipeline", "-s", "photos", "-o", "out", "--colmap", getenv("FAKE_COLMAP"), "--iterations", "5",
+        "--skip_coarse", "--skip_refine", "--skip_texture", NULL); /* eight grey photos need not make a mesh */
+    assert_non_null(strstr(standard_output, "cameras: 8 of 8 photos"));
+    assert_true(file_contains("out/train/cfg_args", "out/cameras'"));
+    assert_true(file_contains("out/train/stage.json", "\"complete\": true"));
+    run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
+        "--skip_texture", NULL); /* another --colmap is no reason to train again */
+    assert_non_null(strstr(standard_output, "cameras: found before"));
+    assert_non_null(strstr(standard_output, "[1/5] train: done before"));
+    make_photo("photos/p002.png", 32, 24, 99);
+    run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
+        "--skip_texture", "--colmap", getenv("FAKE_COLMAP"), NULL);
+    assert_non_null(strstr(standard_error, "the photos have changed"));
+    assert_non_null(strstr(standard_error, "train runs again: cameras/cameras.json has changed"));
+}
+
+static int process_in_file(const char *path, int index)
+{
+    char text[100];
+    int pids[2] = {0, 0};
+    read_text(path, text, sizeof text);
+    assert_int_equal(sscanf(text, "%d %d", &pids[0], &pids[1]), 2);
+    return pids[index];
+}
+
+/* Ctrl-C reaches what colmap started, too, and the same command goes on. */
+static void interrupted_cameras_go_on(void **state)
+{
+    (void)state;
+    (void)fake_colmap();
+    setenv("FAKE_FAULT", "exhaustive_matcher:hang", 1);
+    pid_t child = begin("cameras", "photos", "-o", "scene", "--colmap", getenv("FAKE_COLMAP"), NULL);
+    for (int i = 0; i < 3000 && !exists("calls.txt.pids"); i++) usleep(10000);
+    usleep(200000);
+    assert_int_equal(kill(child, SIGINT), 0);
+    expect(__LINE__, finish(child), 130, standard_error, "the same command goes on from here");
+    for (int i = 0; i < 2; i++) {
+        int process = process_in_file("calls.txt.pids", i);
+        for (int k = 0; k < 500 && kill(process, 0) == 0; k++) usleep(10000);
+        assert_int_not_equal(kill(process, 0), 0);
+    }
+    unsetenv("FAKE_FAULT");
+    unlink("calls.txt");
+    RUN_OUT(0, "cameras: 8 of 8 photos", "cameras", "photos", "-o", "scene", "--colmap", getenv("FAKE_COLMAP"));
+    assert_false(file_contains("calls.txt", "feature_extractor --database"));
+    assert_true(file_contains("calls.txt", "exhaustive_matcher --database"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin_again, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(cameras_make_a_scene_that_trains),
+        TEST(usage_is_told),
+        TEST(train_finds_cameras_in_its_folder),
+        TEST(runs_by_default_share_their_cameras),
+        TEST(a_pipeline_begins_with_photos),
+        TEST(interrupted_cameras_go_on),
+    };
+    setenv("FAKE_COLMAP", fake_colmap(), 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
