@@ -91,6 +91,10 @@ typedef struct splat_metrics {
     double lpips;            /* 0 when lpips_net is NULL */
     const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
     double render_ms;        /* time from asking for a render until it is done: as times do, it differs each time */
+    size_t n_masked;         /* views of which a mask was respected: above all figures are of the pixels that it keeps
+                                (lpips: of pictures that are the photo elsewhere), and ... */
+    double kept;             /* ... this is the share of those pixels, 1 without masks, */
+    double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* and these are of all pixels */
 } splat_metrics;
 
 /* LPIPS, a distance of pictures (splatsmith/observe.h). */
@@ -127,6 +131,9 @@ typedef struct splat_model_config {
     int sh_degree, resolution;
     bool white_background, eval, load_allres;
     float kernel_size;
+    char *masks;             /* of splat_scene_options, and the next two; NULL: not given */
+    bool invert_masks;
+    splat_mask_mode mask_mode;
 } splat_model_config;
 
 splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);

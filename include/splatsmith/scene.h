@@ -15,6 +15,11 @@ extern "C" {
 
 typedef struct splat_scene splat_scene;
 
+/* What masks mean to the training: their pixels do not count (people, the tripod); there shall be nothing (only the
+ * object remains); they are the opacity that the picture shall have (photos with alpha, mattes). */
+typedef enum splat_mask_mode { SPLAT_MASKS_IGNORE, SPLAT_MASKS_SEGMENT, SPLAT_MASKS_ALPHA } splat_mask_mode;
+#define SPLAT_WORDS_MASK_MODE "ignore|segment|alpha"
+
 typedef struct splat_scene_options {
     size_t size;
     const char *source_path;   /* the folder of the scene; required */
@@ -31,6 +36,11 @@ typedef struct splat_scene_options {
     double image_cache_gb;     /* bound of the decoded-photo cache, GiB; <= 0 (default): 2, or 0.25 with low_dram */
     bool low_dram;
     uint64_t seed;             /* random points of scenes that have none */
+    const char *masks;         /* folder of the masks inside the scene, or "none"; NULL: masks or mask beside the folder
+                                  of the photos, where there is one, and what transforms.json names */
+    bool invert_masks;         /* white is what does not count, instead of what does */
+    splat_mask_mode mask_mode; /* IGNORE; with the others the alpha of photos counts as a mask where there is none */
+    bool eval_masks;           /* true: evaluations measure the pixels that masks keep, and beside them the whole */
 } splat_scene_options;
 
 typedef struct splat_scene_info {
@@ -39,6 +49,7 @@ typedef struct splat_scene_info {
     float extent;              /* 1.1 x the largest distance of a training camera from their mean (NeRF++) */
     int max_width, max_height; /* pixels of the largest loaded picture */
     bool random_points;        /* the scene had no points: they were drawn at random */
+    size_t n_masked;           /* views with a mask: a file, alpha, or pixels that an undistorted photo lacks */
 } splat_scene_info;
 
 typedef struct splat_view_info {
@@ -101,6 +112,7 @@ typedef struct splat_sample_options {
     uint64_t seed;     /* the same seed gives the same bytes; another one another scene of the same kind */
     splat_sample_scene scene; /* BASIC */
     splat_sample_distortion distortion; /* NONE */
+    int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
 } splat_sample_options;
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
@@ -108,7 +120,8 @@ void splat_sample_options_init_sized(splat_sample_options *options, size_t size)
 /* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
 /* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
- * be absent or empty; OBJECTS and ROOM also ground_truth_mesh.ply, and they need three cameras (docs/files.md).
+ * be absent or empty; with blobs masks/, too; OBJECTS and ROOM also ground_truth_mesh.ply, and they need three cameras
+ * (docs/files.md).
  * Errors: ARGUMENT, IO. */
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error);

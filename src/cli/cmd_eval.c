@@ -15,8 +15,10 @@ static void print_row(const char *set, const splat_metrics *m)
     if (m->n_views == 0) return;
     char lpips[64] = "";
     if (m->lpips_net) snprintf(lpips, sizeof lpips, "  %8.4f (%s)", m->lpips, m->lpips_net);
-    cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f%s", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim, m->l1,
-            lpips);
+    char masked[80] = "";
+    if (m->n_masked) cli_masked_words(m, masked, sizeof masked);
+    cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f%s%s", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim,
+            m->l1, lpips, masked);
 }
 
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */

@@ -321,3 +321,9 @@ bool cli_count_view(void *user, size_t index_in_set, const splat_view_info *view
     draw(line);
     return true;
 }
+
+void cli_masked_words(const splat_metrics *metrics, char *text, size_t size)
+{
+    snprintf(text, size, " (masked: %.1f %% of the pixels; whole pictures %.2f dB)", 100 * metrics->kept,
+             metrics->psnr_whole);
+}

@@ -52,6 +52,9 @@ void cli_progress_step(cli_progress *progress, const splat_step_info *step);
 /* The rate is measured from here on: after the first step, and after an evaluation or a save. */
 void cli_progress_resume(cli_progress *progress, int iteration);
 
+/* " (masked: 91.2 % of the pixels; whole pictures 21.35 dB)": what stands behind figures of masked views. */
+void cli_masked_words(const splat_metrics *metrics, char *text, size_t size);
+
 /* "rendering test views: 3/12": a splat_view_function, whose user is the counter. */
 typedef struct cli_counter {
     const char *what;

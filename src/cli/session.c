@@ -95,6 +95,9 @@ static void apply_config(cli_session *session, const cli_values *values)
     splat_scene_options *options = &session->scene_options;
     if (!cli_given(values, "source_path")) options->source_path = config->source_path;
     if (!cli_given(values, "images")) options->images = config->images;
+    if (!cli_given(values, "masks")) options->masks = config->masks;
+    if (!cli_given(values, "invert_masks")) options->invert_masks = config->invert_masks;
+    if (!cli_given(values, "mask_mode")) options->mask_mode = config->mask_mode;
     if (!cli_given(values, "resolution")) options->resolution = config->resolution;
     if (!cli_given(values, "white_background")) options->white_background = config->white_background;
     if (!cli_given(values, "eval")) options->eval = config->eval;

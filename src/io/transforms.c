@@ -277,6 +277,16 @@ static splat_status find_photo(const char *scene, const char *file_path, const c
                          "it there or take its frame out of the file", file_path);
 }
 
+static splat_status take_mask(const char *mask_path, const char *path, char **mask, splat_error *error)
+{
+    const char *name = without_dot(mask_path);
+    if (!splat_name_is_inside(name))
+        return fail_format(path, error, "the mask's name \"%.200s\" leaves the scene's folder; names must be "
+                                        "relative, with forward slashes and without \"..\"", mask_path);
+    *mask = strdup(name);
+    return *mask ? SPLAT_OK : fail_memory(error);
+}
+
 /* ---------------------------------------------------------------- frames */
 
 static splat_status add_frames(splat_transforms *transforms, size_t n, splat_error *error)
@@ -304,9 +314,11 @@ static splat_status read_frame(const json_t *object, const char *scene, const ch
                                splat_transforms_frame *frame, splat_error *error)
 {
     intrinsics camera = *shared;
-    const char *file_path = NULL;
+    const char *file_path = NULL, *mask_path = NULL;
     SPLAT_TRY(splat_json_get_string(object, "file_path", path, &file_path, error));
     if (!file_path) return fail_format(path, error, "\"file_path\", the name of the photo, is missing");
+    SPLAT_TRY(splat_json_get_string(object, "mask_path", path, &mask_path, error));
+    if (mask_path) SPLAT_TRY(take_mask(mask_path, path, &frame->mask, error));
     SPLAT_TRY(read_intrinsics(object, path, &camera, error));
     SPLAT_TRY(set_intrinsics(&camera, path, frame, error));
     SPLAT_TRY(read_pose(json_object_get(object, "transform_matrix"), path, frame->world_to_camera, error));
@@ -515,7 +527,10 @@ splat_status splat_transforms_read(const char *scene, splat_transforms *transfor
 
 void splat_transforms_free(splat_transforms *transforms)
 {
-    for (size_t i = 0; i < transforms->n_frames; i++) free(transforms->frames[i].path);
+    for (size_t i = 0; i < transforms->n_frames; i++) {
+        free(transforms->frames[i].path);
+        free(transforms->frames[i].mask);
+    }
     free(transforms->frames);
     free(transforms->point_cloud);
     *transforms = (splat_transforms){0};

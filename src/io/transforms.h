@@ -8,6 +8,7 @@
 
 typedef struct splat_transforms_frame {
     char *path;                 /* of the photo, relative to the scene folder, inside it, with extension */
+    char *mask;                 /* relative as path, inside the scene folder; NULL: none. It need not exist */
     double world_to_camera[12]; /* 3x4 row-major, x right, y down, z forward */
     /* at the size width x height; 0 when the file does not say (then from the photo and fov_x) */
     double fx, fy, cx, cy;

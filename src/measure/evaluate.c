@@ -30,18 +30,27 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
                                   splat_metrics *metrics, splat_error *error)
 {
     splat_backend *b = e->model->context->backend;
-    const splat_camera *camera = &e->scene->dataset.views[index].camera;
-    size_t n_bytes = 3 * splat_camera_pixels(camera);
+    const splat_dataset_view *view = &e->scene->dataset.views[index];
+    const splat_camera *camera = &view->camera;
+    bool is_masked = splat_scene_measures_masked(e->scene, index);
+    size_t n_bytes = is_masked ? splat_view_photo_bytes(view) : 3 * splat_camera_pixels(camera);
+    uint32_t n_kept = 0;
     double render_ms;
     SPLAT_TRY(rasterize(e, camera, shown, &render_ms, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
     void *uploaded;
-    splat_status status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
+    splat_status status = SPLAT_OK;
+    if (is_masked) status = splat_image_cache_count_kept(e->scene->cache, index, &n_kept, error);
+    if (status == SPLAT_OK) status = splat_frame_take(b, &e->model->frame, n_bytes, &uploaded, error);
     if (status == SPLAT_OK) status = splat_backend_upload(b, uploaded, *photo, n_bytes, error);
     if (status == SPLAT_OK) {
-        const splat_measured_picture picture = {camera, e->model->frame.image, uploaded, e->job.quantize, 1};
+        const splat_measured_picture picture = {
+            .camera = camera, .image = e->model->frame.image, .photo = uploaded, .quantize = e->job.quantize,
+            .mask = is_masked && n_kept ? splat_view_mask(view, uploaded) : NULL,
+            .kept = (double)n_kept / (double)splat_camera_pixels(camera), .share = 1};
         status = splat_picture_measure(e->model->context, &picture, &e->job.lpips, metrics, error);
         metrics->render_ms = render_ms;
+        if (is_masked && !n_kept) metrics->n_views = 0;
     }
     if (status != SPLAT_OK) splat_image_cache_release(e->scene->cache, index);
     return status;
@@ -56,7 +65,7 @@ static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_
     splat_metrics metrics;
     bool shown = e->job.visit && index_in_set < e->n_shown;
     SPLAT_TRY(splat_evaluator_view(e, index, shown, &photo, &metrics, error));
-    splat_metrics_add(mean, &metrics);
+    if (metrics.n_views) splat_metrics_add(mean, &metrics); /* a view that is wholly masked has no figures */
     splat_status status = SPLAT_OK;
     if (shown) {
         splat_view_info info = {view->name, view->is_test, view->camera};

@@ -60,7 +60,8 @@ static splat_status measure(splat_mesh_evaluator *e, const splat_camera *camera,
                             splat_error *error)
 {
     splat_context *context = e->scene->context;
-    const splat_measured_picture picture = {camera, e->image.data, e->photo.data, e->job.quantize, share};
+    const splat_measured_picture picture = {
+        .camera = camera, .image = e->image.data, .photo = e->photo.data, .quantize = e->job.quantize, .share = share};
     SPLAT_TRY(splat_backend_upload(context->backend, e->image.data, e->render,
                                    3 * splat_camera_pixels(camera) * sizeof *e->render, error));
     return splat_picture_measure(context, &picture, &e->job.lpips, metrics, error);

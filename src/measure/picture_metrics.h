@@ -13,6 +13,8 @@ typedef struct splat_measured_picture {
     float *image;
     const uint8_t *photo;
     bool quantize;
+    const uint8_t *mask; /* on the device, [height][width], 255 or 0; NULL: all pixels count */
+    double kept;         /* with a mask: the share of pixels that it keeps, above 0 */
     double share; /* of the pixels; the others are equal in both: l1, psnr, ssim are means over these alone. 1: all */
 } splat_measured_picture;
 

@@ -40,12 +40,23 @@ static bool set_metric(json_t *object, int key, const char *end, json_t *value)
     return set(object, name, value);
 }
 
+/* What stands beside figures of masked pictures. */
+static bool set_masked(json_t *object, const splat_metrics *mean)
+{
+    const splat_metrics whole = {.l1 = mean->l1_whole, .psnr = mean->psnr_whole, .ssim = mean->ssim_whole,
+                                 .psnr_per_channel = mean->psnr_per_channel_whole};
+    bool good = set(object, "masked", json_true()) && set(object, "kept", json_real(mean->kept));
+    for (int k = 0; k < N_KEYS - 1 && good; k++) good = set_metric(object, k, "_whole", metric_json(&whole, k));
+    return good;
+}
+
 static json_t *mean_json(const splat_metrics *mean)
 {
     json_t *object = json_object();
     bool good = object != NULL;
     for (int k = 0; k < n_keys_of(mean) && good; k++) good = set_metric(object, k, "", metric_json(mean, k));
     if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
+    if (mean->n_masked) good = good && set_masked(object, mean);
     if (good) return object;
     json_decref(object);
     return NULL;

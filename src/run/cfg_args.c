@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SPLAT_WORDS_MASK_MODE */
+static const char *const mask_modes[] = {"ignore", "segment", "alpha"};
+
 static void write_string(FILE *stream, const char *key, const char *value, const char *fallback)
 {
     fprintf(stream, ", %s=", key);
@@ -44,6 +47,9 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     write_bool(stream, "resample_gt_image", resample_gt_image);
     write_bool(stream, "load_allres", config->load_allres);
     write_bool(stream, "sample_more_highres", sample_more_highres);
+    if (config->masks) write_string(stream, "masks", config->masks, "");
+    if (config->invert_masks) write_bool(stream, "invert_masks", true);
+    if (config->mask_mode) write_string(stream, "mask_mode", mask_modes[config->mask_mode], "");
     fprintf(stream, ")");
     return splat_save_commit(&save, error);
 }
@@ -84,12 +90,30 @@ static splat_status take_int(const splat_python_reader *reader, int *value, spla
     return SPLAT_OK;
 }
 
+static splat_status take_mask_mode(splat_python_reader *reader, splat_mask_mode *mode, splat_error *error)
+{
+    char *word = NULL;
+    SPLAT_TRY(take_string(reader, &word, error));
+    if (!word) return SPLAT_OK;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(word, mask_modes[i]) == 0) {
+            *mode = (splat_mask_mode)i;
+            free(word);
+            return SPLAT_OK;
+        }
+    free(word);
+    return wrong_type(reader, SPLAT_WORDS_MASK_MODE, error);
+}
+
 static splat_status take_item(splat_python_reader *reader, splat_model_config *config, splat_error *error)
 {
     const char *key = reader->item.key;
     if (strcmp(key, "source_path") == 0) return take_string(reader, &config->source_path, error);
     if (strcmp(key, "model_path") == 0) return take_string(reader, &config->model_path, error);
     if (strcmp(key, "images") == 0) return take_string(reader, &config->images, error);
+    if (strcmp(key, "masks") == 0) return take_string(reader, &config->masks, error);
+    if (strcmp(key, "invert_masks") == 0) return take_bool(reader, &config->invert_masks, error);
+    if (strcmp(key, "mask_mode") == 0) return take_mask_mode(reader, &config->mask_mode, error);
     if (strcmp(key, "sh_degree") == 0) return take_int(reader, &config->sh_degree, error);
     if (strcmp(key, "resolution") == 0) return take_int(reader, &config->resolution, error);
     if (strcmp(key, "white_background") == 0) return take_bool(reader, &config->white_background, error);
@@ -120,6 +144,7 @@ static void free_strings(splat_model_config *config)
     free(config->source_path);
     free(config->model_path);
     free(config->images);
+    free(config->masks);
     memset(config, 0, sizeof *config);
 }
 

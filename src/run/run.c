@@ -93,8 +93,11 @@ static splat_status write_config(const splat_trainer *t, const char *folder, spl
                                  .white_background = scene->white_background,
                                  .eval = scene->eval,
                                  .load_allres = scene->load_allres,
-                                 .kernel_size = t->options.kernel_size};
-    splat_status status = config.source_path && config.model_path && config.images
+                                 .kernel_size = t->options.kernel_size,
+                                 .masks = scene->masks ? strdup(scene->masks) : NULL,
+                                 .invert_masks = scene->invert_masks,
+                                 .mask_mode = scene->mask_mode};
+    splat_status status = config.source_path && config.model_path && config.images && !config.masks == !scene->masks
                               ? splat_cfg_args_write(folder, &config, t->options.ray_jitter,
                                                      t->options.resample_gt_image, t->options.sample_more_highres,
                                                      error)
@@ -282,6 +285,7 @@ void splat_model_config_free(splat_model_config *config)
     free(config->source_path);
     free(config->model_path);
     free(config->images);
+    free(config->masks);
     memset(config, 0, sizeof *config);
 }
 

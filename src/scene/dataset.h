@@ -19,6 +19,10 @@ typedef struct splat_dataset_view {
     splat_lens lens;
     splat_lens_frame frame;
     bool is_test;
+    char *mask_path;             /* of the mask file; NULL: none */
+    bool has_alpha_mask;         /* the photo's alpha is its mask */
+    bool has_blank;              /* undistorted: some pixels are no pixels of the photo */
+    bool has_mask;               /* any of these: a byte a pixel follows the decoded photo */
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
 } splat_dataset_view;
 
@@ -32,7 +36,21 @@ typedef struct splat_dataset {
     float extent;
     bool composite_truncates; /* NeRF-synthetic: alpha compositing truncates to 8 bits */
     bool white_background;
+    splat_mask_mode mask_mode;
+    bool invert_masks;
+    size_t n_masked;          /* views that have a mask */
 } splat_dataset;
+
+/* Bytes of a decoded photo: RGB, and its mask where the view has one. */
+static inline size_t splat_view_photo_bytes(const splat_dataset_view *view)
+{
+    return (view->has_mask ? 4 : 3) * (size_t)view->camera.width * (size_t)view->camera.height;
+}
+/* The mask of a decoded photo, in host or device memory: uint8_t[height][width] after its colours; NULL: none. */
+static inline const uint8_t *splat_view_mask(const splat_dataset_view *view, const uint8_t *photo)
+{
+    return view->has_mask ? photo + 3 * (size_t)view->camera.width * (size_t)view->camera.height : NULL;
+}
 
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; else a FORMAT error
  * that says what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */

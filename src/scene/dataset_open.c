@@ -104,6 +104,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     dataset->white_background = options->white_background;
     splat_status status = make_views(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = name_views(dataset, &source, error);
+    if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, &source, options->seed, &log, error);
     splat_source_free(&source);
@@ -116,6 +117,7 @@ void splat_dataset_free(splat_dataset *dataset)
     for (size_t i = 0; i < dataset->n_views; i++) {
         free(dataset->views[i].path);
         free(dataset->views[i].name);
+        free(dataset->views[i].mask_path);
     }
     free(dataset->views);
     free(dataset->train);

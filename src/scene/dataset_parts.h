@@ -8,6 +8,7 @@
 /* One photo with its camera as the scene's files give it. */
 typedef struct splat_source_view {
     char *path;               /* of the photo */
+    char *mask;               /* the mask that the scene's files name, or NULL */
     const char *relative;     /* the part of path below the folder of the photos (COLMAP) or of the scene */
     double rotation[9], translation[3]; /* world to camera */
     double fx, fy, cx, cy;    /* at width x height. cx, cy 0: centred. fx 0: from fov_x, fov_y (0: square pixels) */
@@ -24,6 +25,7 @@ typedef struct splat_source {
     bool has_split;           /* is_test means something */
     bool is_blender;          /* pictures and random points follow the NeRF-synthetic loaders */
     char *scene_folder;
+    char *photo_folder;       /* COLMAP: of the photos; else the scene's */
     char *model_folder;       /* sparse/0, sparse/1, ... or sparse of a COLMAP scene, else NULL */
     size_t n_models;          /* of those in sub-folders of sparse/; model_folder is the largest */
     char *point_cloud;        /* a PLY, or NULL */
@@ -42,6 +44,13 @@ void splat_source_free(splat_source *source);
 splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
                                    double scale, const splat_dataset_view *before, bool *limited, splat_error *error);
 
+/* Whether a picture of file size can be a reduced or enlarged copy of one of full size: sides agree within one pixel,
+ * or the aspect within 1 percent. */
+bool splat_same_view(int file_width, int file_height, int full_width, int full_height);
+/* dataset_masks.c: mask_path, has_alpha_mask and has_mask of the views. Cameras must be set. */
+splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source *source,
+                                      const splat_scene_options *options, const splat_dataset_log *log,
+                                      splat_error *error);
 /* dataset_split.c: fills is_test, train and test. Names and is_lower_scale of the views must be set. */
 splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,
                                  const splat_scene_options *options, const splat_dataset_log *log, splat_error *error);

@@ -36,8 +36,8 @@ void splat_resolution_apply(int resolution, int width, int height, int *out_widt
 }
 
 /* A photo may be a reduced (or enlarged) copy of what the cameras were made for, such as images_4, but must show the
- * same field of view: sides agree within one pixel, or the aspect within 1 percent. */
-static bool same_view(int file_width, int file_height, int full_width, int full_height)
+ * same field of view. */
+bool splat_same_view(int file_width, int file_height, int full_width, int full_height)
 {
     double scale_x = (double)file_width / full_width, scale_y = (double)file_height / full_height;
     return fabs(file_width - scale_y * full_width) <= 1 || fabs(file_height - scale_x * full_height) <= 1 ||
@@ -46,8 +46,8 @@ static bool same_view(int file_width, int file_height, int full_width, int full_
 
 static splat_status check_size(const splat_dataset_view *view, splat_error *error)
 {
-    if (same_view(view->file_width, view->file_height, view->full_width, view->full_height)) return SPLAT_OK;
-    bool turned = same_view(view->file_height, view->file_width, view->full_width, view->full_height);
+    if (splat_same_view(view->file_width, view->file_height, view->full_width, view->full_height)) return SPLAT_OK;
+    bool turned = splat_same_view(view->file_height, view->file_width, view->full_width, view->full_height);
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->path, SPLAT_NO_OFFSET,
                          "the photo has %d x %d pixels, but its camera is for %d x %d, which is another shape%s; use "
                          "the photos that the cameras were computed from", view->file_width, view->file_height,
@@ -101,12 +101,14 @@ static splat_status set_frame(splat_dataset_view *view, const splat_source_view 
     view->lens = lens;
     if (before && before->is_distorted && splat_lens_equal(&before->lens, &lens)) {
         view->frame = before->frame;
+        view->has_blank = before->has_blank;
     } else {
         double degrees;
         if (!splat_lens_undistorted_frame(&lens, 0, MAX_DEGREES, &view->frame, &degrees))
             return fail_lens(view, &lens, degrees, error);
         cut_side(view->frame.fx, &view->frame.width, &view->frame.cx);
         cut_side(view->frame.fy, &view->frame.height, &view->frame.cy);
+        view->has_blank = splat_photo_leaves_blank(&lens, &view->frame, view->file_width, view->file_height);
     }
     view->full_width = view->frame.width;
     view->full_height = view->frame.height;
@@ -126,6 +128,7 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
 {
     int width, height, channels;
     SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
+    view->has_alpha_mask = channels == 4; /* dataset_masks.c decides */
     view->full_width = source->width > 0 ? source->width : view->file_width;
     view->full_height = source->height > 0 ? source->height : view->file_height;
     SPLAT_TRY(check_size(view, error));

@@ -178,7 +178,7 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
             source->views[i].relative = source->views[i].path + strlen(folder) + 1;
     }
     splat_colmap_free(&model);
-    free(folder);
+    source->photo_folder = folder;
     if (status != SPLAT_OK) return status;
     /* A point cloud that the published trainers wrote beside the model, or that the user edited, wins. We write none
      * here ourselves: reading points3D.bin is quick, and scenes may be read-only. */
@@ -197,7 +197,8 @@ static splat_status set_json_view(const splat_source *source, const splat_transf
                                   splat_source_view *view, splat_error *error)
 {
     view->path = splat_format("%s/%s", source->scene_folder, frame->path);
-    if (!view->path) return fail_memory(error);
+    view->mask = frame->mask ? splat_format("%s/%s", source->scene_folder, frame->mask) : NULL;
+    if (!view->path || (frame->mask && !view->mask)) return fail_memory(error);
     view->relative = view->path + strlen(source->scene_folder) + 1;
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) view->rotation[3 * r + c] = frame->world_to_camera[4 * r + c];
@@ -221,6 +222,8 @@ static splat_status set_json_view(const splat_source *source, const splat_transf
 static splat_status read_json(splat_source *source, splat_error *error)
 {
     splat_transforms transforms;
+    source->photo_folder = strdup(source->scene_folder);
+    if (!source->photo_folder) return fail_memory(error);
     SPLAT_TRY(splat_transforms_read(source->scene_folder, &transforms, error));
     source->format = transforms.format;
     source->has_split = transforms.has_split;
@@ -281,9 +284,13 @@ splat_status splat_source_read(const splat_scene_options *options, splat_source 
 
 void splat_source_free(splat_source *source)
 {
-    for (size_t i = 0; i < source->n_views; i++) free(source->views[i].path);
+    for (size_t i = 0; i < source->n_views; i++) {
+        free(source->views[i].path);
+        free(source->views[i].mask);
+    }
     free(source->views);
     free(source->scene_folder);
+    free(source->photo_folder);
     free(source->model_folder);
     free(source->point_cloud);
     *source = (splat_source){0};

@@ -7,6 +7,7 @@
 #include "scene/image_cache.h"
 
 #include "math/camera.h"
+#include "scene/mask.h"
 #include "scene/photo.h"
 
 #include <pthread.h>
@@ -22,6 +23,8 @@ typedef struct entry {
     size_t n_users;         /* holders and waiters: an entry with any is never evicted */
     size_t previous, next;  /* in the queue (QUEUED) or in the unused (READY, no users) */
     uint8_t *rgb;           /* READY */
+    uint32_t n_kept;        /* of the mask; once READY it stays */
+    bool is_counted;
     splat_error *error;     /* FAILED; NULL when there was no memory to keep it */
 } entry;
 
@@ -68,8 +71,7 @@ static void list_remove(splat_image_cache *cache, entry_list *list, size_t view)
 
 static size_t view_bytes(const splat_image_cache *cache, size_t view)
 {
-    const splat_camera *camera = &cache->dataset->views[view].camera;
-    return splat_camera_pixels(camera) * 3;
+    return splat_view_photo_bytes(&cache->dataset->views[view]);
 }
 
 static void count_out(splat_image_cache *cache, size_t view)
@@ -97,6 +99,15 @@ static bool make_room(splat_image_cache *cache, size_t wanted)
     return cache->info.bytes + wanted <= cache->max_bytes;
 }
 
+static uint32_t count_kept(const splat_dataset_view *view, const uint8_t *photo)
+{
+    const uint8_t *mask = splat_view_mask(view, photo);
+    uint32_t n = 0, pixels = (uint32_t)splat_camera_pixels(&view->camera);
+    if (!mask) return pixels;
+    for (uint32_t i = 0; i < pixels; i++) n += mask[i] >= SPLAT_MASK_KEPT;
+    return n;
+}
+
 /* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
 static void decode(splat_image_cache *cache, size_t view)
 {
@@ -110,9 +121,15 @@ static void decode(splat_image_cache *cache, size_t view)
     uint8_t *rgb = NULL;
     splat_status status = splat_photo_load(cache->dataset, view, &rgb, &error);
     splat_error *kept = NULL;
+    bool counts = status == SPLAT_OK && !decoded->is_counted;
+    uint32_t n_kept = counts ? count_kept(&cache->dataset->views[view], rgb) : 0;
     if (status != SPLAT_OK && (kept = malloc(sizeof *kept))) *kept = error;
     pthread_mutex_lock(&cache->lock);
     decoded->rgb = rgb;
+    if (counts) {
+        decoded->n_kept = n_kept;
+        decoded->is_counted = true;
+    }
     decoded->error = kept;
     decoded->state = status == SPLAT_OK ? READY : FAILED;
     if (status != SPLAT_OK) count_out(cache, view);
@@ -245,6 +262,20 @@ void splat_image_cache_release(splat_image_cache *cache, size_t view)
     pthread_mutex_lock(&cache->lock);
     if (cache->entries[view].n_users > 0) leave(cache, view);
     pthread_mutex_unlock(&cache->lock);
+}
+
+splat_status splat_image_cache_count_kept(splat_image_cache *cache, size_t view, uint32_t *n_kept, splat_error *error)
+{
+    const uint8_t *rgb;
+    pthread_mutex_lock(&cache->lock);
+    bool is_counted = cache->entries[view].is_counted;
+    *n_kept = cache->entries[view].n_kept;
+    pthread_mutex_unlock(&cache->lock);
+    if (is_counted) return SPLAT_OK;
+    SPLAT_TRY(splat_image_cache_acquire(cache, view, &rgb, error));
+    *n_kept = cache->entries[view].n_kept; /* it does not change any more */
+    splat_image_cache_release(cache, view);
+    return SPLAT_OK;
 }
 
 void splat_image_cache_prefetch(splat_image_cache *cache, size_t view)

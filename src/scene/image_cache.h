@@ -1,5 +1,5 @@
-/* Decoded photos, uint8 RGB at the loaded resolution, in a cache bounded in bytes (least recently used goes first),
- * with worker threads that decode ahead. Host memory does not grow with the number of photos. Thread-safe. */
+/* Decoded photos, uint8 RGB (and mask) at the loaded resolution, in a cache bounded in bytes (least recently used goes
+ * first), with worker threads that decode ahead. Host memory does not grow with the number of photos. Thread-safe. */
 #ifndef SPLAT_SCENE_IMAGE_CACHE_H
 #define SPLAT_SCENE_IMAGE_CACHE_H
 
@@ -13,10 +13,13 @@ typedef struct splat_image_cache splat_image_cache;
 splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
                                       splat_host_memory *host_memory, splat_image_cache **cache, splat_error *error);
 void splat_image_cache_destroy(splat_image_cache *cache);
-/* The photo of a view, decoded now or earlier: uint8_t[height][width][3], read-only, valid until the matching
- * release. */
+/* The photo of a view, decoded now or earlier: uint8_t[height][width][3], then its mask where the view has one
+ * (splat_view_mask), read-only, valid until the matching release. */
 splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, const uint8_t **rgb, splat_error *error);
 void splat_image_cache_release(splat_image_cache *cache, size_t view);
+/* The pixels that the mask of a view keeps, all of them without one; decodes the photo when it never was. view <
+ * n_views. */
+splat_status splat_image_cache_count_kept(splat_image_cache *cache, size_t view, uint32_t *n_kept, splat_error *error);
 /* Asks the workers to decode a view soon; never blocks, never fails (a bad photo is reported by acquire). */
 void splat_image_cache_prefetch(splat_image_cache *cache, size_t view);
 

@@ -5,12 +5,22 @@
 #include "io/picture/image.h"
 #include "scene/dataset.h"
 
-/* Decode, composite, undistort, resize. rgb: uint8_t[height][width][3] of the view's camera, malloc'd. */
+/* Decode, composite, undistort, resize. rgb: uint8_t[height][width][3] of the view's camera, malloc'd, and where the
+ * view has a mask uint8_t[height][width] of it (splat_view_mask): 255 or 0, kept or not, and in mode alpha what lies
+ * between, too. In the other modes the colours of pixels that are not kept are made of those around that are, but for
+ * test views: nothing that a mask covers is in a photo that is trained on. */
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error);
 /* A picture of the size of the view's photo file becomes one of its camera: undistorted, resized. Replaces
  * image->pixels. */
 splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image, splat_error *error);
 
+/* The same of the view's mask beside it: mask has one channel and the size of the photo file, NULL pixels: all of it is
+ * kept. What the undistorted photo lacks is not. */
+splat_status splat_photo_fit_mask(const splat_dataset_view *view, splat_image *mask, splat_error *error);
+/* The mask of a view at the size of its photo file: one channel, not yet 0 or 255 alone; NULL pixels: none but for
+ * what undistortion leaves blank. photo: RGBA where the mask is its alpha; may be NULL elsewhere. */
+splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dataset_view *view,
+                                   const splat_image *photo, splat_image *mask, splat_error *error);
 /* The size that the photo file would have undistorted, at its own resolution. */
 void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, int *height);
 /* A photo of a lens becomes the picture of a pinhole camera: `frame`, shown in width x height pixels. Bilinear,
@@ -18,5 +28,7 @@ void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, in
  * image->pixels. */
 splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, int width, int height,
                                    splat_image *image, splat_error *error);
+/* Whether that leaves any pixel of the frame black, for photos of this size: whether one at its border is. */
+bool splat_photo_leaves_blank(const splat_lens *lens, const splat_lens_frame *frame, int file_width, int file_height);
 
 #endif

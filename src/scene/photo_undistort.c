@@ -28,13 +28,17 @@ static node find_source(const warp *w, double x, double y)
     return (node){(float)(pixel[0] * w->scale_x - 0.5), (float)(pixel[1] * w->scale_y - 0.5), true};
 }
 
-/* The photo at a place, bilinearly; the border goes on for a pixel, as the frame's size is rounded. */
+/* The border goes on for a pixel, as the frame's size is rounded. */
+static bool is_inside(node at, int width, int height)
+{
+    return at.is_seen && at.x > -1.5f && at.y > -1.5f && at.x < (float)width + 0.5f && at.y < (float)height + 0.5f;
+}
+
+/* The photo at a place, bilinearly. */
 static void sample(const splat_image *photo, node at, uint8_t *out)
 {
     int width = photo->width, height = photo->height, channels = photo->channels;
-    bool is_inside = at.is_seen && at.x > -1.5f && at.y > -1.5f && at.x < (float)width + 0.5f &&
-                     at.y < (float)height + 0.5f;
-    if (!is_inside) {
+    if (!is_inside(at, width, height)) {
         for (int c = 0; c < channels; c++) out[c] = 0;
         return;
     }
@@ -109,4 +113,19 @@ splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_fram
     image->width = width;
     image->height = height;
     return SPLAT_OK;
+}
+
+bool splat_photo_leaves_blank(const splat_lens *lens, const splat_lens_frame *frame, int file_width, int file_height)
+{
+    warp w = {.lens = lens, .fx = frame->fx, .fy = frame->fy, .cx = frame->cx, .cy = frame->cy,
+              .scale_x = (double)file_width / lens->width, .scale_y = (double)file_height / lens->height};
+    for (int x = 0; x < frame->width; x++)
+        if (!is_inside(find_source(&w, x, 0), file_width, file_height) ||
+            !is_inside(find_source(&w, x, frame->height - 1), file_width, file_height))
+            return true;
+    for (int y = 0; y < frame->height; y++)
+        if (!is_inside(find_source(&w, 0, y), file_width, file_height) ||
+            !is_inside(find_source(&w, frame->width - 1, y), file_width, file_height))
+            return true;
+    return false;
 }

@@ -47,15 +47,32 @@ static splat_status write_picture(const splat_sample_work *s, const char *path, 
     return status;
 }
 
+/* The mask of a picture with blobs, as COLMAP names it. */
+static splat_status write_mask(const splat_sample_work *s, const char *folder, int index, const uint8_t *mask,
+                               splat_error *error)
+{
+    char *path = splat_format("%s/masks/image_%03d.%s.png", folder, index, picture_ending(s));
+    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = splat_png_write(path, s->options->width, s->options->height, 1, 8, mask, error);
+    free(path);
+    return status;
+}
+
 static splat_status write_pictures(const splat_sample_work *s, const char *folder, splat_error *error)
 {
     size_t stride = 3 * (size_t)s->options->width;
-    uint8_t *rgb = malloc(stride * (size_t)s->options->height);
+    uint8_t *rgb = malloc((stride + (size_t)s->options->width) * (size_t)s->options->height);
+    uint8_t *mask = rgb + stride * (size_t)s->options->height;
     if (!rgb) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of the sample");
     splat_status status = SPLAT_OK;
     for (int i = 0; i < s->options->n_cameras && status == SPLAT_OK; i++) {
 #pragma omp parallel for schedule(dynamic, 4) num_threads(s->threads)
         for (int y = 0; y < s->options->height; y++) render_row(s, &s->cameras[i], y, rgb + stride * (size_t)y);
+        if (s->options->n_blobs) {
+            splat_sample_blobs_paint(s->options, i, rgb, mask);
+            status = write_mask(s, folder, i, mask, error);
+            if (status != SPLAT_OK) break;
+        }
         char *path = splat_format("%s/images/image_%03d.%s", folder, i, picture_ending(s));
         status = path ? write_picture(s, path, rgb, error)
                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -133,6 +150,7 @@ static splat_status check_options(const splat_sample_options *options, splat_err
     SPLAT_TRY(check_range("scene", (int)options->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
     SPLAT_TRY(check_range("distortion", (int)options->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
                           SPLAT_SAMPLE_DISTORTION_EUCM, error));
+    SPLAT_TRY(check_range("n_blobs", options->n_blobs, 0, 64, error));
     SPLAT_TRY(check_range("n_cameras", options->n_cameras, options->scene ? 3 : 2, 999, error));
     SPLAT_TRY(check_range("n_points", options->n_points, 4, 10000000, error));
     SPLAT_TRY(check_range("n_truth", options->n_truth, 1, 100000000, error));
@@ -155,7 +173,8 @@ static splat_status create_child(const char *folder, const char *name, splat_err
  * not worth hiding the first error for. */
 static void remove_written(const char *folder)
 {
-    static const char *const names[] = {"images", "sparse", "ground_truth.ply", "ground_truth_mesh.ply", UNFINISHED};
+    static const char *const names[] = {"images", "masks", "sparse", "ground_truth.ply", "ground_truth_mesh.ply",
+                                        UNFINISHED};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = splat_format("%s/%s", folder, names[i]);
         if (path) splat_folder_delete(path, NULL);
@@ -187,6 +206,7 @@ static splat_status write_all(const splat_sample_work *s, const char *folder, sp
 {
     SPLAT_TRY(create_child(folder, UNFINISHED, error));
     SPLAT_TRY(create_child(folder, "images", error));
+    if (s->options->n_blobs) SPLAT_TRY(create_child(folder, "masks", error));
     SPLAT_TRY(create_child(folder, "sparse/0", error));
     SPLAT_TRY(write_model(s, folder, error));
     SPLAT_TRY(s->parts.n ? splat_sample_parts_truth(s, folder, error) : splat_sample_basic_truth(s, folder, error));

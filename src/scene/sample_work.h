@@ -33,6 +33,9 @@ splat_status splat_sample_basic_truth(const splat_sample_work *s, const char *fo
 void splat_sample_parts_points(const splat_sample_work *s, splat_point *points, int n);
 splat_status splat_sample_parts_truth(const splat_sample_work *s, const char *folder, splat_error *error);
 splat_status splat_sample_parts_mesh(const splat_parts *parts, const char *path, splat_error *error);
+/* sample_blobs.c: paints the blobs of a picture over it; mask: uint8_t[height][width], 0 where they are and 2 pixels
+ * around them, else 255. */
+void splat_sample_blobs_paint(const splat_sample_options *options, int index, uint8_t *rgb, uint8_t *mask);
 /* How many cameras see a place of the surface, counted up to `enough`: in the frame, facing, not hidden; *direction is
  * the last one's line of sight. */
 int splat_sample_parts_seen(const splat_sample_work *s, splat_vec3 position, splat_vec3 normal, int enough,

@@ -16,7 +16,7 @@
 void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
 {
     const splat_scene_options defaults = {
-        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1};
+        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1, .eval_masks = true};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
@@ -34,6 +34,7 @@ static splat_status copy_options(splat_scene_options *copy, const splat_scene_op
     *copy = *options;
     copy->source_path = copy_string(options->source_path, &failed);
     copy->images = copy_string(options->images, &failed);
+    copy->masks = copy_string(options->masks, &failed);
     copy->split_file = copy_string(options->split_file, &failed);
     return failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene") : SPLAT_OK;
 }
@@ -91,6 +92,7 @@ void splat_scene_close(splat_scene *scene)
     free(scene->train_cameras);
     free((char *)scene->options.source_path);
     free((char *)scene->options.images);
+    free((char *)scene->options.masks);
     free((char *)scene->options.split_file);
     free(scene);
 }
@@ -112,6 +114,13 @@ void splat_scene_background(const splat_scene *scene, float background[3])
     for (int c = 0; c < 3; c++) background[c] = scene->options.white_background ? 1.0f : 0.0f;
 }
 
+bool splat_scene_measures_masked(const splat_scene *scene, size_t view)
+{
+    /* in mode alpha the photo is whole: what its mask hides is the background */
+    return scene->dataset.views[view].has_mask && scene->options.eval_masks &&
+           scene->dataset.mask_mode != SPLAT_MASKS_ALPHA;
+}
+
 void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
 {
     const splat_dataset *dataset = &scene->dataset;
@@ -121,7 +130,8 @@ void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
                                .n_test = dataset->n_test,
                                .n_points = dataset->n_points,
                                .extent = dataset->extent,
-                               .random_points = dataset->random_points};
+                               .random_points = dataset->random_points,
+                               .n_masked = dataset->n_masked};
     splat_scene_largest_view(scene, &info->max_width, &info->max_height);
 }
 

@@ -28,4 +28,7 @@ const char *splat_view_set_name(splat_view_set set);
 size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices,
                             uint32_t storage[5]);
 
+/* Whether evaluations respect the mask of a view. */
+bool splat_scene_measures_masked(const splat_scene *scene, size_t view);
+
 #endif

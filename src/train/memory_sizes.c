@@ -152,8 +152,7 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
         u.view.height = (size_t)camera->height;
     }
     for (size_t i = 0; i < dataset->n_train; i++) {
-        const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
-        size_t bytes = 3 * splat_camera_pixels(camera);
+        size_t bytes = splat_view_photo_bytes(&dataset->views[dataset->train[i]]);
         u.photos_all += bytes;
         u.photos_two = splat_larger(u.photos_two, 2 * bytes);
     }

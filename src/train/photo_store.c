@@ -1,14 +1,12 @@
 /* Memory for photos on the device: all of them, or two that take turns. */
 #include "train/photo_store.h"
 
-#include "math/camera.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 static size_t photo_bytes(const splat_dataset_view *view)
 {
-    size_t bytes = 3 * splat_camera_pixels(&view->camera);
+    size_t bytes = splat_view_photo_bytes(view);
     return (bytes + 255) / 256 * 256;
 }
 
@@ -76,7 +74,7 @@ bool splat_photo_store_has(const splat_photo_store *store, uint32_t view)
 static splat_status upload(splat_backend *backend, const splat_scene *scene, uint32_t view, int turn, uint8_t *place,
                            splat_error *error)
 {
-    size_t bytes = 3 * splat_camera_pixels(&scene->dataset.views[view].camera);
+    size_t bytes = splat_view_photo_bytes(&scene->dataset.views[view]);
     const uint8_t *decoded;
     SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &decoded, error));
     splat_status status = turn < 0 ? splat_backend_upload(backend, place, decoded, bytes, error)
@@ -85,11 +83,16 @@ static splat_status upload(splat_backend *backend, const splat_scene *scene, uin
     return status;
 }
 
+static splat_photo photo_at(const splat_scene *scene, uint32_t view, const uint8_t *place)
+{
+    return (splat_photo){place, splat_view_mask(&scene->dataset.views[view], place)};
+}
+
 static splat_status fetch_resident(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,
                                    uint32_t view, splat_photo *photo, splat_error *error)
 {
     uint8_t *place = (uint8_t *)store->block.data + store->offsets[view];
-    photo->rgb = place;
+    *photo = photo_at(scene, view, place);
     if (store->loaded[view]) return SPLAT_OK;
     SPLAT_TRY(upload(backend, scene, view, -1, place, error));
     store->loaded[view] = true;
@@ -100,7 +103,7 @@ splat_status splat_photo_store_fetch(splat_photo_store *store, splat_backend *ba
                                      uint32_t view, int turn, splat_photo *photo, splat_error *error)
 {
     if (store->block.bytes) return fetch_resident(store, backend, scene, view, photo, error);
-    photo->rgb = store->streamed[turn].data;
+    *photo = photo_at(scene, view, store->streamed[turn].data);
     if (store->last_view == view && store->last_turn == turn) return SPLAT_OK;
     store->last_view = UINT32_MAX;
     SPLAT_TRY(upload(backend, scene, view, turn, store->streamed[turn].data, error));
@@ -114,6 +117,6 @@ splat_status splat_photo_store_fetch_neighbor(splat_photo_store *store, splat_ba
                                               splat_error *error)
 {
     if (store->block.bytes) return fetch_resident(store, backend, scene, view, photo, error);
-    photo->rgb = store->neighbor.data;
+    *photo = photo_at(scene, view, store->neighbor.data);
     return upload(backend, scene, view, -1, store->neighbor.data, error);
 }

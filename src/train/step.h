@@ -13,6 +13,7 @@ typedef struct splat_step_view {
     const splat_camera *camera;
     float background[3];
     splat_photo photo;
+    double kept;            /* the share of its pixels that count; 1 without a mask */
     float *photo_resampled; /* device; with resample_gt_image instead of the photo, else NULL */
     float *grad_image;      /* device, dL/dimage */
 } splat_step_view;
@@ -31,8 +32,9 @@ static inline size_t splat_step_view_bytes(const splat_train_options *options, s
     return bytes;
 }
 
-/* The view of an iteration, without its photo; has those of the next ones decoded. */
-void splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view);
+/* The view of an iteration, without its photo; has those of the next ones decoded. A view of which a mask keeps nothing
+ * is passed over for the next one in the scene's order. Errors: ARGUMENT (all are so); those of decoding. */
+splat_status splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
 /* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
  * there. After the view has begun: buffers are the frame's. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
@@ -42,6 +44,8 @@ splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat
 /* NUMERIC unless the loss is finite. */
 splat_status splat_step_check_loss(const splat_trainer *trainer, double loss, int iteration, uint32_t view,
                                    splat_error *error);
+/* Means over all pixels become means over those that count, for whoever looks at them. */
+void splat_step_scale_result(splat_step_result *result, double kept);
 /* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
 splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, const splat_step_view *view,
                                          splat_step_result *result, splat_error *error);

@@ -15,6 +15,13 @@ splat_status splat_step_check_loss(const splat_trainer *t, double loss, int iter
                       iteration, t->scene->dataset.views[view].name);
 }
 
+void splat_step_scale_result(splat_step_result *result, double kept)
+{
+    if (kept == 1 || kept == 0) return;
+    result->loss_l1 /= kept;
+    result->loss_ssim /= kept;
+}
+
 /* A count that fell (after an opacity reset) comes back soon: the hint falls by a tenth a visit. */
 static void remember(splat_view_hint *hint, const splat_step_result *result)
 {
@@ -47,11 +54,14 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
     splat_backend *b = t->backend;
     SPLAT_TRY(splat_backend_post_result(b, &t->model->frame, iteration % SPLAT_RESULT_SLOTS, error));
     uint32_t earlier = t->posted_view;
+    double kept = t->posted_kept;
     bool had_posted = t->has_posted;
     t->posted_view = view->index;
+    t->posted_kept = view->kept;
     t->has_posted = true;
     if (!had_posted) return SPLAT_OK;
     SPLAT_TRY(splat_backend_take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
+    splat_step_scale_result(result, kept);
     t->n_waits -= t->n_waits > 0;
     if (grows_fast(&t->hints[earlier], result)) t->n_waits = t->scene->dataset.n_train;
     if (result->overflow) expect_growth(t, &t->hints[earlier], result);

@@ -30,7 +30,36 @@ static uint32_t training_view(splat_trainer *t, int iteration)
     return index;
 }
 
-void splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view)
+/* The share of a view's pixels that its mask keeps in the loss. */
+static splat_status kept_share(splat_trainer *t, uint32_t index, double *share, splat_error *error)
+{
+    const splat_dataset_view *view = &t->scene->dataset.views[index];
+    uint32_t n_kept;
+    *share = 1;
+    if (!view->has_mask || t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA) return SPLAT_OK;
+    SPLAT_TRY(splat_image_cache_count_kept(t->scene->cache, index, &n_kept, error));
+    *share = (double)n_kept / (double)splat_camera_pixels(&view->camera);
+    return SPLAT_OK;
+}
+
+/* Where nothing of a view is kept there is nothing to learn from it, unless that nothing shall be there is learnt. */
+static splat_status pass_over_empty(splat_trainer *t, splat_step_view *view, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    size_t at = 0;
+    SPLAT_TRY(kept_share(t, view->index, &view->kept, error));
+    if (view->kept > 0 || dataset->mask_mode != SPLAT_MASKS_IGNORE) return SPLAT_OK;
+    while (dataset->train[at] != view->index) at++;
+    for (size_t n = 1; n < dataset->n_train && view->kept == 0; n++) {
+        view->index = dataset->train[(at + n) % dataset->n_train];
+        SPLAT_TRY(kept_share(t, view->index, &view->kept, error));
+    }
+    if (view->kept > 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the masks keep no pixel of any training photo: there is nothing to "
+                      "train on; if black shall keep, say `invert_masks`");
+}
+
+splat_status splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
 {
     uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);
     view->index = training_view(t, iteration);
@@ -39,11 +68,13 @@ void splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view
         uint32_t later = training_view(t, iteration + ahead);
         if (!splat_photo_store_has(&t->photos, later)) splat_image_cache_prefetch(t->scene->cache, later);
     }
+    SPLAT_TRY(pass_over_empty(t, view, error));
     view->camera = &t->scene->dataset.views[view->index].camera;
     splat_scene_background(t->scene, view->background);
-    if (!t->options.random_background) return;
+    if (!t->options.random_background) return SPLAT_OK;
     splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_BACKGROUND, (uint32_t)iteration, 0);
     for (int c = 0; c < 3; c++) view->background[c] = splat_uniform(r.x[c]);
+    return SPLAT_OK;
 }
 
 splat_status splat_step_stage_photo(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)

@@ -49,6 +49,8 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
                                    .image = t->model->frame.image,
                                    .photo_u8 = view->photo_resampled ? NULL : view->photo.rgb,
                                    .photo_f32 = view->photo_resampled,
+                                   .mask = t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask,
+                                   .kept = view->kept,
                                    .lambda_dssim = t->options.lambda_dssim,
                                    .grad_image = view->grad_image,
                                    .result = waits ? &loss : NULL,
@@ -56,6 +58,7 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
     SPLAT_TRY(splat_op_loss(b, &args, error));
     if (!waits) return SPLAT_OK;
     *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
+    splat_step_scale_result(result, view->kept);
     return splat_step_check_loss(t, loss.loss, iteration, view->index, error);
 }
 
@@ -210,7 +213,7 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
 
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
-    splat_step_next_view(t, iteration, &view);
+    SPLAT_TRY(splat_step_next_view(t, iteration, &view, error));
     splat_error refused;
     if (make_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
         SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));

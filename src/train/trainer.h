@@ -49,6 +49,7 @@ struct splat_trainer {
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] of when each was last trained on */
     size_t n_waits;                      /* steps to come that wait for their counts instead of trusting the hints */
+    double posted_kept;                  /* of posted_view, the share of pixels that count */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
     bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */

@@ -42,6 +42,7 @@ static void free_config(splat_model_config *config)
     free(config->source_path);
     free(config->model_path);
     free(config->images);
+    free(config->masks);
 }
 
 /* ---------------------------------------------------------------- cfg_args */
@@ -50,7 +51,8 @@ static void test_cfg_args_text(void **state)
 {
     (void)state;
     splat_error error;
-    splat_model_config config = {"data/garden", "out/garden", "images_4", 3, -1, false, true, false, 0.1f};
+    splat_model_config config = {.source_path = "data/garden", .model_path = "out/garden", .images = "images_4",
+                                 .sh_degree = 3, .resolution = -1, .eval = true, .kernel_size = 0.1f};
     ASSERT_OK(splat_cfg_args_write(".", &config, false, true, false, &error));
     char *text = read_text("cfg_args");
     assert_string_equal(text, "Namespace(sh_degree=3, source_path='data/garden', model_path='out/garden', "
@@ -72,9 +74,18 @@ static void test_cfg_args_round_trip(void **state)
     (void)state;
     splat_error error;
     for (int i = 0; i < N_STRINGS; i++) {
-        splat_model_config back, config = {(char *)strings[i], (char *)strings[(i + 1) % N_STRINGS],
-                                           (char *)strings[(i + 2) % N_STRINGS], i % 4, i - 2, i & 1, i & 2, i & 4,
-                                           0.3f / (float)(i + 1)};
+        splat_model_config back, config = {.source_path = (char *)strings[i],
+                                           .model_path = (char *)strings[(i + 1) % N_STRINGS],
+                                           .images = (char *)strings[(i + 2) % N_STRINGS],
+                                           .sh_degree = i % 4,
+                                           .resolution = i - 2,
+                                           .white_background = i & 1,
+                                           .eval = i & 2,
+                                           .load_allres = i & 4,
+                                           .kernel_size = 0.3f / (float)(i + 1),
+                                           .masks = i % 3 ? (char *)strings[(i + 3) % N_STRINGS] : NULL,
+                                           .invert_masks = i & 2,
+                                           .mask_mode = (splat_mask_mode)(i % 3)};
         ASSERT_OK(splat_cfg_args_write(".", &config, false, false, false, &error));
         ASSERT_OK(splat_cfg_args_read(".", &back, &error));
         assert_string_equal(back.source_path, config.source_path);
@@ -86,6 +97,10 @@ static void test_cfg_args_round_trip(void **state)
         assert_int_equal(back.eval, config.eval);
         assert_int_equal(back.load_allres, config.load_allres);
         assert_true(back.kernel_size == config.kernel_size);
+        assert_true(!back.masks == !config.masks);
+        if (back.masks) assert_string_equal(back.masks, config.masks);
+        assert_int_equal(back.invert_masks, config.invert_masks);
+        assert_int_equal(back.mask_mode, config.mask_mode);
         free_config(&back);
     }
 }
@@ -99,7 +114,9 @@ static void test_cfg_args_python(void **state)
         skip();
     }
     for (int i = 0; i < N_STRINGS; i++) {
-        splat_model_config config = {(char *)strings[i], ".", "images", 2, 4, true, false, true, 0.05f};
+        splat_model_config config = {.source_path = (char *)strings[i], .model_path = ".", .images = "images",
+                                     .sh_degree = 2, .resolution = 4, .white_background = true, .load_allres = true,
+                                     .kernel_size = 0.05f};
         ASSERT_OK(splat_cfg_args_write(".", &config, true, false, true, &error));
         FILE *stream = fopen("wanted", "wb");
         fputs(strings[i], stream);
@@ -333,9 +350,10 @@ static void test_results(void **state)
     (void)state;
     splat_error error;
     const char *names[2] = {"00000.png", "00001.png"};
-    splat_metrics views[2] = {{0.01, 30.5, 30.75, 0.9, 1, 0, NULL, 0},
-                              {0.02, INFINITY, INFINITY, 1.0 / 3.0, 1, 0, NULL, 0}};
-    splat_metrics mean = {0.015, 0.1 + 0.2, 31, 0.8, 2, 0, NULL, 0};
+    splat_metrics views[2] = {
+        {.l1 = 0.01, .psnr = 30.5, .psnr_per_channel = 30.75, .ssim = 0.9, .n_views = 1},
+        {.l1 = 0.02, .psnr = INFINITY, .psnr_per_channel = INFINITY, .ssim = 1.0 / 3.0, .n_views = 1}};
+    splat_metrics mean = {.l1 = 0.015, .psnr = 0.1 + 0.2, .psnr_per_channel = 31, .ssim = 0.8, .n_views = 2};
     remove("results.json");
     write_text("per_view.json", "{\"other\": {\"PSNR\": {\"x\": 12.5}}, \"ours_7\": {\"LPIPS\": {\"old\": 1}}}");
     ASSERT_OK(splat_results_json_write(".", "ours_7", &mean, views, names, 2, &error));
@@ -353,6 +371,20 @@ static void test_results(void **state)
     assert_true(result("per_view.json", "ours_7", "PSNR", "00001.png") == -1.0); /* JSON has no infinity: null */
     assert_true(result("per_view.json", "ours_30", "PSNR_per_channel", "00000.png") == 30.75);
     assert_true(result("per_view.json", "ours_30", "L1", "00001.png") == -2.0);
+    assert_true(result("results.json", "ours_30", "masked", NULL) == -2.0);
+    assert_true(result("results.json", "ours_30", "PSNR_whole", NULL) == -2.0);
+    mean.n_masked = 1;
+    mean.kept = 0.75;
+    mean.psnr_whole = 21.5;
+    mean.l1_whole = 0.25;
+    ASSERT_OK(splat_results_json_write(".", "masks", &mean, views, names, 2, &error));
+    assert_true(result("results.json", "masks", "kept", NULL) == 0.75);
+    assert_true(result("results.json", "masks", "PSNR_whole", NULL) == 21.5);
+    assert_true(result("results.json", "masks", "L1_whole", NULL) == 0.25);
+    assert_true(result("results.json", "masks", "PSNR", NULL) == 0.1 + 0.2);
+    text = read_text("results.json");
+    assert_non_null(strstr(text, "\"masked\": true"));
+    free(text);
     write_text("results.json", "[1]"); /* not ours: refused, and left as it is */
     assert_int_equal(splat_results_json_write(".", "ours_7", &mean, views, names, 2, &error), SPLAT_ERROR_FORMAT);
     write_text("results.json", "{\"a\":");

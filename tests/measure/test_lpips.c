@@ -281,7 +281,8 @@ static void memory_stays_below_300_mb(void **state)
             splat_backend_upload(b, pictures[1].data, p.photo, 1600 * 1000 * 3, NULL);
             for (int run = 0; run < (strcmp(device, "cpu") ? 5 : 1); run++) {
                 double begin = splat_clock_seconds();
-                must(splat_lpips_run(lpips, 1600, 1000, pictures[0].data, pictures[1].data, taps, &error), &error);
+                must(splat_lpips_run(lpips, 1600, 1000, pictures[0].data, pictures[1].data, NULL, taps, &error),
+                     &error);
                 best = fmin(best, splat_clock_seconds() - begin);
             }
             splat_block_free(b, &pictures[0]);
@@ -312,7 +313,7 @@ static void many_threads_stay_below_300_mb(void **state)
     splat_error error;
     double taps[SPLAT_LPIPS_MAX_TAPS];
     pair p = make_pair(1600, 1000);
-    must(splat_lpips_run(lpips, p.width, p.height, p.image, p.photo, taps, &error), &error);
+    must(splat_lpips_run(lpips, p.width, p.height, p.image, p.photo, NULL, taps, &error), &error);
     splat_context_get_memory(context, &memory);
     print_message("squeeze with 200 threads: %.1f MB\n", 1e-6 * (double)memory.bytes);
     assert_true(memory.bytes < 300000000);

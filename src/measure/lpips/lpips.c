@@ -14,7 +14,7 @@ typedef struct pass {
     splat_lpips *lpips;
     splat_backend *backend;
     const float *image;
-    const uint8_t *photo;
+    const uint8_t *photo, *mask;
     double *sums; /* on the device */
     float *kept[2], *band[2];
     splat_maps maps[SPLAT_LPIPS_MAX_LAYERS]; /* of the band in work */
@@ -59,7 +59,8 @@ static splat_status run_layer(pass *p, int layer, splat_error *error)
     const splat_lpips_layer *l = &plan->network->layers[layer];
     splat_maps output = p->maps[layer];
     if (l->kind == SPLAT_LPIPS_INPUT) {
-        struct splat_lpips_input_args args = {plan->width[0], plan->height[0], p->image, p->photo, p->lpips->normalize,
+        struct splat_lpips_input_args args = {plan->width[0], plan->height[0], p->image, p->photo, p->mask,
+                                              p->lpips->normalize,
                                               output};
         return splat_op_lpips_input(p->backend, &args, error);
     }
@@ -142,12 +143,12 @@ static splat_status prepare(splat_lpips *lpips, int width, int height, splat_err
 }
 
 splat_status splat_lpips_run(splat_lpips *lpips, int width, int height, const float *image, const uint8_t *photo,
-                             double *per_tap, splat_error *error)
+                             const uint8_t *mask, double *per_tap, splat_error *error)
 {
     splat_backend *b = lpips->context->backend;
     const splat_lpips_plan *plan = &lpips->plan;
     SPLAT_TRY(prepare(lpips, width, height, error));
-    pass p = {.lpips = lpips, .backend = b, .image = image, .photo = photo, .sums = lpips->sums.data};
+    pass p = {.lpips = lpips, .backend = b, .image = image, .photo = photo, .mask = mask, .sums = lpips->sums.data};
     p.kept[0] = lpips->maps.data;
     p.kept[1] = p.kept[0] + plan->kept[0];
     p.band[0] = p.kept[1] + plan->kept[1];
@@ -199,7 +200,7 @@ splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, cons
     if (status == SPLAT_OK) status = splat_backend_upload(b, pictures[0].data, image, n * sizeof *image, error);
     if (status == SPLAT_OK) status = splat_backend_upload(b, pictures[1].data, photo, n, error);
     if (status == SPLAT_OK)
-        status = splat_lpips_run(lpips, width, height, pictures[0].data, pictures[1].data, taps, error);
+        status = splat_lpips_run(lpips, width, height, pictures[0].data, pictures[1].data, NULL, taps, error);
     splat_block_free(b, &pictures[0]);
     splat_block_free(b, &pictures[1]);
     splat_lpips_release(lpips);

@@ -18,22 +18,36 @@
 typedef struct splat_loss_result {
     double l1;   /* mean |image - photo| over 3HW */
     double ssim; /* mean over 3HW */
-    double loss; /* (1 - lambda) l1 + lambda (1 - ssim) */
+    double loss; /* (1 - lambda) l1 + lambda (kept - ssim) */
 } splat_loss_result;
 
+#define SPLAT_LOSS_KEPT 128 /* the least byte of a mask that keeps its pixel */
+
 /* Exactly one of photo_u8 and photo_f32 is given. grad_image may be NULL (values only). The sums are made in double in
- * a fixed order. lambda 0 skips SSIM in the gradient but result.ssim is still computed. */
+ * a fixed order. lambda 0 skips SSIM in the gradient but result.ssim is still computed.
+ *
+ * With a mask: a pixel that is not kept takes the photo's colour in the picture, and then neither it nor its SSIM
+ * counts (docs/method.md 8.2). Its gradient is 0. Everything is divided by HW all the same, so that what a kept pixel
+ * gives does not depend on the others. A mask that keeps all gives the bits of none. */
 struct splat_loss_args {
     int32_t width, height;
     const float *image;       /* [3][height][width], not clamped */
     const uint8_t *photo_u8;  /* [height][width][3], 255 is 1.0 */
     const float *photo_f32;   /* [3][height][width] */
+    const uint8_t *mask;      /* [height][width], or NULL: all pixels are kept */
+    double kept;              /* with a mask: the share of pixels that it keeps, which only result.loss needs */
     float lambda_dssim;
     float *grad_image;        /* [3][height][width] */
     splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */
     const splat_frame *frame; /* asynchronous backends: the view that the values belong to; a loss that is not finite
                                  keeps its later ops from changing anything. NULL: a picture alone */
 };
+
+/* Sum of the mask over the number of pixels. */
+static inline double splat_loss_kept(const struct splat_loss_args *args)
+{
+    return args->mask ? args->kept : 1;
+}
 
 /* What every backend refuses: no pixel, no photo or two, lambda outside [0, 1]. */
 static inline splat_status splat_loss_check(const struct splat_loss_args *args, splat_error *error)

@@ -60,12 +60,14 @@ splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args
                           .image = args->image,
                           .photo_u8 = args->photo_u8,
                           .photo_f32 = args->photo_f32,
+                          .mask = args->mask,
                           .grad_image = args->grad_image,
                           .l1_scale = (float)((1 - lambda) / n),
                           .ssim_scale = (float)(-lambda / n)};
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
     double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
-    *args->result = (splat_loss_result){.l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (1 - ssim)};
+    *args->result = (splat_loss_result){
+        .l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (splat_loss_kept(args) - ssim)};
     return SPLAT_OK;
 }

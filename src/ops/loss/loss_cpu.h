@@ -21,6 +21,7 @@ typedef struct splat_loss_job {
     const float *image;       /* [3][height][width] */
     const uint8_t *photo_u8;  /* [height][width][3], or NULL: photo_f32 */
     const float *photo_f32;   /* [3][height][width] */
+    const uint8_t *mask;      /* [height][width] or NULL; see loss.h */
     float *grad_image;        /* [3][height][width] or NULL */
     float l1_scale;           /* of sign(x - y) in the gradient: (1 - lambda) / (3 height width) */
     float ssim_scale;         /* of dSSIM/dx in the gradient: -lambda / (3 height width); 0: left out */
@@ -43,7 +44,8 @@ enum {
     SPLAT_LOSS_PADDED = SPLAT_LOSS_DERIVATIVES + 3,             /* number of padded rows */
     SPLAT_LOSS_FILTERED = SPLAT_LOSS_PADDED,                    /* results of the vertical filter */
     SPLAT_LOSS_VALUES = SPLAT_LOSS_FILTERED + 4,                /* values to be summed */
-    SPLAT_LOSS_MOMENTS = SPLAT_LOSS_VALUES + 1,                 /* ring [4][SPLAT_SSIM_TAPS] */
+    SPLAT_LOSS_BLENDED = SPLAT_LOSS_VALUES + 1,                 /* with a mask: the image row, or the photo */
+    SPLAT_LOSS_MOMENTS = SPLAT_LOSS_BLENDED + 1,                /* ring [4][SPLAT_SSIM_TAPS] */
     SPLAT_LOSS_BACKWARD = SPLAT_LOSS_MOMENTS + 4 * SPLAT_SSIM_TAPS, /* ring [3][SPLAT_SSIM_TAPS] */
     SPLAT_LOSS_ROWS = SPLAT_LOSS_BACKWARD + 3 * SPLAT_SSIM_TAPS
 };

@@ -31,6 +31,7 @@ struct loss_parameters {
     const float *image;
     const uint8_t *photo_u8;
     const float *photo_f32;
+    const uint8_t *mask;
     float *derivatives; /* [N_DERIVATIVES][3][height][width]: by the mean, the power and the error; NULL: not wanted */
     float *grad_image;
     float l1_scale, ssim_scale;
@@ -62,6 +63,13 @@ __device__ __forceinline__ float photo_at(const loss_parameters &P, int pixel, i
 {
     if (BYTES) return from_byte(P.photo_u8[3 * pixel + channel]);
     return P.photo_f32[channel * P.width * P.height + pixel];
+}
+
+/* Whether a pixel counts. MASKED is a constant: without a mask nothing of it is in the kernels. */
+template <bool MASKED>
+__device__ __forceinline__ bool is_kept(const loss_parameters &P, int pixel)
+{
+    return !MASKED || P.mask[pixel] >= SPLAT_LOSS_KEPT;
 }
 
 /* The window over a run: out[i] from v[i .. i + TAPS - 1]. Mirrored taps share a product, from the outside in: as many
@@ -128,7 +136,7 @@ __device__ __forceinline__ place place_of(const loss_parameters &P, unsigned i)
     return p;
 }
 
-template <bool BYTES>
+template <bool BYTES, bool MASKED>
 __device__ __forceinline__ void load_pixels(const loss_parameters &P, int channel, moments_tile &s)
 {
     const float *image = P.image + channel * P.width * P.height;
@@ -136,6 +144,7 @@ __device__ __forceinline__ void load_pixels(const loss_parameters &P, int channe
     for (int i = 0; i < PLACES; i++) {
         place p = place_of(P, i);
         float x = image[p.pixel], y = photo_at<BYTES>(P, p.pixel, channel);
+        if (MASKED) x = is_kept<MASKED>(P, p.pixel) ? x : y;
         if (p.real) {
             s.x[p.row][p.column] = p.inside ? x : 0.0f;
             s.y[p.row][p.column] = p.inside ? y : 0.0f;
@@ -209,12 +218,12 @@ __device__ __forceinline__ void write_sums(const loss_parameters &P, float l1, f
     }
 }
 
-template <bool BYTES>
+template <bool BYTES, bool MASKED>
 __global__ void __launch_bounds__(LOSS_THREADS, 4) ssim_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ moments_tile s;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;
-    load_pixels<BYTES>(P, channel, s);
+    load_pixels<BYTES, MASKED>(P, channel, s);
     __syncthreads();
     filter_moments(s);
     __syncthreads();
@@ -230,7 +239,8 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) ssim_kernel(const __grid_cons
         float d = s.x[first + i + SPLAT_SSIM_RADIUS][column + SPLAT_SSIM_RADIUS] -
                   s.y[first + i + SPLAT_SSIM_RADIUS][column + SPLAT_SSIM_RADIUS];
         ssim_value value = ssim_of(moments[MEAN][i], moments[DIFFERENCE][i], moments[POWER][i], moments[ERROR][i]);
-        l1 += fabsf(d);
+        if (MASKED && !is_kept<MASKED>(P, (top + i) * P.width + x)) value = ssim_value{0.0f, 0.0f, 0.0f, 0.0f};
+        l1 += fabsf(d); /* 0 where the pixel is not kept */
         squared += d * d;
         ssim += value.ssim;
         if (P.derivatives) {
@@ -259,7 +269,7 @@ __device__ __forceinline__ void load_derivatives(const loss_parameters &P, int c
     }
 }
 
-template <bool BYTES>
+template <bool BYTES, bool MASKED>
 __global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ gradient_tile s;
@@ -286,7 +296,8 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_
         if (x >= P.width || top + i >= P.height) break;
         float value = P.image[channel * plane + pixel], d = value - photo_at<BYTES>(P, pixel, channel);
         float ssim = by[0][i] + 2.0f * (value * by[1][i] + d * by[2][i]);
-        P.grad_image[channel * plane + pixel] = P.ssim_scale * ssim + P.l1_scale * sign_of(d);
+        float gradient = P.ssim_scale * ssim + P.l1_scale * sign_of(d);
+        P.grad_image[channel * plane + pixel] = is_kept<MASKED>(P, pixel) ? gradient : 0.0f;
     }
 }
 
@@ -323,6 +334,28 @@ __global__ void __launch_bounds__(TOTAL_THREADS)
 
 /* ---------------------------------------------------------------- host */
 
+template <bool MASKED>
+static splat_status launch_ssim(splat_cuda_backend *cuda, dim3 grid, const loss_parameters &P, splat_error *error)
+{
+    if (P.photo_u8)
+        ssim_kernel<true, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+    else
+        ssim_kernel<false, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("ssim");
+    return SPLAT_OK;
+}
+
+template <bool MASKED>
+static splat_status launch_gradient(splat_cuda_backend *cuda, dim3 grid, const loss_parameters &P, splat_error *error)
+{
+    if (P.photo_u8)
+        gradient_kernel<true, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+    else
+        gradient_kernel<false, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("loss gradient");
+    return SPLAT_OK;
+}
+
 splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_cuda_sums *sums,
                                  splat_error *error)
 {
@@ -349,25 +382,17 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     P.image = job->image;
     P.photo_u8 = job->photo_u8;
     P.photo_f32 = job->photo_f32;
+    P.mask = job->mask;
     P.sums = (double *)(base + totals_bytes);
     P.derivatives = backward ? (float *)(base + totals_bytes + sums_bytes) : NULL;
     P.grad_image = job->grad_image;
     P.l1_scale = (float)((1 - job->lambda) / n);
     P.ssim_scale = (float)(-job->lambda / n);
-    if (P.photo_u8)
-        ssim_kernel<true><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
-    else
-        ssim_kernel<false><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
-    CUDA_LAUNCHED("ssim");
+    SPLAT_TRY(P.mask ? launch_ssim<true>(cuda, grid, P, error) : launch_ssim<false>(cuda, grid, P, error));
     total_kernel<<<1, TOTAL_THREADS, 0, cuda->stream>>>(P.sums, n_tiles, n, job->lambda, totals, job->state);
     CUDA_LAUNCHED("loss total");
-    if (backward) {
-        if (P.photo_u8)
-            gradient_kernel<true><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
-        else
-            gradient_kernel<false><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
-        CUDA_LAUNCHED("loss gradient");
-    }
+    if (backward)
+        SPLAT_TRY(P.mask ? launch_gradient<true>(cuda, grid, P, error) : launch_gradient<false>(cuda, grid, P, error));
     if (sums) return splat_backend_download(&cuda->base, sums, totals, 3 * sizeof *sums, error);
     return SPLAT_OK;
 }
@@ -377,14 +402,15 @@ extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct spl
     SPLAT_TRY(splat_loss_check(args, error));
     double lambda = (double)args->lambda_dssim, n = 3.0 * (double)args->width * (double)args->height;
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    splat_loss_cuda_job job = {args->width,      args->height, args->image, args->photo_u8, args->photo_f32,
-                               args->grad_image, lambda,       args->frame ? splat_cuda_state_of(args->frame) : NULL};
+    splat_loss_cuda_job job = {args->width, args->height,     args->image, args->photo_u8, args->photo_f32,
+                               args->mask,  args->grad_image, lambda,
+                               args->frame ? splat_cuda_state_of(args->frame) : NULL};
     splat_loss_cuda_sums sums[3];
     SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->result ? sums : NULL, error));
     if (!args->result) return SPLAT_OK;
     double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
     args->result->l1 = l1;
     args->result->ssim = ssim;
-    args->result->loss = (1 - lambda) * l1 + lambda * (1 - ssim);
+    args->result->loss = (1 - lambda) * l1 + lambda * (splat_loss_kept(args) - ssim);
     return SPLAT_OK;
 }

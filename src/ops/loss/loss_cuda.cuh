@@ -10,6 +10,7 @@ typedef struct splat_loss_cuda_job {
     const float *image;           /* [3][height][width] */
     const uint8_t *photo_u8;      /* [height][width][3], or NULL: photo_f32 */
     const float *photo_f32;       /* [3][height][width] */
+    const uint8_t *mask;          /* [height][width] or NULL; see loss.h */
     float *grad_image;            /* [3][height][width] or NULL */
     double lambda;                /* weight of 1 - SSIM */
     splat_cuda_view_state *state; /* the view's: gets l1, ssim (sums over 3HW) and not_finite; NULL: none */

@@ -100,6 +100,20 @@ static void decode_bytes(const uint8_t *restrict bytes, int n, float *restrict o
     for (int x = 0; x < n; x++) out[x] = splat_loss_from_byte(bytes[3 * (size_t)x]);
 }
 
+/* The first row where the mask keeps the pixel, else the second; NULL: 0. */
+static void choose_row(const uint8_t *restrict mask, int n, const float *kept, const float *other, float *out)
+{
+    for (int x = 0; x < n; x++) {
+        float instead = other ? other[x] : 0.0f;
+        out[x] = mask[x] >= SPLAT_LOSS_KEPT ? kept[x] : instead;
+    }
+}
+
+static const uint8_t *mask_row(const band *b, int y)
+{
+    return b->job->mask + (size_t)y * (size_t)b->job->width;
+}
+
 static void difference_row(const float *restrict image, const float *restrict photo, int n, float *restrict copy,
                            float *restrict power, float *restrict error, float *restrict distance)
 {
@@ -132,6 +146,11 @@ static void input_row(const band *b, int y)
             decode_bytes(job->photo_u8 + (size_t)y * (size_t)n * 3 + b->channel, n, photo);
         else
             memcpy(photo, job->photo_f32 + plane_row(b, y), (size_t)n * sizeof *photo);
+        if (job->mask) {
+            float *blended = band_row(b, SPLAT_LOSS_BLENDED);
+            choose_row(mask_row(b, y), n, image, photo, blended);
+            image = blended;
+        }
         difference_row(image, photo, n, band_row(b, SPLAT_LOSS_IMAGE), band_row(b, SPLAT_LOSS_POWER),
                        band_row(b, SPLAT_LOSS_ERROR), distance);
         if (y >= b->first && y < b->end) {
@@ -170,6 +189,13 @@ static void map_row(const band *b, int y)
     ssim_row(band_row(b, SPLAT_LOSS_FILTERED), b->stride, b->job->width, band_row(b, SPLAT_LOSS_VALUES),
              band_row(b, SPLAT_LOSS_DERIVATIVES), band_row(b, SPLAT_LOSS_DERIVATIVES + 1),
              band_row(b, SPLAT_LOSS_DERIVATIVES + 2));
+    if (!b->job->mask) return;
+    static const int weighed[] = {SPLAT_LOSS_VALUES, SPLAT_LOSS_DERIVATIVES, SPLAT_LOSS_DERIVATIVES + 1,
+                                  SPLAT_LOSS_DERIVATIVES + 2};
+    for (size_t f = 0; f < sizeof weighed / sizeof *weighed; f++) {
+        float *row = band_row(b, weighed[f]);
+        choose_row(mask_row(b, y), b->job->width, row, NULL, row);
+    }
 }
 
 static void combine_row(const float *restrict filtered, size_t stride, const float *restrict image,
@@ -192,6 +218,10 @@ static void gradient_row(const band *b, int y)
     combine_row(band_row(b, SPLAT_LOSS_FILTERED), b->stride, job->image + plane_row(b, y),
                 band_row(b, SPLAT_LOSS_PHOTO + ring_slot(y)), job->width, job->ssim_scale, job->l1_scale,
                 job->grad_image + plane_row(b, y));
+    if (job->mask) {
+        float *row = job->grad_image + plane_row(b, y);
+        choose_row(mask_row(b, y), job->width, row, NULL, row);
+    }
 }
 
 void SIMD(splat_loss_band)(const splat_loss_job *job, int channel, int first, int end, float *workspace)

@@ -16,6 +16,7 @@ typedef struct picture {
     size_t n; /* 3 width height */
     float *image, *photo;
     uint8_t *bytes; /* NULL: the photo is only in float */
+    uint8_t *mask;  /* [height][width]; NULL: none */
     double *image_f64, *photo_f64;
 } picture;
 
@@ -64,6 +65,29 @@ static void picture_free(picture *p)
     free(p->image_f64);
     free(p->photo_f64);
     free(p->bytes);
+    free(p->mask);
+}
+
+/* Discs that are not kept, one over a corner, with every byte there is on both sides of the limit. */
+static void give_mask(picture *p, uint64_t seed)
+{
+    p->mask = malloc(p->n / 3);
+    for (int y = 0; y < p->height; y++)
+        for (int x = 0; x < p->width; x++) {
+            size_t at = (size_t)y * (size_t)p->width + (size_t)x;
+            double u = x - 0.6 * p->width, v = y - 0.5 * p->height, radius = 0.2 * p->width + 1;
+            bool is_kept = u * u + v * v > radius * radius && x * x + y * y > 0.5 * radius * radius;
+            uint32_t byte = splat_random(seed, SPLAT_STREAM_TEST, 1, at).x[0] % 128;
+            p->mask[at] = (uint8_t)(is_kept ? 128 + byte : byte);
+        }
+}
+
+/* The mean of the mask, as the caller of the op gives it. */
+static double kept_share(const picture *p)
+{
+    double sum = 0;
+    for (size_t i = 0; p->mask && i < p->n / 3; i++) sum += p->mask[i] >= SPLAT_LOSS_KEPT;
+    return p->mask ? sum / (double)(p->n / 3) : 1;
 }
 
 /* Runs the op of a backend; grad (NULL allowed) is host memory. The scratch is filled with NaN first: the op must not
@@ -71,7 +95,7 @@ static void picture_free(picture *p)
 static int run_loss(splat_backend *backend, const picture *p, float lambda, float *grad, splat_loss_result *result)
 {
     int failures = 0;
-    splat_block image = {0}, photo = {0}, gradient = {0};
+    splat_block image = {0}, photo = {0}, mask = {0}, gradient = {0};
     size_t bytes = p->n * sizeof(float), dirty = 1 << 16;
     float *nans = malloc(dirty);
     memset(nans, 0xff, dirty);
@@ -82,7 +106,8 @@ static int run_loss(splat_backend *backend, const picture *p, float lambda, floa
                              splat_backend_upload(backend, scratch, nans, dirty, NULL) == SPLAT_OK, "no scratch");
     free(nans);
     struct splat_loss_args args = {
-        .width = p->width, .height = p->height, .lambda_dssim = lambda, .result = result};
+        .width = p->width, .height = p->height, .lambda_dssim = lambda, .kept = kept_share(p), .result = result};
+    if (p->mask) args.mask = test_upload(backend, &mask, p->mask, p->n / 3);
     args.image = test_upload(backend, &image, p->image, bytes);
     if (p->bytes)
         args.photo_u8 = test_upload(backend, &photo, p->bytes, p->n);
@@ -95,6 +120,7 @@ static int run_loss(splat_backend *backend, const picture *p, float lambda, floa
     if (grad) test_download(backend, grad, args.grad_image, bytes);
     splat_block_free(backend, &image);
     splat_block_free(backend, &photo);
+    splat_block_free(backend, &mask);
     splat_block_free(backend, &gradient);
     return failures;
 }
@@ -143,8 +169,9 @@ static int test_parity(splat_backend *backend, const picture *p, float lambda)
     double *grad_f64 = malloc(p->n * sizeof *grad_f64);
     failures += run_loss(backend, p, lambda, grad, &result);
     failures += run_loss(backend, p, lambda, NULL, &values);
-    ref_loss_result_f32 f32 = ref_loss_f32(p->width, p->height, p->image, p->photo, lambda, grad_ref);
-    ref_loss_result_f64 f64 = ref_loss_f64(p->width, p->height, p->image_f64, p->photo_f64, (double)lambda, grad_f64);
+    ref_loss_result_f32 f32 = ref_loss_f32(p->width, p->height, p->image, p->photo, p->mask, lambda, grad_ref);
+    ref_loss_result_f64 f64 = ref_loss_f64(p->width, p->height, p->image_f64, p->photo_f64, p->mask, (double)lambda,
+                                           grad_f64);
 
     /* Against double: pixels carry float rounding (6e-8), the sums are in double, so the mean is good to 1e-6. */
     TEST_CHECK(failures, relative(result.l1, f64.l1) < 1e-6, "%dx%d l1 %.9g, not %.9g", p->width, p->height, result.l1,
@@ -152,7 +179,7 @@ static int test_parity(splat_backend *backend, const picture *p, float lambda)
     TEST_CHECK(failures, relative(result.ssim, f64.ssim) < 1e-6, "%dx%d ssim %.9g, not %.9g", p->width, p->height,
                result.ssim, f64.ssim);
     /* 1 - SSIM of near-equal pictures is a small number: 1e-6 of the terms, not of their difference. */
-    TEST_CHECK(failures, fabs(result.loss - f64.loss) < 1e-6 * (fabs(f64.loss) + (double)lambda * f64.ssim),
+    TEST_CHECK(failures, fabs(result.loss - f64.loss) <= 1e-6 * (fabs(f64.loss) + (double)lambda * f64.ssim),
                "%dx%d loss %.9g, not %.9g", p->width, p->height, result.loss, f64.loss);
     /* Against float: it adds up to 8e4 floats in a row, which alone costs 1e-5. */
     TEST_CHECK(failures, relative(result.ssim, (double)f32.ssim) < 3e-5, "%dx%d ssim %.9g, float reference %.9g",
@@ -182,26 +209,29 @@ static int test_sizes(splat_backend *backend)
         for (int in_bytes = 0; in_bytes < 2; in_bytes++) {
             picture p = picture_make(sizes[s][0], sizes[s][1], in_bytes, in_bytes ? 0.5f : 0.05f, s + 1);
             for (size_t l = 0; l < 3; l++) failures += test_parity(backend, &p, lambdas[l]);
+            give_mask(&p, s + 1);
+            for (size_t l = 0; l < 3; l++) failures += test_parity(backend, &p, lambdas[l]);
             picture_free(&p);
         }
     return failures;
 }
 
 /* The gradient in double against central differences. */
-static int test_reference_gradient(void)
+static int test_reference_gradient(bool masked)
 {
     int failures = 0;
     picture p = picture_make(14, 12, false, 0.3f, 40);
+    if (masked) give_mask(&p, 41);
     for (size_t i = 0; i < p.n; i++) /* away from the kink of |x - y| */
         p.image_f64[i] += p.image_f64[i] < p.photo_f64[i] ? -0.01 : 0.01;
     double *grad = malloc(p.n * sizeof *grad), error = 0, power = 0, h = 1e-5;
-    ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, 0.2, grad);
+    ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, p.mask, 0.2, grad);
     for (size_t i = 0; i < p.n; i++) {
         double x = p.image_f64[i];
         p.image_f64[i] = x + h;
-        double above = ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, 0.2, NULL).loss;
+        double above = ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, p.mask, 0.2, NULL).loss;
         p.image_f64[i] = x - h;
-        double below = ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, 0.2, NULL).loss;
+        double below = ref_loss_f64(p.width, p.height, p.image_f64, p.photo_f64, p.mask, 0.2, NULL).loss;
         p.image_f64[i] = x;
         double difference = (above - below) / (2 * h) - grad[i];
         error += difference * difference;
@@ -230,6 +260,49 @@ static int test_identity(splat_backend *backend)
         for (size_t i = 0; i < p.n; i++) n_wrong += grad[i] != 0.0f;
         TEST_CHECK(failures, n_wrong == 0, "%zu gradients of equal pictures are not 0", n_wrong);
         free(grad);
+        picture_free(&p);
+    }
+    return failures;
+}
+
+/* A white mask gives the bits of none. What is not kept has no gradient, and the render there changes nothing, be it
+ * NaN; nor does it matter which byte says so. */
+static int test_masks(splat_backend *backend)
+{
+    int failures = 0;
+    for (int k = 0; k < 4; k++) {
+        float lambda = k % 2 ? 0.2f : 0.0f;
+        picture p = picture_make(70, 45, k / 2 == 0, 0.3f, 90);
+        size_t bytes = p.n * sizeof(float), plane = p.n / 3, n_wrong = 0, n_masked = 0;
+        float *grad = malloc(bytes), *other = malloc(bytes);
+        splat_loss_result result, again;
+        failures += run_loss(backend, &p, lambda, grad, &result);
+        p.mask = malloc(plane);
+        memset(p.mask, 255, plane);
+        failures += run_loss(backend, &p, lambda, other, &again);
+        TEST_CHECK(failures, memcmp(grad, other, bytes) == 0, "lambda %g: gradient of a white mask", (double)lambda);
+        TEST_CHECK(failures, memcmp(&result, &again, sizeof result) == 0, "lambda %g: values of a white mask",
+                   (double)lambda);
+        free(p.mask);
+        give_mask(&p, 91);
+        failures += run_loss(backend, &p, lambda, grad, &result);
+        for (size_t i = 0; i < p.n; i++) {
+            if (p.mask[i % plane] >= SPLAT_LOSS_KEPT) continue;
+            n_masked++;
+            n_wrong += grad[i] != 0;
+            set_image(&p, i, i % 5 ? 17.0f : NAN);
+            p.mask[i % plane] = (uint8_t)(i % 128);
+        }
+        TEST_CHECK(failures, n_masked > 100 && n_wrong == 0, "%zu of %zu gradients outside", n_wrong, n_masked);
+        failures += run_loss(backend, &p, lambda, other, &again);
+        TEST_CHECK(failures, memcmp(grad, other, bytes) == 0, "lambda %g: the render outside matters", (double)lambda);
+        TEST_CHECK(failures, memcmp(&result, &again, sizeof result) == 0, "lambda %g: values", (double)lambda);
+        memset(p.mask, 0, plane);
+        failures += run_loss(backend, &p, lambda, grad, &result);
+        TEST_CHECK(failures, result.l1 == 0 && result.ssim == 0 && result.loss == 0, "all masked: loss %g",
+                   result.loss);
+        free(grad);
+        free(other);
         picture_free(&p);
     }
     return failures;
@@ -295,6 +368,7 @@ static int test_bits(splat_backend *backend)
     int failures = 0;
     if (strcmp(splat_backend_name(backend), "cpu") != 0) return 0;
     picture p = picture_make(101, 150, true, 0.3f, 70);
+    give_mask(&p, 71);
     size_t bytes = p.n * sizeof(float);
     float *grad = malloc(bytes), *other_grad = malloc(bytes);
     splat_loss_result result, other_result;
@@ -344,7 +418,8 @@ static int test_refusals(splat_backend *backend)
 
 int test_op_loss(splat_backend *backend)
 {
-    int failures = test_reference_gradient();
+    int failures = test_reference_gradient(false) + test_reference_gradient(true);
+    failures += test_masks(backend);
     failures += test_values(backend);
     failures += test_identity(backend);
     failures += test_sizes(backend);

@@ -5,12 +5,14 @@
 #define SPLAT_OPS_LPIPS_H
 
 #include "ops/conv/conv.h"
+#include "ops/loss/loss.h"
 
 /* Pictures to network input: (x - shift_c) / scale_c with x in [0, 1], or 2 x - 1 when `normalize`. */
 struct splat_lpips_input_args {
     int32_t width, height;
     const float *image;      /* [3][height][width] in [0, 1] */
     const uint8_t *photo_u8; /* [height][width][3] */
+    const uint8_t *mask;     /* [height][width], or NULL; where below SPLAT_LOSS_KEPT the render is the photo */
     bool normalize;
     splat_maps output;       /* two images of 3 channels, `width` wide: the rows to make */
 };

@@ -43,6 +43,7 @@ splat_status splat_lpips_input_cpu(splat_backend *backend, const struct splat_lp
         float *a = out->data + c * out->channel_stride + row * width, *b = a + out->image_stride;
         for (size_t x = 0; x < width; x++) {
             float render = image[x], truth = (float)photo[3 * x] / 255.0f;
+            if (args->mask && args->mask[y * width + x] < SPLAT_LOSS_KEPT) render = truth;
             if (args->normalize) {
                 render = 2.0f * render - 1.0f;
                 truth = 2.0f * truth - 1.0f;

@@ -18,6 +18,7 @@ lpips_input_kernel(const __grid_constant__ splat_lpips_input_args a, const __gri
     size_t pixel = i + (size_t)a.output.row_begin * width;
     int c = blockIdx.y;
     float render = a.image[(size_t)c * a.height * width + pixel], truth = a.photo_u8[3 * pixel + c] / 255.0f;
+    if (a.mask && a.mask[pixel] < SPLAT_LOSS_KEPT) render = truth;
     if (a.normalize) {
         render = 2.0f * render - 1.0f;
         truth = 2.0f * truth - 1.0f;

@@ -20,17 +20,19 @@ int test_op_lpips_input(splat_backend *backend)
     static const double shifts[3] = {-0.030, -0.088, -0.188}, scales[3] = {0.458, 0.448, 0.450};
     int failures = 0;
     float image[3 * PLANE], result[2 * 3 * ROWS];
-    uint8_t photo[3 * PLANE];
+    uint8_t photo[3 * PLANE], mask[PLANE];
     for (int i = 0; i < 3 * PLANE; i++) {
         image[i] = uniform(0, (uint64_t)i);
         photo[i] = (uint8_t)(256 * uniform(1, (uint64_t)i));
     }
-    splat_block blocks[3] = {{0}};
+    for (int i = 0; i < PLANE; i++) mask[i] = (uint8_t)(256 * uniform(4, (uint64_t)i));
+    splat_block blocks[4] = {{0}};
     splat_error error = {0};
     for (int normalize = 0; normalize < 2; normalize++) {
         struct splat_lpips_input_args args = {
             WIDTH, HEIGHT, test_upload(backend, &blocks[0], image, sizeof image),
-            test_upload(backend, &blocks[1], photo, sizeof photo), normalize,
+            test_upload(backend, &blocks[1], photo, sizeof photo),
+            normalize ? test_upload(backend, &blocks[3], mask, sizeof mask) : NULL, normalize,
             {test_upload(backend, &blocks[2], NULL, sizeof result), 3, WIDTH, FIRST, END, ROWS, 3 * ROWS}};
         TEST_CHECK(failures, splat_op_lpips_input(backend, &args, &error) == SPLAT_OK, "%s",
                    error.message);
@@ -38,7 +40,8 @@ int test_op_lpips_input(splat_backend *backend)
         double worst = 0;
         for (int i = 0; i < 6 * ROWS; i++) {
             int c = i / ROWS % 3, pixel = FIRST * WIDTH + i % ROWS;
-            double x = i < 3 * ROWS ? (double)image[c * PLANE + pixel] : photo[3 * pixel + c] / 255.0;
+            bool is_render = i < 3 * ROWS && (!normalize || mask[pixel] >= SPLAT_LOSS_KEPT);
+            double x = is_render ? (double)image[c * PLANE + pixel] : photo[3 * pixel + c] / 255.0;
             double expected = ((normalize ? 2 * x - 1 : x) - shifts[c]) / scales[c];
             worst = fmax(worst, fabs(result[i] - expected));
         }
@@ -48,7 +51,7 @@ int test_op_lpips_input(splat_backend *backend)
         TEST_CHECK(failures, splat_op_lpips_input(backend, &args, &error) == SPLAT_ERROR_ARGUMENT,
                    "a row too many");
     }
-    for (int i = 0; i < 3; i++) splat_block_free(backend, &blocks[i]);
+    for (int i = 0; i < 4; i++) splat_block_free(backend, &blocks[i]);
     return failures;
 }
 

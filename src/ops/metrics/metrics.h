@@ -14,6 +14,8 @@ struct splat_metrics_args {
     int32_t width, height;
     float *image;            /* [3][height][width]; clamped to [0,1] in place; quantised: floor(255 x + 1/2) / 255 */
     const uint8_t *photo_u8; /* [height][width][3] */
+    const uint8_t *mask;     /* [height][width], or NULL: all pixels count; as that of the loss: a pixel that does not
+                                counts 0 in every sum, and the means stay those over HW */
     bool quantize;
     splat_metrics_result *result; /* host memory */
 };

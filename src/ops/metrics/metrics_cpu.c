@@ -34,7 +34,8 @@ splat_status splat_metrics_cpu(splat_backend *backend, const struct splat_metric
     for (size_t i = 0; i < 3 * n; i++)
         image[i] = args->quantize ? quantize_unit(clamp_unit(image[i])) : clamp_unit(image[i]);
 
-    splat_loss_job job = {.width = args->width, .height = args->height, .image = image, .photo_u8 = args->photo_u8};
+    splat_loss_job job = {.width = args->width, .height = args->height, .image = image, .photo_u8 = args->photo_u8,
+                          .mask = args->mask};
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
     args->result->l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / (3 * (double)n);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* Clamp, quantise, L1, MSE, and SSIM by the 11x11 window at every pixel. */
-static splat_metrics_result slow_metrics(int width, int height, const float *image, const uint8_t *photo, bool quantize)
+static splat_metrics_result slow_metrics(int width, int height, const float *image, const uint8_t *photo,
+                                         const uint8_t *mask, bool quantize)
 {
     size_t plane = (size_t)width * (size_t)height;
     double *x = malloc(6 * plane * sizeof *x), *y = x + 3 * plane, weights[11], norm = 0;
@@ -18,6 +19,7 @@ static splat_metrics_result slow_metrics(int width, int height, const float *ima
         x[i] = fmin(fmax((double)image[i], 0), 1);
         if (quantize) x[i] = floor(255 * x[i] + 0.5) / 255;
         y[i] = photo[i % plane * 3 + i / plane] / 255.0;
+        if (mask && mask[i % plane] < 128) x[i] = y[i];
         result.l1 += fabs(x[i] - y[i]) / (double)(3 * plane);
         result.mse[i / plane] += (x[i] - y[i]) * (x[i] - y[i]) / (double)plane;
     }
@@ -25,6 +27,7 @@ static splat_metrics_result slow_metrics(int width, int height, const float *ima
     for (int row = 0; row < 3 * height; row++)
         for (int column = 0; column < width; column++) {
             int channel = row / height;
+            if (mask && mask[(size_t)(row % height) * (size_t)width + (size_t)column] < 128) continue;
             double m1 = 0, m2 = 0, s11 = 0, s22 = 0, s12 = 0;
             for (int j = row - 5; j <= row + 5; j++)
                 for (int i = column - 5; i <= column + 5; i++) {
@@ -40,32 +43,35 @@ static splat_metrics_result slow_metrics(int width, int height, const float *ima
     return result;
 }
 
-static int run_metrics(splat_backend *backend, int width, int height, float *image, const uint8_t *photo, bool quantize,
-                       splat_metrics_result *result)
+static int run_metrics(splat_backend *backend, int width, int height, float *image, const uint8_t *photo,
+                       const uint8_t *mask, bool quantize, splat_metrics_result *result)
 {
     int failures = 0;
     size_t n = 3 * (size_t)width * (size_t)height;
-    splat_block blocks[2] = {{0}};
+    splat_block blocks[3] = {{0}};
     struct splat_metrics_args args = {
         .width = width, .height = height, .quantize = quantize, .result = result};
     memset(result, 0xff, sizeof *result);
     args.image = test_upload(backend, &blocks[0], image, n * sizeof *image);
     args.photo_u8 = test_upload(backend, &blocks[1], photo, n);
+    if (mask) args.mask = test_upload(backend, &blocks[2], mask, n / 3);
     splat_error error = {0};
     TEST_CHECK(failures, splat_op_metrics(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     splat_backend_synchronize(backend, NULL);
     test_download(backend, image, args.image, n * sizeof *image);
     splat_block_free(backend, &blocks[0]);
     splat_block_free(backend, &blocks[1]);
+    splat_block_free(backend, &blocks[2]);
     return failures;
 }
 
-static int test_against_slow(splat_backend *backend, int width, int height, bool quantize)
+static int test_against_slow(splat_backend *backend, int width, int height, bool masked, bool quantize)
 {
     int failures = 0;
     size_t n = 3 * (size_t)width * (size_t)height;
     float *image = malloc(n * sizeof *image);
-    uint8_t *photo = malloc(n);
+    uint8_t *photo = malloc(n), *mask = masked ? malloc(n / 3) : NULL;
+    for (size_t i = 0; mask && i < n / 3; i++) mask[i] = i % 17 < 6 ? 127 : 128;
     for (size_t i = 0; i < n; i++) photo[i] = (uint8_t)(splat_random(5, SPLAT_STREAM_TEST, 0, i).x[0] >> 24);
     for (size_t i = 0; i < n; i++) {
         splat_random4 r = splat_random(5, SPLAT_STREAM_TEST, 1, i);
@@ -75,8 +81,8 @@ static int test_against_slow(splat_backend *backend, int width, int height, bool
         if (i / (n / 3) == 2) level = photo[i % (n / 3) * 3 + 2] + level / 10;
         image[i] = ((float)level + 0.3f) / 255.0f;
     }
-    splat_metrics_result expected = slow_metrics(width, height, image, photo, quantize), result;
-    failures += run_metrics(backend, width, height, image, photo, quantize, &result);
+    splat_metrics_result expected = slow_metrics(width, height, image, photo, mask, quantize), result;
+    failures += run_metrics(backend, width, height, image, photo, mask, quantize, &result);
     /* Pixels carry float rounding (6e-8 of 1), the sums are in double. */
     TEST_CHECK(failures, fabs(result.l1 - expected.l1) < 1e-6 * expected.l1, "l1 %.9g, not %.9g", result.l1,
                expected.l1);
@@ -95,6 +101,7 @@ static int test_against_slow(splat_backend *backend, int width, int height, bool
     TEST_CHECK(failures, quantize ? n_between == 0 : n_between > 0, "%zu pixels between two bytes", n_between);
     free(image);
     free(photo);
+    free(mask);
     return failures;
 }
 
@@ -112,7 +119,7 @@ static int test_perfect(splat_backend *backend)
             photo[3 * pixel + channel] = (uint8_t)pixel; /* every byte there is */
             image[i] = ((float)pixel + (i % 2 ? 0.4f : -0.4f)) / 255.0f;
         }
-        failures += run_metrics(backend, WIDTH, HEIGHT, image, photo, quantize, &result);
+        failures += run_metrics(backend, WIDTH, HEIGHT, image, photo, NULL, quantize, &result);
         bool perfect = result.l1 == 0 && result.ssim == 1 && result.mse[0] + result.mse[1] + result.mse[2] == 0;
         TEST_CHECK(failures, perfect == (quantize == 1), "quantize %d: l1 %g ssim %.17g", quantize, result.l1,
                    result.ssim);
@@ -134,7 +141,7 @@ static int test_golden(splat_backend *backend)
                 ((m1 * m1 + m2 * m2 + 1e-4) * (g * a[c] * a[c] - m1 * m1 + g * b[c] * b[c] - m2 * m2 + 9e-4)) / 3;
     }
     splat_metrics_result result;
-    failures += run_metrics(backend, 1, 1, image, photo, false, &result);
+    failures += run_metrics(backend, 1, 1, image, photo, NULL, false, &result);
     TEST_CHECK(failures, fabs(result.ssim - ssim) < 1e-6 * ssim, "ssim %.9g, not %.9g", result.ssim, ssim);
     /* 0.4f is 1.5e-8 from 0.4. */
     TEST_CHECK(failures, fabs(result.l1 - 1.6 / 3) < 1e-7, "l1 %.9g", result.l1);
@@ -163,8 +170,9 @@ int test_op_metrics(splat_backend *backend)
 {
     int failures = 0;
     for (int quantize = 0; quantize < 2; quantize++) {
-        failures += test_against_slow(backend, 33, 17, quantize);
-        failures += test_against_slow(backend, 50, 70, quantize);
+        failures += test_against_slow(backend, 33, 17, false, quantize);
+        failures += test_against_slow(backend, 50, 70, false, quantize);
+        failures += test_against_slow(backend, 50, 70, true, quantize);
     }
     failures += test_perfect(backend);
     failures += test_golden(backend);

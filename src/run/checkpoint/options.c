@@ -17,7 +17,8 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are stored as 64 bits
 static const splat_option_row scene_options[] = {
     OPTION(source_path, TEXT), OPTION(images, TEXT),   OPTION(resolution, INT),
     OPTION(eval, FLAG),        OPTION(llffhold, INT),  OPTION(test_camera_count, INT),
-    OPTION(load_allres, FLAG),
+    OPTION(load_allres, FLAG), OPTION(masks, TEXT),    OPTION(invert_masks, FLAG),
+    {"mask_mode", SPLAT_OPTION_CHOICE, offsetof(splat_scene_options, mask_mode), SPLAT_WORDS_MASK_MODE},
 };
 
 /* Files have the background in this place among the options of training. */
