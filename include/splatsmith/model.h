@@ -95,6 +95,11 @@ typedef struct splat_metrics {
                                 (lpips: of pictures that are the photo elsewhere), and ... */
     double kept;             /* ... this is the share of those pixels, 1 without masks, */
     double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* and these are of all pixels */
+    bool is_corrected;       /* the rest was measured, too: what render and photo say once each channel of the render
+                                has the mean and contrast of the photo's, clamped to [0,1] (docs/method.md 12). Made
+                                with the photo, so never to be compared with plain figures */
+    double cc_psnr, cc_ssim;
+    double cc_lpips;         /* with lpips_net, else 0 */
 } splat_metrics;
 
 /* LPIPS, a distance of pictures (splatsmith/observe.h). */
@@ -114,6 +119,7 @@ typedef struct splat_view_job {
     splat_lpips *lpips;        /* measures LPIPS, too; borrowed. NULL (default): it is not measured */
     splat_view_function visit; /* NULL: nobody */
     void *user;
+    bool color_correct;        /* measures with corrected colours, too (is_corrected); false */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);

@@ -113,6 +113,8 @@ typedef struct splat_sample_options {
     splat_sample_scene scene; /* BASIC */
     splat_sample_distortion distortion; /* NONE */
     int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
+    float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
+                              stops, with a white balance of an eighth of that, and clipped */
 } splat_sample_options;
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
@@ -120,8 +122,8 @@ void splat_sample_options_init_sized(splat_sample_options *options, size_t size)
 /* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
 /* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
- * be absent or empty; with blobs masks/, too; OBJECTS and ROOM also ground_truth_mesh.ply, and they need three cameras
- * (docs/files.md).
+ * be absent or empty; with blobs masks/, too, with exposure_spread the gains as ground_truth_exposure.json; OBJECTS and
+ * ROOM also ground_truth_mesh.ply, and they need three cameras (docs/files.md).
  * Errors: ARGUMENT, IO. */
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error);

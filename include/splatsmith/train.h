@@ -141,6 +141,8 @@ typedef struct splat_train_options {
                                        position_lr_max_steps, and stay there */
     int lr_decay_from_iter;         /* 15000 */
     float sh_rest_lr;               /* 0: of the SH above degree 0; 0 stands for feature_lr/20 */
+    bool exposure;                  /* exposure and white balance of each training photo, and vignetting of each camera,
+                                       are found beside the splat, which is the neutral scene: docs/method.md 8.1 */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -282,6 +284,10 @@ splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_pa
  * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must
  * not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
+
+/* The exposures of the photos begin as an exposure.json has them, by the photos' names; for a trainer with `exposure`.
+ * Errors: ARGUMENT, IO, FORMAT, MEMORY; the trainer is unchanged then. */
+splat_status splat_trainer_load_exposures(splat_trainer *trainer, const char *path, splat_error *error);
 
 /* A loss beside that of the photo, or a figure that tells of one. */
 typedef struct splat_loss {

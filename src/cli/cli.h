@@ -97,6 +97,8 @@ typedef struct cli_session {
 int cli_checkpoint_number(const char *name);
 int cli_newest_checkpoint(const char *folder);
 
+/* The exposure.json of the splat that was found: beside it, else in the model folder. False: it has none. */
+bool cli_session_find_exposures(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX]);
 /* Finds the PLY by -m and --iteration, or by --ply; in a folder without one the newest checkpoint. Fills ply and
  * iteration only. Returns an exit code. */
 int cli_session_find_ply(cli_session *session, const cli_values *values);

@@ -104,11 +104,27 @@ static void fill_train_options(const cli_values *values, const cli_session *sess
     if (session->config.kernel_size > 0) options->kernel_size = session->config.kernel_size;
 }
 
+/* The splat's exposures, which the run goes on with where there are any: the splat fits no photo without them. */
+static int choose_exposures(const cli_values *values, const cli_session *session, splat_train_options *options,
+                            char path[CLI_PATH_MAX])
+{
+    bool has = cli_session_find_exposures(session, values, path);
+    if (!cli_given(values, "exposure")) options->exposure = has;
+    if (!has && options->exposure && !values->start_checkpoint) {
+        cli_error("there is no exposure.json beside the splat, which --exposure would go on with; train it with "
+                  "--exposure");
+        return CLI_USAGE;
+    }
+    if (has) cli_say("Exposures: %s%s", path, options->exposure ? "" : ", not used");
+    return CLI_OK;
+}
+
 /* The scene comes with the model: its folder, size of the photos and split. */
 static int prepare(cli_training *t, cli_session *session, const cli_values *values)
 {
     splat_error error;
     splat_model_info splat;
+    char exposures[CLI_PATH_MAX];
     t->run_options.only_checkpoint = !values->export_ply;
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK && !choose_folder(values, session, t->model_path)) code = CLI_USAGE;
@@ -121,12 +137,17 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
     if (code != CLI_OK) return code;
     if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
     fill_train_options(values, session, &splat, &t->train_options);
+    code = choose_exposures(values, session, &t->train_options, exposures);
+    if (code != CLI_OK) return code;
     t->scene_options = session->scene_options;
     code = cli_plan_training(values, session->context, session->scene, splat.n_gaussians, &t->train_options);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     if (!values->start_checkpoint && splat_trainer_start_coarse(t->trainer, session->ply, &error) != SPLAT_OK)
+        return cli_report(&error);
+    if (!values->start_checkpoint && t->train_options.exposure &&
+        splat_trainer_load_exposures(t->trainer, exposures, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Splat: %s, %zu Gaussians", session->ply, splat.n_gaussians);
     return CLI_OK;

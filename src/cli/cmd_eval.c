@@ -21,6 +21,15 @@ static void print_row(const char *set, const splat_metrics *m)
             m->l1, lpips, masked);
 }
 
+/* Apart from the others, as they are not to be compared with them. */
+static void print_corrected(const char *set, const splat_metrics *m)
+{
+    char lpips[32] = "";
+    if (!m->is_corrected) return;
+    if (m->lpips_net) snprintf(lpips, sizeof lpips, ", LPIPS %.4f", m->cc_lpips);
+    cli_say("%-12s with colours corrected to the photos: PSNR %.3f, SSIM %.4f%s", set, m->cc_psnr, m->cc_ssim, lpips);
+}
+
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
 static splat_status measure_test(cli_session *session, const char *model_path, const char *variant,
                                  splat_metrics *test, splat_error *error)
@@ -30,6 +39,7 @@ static splat_status measure_test(cli_session *session, const char *model_path, c
     splat_view_job job;
     splat_view_job_init(&job);
     job.quantize = true;
+    job.color_correct = true;
     job.lpips = session->lpips;
     job.visit = cli_count_view;
     job.user = &c;
@@ -47,6 +57,7 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     splat_view_job_init(&job);
     job.set = SPLAT_VIEWS_TRAIN_REPORT;
     job.quantize = true;
+    job.color_correct = true;
     job.lpips = session->lpips;
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
@@ -67,6 +78,8 @@ static int measure(cli_session *session, const char *model_path, const char *var
     print_heading(test.lpips_net || train.lpips_net);
     print_row("test", &test);
     print_row("train sample", &train);
+    print_corrected("test", &test);
+    print_corrected("train sample", &train);
     if (model_path && test.n_views) cli_say("results.json and per_view.json are in %s", model_path);
     return CLI_OK;
 }

@@ -513,6 +513,9 @@ const cli_option cli_options[] = {
      "the pictures are those of this camera model of COLMAP, as lenses have them", NULL},
     {"blobs", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_blobs, 0, 64),
      "paint N things over every picture, somewhere else in each, and write masks/ that says where", NULL},
+    {"exposure_spread", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, REAL(sample.exposure_spread, 0, 4),
+     "each picture is multiplied by a random 2^e, e up to so many stops, with a white balance of an eighth of that, "
+     "and clipped; ground_truth_exposure.json tells the gains", NULL},
     {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
     {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
     {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 2, 999), "number of pictures", NULL},

@@ -124,6 +124,16 @@ static int read_config(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
+bool cli_session_find_exposures(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+{
+    static const char name[] = "exposure.json";
+    char folder[CLI_PATH_MAX];
+    const char *slash = strrchr(session->ply, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
+    if (cli_path_join(path, folder, name) && cli_path_exists(path)) return true;
+    return values->model_path && cli_path_join(path, values->model_path, name) && cli_path_exists(path);
+}
+
 int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out)
 {
     splat_scene_options *options = &session->scene_options;

@@ -82,11 +82,13 @@ static void on_evaluation(cli_report_state *r, const splat_event *event, int ite
     r->evaluation_peak_bytes = event->evaluation_peak_bytes;
     char lpips[64] = "";
     if (m->lpips_net) snprintf(lpips, sizeof lpips, " LPIPS %.4f (%s)", m->lpips, m->lpips_net);
-    char masked[80] = "";
+    char masked[80] = "", corrected[64] = "";
     if (m->n_masked) cli_masked_words(m, masked, sizeof masked);
-    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f%s%s", iteration,
+    if (m->is_corrected)
+        snprintf(corrected, sizeof corrected, "; colours corrected: PSNR %.2f SSIM %.4f", m->cc_psnr, m->cc_ssim);
+    cli_say("[ITER %d] Evaluating %s: L1 %.4f PSNR %.2f (per channel %.2f) SSIM %.4f%s%s%s", iteration,
             event->set == SPLAT_VIEWS_TEST ? "test" : "train", m->l1, m->psnr, m->psnr_per_channel, m->ssim, lpips,
-            masked);
+            masked, corrected);
     if (event->set != SPLAT_VIEWS_TEST) return;
     r->psnr = m->psnr;
     r->psnr_iteration = iteration;

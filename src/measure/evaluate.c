@@ -47,7 +47,8 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
         const splat_measured_picture picture = {
             .camera = camera, .image = e->model->frame.image, .photo = uploaded, .quantize = e->job.quantize,
             .mask = is_masked && n_kept ? splat_view_mask(view, uploaded) : NULL,
-            .kept = (double)n_kept / (double)splat_camera_pixels(camera), .share = 1};
+            .kept = (double)n_kept / (double)splat_camera_pixels(camera), .share = 1,
+            .color_correct = e->job.color_correct};
         status = splat_picture_measure(e->model->context, &picture, &e->job.lpips, metrics, error);
         metrics->render_ms = render_ms;
         if (is_masked && !n_kept) metrics->n_views = 0;

@@ -1,13 +1,19 @@
-/* The op's sums as figures, and LPIPS beside them. */
+/* The op's sums as figures, and LPIPS beside them; the same with corrected colours. */
 #include "measure/picture_metrics.h"
 
 #include "backend/backend.h"
 #include "math/camera.h"
 #include "measure/lpips/lpips.h"
+#include "ops/loss/loss.h"
 #include "ops/metrics/metrics.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* *sum: what the layers add up to. */
 static splat_status measure_lpips(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
-                                  splat_metrics *metrics, splat_error *error)
+                                  splat_metrics *metrics, double *sum, splat_error *error)
 {
     double taps[SPLAT_LPIPS_MAX_TAPS];
     splat_error refused;
@@ -24,7 +30,7 @@ static splat_status measure_lpips(splat_context *context, const splat_measured_p
         if (error) *error = refused;
         return status;
     }
-    for (int i = 0; i < (*lpips)->n_taps; i++) metrics->lpips += taps[i];
+    for (int i = 0; i < (*lpips)->n_taps; i++) *sum += taps[i];
     metrics->lpips_net = splat_lpips_label(*lpips);
     return SPLAT_OK;
 }
@@ -62,6 +68,77 @@ static void set_whole(splat_metrics *metrics, const splat_metrics *whole)
     metrics->ssim_whole = whole->ssim;
 }
 
+/* ---------------------------------------------------------------- corrected colours */
+
+#define LEAST_VARIANCE 1e-8
+#define LEAST_SLOPE 1e-8
+
+/* The line that takes a channel of the photo to that of the render, by least squares, undone on the render. `photo`:
+ * the channel's first byte of [n][3]. mask: [n], of the pixels that count, or NULL. */
+static void correct_channel(float *render, const uint8_t *photo, const uint8_t *mask, size_t n)
+{
+    double sum_x = 0, sum_y = 0, sum_xy = 0, sum_yy = 0, n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (mask && mask[i] < SPLAT_LOSS_KEPT) continue;
+        double x = (double)render[i], y = photo[3 * i] / 255.0;
+        sum_x += x;
+        sum_y += y;
+        sum_xy += x * y;
+        sum_yy += y * y;
+        n_kept++;
+    }
+    double mean_x = sum_x / n_kept, mean_y = sum_y / n_kept;
+    double variance = sum_yy / n_kept - mean_y * mean_y, covariance = sum_xy / n_kept - mean_x * mean_y;
+    double slope = covariance / (variance > LEAST_VARIANCE ? variance : LEAST_VARIANCE);
+    double offset = mean_x - slope * mean_y;
+    if (fabs(slope) < LEAST_SLOPE) slope = 1;
+    for (size_t i = 0; i < n; i++) render[i] = (float)fmin(fmax(((double)render[i] - offset) / slope, 0), 1);
+}
+
+/* The picture, its photo and its mask on the host. */
+typedef struct host_pictures {
+    float *kept, *corrected;
+    uint8_t *photo, *mask;
+} host_pictures;
+
+/* The picture on the device is as it was in the end. */
+static splat_status measure_corrected(splat_context *context, const splat_measured_picture *p, const host_pictures *h,
+                                      splat_lpips **lpips, splat_metrics *metrics, splat_error *error)
+{
+    splat_backend *b = context->backend;
+    const size_t n = splat_camera_pixels(p->camera), bytes = 3 * n * sizeof *h->kept;
+    splat_metrics corrected;
+    SPLAT_TRY(splat_backend_download(b, h->kept, p->image, bytes, error));
+    SPLAT_TRY(splat_backend_download(b, h->photo, p->photo, 3 * n, error));
+    if (p->mask) SPLAT_TRY(splat_backend_download(b, h->mask, p->mask, n, error));
+    memcpy(h->corrected, h->kept, bytes);
+    for (size_t c = 0; c < 3; c++)
+        correct_channel(h->corrected + c * n, h->photo + c, p->mask ? h->mask : NULL, n);
+    SPLAT_TRY(splat_backend_upload(b, p->image, h->corrected, bytes, error));
+    SPLAT_TRY(measure(context, p, p->mask, p->mask ? p->kept : 1, &corrected, error));
+    metrics->is_corrected = true;
+    metrics->cc_psnr = corrected.psnr;
+    metrics->cc_ssim = corrected.ssim;
+    SPLAT_TRY(measure_lpips(context, p, lpips, metrics, &metrics->cc_lpips, error));
+    return splat_backend_upload(b, p->image, h->kept, bytes, error);
+}
+
+static splat_status measure_with_corrected_colors(splat_context *context, const splat_measured_picture *p,
+                                                  splat_lpips **lpips, splat_metrics *metrics, splat_error *error)
+{
+    const size_t n = splat_camera_pixels(p->camera);
+    float *pictures = malloc(6 * n * sizeof *pictures + 4 * n);
+    if (!pictures)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %dx%d", p->camera->width,
+                          p->camera->height);
+    uint8_t *photo = (uint8_t *)(pictures + 6 * n);
+    const host_pictures host = {pictures, pictures + 3 * n, photo, photo + 3 * n};
+    splat_status status = measure_corrected(context, p, &host, lpips, metrics, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(context->backend, error); /* it reads `pictures` */
+    free(pictures);
+    return status;
+}
+
 splat_status splat_picture_measure(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
                                    splat_metrics *metrics, splat_error *error)
 {
@@ -74,7 +151,9 @@ splat_status splat_picture_measure(splat_context *context, const splat_measured_
         metrics->kept = p->kept;
     }
     set_whole(metrics, &whole);
-    return measure_lpips(context, p, lpips, metrics, error);
+    SPLAT_TRY(measure_lpips(context, p, lpips, metrics, &metrics->lpips, error));
+    if (!p->color_correct) return SPLAT_OK;
+    return measure_with_corrected_colors(context, p, lpips, metrics, error);
 }
 
 void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)
@@ -85,6 +164,10 @@ void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)
     sum->ssim += one->ssim;
     sum->lpips += one->lpips;
     sum->render_ms += one->render_ms;
+    sum->cc_psnr += one->cc_psnr;
+    sum->cc_ssim += one->cc_ssim;
+    sum->cc_lpips += one->cc_lpips;
+    sum->is_corrected = one->is_corrected;
     sum->lpips_net = one->lpips_net;
     sum->n_views++;
     sum->n_masked += one->n_masked;
@@ -109,4 +192,7 @@ void splat_metrics_divide(splat_metrics *sum)
     sum->psnr_whole /= n;
     sum->psnr_per_channel_whole /= n;
     sum->ssim_whole /= n;
+    sum->cc_psnr /= n;
+    sum->cc_ssim /= n;
+    sum->cc_lpips /= n;
 }

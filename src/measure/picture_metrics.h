@@ -16,6 +16,7 @@ typedef struct splat_measured_picture {
     const uint8_t *mask; /* on the device, [height][width], 255 or 0; NULL: all pixels count */
     double kept;         /* with a mask: the share of pixels that it keeps, above 0 */
     double share; /* of the pixels; the others are equal in both: l1, psnr, ssim are means over these alone. 1: all */
+    bool color_correct; /* measure with corrected colours, too, of the same pixels; with a share of 1 */
 } splat_measured_picture;
 
 /* Fills *metrics (n_views 1, render_ms 0). *lpips NULL: LPIPS is not measured; where the picture is too small for the

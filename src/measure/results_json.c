@@ -9,20 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of both files; the last only where it was measured. */
-static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1", "LPIPS"};
-enum { N_KEYS = sizeof keys / sizeof keys[0] };
+/* The columns of both files. */
+static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1", "LPIPS", "cc_psnr", "cc_ssim",
+                                   "cc_lpips"};
+enum { N_KEYS = sizeof keys / sizeof keys[0], LPIPS = 4, CC_PSNR = 5, CC_LPIPS = 7 };
 
-static int n_keys_of(const splat_metrics *metrics)
+/* Some only where they were measured. */
+static bool has_key(const splat_metrics *metrics, int key)
 {
-    return metrics->lpips_net ? N_KEYS : N_KEYS - 1;
+    if ((key == LPIPS || key == CC_LPIPS) && !metrics->lpips_net) return false;
+    return key < CC_PSNR || metrics->is_corrected;
 }
 
 /* JSON has no infinity (PSNR of equal pictures): null. */
 static json_t *metric_json(const splat_metrics *metrics, int key)
 {
     const double values[N_KEYS] = {metrics->ssim, metrics->psnr, metrics->psnr_per_channel, metrics->l1,
-                                   metrics->lpips};
+                                   metrics->lpips, metrics->cc_psnr, metrics->cc_ssim, metrics->cc_lpips};
     return isfinite(values[key]) ? json_real(values[key]) : json_null();
 }
 
@@ -54,7 +57,8 @@ static json_t *mean_json(const splat_metrics *mean)
 {
     json_t *object = json_object();
     bool good = object != NULL;
-    for (int k = 0; k < n_keys_of(mean) && good; k++) good = set_metric(object, k, "", metric_json(mean, k));
+    for (int k = 0; k < N_KEYS && good; k++)
+        if (has_key(mean, k)) good = set_metric(object, k, "", metric_json(mean, k));
     if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
     if (mean->n_masked) good = good && set_masked(object, mean);
     if (good) return object;
@@ -63,12 +67,13 @@ static json_t *mean_json(const splat_metrics *mean)
 }
 
 /* Adds a column an entry of the metrics to a method of per_view.json. Row i stands `stride` bytes after the one before;
- * one without views is null. */
+ * one without views is null. `like`: which columns there are. */
 static bool set_columns(json_t *object, const splat_metrics *first, size_t stride, const char *const *names, size_t n,
-                        int n_columns, const char *end)
+                        const splat_metrics *like, const char *end)
 {
     bool good = true;
-    for (int k = 0; k < n_columns && good; k++) {
+    for (int k = 0; k < N_KEYS && good; k++) {
+        if (!has_key(like, k)) continue;
         json_t *column = json_object();
         for (size_t i = 0; i < n && good; i++) {
             const splat_metrics *one = (const void *)((const char *)first + i * stride);
@@ -82,8 +87,8 @@ static bool set_columns(json_t *object, const splat_metrics *first, size_t strid
 static json_t *views_json(const splat_metrics *views, const char *const *names, size_t n)
 {
     json_t *object = json_object();
-    int n_columns = n ? n_keys_of(&views[0]) : N_KEYS - 1;
-    if (object && set_columns(object, views, sizeof *views, names, n, n_columns, "")) return object;
+    const splat_metrics none = {0};
+    if (object && set_columns(object, views, sizeof *views, names, n, n ? &views[0] : &none, "")) return object;
     json_decref(object);
     return NULL;
 }
@@ -92,19 +97,21 @@ static json_t *mesh_mean_json(const splat_mesh_metrics *mean)
 {
     json_t *object = mean_json(&mean->all);
     bool good = object != NULL;
-    for (int k = 0; k < n_keys_of(&mean->all) && good; k++)
-        good = set_metric(object, k, "_covered",
-                          mean->covered.n_views ? metric_json(&mean->covered, k) : json_null());
+    for (int k = 0; k < N_KEYS && good; k++)
+        if (has_key(&mean->all, k))
+            good = set_metric(object, k, "_covered",
+                              mean->covered.n_views ? metric_json(&mean->covered, k) : json_null());
     if (good && set(object, "coverage", json_real(mean->coverage))) return object;
     json_decref(object);
     return NULL;
 }
 
-static json_t *mesh_views_json(const splat_mesh_metrics *views, const char *const *names, size_t n, int n_columns)
+static json_t *mesh_views_json(const splat_mesh_metrics *views, const char *const *names, size_t n,
+                               const splat_metrics *like)
 {
     json_t *object = json_object(), *coverage = json_object();
-    bool good = object && coverage && set_columns(object, &views[0].all, sizeof *views, names, n, n_columns, "") &&
-                set_columns(object, &views[0].covered, sizeof *views, names, n, n_columns, "_covered");
+    bool good = object && coverage && set_columns(object, &views[0].all, sizeof *views, names, n, like, "") &&
+                set_columns(object, &views[0].covered, sizeof *views, names, n, like, "_covered");
     for (size_t i = 0; i < n && good; i++) good = set(coverage, names[i], json_real(views[i].coverage));
     good = good && set(object, "coverage", json_incref(coverage));
     json_decref(coverage);
@@ -155,5 +162,5 @@ splat_status splat_mesh_results_json_write(const char *model_path, const char *m
                                            splat_error *error)
 {
     SPLAT_TRY(merge(model_path, "results.json", method, mesh_mean_json(mean), error));
-    return merge(model_path, "per_view.json", method, mesh_views_json(views, names, n, n_keys_of(&mean->all)), error);
+    return merge(model_path, "per_view.json", method, mesh_views_json(views, names, n, &mean->all), error);
 }

@@ -144,6 +144,21 @@ static splat_status save_bound(const splat_trainer *t, const char *model_path, c
     return binding->save(t, model_path, error);
 }
 
+/* What the photos were exposed by, when it was found: beside the splat, and in the model folder, where it stands for
+ * the last one. */
+static splat_status save_exposures(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    splat_exposures exposures;
+    if (!t->options.exposure) return SPLAT_OK;
+    SPLAT_TRY(splat_exposures_get(t, &exposures, error));
+    char *path = splat_format("%s/" SPLAT_EXPOSURE_FILE, folder);
+    splat_status status = path ? splat_exposures_write(path, &exposures, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(path);
+    splat_exposures_file_free(&exposures);
+    return status;
+}
+
 static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
                                splat_error *error)
 {
@@ -158,6 +173,8 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     bake.fused = true;
     if (status == SPLAT_OK) status = splat_model_save(t->model, fused, &bake, error);
     if (status == SPLAT_OK) status = save_bound(t, run->model_path, folder, error);
+    if (status == SPLAT_OK) status = save_exposures(t, folder, error);
+    if (status == SPLAT_OK) status = save_exposures(t, run->model_path, error);
     if (status == SPLAT_OK) status = write_split(t, folder, error); /* this splat's, wherever its folder goes */
     if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_SAVED, .step = step, .path = plain});
     free(folder);
@@ -232,6 +249,7 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));
         if (enough) return give_up(t, run, checkpoints, step, saved, error);
     }
+    if (t->iteration >= last && run->only_checkpoint) SPLAT_TRY(save_exposures(t, run->model_path, error));
     if (t->iteration > 0) splat_run_folder_begin(folder); /* what is saved without a step is this run's, too */
     if (t->iteration >= last && run->only_checkpoint && checkpoints->last != t->iteration)
         return splat_run_checkpoints_save(checkpoints, SPLAT_CHECKPOINT_REQUESTED, step, error);

@@ -242,7 +242,8 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
 {
     splat_trainer *t = r->trainer;
     bool shows = r->tensorboard.writer || r->run->report;
-    const splat_view_job job = {.set = set, .lpips = r->run->lpips, .visit = shows ? show_view : NULL};
+    const splat_view_job job = {.set = set, .lpips = r->run->lpips, .visit = shows ? show_view : NULL,
+                                .color_correct = t->options.exposure};
     splat_evaluator evaluator = splat_evaluator_make(t->model, t->scene, &job);
     set_visit visit = {&evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
     evaluator.job.user = &visit;

@@ -2,9 +2,12 @@
 #include "scene/sample_scene.h"
 
 #include "base/file.h"
+#include "base/rng.h"
+#include "io/exposure_file.h"
 #include "io/picture/image.h"
 #include "scene/sample_work.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +61,57 @@ static splat_status write_mask(const splat_sample_work *s, const char *folder, i
     return status;
 }
 
+/* ---------------------------------------------------------------- exposure */
+
+#define EXPOSURES_FILE "ground_truth_exposure.json"
+#define BALANCE_PART 8 /* white balance varies by this part of the exposure */
+
+/* That of a picture: log2 gains, uniform, drawn by its number. */
+static splat_photo_exposure exposure_of(const splat_sample_options *options, int picture)
+{
+    splat_random4 r = splat_random(options->seed, SPLAT_STREAM_SAMPLE_EXPOSURE, 0, (uint64_t)picture);
+    double drawn[3], spread = (double)options->exposure_spread;
+    for (int k = 0; k < 3; k++)
+        drawn[k] = spread * (2 * (double)splat_uniform(r.x[k]) - 1) / (k ? BALANCE_PART : 1);
+    return (splat_photo_exposure){.ev = drawn[0],
+                                  .gain = {exp2(drawn[0] + drawn[1]), exp2(drawn[0] - drawn[1] - drawn[2]),
+                                           exp2(drawn[0] + drawn[2])}};
+}
+
+/* As a camera that clips does it, on what a photo holds. */
+static void expose(const splat_sample_options *options, int picture, uint8_t *rgb)
+{
+    uint8_t table[3][256];
+    if (!(options->exposure_spread > 0)) return;
+    splat_photo_exposure exposure = exposure_of(options, picture);
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < 256; i++) table[c][i] = (uint8_t)fmin(255, floor(exposure.gain[c] * i + 0.5));
+    size_t n = 3 * (size_t)options->width * (size_t)options->height;
+    for (size_t i = 0; i < n; i++) rgb[i] = table[i % 3][rgb[i]];
+}
+
+static splat_status write_exposures(const splat_sample_work *s, const char *folder, splat_error *error)
+{
+    const splat_sample_options *options = s->options;
+    double no_vignetting[1][3] = {{0}};
+    splat_exposures exposures = {.cameras = no_vignetting, .n_cameras = 1};
+    if (!(options->exposure_spread > 0)) return SPLAT_OK;
+    exposures.photos = calloc((size_t)options->n_cameras, sizeof *exposures.photos);
+    bool good = exposures.photos != NULL;
+    for (int i = 0; good && i < options->n_cameras; i++) {
+        exposures.photos[exposures.n_photos++] = exposure_of(options, i);
+        exposures.photos[i].name = splat_format("image_%03d.%s", i, picture_ending(s));
+        good = exposures.photos[i].name != NULL;
+    }
+    char *path = splat_format("%s/" EXPOSURES_FILE, folder);
+    splat_status status = good && path ? splat_exposures_write(path, &exposures, error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sample's exposures");
+    free(path);
+    exposures.cameras = NULL;
+    splat_exposures_file_free(&exposures);
+    return status;
+}
+
 static splat_status write_pictures(const splat_sample_work *s, const char *folder, splat_error *error)
 {
     size_t stride = 3 * (size_t)s->options->width;
@@ -73,6 +127,7 @@ static splat_status write_pictures(const splat_sample_work *s, const char *folde
             status = write_mask(s, folder, i, mask, error);
             if (status != SPLAT_OK) break;
         }
+        expose(s->options, i, rgb);
         char *path = splat_format("%s/images/image_%03d.%s", folder, i, picture_ending(s));
         status = path ? write_picture(s, path, rgb, error)
                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -154,6 +209,9 @@ static splat_status check_options(const splat_sample_options *options, splat_err
     SPLAT_TRY(check_range("n_cameras", options->n_cameras, options->scene ? 3 : 2, 999, error));
     SPLAT_TRY(check_range("n_points", options->n_points, 4, 10000000, error));
     SPLAT_TRY(check_range("n_truth", options->n_truth, 1, 100000000, error));
+    if (!(options->exposure_spread >= 0 && options->exposure_spread <= 4))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure_spread of the sample is %g; 0 to 4 are possible",
+                          (double)options->exposure_spread);
     return check_range("supersample", options->supersample, 1, 16, error);
 }
 
@@ -174,7 +232,7 @@ static splat_status create_child(const char *folder, const char *name, splat_err
 static void remove_written(const char *folder)
 {
     static const char *const names[] = {"images", "masks", "sparse", "ground_truth.ply", "ground_truth_mesh.ply",
-                                        UNFINISHED};
+                                        EXPOSURES_FILE, UNFINISHED};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = splat_format("%s/%s", folder, names[i]);
         if (path) splat_folder_delete(path, NULL);
@@ -211,6 +269,7 @@ static splat_status write_all(const splat_sample_work *s, const char *folder, sp
     SPLAT_TRY(write_model(s, folder, error));
     SPLAT_TRY(s->parts.n ? splat_sample_parts_truth(s, folder, error) : splat_sample_basic_truth(s, folder, error));
     SPLAT_TRY(write_pictures(s, folder, error));
+    SPLAT_TRY(write_exposures(s, folder, error));
     char *mark = splat_format("%s/" UNFINISHED, folder);
     if (!mark) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     splat_status status = splat_folder_delete(mark, error);

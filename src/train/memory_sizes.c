@@ -111,7 +111,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     bool streams = o->photos_on_host || u->photos_all == u->photos_two;
     s.photos = streams ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
-    s.rest = (OTHER_BLOCKS + splat_bound_blocks(o)) * u->granule + ((size_t)1 << 18);
+    size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0);
+    s.rest = n_blocks * u->granule + ((size_t)1 << 18);
     return s;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/jitter/jitter.h"
 #include "splatsmith/train.h"
+#include "train/exposure.h"
 #include "train/photo_store.h"
 
 /* ---------------------------------------------------------------- step_view.c */
@@ -16,9 +17,12 @@ typedef struct splat_step_view {
     double kept;            /* the share of its pixels that count; 1 without a mask */
     float *photo_resampled; /* device; with resample_gt_image instead of the photo, else NULL */
     float *grad_image;      /* device, dL/dimage */
+    float *exposed;         /* device; with exposure the picture that the loss compares, else NULL */
+    double *exposure_sums;
 } splat_step_view;
 
-/* What a step takes of the frame beside the view's own arrays: dL/dimage, and with ray jitter op jitter's arrays. */
+/* What a step takes of the frame beside the view's own arrays: dL/dimage, with ray jitter op jitter's arrays, with
+ * exposure the exposed picture. */
 static inline size_t splat_step_gradient_bytes(size_t n_pixels)
 {
     return 3 * n_pixels * sizeof(float);
@@ -29,7 +33,7 @@ static inline size_t splat_step_view_bytes(const splat_train_options *options, s
     size_t bytes = splat_step_gradient_bytes(n_pixels);
     if (options->ray_jitter) bytes += splat_jitter_offsets_bytes(n_pixels);
     if (options->resample_gt_image) bytes += splat_jitter_photo_bytes(n_pixels);
-    return bytes;
+    return bytes + splat_exposures_view_bytes(options, n_pixels);
 }
 
 /* The view of an iteration, without its photo; has those of the next ones decoded. A view of which a mask keeps nothing

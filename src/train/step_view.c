@@ -85,6 +85,7 @@ splat_status splat_step_stage_photo(splat_trainer *t, int iteration, splat_step_
     void *jitter, *resampled = NULL;
     SPLAT_TRY(splat_photo_store_fetch(&t->photos, b, t->scene, view->index, iteration % 2, &view->photo, error));
     SPLAT_TRY(splat_frame_take(b, frame, splat_step_gradient_bytes(n_pixels), (void **)&view->grad_image, error));
+    SPLAT_TRY(splat_exposures_stage(t, view, error));
     view->photo_resampled = NULL;
     if (!t->options.ray_jitter) return SPLAT_OK;
     SPLAT_TRY(splat_frame_take(b, frame, splat_jitter_offsets_bytes(n_pixels), &jitter, error));

@@ -46,7 +46,7 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
     splat_loss_result loss = {0};
     struct splat_loss_args args = {.width = view->camera->width,
                                    .height = view->camera->height,
-                                   .image = t->model->frame.image,
+                                   .image = view->exposed ? view->exposed : t->model->frame.image,
                                    .photo_u8 = view->photo_resampled ? NULL : view->photo.rgb,
                                    .photo_f32 = view->photo_resampled,
                                    .mask = t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask,
@@ -55,7 +55,9 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
                                    .grad_image = view->grad_image,
                                    .result = waits ? &loss : NULL,
                                    .frame = &t->model->frame};
+    SPLAT_TRY(splat_exposures_apply(t, view, error));
     SPLAT_TRY(splat_op_loss(b, &args, error));
+    SPLAT_TRY(splat_exposures_backward(t, view, error));
     if (!waits) return SPLAT_OK;
     *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
     splat_step_scale_result(result, view->kept);
@@ -144,6 +146,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .scale_pull = t->options.scale_reg / (3.0f * (float)gaussians->n)};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));
     SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
+    SPLAT_TRY(splat_exposures_step(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
     result->n_degenerate = frame->n_degenerate;
@@ -155,13 +158,15 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
 static splat_status try_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
                              splat_error *error)
 {
-    int kept[SPLAT_N_TENSORS];
+    int kept[SPLAT_N_TENSORS], kept_exposures = t->exposures.steps;
     memcpy(kept, t->adam_steps, sizeof kept);
     splat_status status = run_step(t, iteration, view, result, error);
-    if (status == SPLAT_OK)
+    if (status == SPLAT_OK) {
         t->iteration = iteration;
-    else
+    } else {
         memcpy(t->adam_steps, kept, sizeof kept);
+        t->exposures.steps = kept_exposures;
+    }
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 #include "train/binding.h"
+#include "train/exposure.h"
 #include "train/memory_setup.h"
 #include "train/photo_store.h"
 #include "train/regularizer.h"
@@ -39,6 +40,7 @@ struct splat_trainer {
 
     splat_block regularizer_maps;        /* of a view beside the step's */
 
+    splat_exposure_state exposures;      /* empty without the option */
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
     struct {
@@ -139,9 +141,11 @@ typedef struct splat_state_array {
     void *device;
 } splat_state_array;
 
-#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 4 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
+#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 7 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
 /* Appends the arrays of a description; that of a trainer, or that of a checkpoint, where there is no device memory. */
 void splat_state_arrays_add(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows);
+/* Those of the exposures, where there are any; likewise. */
+void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const splat_exposure_state *exposures);
 /* Those of a binding with so many rows; bound: where they lie, or NULL as above. */
 void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat_binding *binding,
                                   const uint32_t *rows, const splat_bound_state *bound);

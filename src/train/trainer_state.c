@@ -183,6 +183,18 @@ void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat
     }
 }
 
+void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const splat_exposure_state *exposures)
+{
+    const splat_block *const blocks[] = {&exposures->values, &exposures->m, &exposures->v};
+    static const char *const names[] = SPLAT_EXPOSURES_NAMES;
+    for (int i = 0; i < 3 && exposures->n_photos; i++)
+        arrays[(*n)++] = (splat_state_array){.name = names[i],
+                                             .type = "F32",
+                                             .rows = exposures->n_photos + exposures->n_cameras,
+                                             .words = SPLAT_EXPOSURE_ROW,
+                                             .device = blocks[i]->data};
+}
+
 int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
 {
     int n = 0;
@@ -193,6 +205,7 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
     add_extra(arrays, &n, &t->strategy_rows, rows);
     add_extra(arrays, &n, &t->regularizer_rows, rows);
     splat_state_arrays_add_bound(arrays, &n, t->options.binding, t->bound.rows, &t->bound);
+    splat_state_arrays_add_exposures(arrays, &n, &t->exposures);
     return n;
 }
 
@@ -219,6 +232,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                       t->options.sh_degree, t->options.optimizer_storage,
                                       splat_place_of_moments(&t->options));
     splat_bound_init(t);
+    SPLAT_TRY(splat_exposures_init(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
@@ -275,6 +289,7 @@ void splat_trainer_destroy(splat_trainer *t)
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
     splat_bound_free(t);
+    splat_exposures_free(t);
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);

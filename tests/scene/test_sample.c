@@ -1,6 +1,7 @@
 /* The built-in scene: the same bytes at any thread count, pictures that fit their cameras, points on the surfaces. */
 #include "base/file.h"
 #include "io/colmap/colmap.h"
+#include "io/exposure_file.h"
 #include "io/picture/image.h"
 #include "io/ply/ply_points.h"
 #include "math/camera.h"
@@ -65,6 +66,42 @@ static void assert_same_tree(const char *a, const char *b, bool same, size_t *n_
     }
     splat_names_free(names, n);
     splat_names_free(other, n_other);
+}
+
+/* Pictures are those of one exposure times the gains that the scene tells, rounded and clipped. */
+static void test_exposures(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_sample_options options = small;
+    splat_exposures truth;
+    double least = 9, most = -9;
+    write_sample("exposed_no", &options, 2);
+    options.exposure_spread = 1.5f;
+    write_sample("exposed", &options, 2);
+    assert_false(splat_path_exists("exposed_no/ground_truth_exposure.json"));
+    ASSERT_OK(splat_exposures_read("exposed/ground_truth_exposure.json", &truth, &error));
+    assert_int_equal(truth.n_photos, options.n_cameras);
+    for (size_t i = 0; i < truth.n_photos; i++) {
+        const splat_photo_exposure *photo = &truth.photos[i];
+        char *path = splat_format("exposed_no/images/%s", photo->name);
+        splat_image plain, exposed;
+        ASSERT_OK(splat_image_read(path, &plain, &error));
+        free(path);
+        path = splat_format("exposed/images/%s", photo->name);
+        ASSERT_OK(splat_image_read(path, &exposed, &error));
+        free(path);
+        for (size_t k = 0; k < 3 * (size_t)plain.width * (size_t)plain.height; k++)
+            assert_int_equal(exposed.pixels[k], (int)fmin(255, floor(plain.pixels[k] * photo->gain[k % 3] + 0.5)));
+        splat_image_free(&plain);
+        splat_image_free(&exposed);
+        assert_true(fabs(photo->ev) <= 1.5);
+        for (int c = 0; c < 3; c++) assert_true(fabs(log2(photo->gain[c]) - photo->ev) <= 0.376);
+        least = fmin(least, photo->ev);
+        most = fmax(most, photo->ev);
+    }
+    assert_true(least < -0.4 && most > 0.4);
+    splat_exposures_file_free(&truth);
 }
 
 static void test_determinism(void **state)
@@ -292,6 +329,7 @@ static void test_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exposures),
         cmocka_unit_test(test_determinism), cmocka_unit_test(test_surface),  cmocka_unit_test(test_projection),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_permission),
         cmocka_unit_test(test_clean_up),     cmocka_unit_test(test_stays),

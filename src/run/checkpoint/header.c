@@ -88,6 +88,7 @@ json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
     if (header && splat_gives_up(t))
         splat_json_set(&header, "memory", json_pack("{s:i, s:I}", "given_up", (int)splat_given_up(t), "overhead_bytes",
                                                     (json_int_t)t->memory.setup.overhead));
+    if (header && o->exposure) splat_json_set(&header, "exposure_steps", json_integer(t->exposures.steps));
     if (header && constant_of(t)) splat_json_set(&header, constant_of(t), json_real((double)t->regularizer_constant));
     return header;
 }
@@ -154,6 +155,11 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
                                                "its optimizer steps are missing or out of range", error);
         state->adam_steps[i] = (int)step;
     }
+    bool has_exposures = json_object_get(h, "exposure_steps") != NULL;
+    if (has_exposures && !get_integer(h, "exposure_steps", 0, iteration, &step))
+        return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "the steps of its exposures are out of range",
+                                           error);
+    state->exposure_steps = has_exposures ? (int)step : -1;
     state->iteration = (int)iteration;
     state->n = (uint32_t)n;
     state->sh_degree = (int)degree;
@@ -277,6 +283,10 @@ splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tens
                              "the checkpoint was made with the density strategy '%.40s', and this run has '%s'; resume "
                              "with the same, or begin from the splat",
                              strategy ? strategy : "default", t->strategy->name);
+    if ((state->exposure_steps >= 0) != t->options.exposure)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, r->path, SPLAT_NO_OFFSET,
+                             "the checkpoint was made %s `exposure`, which its splat fits; resume with the same",
+                             t->options.exposure ? "without" : "with");
     SPLAT_TRY(check_once(t, r, state->iteration, error));
     if (!get_integer(json_object_get(r->header, "random"), "seed", INT64_MIN, INT64_MAX, &seed))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "it has no seed", error);

@@ -72,6 +72,7 @@ static int expected_arrays(const splat_trainer *t, const splat_checkpoint_state 
     splat_state_arrays_add(list, &n, &parameters, s->n);
     for (int i = 0; i < 2; i++) splat_state_arrays_add(list, &n, &moments[i], s->n);
     splat_state_arrays_add(list, &n, &statistics, n_statistics);
+    splat_state_arrays_add_exposures(list, &n, &t->exposures);
     return n;
 }
 
@@ -213,6 +214,19 @@ static splat_status take_bound(const load *l, splat_error *error)
     return binding->restored ? binding->restored(l->t, error) : SPLAT_OK;
 }
 
+/* Those of the exposures, whose rows are photos and cameras. */
+static splat_status take_exposures(const load *l, splat_error *error)
+{
+    static const char *const names[] = SPLAT_EXPOSURES_NAMES;
+    uint32_t n_rows = l->t->exposures.n_photos + l->t->exposures.n_cameras;
+    for (int i = 0; i < 3; i++)
+        for (uint32_t at = 0; at < n_rows; at += SPLAT_PIECE_ROWS)
+            SPLAT_TRY(take_as_it_is(l, names[i], at, n_rows - at < SPLAT_PIECE_ROWS ? n_rows - at : SPLAT_PIECE_ROWS,
+                                    error));
+    l->t->exposures.steps = l->state->exposure_steps;
+    return SPLAT_OK;
+}
+
 /* Cached arrays get the rows that the file has. */
 static splat_status make_cached(splat_extra_rows *extra, splat_backend *backend, const splat_tensor_reader *file,
                                 uint32_t n, splat_error *error)
@@ -265,6 +279,7 @@ static splat_status take(load *l, splat_error *error)
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
     if (status == SPLAT_OK) status = take_bound(l, error);
+    if (status == SPLAT_OK) status = take_exposures(l, error);
     /* A splat that is trained on is rendered as it asks for; the first stage renders as its options do. */
     if (status == SPLAT_OK && splat_schedule_continues_splat(&t->options))
         status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);

@@ -1,0 +1,33 @@
+/* exposure.json: what the exposure and white balance of each training photo do to the neutral picture of the splat.
+ *
+ *     {"photos": {"a.jpg": {"ev": e, "gain": [red, green, blue], "camera": "0"}, ...}, "cameras": {"0": [a1, a2, a3]}}
+ */
+#ifndef SPLAT_IO_EXPOSURE_FILE_H
+#define SPLAT_IO_EXPOSURE_FILE_H
+
+#include "base/error.h"
+
+#define SPLAT_EXPOSURE_FILE "exposure.json"
+
+typedef struct splat_photo_exposure {
+    char *name;      /* of the photo */
+    double ev;       /* stops: log2 of the gain of all channels */
+    double gain[3];  /* of red, green, blue: with ev and the white balance, above 0 */
+    uint32_t camera; /* into cameras */
+} splat_photo_exposure;
+
+typedef struct splat_exposures {
+    splat_photo_exposure *photos; size_t n_photos;
+    double (*cameras)[3]; size_t n_cameras; /* vignetting: a1, a2, a3 */
+} splat_exposures;
+
+/* Atomically. */
+splat_status splat_exposures_write(const char *path, const splat_exposures *exposures, splat_error *error);
+/* A file. On success photos are sorted by name. Errors: IO, MEMORY, FORMAT (a gain that is no positive number, a camera
+ * that is not in the file). */
+splat_status splat_exposures_read(const char *path, splat_exposures *exposures, splat_error *error);
+/* NULL: the file does not have it. */
+const splat_photo_exposure *splat_exposures_find(const splat_exposures *exposures, const char *name);
+void splat_exposures_file_free(splat_exposures *exposures);
+
+#endif

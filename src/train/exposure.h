@@ -1,0 +1,51 @@
+/* The gains of the training photos and of their cameras (ops/exposure): where they lie, and their place in a step. With
+ * the option `exposure`; else all of it is empty, and a step is what it is without. */
+#ifndef SPLAT_TRAIN_EXPOSURE_H
+#define SPLAT_TRAIN_EXPOSURE_H
+
+#include "backend/memory.h"
+#include "io/exposure_file.h"
+#include "ops/exposure/exposure.h"
+#include "splatsmith/train.h"
+
+/* The arrays, in checkpoints and lists of memory. */
+#define SPLAT_EXPOSURES_NAMES {"exposures", "adam_m.exposures", "adam_v.exposures"}
+#define SPLAT_EXPOSURES_BLOCKS 3
+
+typedef struct splat_exposure_state {
+    splat_block values, m, v;       /* float[n_photos + n_cameras][SPLAT_EXPOSURE_ROW] */
+    uint32_t n_photos, n_cameras;   /* training photos, in the order of dataset.train; 0: off */
+    uint32_t *photo_of, *camera_of; /* [n_views] rows of a training view; one allocation, at photo_of */
+    int steps;                      /* that Adam made */
+} splat_exposure_state;
+
+/* Rows of zeros when the options want them: no gain. Photos are of one camera when its size and focal lengths are the
+ * same. Errors: MEMORY. */
+splat_status splat_exposures_init(splat_trainer *trainer, splat_error *error);
+void splat_exposures_free(splat_trainer *trainer);
+/* As the photos' EXIF data say how long they were exposed, where all photos of a camera tell. A warning when they
+ * differ and the option is off. */
+splat_status splat_exposures_seed(splat_trainer *trainer, splat_error *error);
+
+/* What it takes of the frame for a view of so many pixels. */
+size_t splat_exposures_view_bytes(const splat_train_options *options, size_t n_pixels);
+
+struct splat_step_view;
+/* Room in the frame, after the photo is staged. */
+splat_status splat_exposures_stage(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
+/* The picture as the photo's camera would have shown it, which the loss then compares. */
+splat_status splat_exposures_apply(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
+/* After the loss: its gradient becomes that of the picture. */
+splat_status splat_exposures_backward(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
+/* Adam's step of all gains, when nothing can fail any more. */
+splat_status splat_exposures_step(splat_trainer *trainer, int iteration, const struct splat_step_view *view,
+                                  splat_error *error);
+
+/* Adam's rate at an iteration, of so many photos that are drawn in turn. */
+float splat_exposures_rate(const splat_train_options *options, uint32_t n_photos, int iteration);
+
+/* The gains as a file has them: over the photos e, a and b have the mean 0. Freed with splat_exposures_file_free. Waits
+ * for the device. Errors: MEMORY, DEVICE. */
+splat_status splat_exposures_get(const splat_trainer *trainer, splat_exposures *exposures, splat_error *error);
+
+#endif

@@ -1,0 +1,142 @@
+/* The gains of photos and cameras: their memory, their seed, and what a file has of them. */
+#include "train/exposure.h"
+
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_BYTES (SPLAT_EXPOSURE_ROW * sizeof(float))
+
+/* ---------------------------------------------------------------- memory */
+
+static bool is_same_camera(const splat_dataset_view *a, const splat_dataset_view *b)
+{
+    return a->full_width == b->full_width && a->full_height == b->full_height && a->full_fx == b->full_fx &&
+           a->full_fy == b->full_fy;
+}
+
+/* Rows of photos and cameras; cameras in the order of their first photos. */
+static splat_status number_rows(splat_exposure_state *s, const splat_dataset *dataset, splat_error *error)
+{
+    s->photo_of = calloc(2 * dataset->n_views, sizeof *s->photo_of);
+    if (!s->photo_of) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the exposures of the photos");
+    s->camera_of = s->photo_of + dataset->n_views;
+    s->n_photos = (uint32_t)dataset->n_train;
+    for (uint32_t i = 0; i < s->n_photos; i++) {
+        uint32_t view = dataset->train[i], earlier = 0;
+        while (earlier < i && !is_same_camera(&dataset->views[dataset->train[earlier]], &dataset->views[view]))
+            earlier++;
+        s->photo_of[view] = i;
+        s->camera_of[view] = earlier < i ? s->camera_of[dataset->train[earlier]] : s->n_cameras++;
+    }
+    return SPLAT_OK;
+}
+
+static uint32_t n_rows(const splat_exposure_state *s)
+{
+    return s->n_photos + s->n_cameras;
+}
+
+splat_status splat_exposures_init(splat_trainer *t, splat_error *error)
+{
+    splat_exposure_state *s = &t->exposures;
+    if (!t->options.exposure) return SPLAT_OK;
+    SPLAT_TRY(number_rows(s, &t->scene->dataset, error));
+    static const char *const names[] = SPLAT_EXPOSURES_NAMES;
+    splat_block *const blocks[] = {&s->values, &s->m, &s->v};
+    for (int i = 0; i < 3; i++)
+        SPLAT_TRY(splat_block_resize(t->backend, blocks[i], names[i],
+                                     i ? SPLAT_OWNER_OPTIMIZER : SPLAT_OWNER_PARAMETERS, n_rows(s) * ROW_BYTES,
+                                     error));
+    return SPLAT_OK;
+}
+
+void splat_exposures_free(splat_trainer *t)
+{
+    splat_exposure_state *s = &t->exposures;
+    splat_block_free(t->backend, &s->values);
+    splat_block_free(t->backend, &s->m);
+    splat_block_free(t->backend, &s->v);
+    free(s->photo_of);
+}
+
+/* ---------------------------------------------------------------- to and from the host */
+
+/* Rows of photos without their means: what a brighter scene and darker photos would share is not in the photos. */
+static void subtract_means(const splat_exposure_state *s, float (*rows)[SPLAT_EXPOSURE_ROW])
+{
+    for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
+        double mean = 0;
+        for (uint32_t i = 0; i < s->n_photos; i++) mean += (double)rows[i][k];
+        mean /= s->n_photos;
+        for (uint32_t i = 0; i < s->n_photos; i++) rows[i][k] = (float)((double)rows[i][k] - mean);
+    }
+}
+
+static splat_status fill_file(const splat_trainer *t, float (*rows)[SPLAT_EXPOSURE_ROW], splat_exposures *e,
+                              splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    const splat_dataset *dataset = &t->scene->dataset;
+    e->photos = calloc(s->n_photos, sizeof *e->photos);
+    e->cameras = calloc(s->n_cameras, sizeof *e->cameras);
+    bool good = e->photos && e->cameras;
+    for (uint32_t i = 0; good && i < s->n_photos; i++) {
+        const double exposure = (double)rows[i][0], a = (double)rows[i][1], b = (double)rows[i][2];
+        e->photos[e->n_photos++] = (splat_photo_exposure){.name = strdup(dataset->views[dataset->train[i]].name),
+                                                          .ev = exposure,
+                                                          .gain = {exp2(exposure + a), exp2(exposure - a - b),
+                                                                   exp2(exposure + b)},
+                                                          .camera = s->camera_of[dataset->train[i]]};
+        good = e->photos[i].name != NULL;
+    }
+    for (uint32_t i = 0; good && i < s->n_cameras; i++, e->n_cameras++)
+        for (int k = 0; k < 3; k++) e->cameras[i][k] = (double)rows[s->n_photos + i][k];
+    return good ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+}
+
+splat_status splat_exposures_get(const splat_trainer *t, splat_exposures *exposures, splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    *exposures = (splat_exposures){0};
+    if (!s->n_photos) return SPLAT_OK;
+    float (*rows)[SPLAT_EXPOSURE_ROW] = malloc(n_rows(s) * ROW_BYTES);
+    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+    splat_status status = splat_backend_download(t->backend, rows, s->values.data, n_rows(s) * ROW_BYTES, error);
+    if (status == SPLAT_OK) {
+        subtract_means(s, rows);
+        status = fill_file(t, rows, exposures, error);
+    }
+    if (status != SPLAT_OK) splat_exposures_file_free(exposures);
+    free(rows);
+    return status;
+}
+
+splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    const splat_dataset *dataset = &t->scene->dataset;
+    splat_exposures file;
+    if (!s->n_photos)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the exposures of %s need a trainer with `exposure`", path);
+    SPLAT_TRY(splat_exposures_read(path, &file, error));
+    float (*rows)[SPLAT_EXPOSURE_ROW] = calloc(n_rows(s), ROW_BYTES);
+    splat_status status = rows ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for exposures");
+    for (uint32_t i = 0; status == SPLAT_OK && i < s->n_photos; i++) {
+        const splat_photo_exposure *photo = splat_exposures_find(&file, dataset->views[dataset->train[i]].name);
+        if (!photo) continue; /* as it would begin */
+        rows[i][0] = (float)photo->ev;
+        rows[i][1] = (float)(log2(photo->gain[0]) - photo->ev);
+        rows[i][2] = (float)(log2(photo->gain[2]) - photo->ev);
+        for (int k = 0; k < 3; k++)
+            rows[s->n_photos + s->camera_of[dataset->train[i]]][k] = (float)file.cameras[photo->camera][k];
+    }
+    if (status == SPLAT_OK)
+        status = splat_backend_upload(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+    splat_exposures_file_free(&file);
+    free(rows);
+    return status;
+}

@@ -1,0 +1,104 @@
+/* The place of exposure in a step: the ops in their order. */
+#include "train/exposure.h"
+
+#include "math/camera.h"
+#include "train/schedule.h"
+#include "train/step.h"
+#include "train/trainer.h"
+
+#include <math.h>
+
+/* Adam's rate falls to a hundredth over the run. What it begins with is chosen by how far a gain can get, so that
+ * short runs and scenes of many photos find theirs, too. Coarse training has those of its splat already. */
+#define STOPS 4          /* that a gain can move */
+#define STOPS_LATER 0.4
+#define RATE_END 0.01
+#define WARMUP (1 / 60.0) /* of the run: 500 of 30,000 steps */
+
+/* A photo is drawn once in n steps: then Adam's v is g^2 (1 - beta2)/(1 - beta2^n) on average, and the steps until it
+ * is drawn again add up to g/sqrt(v) of the rate. */
+static double way_of_a_step(double n_photos)
+{
+    const double beta2 = (double)SPLAT_ADAM_BETA2;
+    return sqrt((1 - pow(beta2, n_photos)) / (1 - beta2)) / n_photos;
+}
+
+float splat_exposures_rate(const splat_train_options *o, uint32_t n_photos, int iteration)
+{
+    bool is_later = splat_schedule_continues_splat(o) && !o->binding;
+    int first = is_later ? o->coarse.first_iteration : 0;
+    double n = fmax(o->iterations - first, 1), at = fmin(fmax((iteration - first) / n, 0), 1);
+    double mean = (RATE_END - 1) / log(RATE_END); /* of the rate, over what it begins with */
+    double start = (is_later ? STOPS_LATER : STOPS) / (n * mean * way_of_a_step(n_photos));
+    return (float)(start * fmin(RATE_END + (1 - RATE_END) * at / WARMUP, 1) * pow(RATE_END, at));
+}
+
+size_t splat_exposures_view_bytes(const splat_train_options *o, size_t n_pixels)
+{
+    return o->exposure ? splat_exposure_picture_bytes(n_pixels) + splat_exposure_sums_bytes(n_pixels) : 0;
+}
+
+/* ---------------------------------------------------------------- a step */
+
+splat_status splat_exposures_stage(splat_trainer *t, splat_step_view *view, splat_error *error)
+{
+    size_t n = splat_camera_pixels(view->camera);
+    splat_frame *frame = &t->model->frame;
+    view->exposed = NULL;
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    SPLAT_TRY(splat_frame_take(t->backend, frame, splat_exposure_sums_bytes(n), (void **)&view->exposure_sums, error));
+    return splat_frame_take(t->backend, frame, splat_exposure_picture_bytes(n), (void **)&view->exposed, error);
+}
+
+static struct splat_exposure_args args_of(const splat_trainer *t, const splat_step_view *view)
+{
+    const splat_exposure_state *s = &t->exposures;
+    const float *rows = s->values.data;
+    return (struct splat_exposure_args){
+        .width = view->camera->width,
+        .height = view->camera->height,
+        .cx = view->camera->cx,
+        .cy = view->camera->cy,
+        .photo_row = rows + SPLAT_EXPOSURE_ROW * (size_t)s->photo_of[view->index],
+        .camera_row = rows + SPLAT_EXPOSURE_ROW * (size_t)(s->n_photos + s->camera_of[view->index]),
+        .image = t->model->frame.image,
+        .photo_u8 = view->photo_resampled ? NULL : view->photo.rgb,
+        .photo_f32 = view->photo_resampled,
+        .exposed = view->exposed};
+}
+
+splat_status splat_exposures_apply(splat_trainer *t, const splat_step_view *view, splat_error *error)
+{
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    const struct splat_exposure_args args = args_of(t, view);
+    return splat_op_exposure(t->backend, &args, error);
+}
+
+splat_status splat_exposures_backward(splat_trainer *t, const splat_step_view *view, splat_error *error)
+{
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    const struct splat_exposure_backward_args args = {args_of(t, view), view->grad_image, view->exposure_sums};
+    return splat_op_exposure_backward(t->backend, &args, error);
+}
+
+splat_status splat_exposures_step(splat_trainer *t, int iteration, const splat_step_view *view, splat_error *error)
+{
+    splat_exposure_state *s = &t->exposures;
+    if (!s->n_photos) return SPLAT_OK;
+    s->steps++;
+    const struct splat_exposure_step_args args = {
+        .n_photos = s->n_photos,
+        .n_cameras = s->n_cameras,
+        .values = s->values.data,
+        .m = s->m.data,
+        .v = s->v.data,
+        .photo = s->photo_of[view->index],
+        .camera = s->camera_of[view->index],
+        .sums = view->exposure_sums,
+        .n_blocks = splat_exposure_blocks(splat_camera_pixels(view->camera)),
+        .lr = splat_exposures_rate(&t->options, s->n_photos, iteration),
+        .correction1 = (float)(1.0 - pow((double)SPLAT_ADAM_BETA1, s->steps)),
+        .correction2 = (float)(1.0 - pow((double)SPLAT_ADAM_BETA2, s->steps)),
+        .frame = &t->model->frame};
+    return splat_op_exposure_step(t->backend, &args, error);
+}
