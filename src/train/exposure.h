@@ -23,8 +23,8 @@ typedef struct splat_exposure_state {
  * same. Errors: MEMORY. */
 splat_status splat_exposures_init(splat_trainer *trainer, splat_error *error);
 void splat_exposures_free(splat_trainer *trainer);
-/* As the photos' EXIF data say how long they were exposed, where all photos of a camera tell. A warning when they
- * differ and the option is off. */
+/* The exposures begin as the photos' EXIF says, where every training photo of a camera tells; a warning when these
+ * differ and the option is off. Reads the beginning of each photo. Errors: MEMORY, DEVICE. */
 splat_status splat_exposures_seed(splat_trainer *trainer, splat_error *error);
 
 /* What it takes of the frame for a view of so many pixels. */

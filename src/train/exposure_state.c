@@ -1,6 +1,7 @@
 /* The gains of photos and cameras: their memory, their seed, and what a file has of them. */
 #include "train/exposure.h"
 
+#include "io/picture/exif.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -60,6 +61,70 @@ void splat_exposures_free(splat_trainer *t)
     splat_block_free(t->backend, &s->m);
     splat_block_free(t->backend, &s->v);
     free(s->photo_of);
+}
+
+/* ---------------------------------------------------------------- EXIF */
+
+/* Photos hold display values: a linear gain of 2^E is one of 2^(E/2.2) of what they hold. */
+#define DISPLAY_GAMMA 2.2
+#define MOST_STOPS 2.0
+#define SPREAD_WORTH_IT 0.3 /* stops, a standard deviation */
+
+/* stops[n_photos]: by EXIF, less the mean of those that tell; NAN where not all photos of the camera do. Returns the
+ * deviation, 0 without any. */
+static double read_stops(const splat_exposure_state *s, const splat_dataset *dataset, double *stops)
+{
+    double sum = 0, squares = 0, n = 0;
+    for (uint32_t i = 0; i < s->n_photos; i++) {
+        splat_exif exif = splat_exif_read(dataset->views[dataset->train[i]].path);
+        if (!splat_exif_stops(&exif, &stops[i])) stops[i] = (double)NAN;
+    }
+    for (uint32_t i = 0; i < s->n_photos; i++)
+        for (uint32_t k = 0; isnan(stops[i]) && k < s->n_photos; k++)
+            if (s->camera_of[dataset->train[k]] == s->camera_of[dataset->train[i]]) stops[k] = (double)NAN;
+    for (uint32_t i = 0; i < s->n_photos; i++)
+        if (!isnan(stops[i])) sum += stops[i], n++;
+    for (uint32_t i = 0; i < s->n_photos; i++) {
+        stops[i] -= sum / n;
+        if (!isnan(stops[i])) squares += stops[i] * stops[i];
+    }
+    return n > 0 ? sqrt(squares / n) : 0;
+}
+
+static splat_status upload_seed(splat_trainer *t, const double *stops, double spread, splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    float (*rows)[SPLAT_EXPOSURE_ROW] = calloc(n_rows(s), ROW_BYTES);
+    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+    for (uint32_t i = 0; i < s->n_photos; i++)
+        if (!isnan(stops[i])) rows[i][0] = (float)fmin(fmax(stops[i] / DISPLAY_GAMMA, -MOST_STOPS), MOST_STOPS);
+    splat_status status = splat_backend_upload(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+    free(rows);
+    if (spread > 0)
+        splat_log(t->context, SPLAT_LOG_NOTICE, "the photos' EXIF tells their exposures, %.2f stops apart; they begin "
+                  "with these", spread);
+    return status;
+}
+
+splat_status splat_exposures_seed(splat_trainer *t, splat_error *error)
+{
+    splat_exposure_state numbers = {0}; /* without the option there are no rows yet */
+    const splat_dataset *dataset = &t->scene->dataset;
+    bool is_on = t->options.exposure;
+    if (!is_on && t->options.regularizer) return SPLAT_OK; /* the first stage has said it */
+    splat_status status = is_on ? SPLAT_OK : number_rows(&numbers, dataset, error);
+    double *stops = calloc(dataset->n_train, sizeof *stops);
+    if (status == SPLAT_OK && !stops)
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+    double spread = status == SPLAT_OK ? read_stops(is_on ? &t->exposures : &numbers, dataset, stops) : 0;
+    if (status == SPLAT_OK && is_on) status = upload_seed(t, stops, spread, error);
+    if (status == SPLAT_OK && !is_on && spread > SPREAD_WORTH_IT)
+        splat_log(t->context, SPLAT_LOG_WARNING, "the photos were exposed differently, %.2f stops apart by their EXIF; "
+                  "`exposure` finds gains that make them agree", spread);
+    free(numbers.photo_of);
+    free(stops);
+    return status;
 }
 
 /* ---------------------------------------------------------------- to and from the host */

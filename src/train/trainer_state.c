@@ -233,6 +233,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                       splat_place_of_moments(&t->options));
     splat_bound_init(t);
     SPLAT_TRY(splat_exposures_init(t, error));
+    SPLAT_TRY(splat_exposures_seed(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "checkpoint_fixture.h"
+#include "exif_fixture.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -73,6 +74,89 @@ static void rows_of(const splat_photo_exposure *photo, double row[3])
     row[2] = log2(photo->gain[2]) - photo->ev;
 }
 
+/* ---------------------------------------------------------------- EXIF */
+
+static splat_train_options exposed_options(int iterations)
+{
+    splat_train_options o = tiny_options(iterations);
+    o.exposure = true;
+    return o;
+}
+
+#define PHONE_SCENE "phone"
+
+/* Photo i of a scene, exposed for 2^i/1000 s: EXIF goes behind the first two bytes. */
+static void put_exif(int photo, uint32_t n_thousandths)
+{
+    char path[64];
+    uint8_t *data;
+    size_t size;
+    splat_error error;
+    const exif_field fields[] = {{33434, 5, n_thousandths, 1000}, {33437, 5, 18, 10}, {34855, 3, 100, 0}};
+    exif_writer segment = exif_segment(fields, 3, photo % 2);
+    snprintf(path, sizeof path, PHONE_SCENE "/images/image_%03d.jpg", photo);
+    must(splat_file_read(path, &data, &size, &error), &error);
+    uint8_t *grown = malloc(size + segment.n);
+    memcpy(grown, data, 2);
+    memcpy(grown + 2, segment.bytes, segment.n);
+    memcpy(grown + 2 + segment.n, data + 2, size - 2);
+    must(splat_file_write(path, grown, size + segment.n, &error), &error);
+    free(data);
+    free(grown);
+}
+
+static tiny_place open_phone(void)
+{
+    splat_error error;
+    tiny_place p = open_tiny(1);
+    splat_scene_options options;
+    splat_sample_options sample;
+    splat_sample_options_init(&sample);
+    splat_sample_options_choose(&sample, SPLAT_SAMPLE_SCENE_OBJECTS);
+    sample.width = 64;
+    sample.height = 48;
+    sample.n_cameras = 6;
+    sample.n_points = 200;
+    sample.n_truth = 10;
+    sample.supersample = 1;
+    splat_folder_delete(PHONE_SCENE, NULL);
+    must(splat_sample_write(p.context, PHONE_SCENE, &sample, &error), &error);
+    for (int i = 0; i < 5; i++) put_exif(i, 1u << i);
+    splat_scene_close(p.scene);
+    splat_scene_options_init(&options);
+    options.source_path = PHONE_SCENE;
+    must(splat_scene_open(p.context, &options, &p.scene, &error), &error);
+    return p;
+}
+
+/* Nothing is begun with while one of a camera's photos does not tell. */
+static void exif_is_what_exposures_begin_with(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_exposures begun;
+    tiny_place p = open_phone();
+    for (int all = 0; all < 2; all++) {
+        if (all) put_exif(5, 1u << 5);
+        splat_train_options o = exposed_options(30);
+        splat_trainer *t = tiny_trainer(&p, &o);
+        must(splat_exposures_get(t, &begun, &error), &error);
+        for (size_t i = 0; i < begun.n_photos; i++) { /* in the order of their names */
+            double expected = all ? ((double)i - 2.5) / 2.2 : 0;
+            assert_true(fabs(begun.photos[i].ev - expected) < 1e-6);
+        }
+        splat_exposures_file_free(&begun);
+        splat_trainer_destroy(t);
+        assert_int_equal(p.log->n_warnings, 0);
+        o.exposure = false;
+        t = tiny_trainer(&p, &o);
+        assert_int_equal(p.log->n_warnings, all);
+        assert_true(!all == !strstr(p.log->text, "`exposure`"));
+        splat_trainer_destroy(t);
+    }
+    close_tiny(&p);
+}
+
 /* The largest difference of a number of the rows from what the scene was made with, up to what all photos share. */
 static double largest_error(const splat_exposures *found, const splat_exposures *truth, int k)
 {
@@ -123,13 +207,6 @@ static void known_gains_are_found(void **state)
 }
 
 /* ---------------------------------------------------------------- runs */
-
-static splat_train_options exposed_options(int iterations)
-{
-    splat_train_options o = tiny_options(iterations);
-    o.exposure = true;
-    return o;
-}
 
 static void a_resumed_run_is_the_same_run(void **state)
 {
@@ -250,7 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_gains_are_found),        cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(threads_change_no_byte),       cmocka_unit_test(a_checkpoint_without_it_is_refused),
-        cmocka_unit_test(gains_come_from_a_file),
+        cmocka_unit_test(gains_come_from_a_file),       cmocka_unit_test(exif_is_what_exposures_begin_with),
         cmocka_unit_test(short_runs_and_many_photos_get_as_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
