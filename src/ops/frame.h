@@ -27,6 +27,19 @@ typedef struct splat_grad2d {
     };
 } splat_grad2d;
 
+/* The index of the pixel that holds a place of the picture (pixel centres at integers), of the nearest one where it lies
+ * outside. */
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+static inline size_t splat_pixel_under(float u, float v, int32_t width, int32_t height)
+{
+    float right = (float)(width - 1), bottom = (float)(height - 1);
+    u = u < right ? u : right; /* NaN: the last */
+    v = v < bottom ? v : bottom;
+    return (size_t)(v > 0.0f ? v + 0.5f : 0.0f) * (size_t)width + (size_t)(u > 0.0f ? u + 0.5f : 0.0f);
+}
+
 /* What a view needed when it was last in work, 0: unknown. Sizes arrays, never results. */
 typedef struct splat_view_hint {
     uint64_t n_instances;

@@ -39,6 +39,8 @@ static inline size_t splat_step_view_bytes(const splat_train_options *options, s
 /* The view of an iteration, without its photo; has those of the next ones decoded. A view of which a mask keeps nothing
  * is passed over for the next one in the scene's order. Errors: ARGUMENT (all are so); those of decoding. */
 splat_status splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
+/* The mask of the view's photo where it says which pixels count; NULL: all do. */
+const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_view *view);
 /* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
  * there. After the view has begun: buffers are the frame's. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);

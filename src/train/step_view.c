@@ -59,6 +59,11 @@ static splat_status pass_over_empty(splat_trainer *t, splat_step_view *view, spl
                       "train on; if black shall keep, say `invert_masks`");
 }
 
+const uint8_t *splat_step_mask(const splat_trainer *t, const splat_step_view *view)
+{
+    return t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask;
+}
+
 splat_status splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
 {
     uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);

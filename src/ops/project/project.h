@@ -5,6 +5,7 @@
 #define SPLAT_OPS_PROJECT_H
 
 #include "ops/frame.h"
+#include "ops/loss/loss.h"
 
 /* project: fills the frame's visible arrays (ids .. tile_rect) and n_visible, n_degenerate. Once a view.
  *
@@ -45,7 +46,8 @@ typedef struct splat_adam {
  * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam).
  *
  * statistics (NULL allowed): for every visible Gaussian, grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs,
- * count += 1.
+ * count += 1; with statistics_mask only for those whose mean, clamped to the picture and rounded, is a pixel that the
+ * mask keeps (SPLAT_LOSS_KEPT): what a mask hides has no gradient, and would dilute the mean of the others.
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
@@ -61,6 +63,7 @@ struct splat_project_backward_args {
     splat_frame *frame;
     const splat_adam *adam;
     const splat_statistics *statistics;
+    const uint8_t *statistics_mask; /* [height][width] or NULL */
     const splat_tensors *gradients;
     const splat_tensors *extra_gradients;
     float opacity_pull, scale_pull;

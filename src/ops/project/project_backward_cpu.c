@@ -23,8 +23,8 @@ static uint32_t lower_bound(const splat_frame *frame, uint64_t id)
 }
 
 /* docs/method.md 7.1: gradients of the mean in NDC units. */
-static void add_statistics(const splat_statistics *statistics, const splat_frame *frame, uint32_t v_begin,
-                           uint32_t v_end)
+static void add_statistics(const splat_statistics *statistics, const uint8_t *mask, const splat_frame *frame,
+                           uint32_t v_begin, uint32_t v_end)
 {
     const float half_width = 0.5f * (float)frame->camera.width, half_height = 0.5f * (float)frame->camera.height;
     for (uint32_t v = v_begin; v < v_end; v++) {
@@ -32,6 +32,10 @@ static void add_statistics(const splat_statistics *statistics, const splat_frame
         float x = half_width * g->mean_x, y = half_height * g->mean_y;
         float length = sqrtf(x * x + y * y);
         size_t i = frame->ids[v];
+        const float *mean = frame->mean2d + 2 * (size_t)v;
+        if (mask && mask[splat_pixel_under(mean[0], mean[1], frame->camera.width, frame->camera.height)] <
+                        SPLAT_LOSS_KEPT)
+            continue;
         if (!isfinite(length) || !isfinite(g->mean_abs)) continue; /* counted in n_degenerate; the sums stay usable */
         statistics->grad[i] += length;
         statistics->grad_abs[i] += g->mean_abs;
@@ -171,7 +175,8 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
             n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
         add_pulls(args, &range, &block);
-        if (args->statistics) add_statistics(args->statistics, frame, range.v_begin, range.v_end);
+        if (args->statistics)
+            add_statistics(args->statistics, args->statistics_mask, frame, range.v_begin, range.v_end);
         apply_block(kernels, args, steps, &range, &block);
     }
     frame->n_degenerate += n_bad;

@@ -240,6 +240,25 @@ static void set_adam(backward_parameters *P, const splat_adam *adam)
     }
 }
 
+/* The statistics of gaussian_backward, where a mask keeps the pixel under the mean: a kernel of its own, so that the one
+ * above is the same with and without masks. */
+__global__ void __launch_bounds__(256)
+    masked_statistics_kernel(const __grid_constant__ backward_parameters P, const float2 *mean2d, const uint8_t *mask,
+                             splat_statistics statistics)
+{
+    const uint32_t i = blockIdx.x * 256 + threadIdx.x;
+    if (P.state->overflow || P.state->not_finite || i >= P.g.n || !(P.depth[i] > 0.0f)) return;
+    const float2 mean = mean2d[i];
+    const int width = (int)(2.0f * P.half_width), height = (int)(2.0f * P.half_height);
+    if (mask[splat_pixel_under(mean.x, mean.y, width, height)] < SPLAT_LOSS_KEPT) return;
+    const splat_grad2d grad = P.grad2d[i];
+    float gx = P.half_width * grad.mean_x, gy = P.half_height * grad.mean_y, length = sqrtf(gx * gx + gy * gy);
+    if (!isfinite(length + grad.mean_abs)) return;
+    statistics.grad[i] += length;
+    statistics.grad_abs[i] += grad.mean_abs;
+    statistics.count[i] += 1.0f;
+}
+
 extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
                                                     const struct splat_project_backward_args *args, splat_error *error)
 {
@@ -253,7 +272,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.grad2d = frame->grad2d;
     P.half_width = 0.5f * (float)frame->camera.width;
     P.half_height = 0.5f * (float)frame->camera.height;
-    P.has_statistics = args->statistics != NULL;
+    P.has_statistics = args->statistics && !args->statistics_mask;
     if (args->gradients) P.gradients = *args->gradients;
     if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
     P.opacity_pull = args->opacity_pull;
@@ -261,6 +280,11 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     if (args->statistics) P.statistics = *args->statistics;
     if (args->adam) set_adam(&P, args->adam);
     P.state = splat_cuda_state_of(args->frame);
+    if (args->statistics && args->statistics_mask) {
+        masked_statistics_kernel<<<splat_cuda_blocks(P.g.n, 256), 256, 0, cuda->stream>>>(
+            P, (const float2 *)frame->mean2d, args->statistics_mask, *args->statistics);
+        CUDA_LAUNCHED("masked statistics");
+    }
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     if (half)

@@ -114,6 +114,7 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
                                                .statistics = statistics, .gradients = gradients,
+                                               .statistics_mask = scene->statistics_mask,
                                                .extra_gradients = scene->extra_gradients,
                                                .opacity_pull = scene->opacity_pull,
                                                .scale_pull = scene->scale_pull};
@@ -281,15 +282,22 @@ static int check_gradients(const project_scene *scene, const backward_state *sta
 
 /* Two views of the same Gaussians: sums, not values. Relative 1e-6: a square root and two additions in float. */
 static int check_statistics(const project_scene *scene, const backward_state *state, const splat_grad2d *grads,
-                            int n_views)
+                            const uint8_t *mask, int n_views)
 {
     int failures = 0;
+    const int width = scene->frame.camera.width, height = scene->frame.camera.height;
     const uint32_t n = scene->gaussians.n;
     float *grad = project_host_copy(state->backend, state->statistics.grad, n);
     float *grad_abs = project_host_copy(state->backend, state->statistics.grad_abs, n);
     float *count = project_host_copy(state->backend, state->statistics.count, n);
     for (uint32_t i = 0; i < n; i++) {
         double seen = scene->entry_of[i] >= 0 ? n_views : 0;
+        if (mask && scene->entry_of[i] >= 0) {
+            const float *mean = scene->mean2d + 2 * scene->entry_of[i];
+            long x = lroundf(fminf(fmaxf(mean[0], 0), (float)(width - 1)));
+            long y = lroundf(fminf(fmaxf(mean[1], 0), (float)(height - 1)));
+            if (mask[y * width + x] < SPLAT_LOSS_KEPT) seen = 0;
+        }
         double size = seen * hypot(0.5 * scene->frame.camera.width * grads[i].mean_x,
                                    0.5 * scene->frame.camera.height * grads[i].mean_y);
         TEST_CHECK(failures, count[i] == seen && fabs(grad[i] - size) <= 1e-6 * size &&
@@ -343,10 +351,18 @@ static int test_gradients(splat_backend *backend)
         backward_state state;
         project_scene_open(&scene, backend, &t.g, &camera, cases[i].compensate, false);
         backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
+        size_t n_pixels = (size_t)camera.width * (size_t)camera.height;
+        uint8_t *mask = i % 2 ? malloc(n_pixels) : NULL;
+        splat_block mask_block = {0};
+        for (size_t k = 0; mask && k < n_pixels; k++) /* all bytes, kept or not in squares of 4 */
+            mask[k] = (uint8_t)((k / 4 + k / (4 * (size_t)camera.width)) % 2 ? 128 + k % 128 : k % 128);
+        if (mask) scene.statistics_mask = test_upload(backend, &mask_block, mask, n_pixels);
         for (int view = 0; view < 2; view++) /* the second overwrites gradients and adds to statistics */
             failures += project_run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
         failures += check_gradients(&scene, &state, &t.g, cases[i].compensate, grads);
-        failures += check_statistics(&scene, &state, grads, 2);
+        failures += check_statistics(&scene, &state, grads, mask, 2);
+        splat_block_free(backend, &mask_block);
+        free(mask);
         for (int k = 0; k < SPLAT_N_TENSORS; k++) { /* no Adam: parameters stay */
             float *now = project_host_copy(backend, project_tensor_of(&scene.gaussians.p, k), state.floats[k]);
             TEST_CHECK(failures, memcmp(now, project_tensor_of(&t.g.p, k), state.floats[k] * sizeof *now) == 0,

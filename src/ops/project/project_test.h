@@ -20,6 +20,7 @@ typedef struct project_scene {
     int64_t *entry_of; /* [n] entry of a Gaussian, -1 when it is not visible */
     const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
     float opacity_pull, scale_pull;       /* likewise; 0 */
+    const uint8_t *statistics_mask;       /* likewise, on the device; NULL */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
 
