@@ -178,6 +178,12 @@ const cli_option cli_options[] = {
      "masks or mask beside the photos' folder"},
     {"masks", 0, NULL, MODEL | EXPORT, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene", "the model's"},
+    {"mask_mode", 0, NULL, STEPS, CLI_GROUP_SCENE, WORD(scene.mask_mode, splat_mask_mode, SPLAT_WORDS_MASK_MODE),
+     "what black pixels of masks are: ignore: not trained on (people, a tripod); segment: where nothing shall be; "
+     "alpha: transparent. With segment and alpha the alpha of photos counts as a mask", NULL},
+    {"mask_mode", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE,
+     WORD(scene.mask_mode, splat_mask_mode, SPLAT_WORDS_MASK_MODE), "what black pixels of masks are, as for train",
+     "the model's"},
     {"invert_masks", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.invert_masks), "black pixels of masks are kept", NULL},
     {"invert_masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, FLAG(scene.invert_masks),
      "black pixels of masks are kept", "the model's"},

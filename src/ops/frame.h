@@ -27,8 +27,8 @@ typedef struct splat_grad2d {
     };
 } splat_grad2d;
 
-/* The index of the pixel that holds a place of the picture (pixel centres at integers), of the nearest one where it lies
- * outside. */
+/* The index of the pixel that holds a place of the picture (pixel centres at integers), of the nearest one where it
+ * lies outside. */
 #ifdef __CUDACC__
 __host__ __device__
 #endif

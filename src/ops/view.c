@@ -77,7 +77,8 @@ splat_status splat_view_backward(splat_backend *backend, splat_frame *frame, con
     SPLAT_TRY(splat_view_reserve_gradients(backend, frame, error));
     for (uint32_t band = frame->n_bands; band-- > 0;) {
         if (band + 1 < frame->n_bands) SPLAT_TRY(bin_band(backend, frame, frame->band_begin[band], error));
-        struct splat_raster_backward_args colors = {frame, gradients->image, gradients->without_mean_abs};
+        struct splat_raster_backward_args colors = {frame, gradients->image, gradients->without_mean_abs,
+                                                    gradients->alpha};
         if (gradients->image) SPLAT_TRY(splat_op_raster_backward(backend, &colors, error));
         if (gradients->geometry) SPLAT_TRY(splat_op_geometry_backward(backend, gradients->geometry, error));
     }

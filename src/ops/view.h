@@ -83,6 +83,7 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
 typedef struct splat_view_gradients {
     const float *image; /* for raster_backward: dL/dimage, [3][height][width], or NULL */
     bool without_mean_abs; /* of raster_backward */
+    const float *alpha; /* for raster_backward, beside image: dL/dopacity, [height][width], or NULL */
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 

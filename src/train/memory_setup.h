@@ -10,6 +10,7 @@ typedef struct splat_memory_setup {
     splat_work view; /* the backend, and the largest picture; without counts */
     size_t overhead; /* what the driver holds, and room for what it still loads */
     size_t granule, photos_all, photos_two, n_points, n_vertices;
+    splat_mask_mode mask_mode; /* IGNORE where no training view has a mask */
 } splat_memory_setup;
 
 /* Where SH above degree 0 lie, and their moments. */

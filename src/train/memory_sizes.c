@@ -96,6 +96,7 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     const splat_strategy *strategy = splat_strategy_of(o);
     size_of_state(u, o, n, &s);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
+              splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
               (w.bands ? splat_view_gradients_bytes(n) : 0);
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
@@ -155,6 +156,7 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
     for (size_t i = 0; i < dataset->n_train; i++) {
         size_t bytes = splat_view_photo_bytes(&dataset->views[dataset->train[i]]);
         u.photos_all += bytes;
+        if (dataset->views[dataset->train[i]].has_mask) u.mask_mode = dataset->mask_mode;
         u.photos_two = splat_larger(u.photos_two, 2 * bytes);
     }
     /* As photo_store.c: a host has no photos apart, and a device keeps them up to a part of its memory. */

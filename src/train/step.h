@@ -15,10 +15,11 @@ typedef struct splat_step_view {
     float background[3];
     splat_photo photo;
     double kept;            /* the share of its pixels that count; 1 without a mask */
-    float *photo_resampled; /* device; with resample_gt_image instead of the photo, else NULL */
+    float *photo_resampled; /* device, instead of the photo: with resample_gt_image, or over another background */
     float *grad_image;      /* device, dL/dimage */
     float *exposed;         /* device; with exposure the picture that the loss compares, else NULL */
     double *exposure_sums;
+    float *grad_alpha;      /* device, dL/dopacity where the mask asks for it, else NULL */
 } splat_step_view;
 
 /* What a step takes of the frame beside the view's own arrays: dL/dimage, with ray jitter op jitter's arrays, with
@@ -36,6 +37,15 @@ static inline size_t splat_step_view_bytes(const splat_train_options *options, s
     return bytes + splat_exposures_view_bytes(options, n_pixels);
 }
 
+/* What it takes for the views of a scene with masks that ask for an opacity: dL/dopacity, and the photo over the step's
+ * background. */
+static inline size_t splat_step_matte_bytes(splat_mask_mode mode, bool random_background, size_t n_pixels)
+{
+    if (mode == SPLAT_MASKS_IGNORE) return 0;
+    bool has_photo = mode == SPLAT_MASKS_ALPHA && random_background;
+    return n_pixels * sizeof(float) + (has_photo ? splat_jitter_photo_bytes(n_pixels) : 0);
+}
+
 /* The view of an iteration, without its photo; has those of the next ones decoded. A view of which a mask keeps nothing
  * is passed over for the next one in the scene's order. Errors: ARGUMENT (all are so); those of decoding. */
 splat_status splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
@@ -44,6 +54,9 @@ const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_vi
 /* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
  * there. After the view has begun: buffers are the frame's. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
+
+/* The gradient of the losses of the opacity that the mask asks for (docs/method.md 8.3), after the view is blended. */
+splat_status splat_step_ask_opacity(splat_trainer *trainer, const splat_step_view *view, splat_error *error);
 
 /* ---------------------------------------------------------------- step_results.c */
 

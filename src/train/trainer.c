@@ -123,9 +123,11 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     SPLAT_TRY(blend(t, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
+    SPLAT_TRY(splat_step_ask_opacity(t, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, iteration);
-    splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics};
+    splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
+                                   .alpha = view->grad_alpha};
     SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));

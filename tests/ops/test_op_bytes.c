@@ -84,7 +84,8 @@ static void check_view(place *p, splat_frame *frame, const float *grad_image)
     check(p, "bin, of the frame", &frame->region, before, splat_bin_frame_bytes(&p->work), 0.9);
     must(splat_op_raster(b, &(struct splat_raster_args){frame}, &error), &error);
     must(splat_view_reserve_gradients(b, frame, &error), &error);
-    must(splat_op_raster_backward(b, &(struct splat_raster_backward_args){frame, grad_image, false}, &error), &error);
+    must(splat_op_raster_backward(b, &(struct splat_raster_backward_args){frame, grad_image, false, NULL}, &error),
+         &error);
     check(p, "raster_backward", &b->scratch, 0, splat_raster_backward_scratch_bytes(&p->work), 1);
 }
 

@@ -81,6 +81,105 @@ static void write_mask(const char *folder, int i, uint8_t value)
     free(path);
 }
 
+static splat_scene *open_as(splat_context *context, splat_mask_mode mode, bool white)
+{
+    splat_scene *scene;
+    splat_scene_options options;
+    splat_error error;
+    splat_scene_options_init(&options);
+    options.source_path = "discs";
+    options.mask_mode = mode;
+    options.white_background = white;
+    must(splat_scene_open(context, &options, &scene, &error), &error);
+    return scene;
+}
+
+/* A disc in the middle is kept. */
+static bool in_disc(size_t pixel)
+{
+    double x = (double)(pixel % LITTLE_W) - 0.5 * LITTLE_W, y = (double)(pixel / LITTLE_W) - 0.5 * LITTLE_H;
+    return x * x + y * y < 0.16 * LITTLE_H * LITTLE_H;
+}
+
+typedef struct renders {
+    float *pixels; /* [N_CAMERAS][3][height][width] */
+    size_t n;
+} renders;
+
+static bool keep_render(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
+                        const uint8_t *photo, const splat_metrics *metrics)
+{
+    renders *r = user;
+    size_t n = 3 * LITTLE_W * LITTLE_H;
+    (void)view;
+    (void)photo;
+    (void)metrics;
+    memcpy(r->pixels + index_in_set * n, render, n * sizeof(float));
+    r->n++;
+    return true;
+}
+
+/* Mean opacity outside of the discs and in them, after so many steps: 1 - (render on white - render on black). */
+static void opacity_after(splat_mask_mode mode, bool random_background, int n_steps, double mean[2])
+{
+    splat_context *context = open_cpu(2);
+    splat_scene *black = open_as(context, mode, false), *white = open_as(context, mode, true);
+    splat_train_options o = busy_options(n_steps);
+    splat_error error;
+    const size_t n = 3 * LITTLE_W * LITTLE_H;
+    o.random_background = random_background;
+    o.opacity_reset_interval = 1000;
+    splat_trainer *trainer = new_trainer(context, black, &o);
+    run_steps(trainer, n_steps);
+    renders on[2];
+    size_t counts[2] = {0};
+    mean[0] = mean[1] = 0;
+    for (int k = 0; k < 2; k++) {
+        splat_metrics metrics;
+        on[k] = (renders){calloc(N_CAMERAS * n, sizeof(float)), 0};
+        splat_view_job job = job_on(SPLAT_VIEWS_TRAIN, keep_render, &on[k]);
+        must(splat_model_evaluate(splat_trainer_get_model(trainer), k ? white : black, &job, &metrics, &error), &error);
+        assert_int_equal(on[k].n, N_CAMERAS);
+    }
+    for (size_t i = 0; i < N_CAMERAS * n; i++) {
+        bool kept = in_disc(i % (LITTLE_W * LITTLE_H));
+        mean[kept] += 1 - (double)(on[1].pixels[i] - on[0].pixels[i]);
+        counts[kept]++;
+    }
+    for (int k = 0; k < 2; k++) {
+        mean[k] /= (double)counts[k];
+        free(on[k].pixels);
+    }
+    splat_scene_close(white);
+    close_training(context, black, trainer);
+}
+
+/* segment: what is outside goes. alpha: that, and what is inside comes. */
+static void masks_ask_for_opacity(void **state)
+{
+    (void)state;
+    splat_error error;
+    uint8_t mask[LITTLE_W * LITTLE_H];
+    double ignored[2], segmented[2], matted[2], random[2];
+    write_sample("discs", 0);
+    must(splat_folder_create("discs/masks", &error), &error);
+    for (size_t i = 0; i < sizeof mask; i++) mask[i] = in_disc(i) ? 255 : 0;
+    for (int i = 0; i < N_CAMERAS; i++) {
+        char *path = file_of("discs", "masks", i, ".png");
+        must(splat_png_write(path, LITTLE_W, LITTLE_H, 1, 8, mask, &error), &error);
+        free(path);
+    }
+    opacity_after(SPLAT_MASKS_IGNORE, false, 80, ignored);
+    opacity_after(SPLAT_MASKS_SEGMENT, false, 80, segmented);
+    opacity_after(SPLAT_MASKS_ALPHA, false, 80, matted);
+    opacity_after(SPLAT_MASKS_ALPHA, true, 80, random);
+    print_message("opacity outside, inside: ignore %.3f %.3f, segment %.3f %.3f, alpha %.3f %.3f, random %.3f %.3f\n",
+                  ignored[0], ignored[1], segmented[0], segmented[1], matted[0], matted[1], random[0], random[1]);
+    assert_true(segmented[0] < 0.5 * ignored[0] && segmented[1] > 0.5 * ignored[1]);
+    assert_true(matted[0] < 0.5 * ignored[0] && matted[1] > matted[0] + 0.3);
+    assert_true(random[0] < 0.5 * ignored[0] && random[1] > random[0] + 0.3);
+}
+
 static splat_scene *open_with(splat_context *context, const char *folder, const char *masks, bool eval)
 {
     splat_scene *scene;
@@ -263,6 +362,7 @@ int main(void)
         cmocka_unit_test(white_masks_change_nothing),
         cmocka_unit_test(empty_views_are_passed_over),
         cmocka_unit_test(metrics_are_of_kept_pixels),
+        cmocka_unit_test(masks_ask_for_opacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,8 +240,8 @@ static void set_adam(backward_parameters *P, const splat_adam *adam)
     }
 }
 
-/* The statistics of gaussian_backward, where a mask keeps the pixel under the mean: a kernel of its own, so that the one
- * above is the same with and without masks. */
+/* The statistics of gaussian_backward, where a mask keeps the pixel under the mean: a kernel of its own, so that the
+ * one above is the same with and without masks. */
 __global__ void __launch_bounds__(256)
     masked_statistics_kernel(const __grid_constant__ backward_parameters P, const float2 *mean2d, const uint8_t *mask,
                              splat_statistics statistics)

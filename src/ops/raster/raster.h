@@ -24,11 +24,13 @@ struct splat_raster_args {
  * the pixels and tiles of a band is made in a fixed order on the CPU: the result does not depend on the number of
  * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its
  * scratch, if it needs any, is taken after grad2d without a reset.
+ * grad_alpha: dL/d(1 - transmittance), float[height][width], or NULL.
  * without_mean_abs: nothing is added to mean_abs, which no one reads when statistics are not wanted. */
 struct splat_raster_backward_args {
     splat_frame *frame;
     const float *grad_image;
     bool without_mean_abs;
+    const float *grad_alpha;
 };
 
 #endif

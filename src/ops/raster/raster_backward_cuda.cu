@@ -16,7 +16,8 @@ struct walk {
     uint32_t last;
 };
 
-template <bool GEOMETRY>
+/* ALPHA: colours with a gradient of the opacity, too. */
+template <bool GEOMETRY, bool ALPHA>
 __device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane_pixels &p, int k)
 {
     walk w = {position_of(P, p, k), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
@@ -31,6 +32,7 @@ __device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane
         w.behind = P.grad_alpha ? -w.T * P.grad_alpha[at] : 0.0f; /* alpha is 1 - T */
     } else {
         w.behind = w.T * (P.background[0] * w.red + P.background[1] * w.green + P.background[2] * w.blue);
+        if (ALPHA) w.behind -= w.T * P.grad_alpha[at];
     }
     w.last = P.last[at];
     return w;
@@ -166,7 +168,7 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
     __syncwarp();
 }
 
-template <tenth_sum TENTH>
+template <tenth_sum TENTH, bool ALPHA>
 __global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 7)
     rows_backward_kernel(const __grid_constant__ raster_parameters P)
 {
@@ -180,7 +182,7 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 
     const uint32_t tile = P.tile_order[blockIdx.x / per_tile], begin = P.tile_begin[tile];
     const int patch = (int)(blockIdx.x % per_tile) * ROW_WARPS + (int)(threadIdx.x / 32);
     lane_pixels p = pixels_of(P, tile, patch);
-    walk w = walk_from<GEOMETRY>(P, p, 0);
+    walk w = walk_from<GEOMETRY, ALPHA>(P, p, 0);
     uint32_t warp_last = splat_warp_max_u32(w.last);
     rows.x[lane] = w.at.x;
     rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
@@ -258,7 +260,7 @@ __device__ __forceinline__ int index_of_lane(int lane)
  * those of an instance side by side. Fewer patches a warp are faster and take more slots. */
 #define SLOT_PATCHES (TILE_PATCHES / SPLAT_RASTER_SLOTS)
 static_assert(SLOT_PATCHES >= 2 && SLOT_PATCHES % 2 == 0, "a warp's patches are whole rows of two");
-template <tenth_sum TENTH>
+template <tenth_sum TENTH, bool ALPHA>
 __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
 {
     constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
@@ -271,7 +273,7 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
     walk pixels[SLOT_PATCHES];
 #pragma unroll
     for (int k = 0; k < SLOT_PATCHES; k++) {
-        pixels[k] = walk_from<GEOMETRY>(P, p, k);
+        pixels[k] = walk_from<GEOMETRY, ALPHA>(P, p, k);
         last = max(last, pixels[k].last);
     }
     uint32_t warp_last = splat_warp_max_u32(last);
@@ -321,14 +323,14 @@ __global__ void __launch_bounds__(256)
 }
 
 /* The slots of the instances, then the sum of each Gaussian's slots in their order. */
-template <tenth_sum TENTH>
+template <tenth_sum TENTH, bool ALPHA>
 static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
                                       splat_error *error)
 {
     size_t bytes = (size_t)frame->n_slots * SPLAT_RASTER_SLOTS * sizeof *P.slots;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<TENTH><<<tiles_of_band(frame) * SPLAT_RASTER_SLOTS, 32, 0, cuda->stream>>>(P);
+    slots_backward_kernel<TENTH, ALPHA><<<tiles_of_band(frame) * SPLAT_RASTER_SLOTS, 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
         P.slots, frame->slot_offsets, frame->depth_order, P.state, P.grad2d);
@@ -336,13 +338,13 @@ static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_fram
     return SPLAT_OK;
 }
 
-template <tenth_sum TENTH>
+template <tenth_sum TENTH, bool ALPHA>
 static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame, const raster_parameters &P,
                              splat_error *error)
 {
     const unsigned tiles = tiles_of_band(frame);
-    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<TENTH>(cuda, frame, P, error);
-    rows_backward_kernel<TENTH><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<TENTH, ALPHA>(cuda, frame, P, error);
+    rows_backward_kernel<TENTH, ALPHA><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }
@@ -350,10 +352,14 @@ static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame,
 extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
                                                    const struct splat_raster_backward_args *args, splat_error *error)
 {
-    const raster_parameters P = parameters_of(args->frame, args->grad_image);
+    raster_parameters P = parameters_of(args->frame, args->grad_image);
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    return args->without_mean_abs ? backward<TENTH_NONE>(cuda, args->frame, P, error)
-                                  : backward<TENTH_MEAN_ABS>(cuda, args->frame, P, error);
+    P.grad_alpha = args->grad_alpha;
+    if (P.grad_alpha)
+        return args->without_mean_abs ? backward<TENTH_NONE, true>(cuda, args->frame, P, error)
+                                      : backward<TENTH_MEAN_ABS, true>(cuda, args->frame, P, error);
+    return args->without_mean_abs ? backward<TENTH_NONE, false>(cuda, args->frame, P, error)
+                                  : backward<TENTH_MEAN_ABS, false>(cuda, args->frame, P, error);
 }
 
 extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
@@ -364,5 +370,5 @@ extern "C" splat_status splat_geometry_backward_cuda(splat_backend *backend,
     P.features = (const float4 *)args->features;
     P.grad_alpha = args->grad_alpha;
     P.grad2d = args->gradients;
-    return backward<TENTH_GEOMETRY>(splat_cuda_of(backend), args->frame, P, error);
+    return backward<TENTH_GEOMETRY, false>(splat_cuda_of(backend), args->frame, P, error);
 }

@@ -62,8 +62,17 @@ static int check_without_mean_abs(splat_backend *backend, test_scene *scene, con
     return failures;
 }
 
+/* Random, of the size of the colours' gradients, and zero in the band. */
+static float *opacity_gradient(const test_scene *scene)
+{
+    float *grad = calloc(scene->n_pixels, sizeof *grad);
+    for (uint32_t i = 0; i < scene->n_pixels; i++)
+        if (!scene->band[i]) grad[i] = 2 * test_scene_random(31, i) - 1;
+    return grad;
+}
+
 /* Pixels of the band have no gradient (test_scene_gradient), so all others are compared. */
-static int check_scene(splat_backend *backend, const test_scene_spec *spec)
+static int check_scene(splat_backend *backend, const test_scene_spec *spec, bool with_alpha)
 {
     int failures = 0;
     splat_error error = {0};
@@ -71,6 +80,8 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     test_scene_make(backend, spec, 1e-5, &scene);
     float *grad = test_scene_gradient(&scene);
     ref_grad2d_f32 *wanted = calloc(spec->n + 1, sizeof *wanted);
+    float *alpha = with_alpha ? opacity_gradient(&scene) : NULL;
+    scene.grad_alpha = alpha;
     /* What an earlier frame left in the buffers must not shine through. */
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     if (strcmp(splat_backend_name(backend), "cpu") == 0) {
@@ -80,10 +91,11 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     test_result r = test_result_make(backend, &scene);
     ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad,
-                            wanted);
+                            alpha, wanted);
     failures += check_gradients(spec, r.grad2d, wanted);
     failures += check_without_mean_abs(backend, &scene, grad, wanted);
     free(grad);
+    free(alpha);
     free(wanted);
     test_result_free(&r);
     test_scene_free(backend, &scene);
@@ -95,7 +107,7 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
 typedef struct objective {
     const test_scene *scene;
     ref_splat2d_f64 *splats; /* changed by the differences */
-    double *image, *grad;
+    double *image, *transmittance, *grad, *grad_alpha;
     double background[3];
 } objective;
 
@@ -103,9 +115,10 @@ static double evaluate(objective *o)
 {
     const test_scene_spec *spec = &o->scene->spec;
     double sum = 0;
-    ref_raster_f64(spec->n, o->splats, spec->width, spec->height, o->background, o->scene->jitter_f64, o->image, NULL,
-                   NULL);
+    ref_raster_f64(spec->n, o->splats, spec->width, spec->height, o->background, o->scene->jitter_f64, o->image,
+                   o->transmittance, NULL);
     for (size_t i = 0; i < 3 * o->scene->n_pixels; i++) sum += o->grad[i] * o->image[i];
+    for (size_t i = 0; i < o->scene->n_pixels; i++) sum += o->grad_alpha[i] * (1 - o->transmittance[i]);
     return sum;
 }
 
@@ -149,12 +162,15 @@ static int check_absolute(const test_scene *scene, objective *o, const ref_grad2
 {
     int failures = 0;
     const test_scene_spec *spec = &scene->spec;
-    double *sums = calloc(spec->n, sizeof *sums), *alone = calloc(3 * scene->n_pixels, sizeof *alone);
+    double *sums = calloc(spec->n, sizeof *sums), *alone = calloc(4 * scene->n_pixels, sizeof *alone);
+    double *alone_alpha = alone + 3 * scene->n_pixels;
     ref_grad2d_f64 *one = calloc(spec->n, sizeof *one);
     for (size_t pixel = 0; pixel < scene->n_pixels; pixel++) {
         for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = o->grad[ch * scene->n_pixels + pixel];
+        alone_alpha[pixel] = o->grad_alpha[pixel];
         ref_raster_backward_f64(spec->n, o->splats, spec->width, spec->height, o->background, scene->jitter_f64, alone,
-                                one);
+                                alone_alpha, one);
+        alone_alpha[pixel] = 0;
         for (size_t ch = 0; ch < 3; ch++) alone[ch * scene->n_pixels + pixel] = 0;
         for (uint32_t v = 0; v < spec->n; v++)
             sums[v] += fabs(0.5 * spec->width * one[v].mean_x) + fabs(0.5 * spec->height * one[v].mean_y);
@@ -168,7 +184,7 @@ static int check_absolute(const test_scene *scene, objective *o, const ref_grad2
     return failures;
 }
 
-static int check_reference(splat_backend *backend, bool jitter)
+static int check_reference(splat_backend *backend, bool jitter, bool with_alpha)
 {
     int failures = 0;
     test_scene_spec spec = {"differences", TEST_SCENE_SOFT, 12, 23, 19, jitter, {0.3f, 0.9f, 0.1f}};
@@ -176,27 +192,33 @@ static int check_reference(splat_backend *backend, bool jitter)
     test_scene scene;
     test_scene_make(backend, &spec, 1e-3, &scene);
     TEST_CHECK(failures, scene.n_band <= scene.n_pixels / 20, "%zu pixels in the band", scene.n_band);
-    objective o = {&scene, scene.splats_f64, calloc(3 * scene.n_pixels, sizeof(double)),
-                   calloc(3 * scene.n_pixels, sizeof(double)), {0}};
+    double *room = calloc(8 * scene.n_pixels, sizeof *room);
+    objective o = {&scene, scene.splats_f64, room, room + 3 * scene.n_pixels, room + 4 * scene.n_pixels,
+                   room + 7 * scene.n_pixels, {0}};
+    float *alpha = opacity_gradient(&scene);
+    for (size_t i = 0; with_alpha && i < scene.n_pixels; i++) o.grad_alpha[i] = alpha[i];
     float *grad = test_scene_gradient(&scene);
     for (size_t i = 0; i < 3 * scene.n_pixels; i++) o.grad[i] = grad[i];
     for (int ch = 0; ch < 3; ch++) o.background[ch] = spec.background[ch];
     ref_grad2d_f64 *grads = calloc(spec.n, sizeof *grads);
-    ref_raster_backward_f64(spec.n, o.splats, spec.width, spec.height, o.background, scene.jitter_f64, o.grad, grads);
+    ref_raster_backward_f64(spec.n, o.splats, spec.width, spec.height, o.background, scene.jitter_f64, o.grad,
+                            with_alpha ? o.grad_alpha : NULL, grads);
     failures += check_differences(&scene, &o, grads);
     failures += check_absolute(&scene, &o, grads);
     free(grads);
     free(grad);
-    free(o.image);
-    free(o.grad);
+    free(room);
+    free(alpha);
     test_scene_free(backend, &scene);
     return failures;
 }
 
 int test_op_raster_backward(splat_backend *backend)
 {
-    int failures = check_reference(backend, false) + check_reference(backend, true);
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
+    int failures = check_reference(backend, false, false) + check_reference(backend, true, false) +
+                   check_reference(backend, true, true);
+    for (size_t i = 0; i < 2 * sizeof specs / sizeof specs[0]; i++)
+        failures += check_scene(backend, &specs[i / 2], i % 2 == 1);
     failures += test_bands_gradient(backend);
     return failures;
 }

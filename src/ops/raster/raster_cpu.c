@@ -72,7 +72,7 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
     {
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t tile = begin; tile < end; tile++)
-            kernel(frame, args->grad_image, args->without_mean_abs, tile, slots);
+            kernel(frame, args->grad_image, args->grad_alpha, args->without_mean_abs, tile, slots);
 #pragma omp for schedule(static)
         for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_grad2d gradient;

@@ -54,8 +54,8 @@ void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, floa
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
 /* Writes the moments of every instance of one tile to its slot; `fourth` is 0 without_mean_abs. */
 #define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \
-    void name(const splat_frame *frame, const float *grad_image, bool without_mean_abs, uint32_t tile,                 \
-              splat_raster_moments *slots)
+    void name(const splat_frame *frame, const float *grad_image, const float *grad_alpha, bool without_mean_abs,       \
+              uint32_t tile, splat_raster_moments *slots)
 /* The same two of geometry. */
 #define SPLAT_GEOMETRY_TILE(name) void name(const struct splat_geometry_args *args, uint32_t tile)
 #define SPLAT_GEOMETRY_BACKWARD_TILE(name)                                                                             \

@@ -208,6 +208,7 @@ void test_scene_free(splat_backend *backend, test_scene *scene)
     splat_frame_free(backend, &scene->frame);
     splat_block_free(backend, &scene->jitter_block);
     splat_block_free(backend, &scene->grad_block);
+    splat_block_free(backend, &scene->alpha_block);
     free(scene->splats);
     free(scene->splats_f64);
     free(scene->tile_rect);
@@ -237,6 +238,9 @@ splat_status test_scene_run(splat_backend *backend, test_scene *scene, const flo
     if (grad_image) {
         size_t bytes = 3 * scene->n_pixels * sizeof(float);
         gradients.image = test_upload(backend, &scene->grad_block, grad_image, bytes);
+        if (scene->grad_alpha)
+            gradients.alpha = test_upload(backend, &scene->alpha_block, scene->grad_alpha,
+                                          scene->n_pixels * sizeof(float));
         SPLAT_TRY(splat_view_backward(backend, &scene->frame, &gradients, error));
     }
     return splat_backend_synchronize(backend, error); /* n_instances is known now */

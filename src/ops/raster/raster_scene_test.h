@@ -39,7 +39,8 @@ typedef struct test_scene {
     splat_frame frame;
     uint64_t max_instances;  /* of the next run; 0: no bound */
     bool without_mean_abs;   /* of the next backward pass */
-    splat_block jitter_block, grad_block;
+    const float *grad_alpha; /* of the next backward pass; host, [n_pixels], or NULL */
+    splat_block jitter_block, grad_block, alpha_block;
 } test_scene;
 
 /* `band_width`: relative distance to a threshold that counts as the band; negative: band and last are not computed. */

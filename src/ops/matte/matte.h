@@ -1,0 +1,63 @@
+/* matte: what masks ask of the opacity of a picture, and photos over another background. docs/method.md 8.3. */
+#ifndef SPLAT_OPS_MATTE_H
+#define SPLAT_OPS_MATTE_H
+
+#include "ops/frame.h"
+#include "ops/loss/loss.h"
+
+/* A = 1 - transmittance is the opacity of a pixel, m its mask: byte / 255 when is_soft, else 1 from SPLAT_LOSS_KEPT on
+ * and 0 below. With N = width height:
+ *
+ *     not is_soft: weight/N sum (1 - m) A      nothing shall be where the mask is black
+ *     is_soft:     weight/N sum |A - m|        the mask is the opacity
+ *
+ * grad_alpha becomes the derivative by A, for raster_backward.
+ *
+ * photo_f32 (NULL allowed): a photo of opacity m that was composited over the gray `composited` becomes one over
+ * `background`: + (background_c - composited)(1 - byte / 255). It is made of photo_u8, or changed in place where that
+ * is NULL. Errors: ARGUMENT (a picture without pixels). */
+struct splat_matte_args {
+    int32_t width, height;
+    const uint8_t *mask;        /* [height][width] */
+    bool is_soft;
+    float weight;
+    const float *transmittance; /* [height][width], with grad_alpha */
+    float *grad_alpha;          /* [height][width], or NULL: not wanted */
+    const uint8_t *photo_u8;    /* [height][width][3], or NULL */
+    float *photo_f32;           /* [3][height][width], or NULL: not wanted */
+    float background[3], composited;
+};
+
+#ifdef __CUDACC__
+#define SPLAT_MATTE_INLINE __host__ __device__ static inline
+#else
+#define SPLAT_MATTE_INLINE static inline
+#endif
+
+/* dL/dA of a pixel; scale: weight/N. */
+SPLAT_MATTE_INLINE float splat_matte_gradient(uint8_t mask, bool is_soft, float transmittance, float scale)
+{
+    if (!is_soft) return mask >= SPLAT_LOSS_KEPT ? 0.0f : scale;
+    float d = (1.0f - transmittance) - (float)mask / 255.0f;
+    return scale * ((float)(d > 0.0f) - (float)(d < 0.0f));
+}
+
+/* What a channel of the photo gains by another background; shift: background - composited. */
+SPLAT_MATTE_INLINE float splat_matte_shift(uint8_t mask, float shift)
+{
+    return shift * (1.0f - (float)mask / 255.0f);
+}
+
+static inline float splat_matte_scale(const struct splat_matte_args *args)
+{
+    return args->weight / ((float)args->width * (float)args->height);
+}
+
+static inline splat_status splat_matte_check(const struct splat_matte_args *args, splat_error *error)
+{
+    if (args->width >= 1 && args->height >= 1) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a mask needs a picture of at least one pixel, not %dx%d",
+                      args->width, args->height);
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* matte on the CPU: rows in parallel. */
+#include "ops/matte/matte.h"
+
+#include "backend/backend.h"
+
+splat_status splat_matte_cpu(splat_backend *backend, const struct splat_matte_args *args, splat_error *error)
+{
+    SPLAT_TRY(splat_matte_check(args, error));
+    const float scale = splat_matte_scale(args);
+    const size_t width = (size_t)args->width, plane = width * (size_t)args->height;
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (int64_t y = 0; y < args->height; y++)
+        for (size_t i = (size_t)y * width; i < ((size_t)y + 1) * width; i++) {
+            uint8_t mask = args->mask[i];
+            if (args->grad_alpha)
+                args->grad_alpha[i] = splat_matte_gradient(mask, args->is_soft, args->transmittance[i], scale);
+            for (size_t c = 0; c < 3 && args->photo_f32; c++) {
+                float *at = &args->photo_f32[c * plane + i];
+                float photo = args->photo_u8 ? (float)args->photo_u8[3 * i + c] / 255.0f : *at;
+                *at = photo + splat_matte_shift(mask, args->background[c] - args->composited);
+            }
+        }
+    return SPLAT_OK;
+}
