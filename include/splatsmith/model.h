@@ -120,6 +120,8 @@ typedef struct splat_view_job {
     splat_view_function visit; /* NULL: nobody */
     void *user;
     bool color_correct;        /* measures with corrected colours, too (is_corrected); false */
+    const char *exposures;     /* an exposure.json: views that it has are as their photos were exposed, before they are
+                                  measured and shown; NULL (default): all are neutral, as the splat */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);

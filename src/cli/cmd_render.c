@@ -77,14 +77,15 @@ static int render_maps(cli_session *session, const char *folder, splat_view_set 
     return CLI_OK;
 }
 
-static int render_colours(cli_session *session, const char *folder, splat_view_set set)
+static int render_colours(cli_session *session, const char *folder, splat_view_set set, const char *exposures)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
     cli_counter c = cli_counter_start(is_test ? "rendering test views" : "rendering train views",
                                       is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
-    const splat_view_job job = counted_job(set, &c);
+    splat_view_job job = counted_job(set, &c);
+    job.exposures = exposures;
     splat_status status = splat_renders_write(session->model, session->scene, &job, folder, session->iteration,
                                               &error);
     cli_progress_end();
@@ -93,10 +94,11 @@ static int render_colours(cli_session *session, const char *folder, splat_view_s
     return CLI_OK;
 }
 
-static int render_set(cli_session *session, const char *folder, splat_view_set set, unsigned what)
+static int render_set(cli_session *session, const char *folder, splat_view_set set, unsigned what,
+                      const char *exposures)
 {
     int code = CLI_OK;
-    if (what & WHAT_RGB) code = render_colours(session, folder, set);
+    if (what & WHAT_RGB) code = render_colours(session, folder, set, exposures);
     if (code == CLI_OK && what & ~WHAT_RGB) code = render_maps(session, folder, set, what);
     return code;
 }
@@ -123,14 +125,20 @@ static int render(cli_session *session, const cli_values *values, unsigned what)
 {
     const char *folder = values->output ? values->output : values->model_path;
     const bool skipped[2] = {values->skip_train, values->skip_test};
+    const bool own = strcmp(values->render_exposure, "own") == 0;
+    char exposures[CLI_PATH_MAX];
     int code = CLI_OK;
+    if (own && !cli_session_find_exposures(session, values, exposures)) {
+        cli_error("there is no exposure.json beside the splat: it was trained without --exposure");
+        return CLI_USAGE;
+    }
     if (values->skip_train && !values->skip_test && session->scene_info.n_test == 0)
         cli_notice("there are no test views, so nothing is rendered");
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         splat_view_set set = i ? SPLAT_VIEWS_TEST : SPLAT_VIEWS_TRAIN;
         if (skipped[i]) continue;
         code = values->mesh_file ? render_mesh_set(session, values, folder, set, what)
-                                 : render_set(session, folder, set, what);
+                                 : render_set(session, folder, set, what, own ? exposures : NULL);
     }
     return code;
 }
@@ -225,6 +233,10 @@ int cmd_render(const cli_values *values)
         return CLI_USAGE;
     }
     if (!cli_check_mesh_options(values)) return CLI_USAGE;
+    if (cli_given(values, "exposure") && (values->mesh_file || random)) {
+        cli_error("--exposure is for the scene's views of a splat; --mesh and --random_views go without it");
+        return CLI_USAGE;
+    }
     if (values->mesh_file) return render_mesh(values, what);
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -s SCENE -o FOLDER");

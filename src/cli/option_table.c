@@ -132,6 +132,9 @@ const cli_option cli_options[] = {
      "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb "
      "(colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, backs in red)",
      "rgb"},
+    {"exposure", 0, NULL, RENDER, CLI_GROUP_OUTPUT, CHOICE(render_exposure, "neutral|own"),
+     "colours of the train views: neutral: as the splat is; own: as their photos were exposed (exposure.json of train "
+     "--exposure)", NULL},
     {"skip_train", 0, NULL, RENDER, CLI_GROUP_OUTPUT, FLAG(skip_train), "leave the train views out", NULL},
     {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
      "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "

@@ -30,6 +30,7 @@ void cli_values_init(cli_values *values)
     splat_random_views_options_init(&values->random_views);
     splat_mesh_draw_options_init(&values->mesh_draw);
     values->bench_mode = "training";
+    values->render_exposure = "neutral";
     splat_bench_options_init(&values->bench);
     values->render_mode = "auto";
     values->fragmentation = "normal";

@@ -29,6 +29,7 @@ typedef struct cli_values {
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
+    const char *render_exposure; /* "neutral" or "own" */
     const char *mesh_file;      /* of render and eval: taken instead of a splat; of refine: to begin with; NULL: none */
     splat_mesh_draw_options mesh_draw;
     int render_width, render_height; /* 0: the scene's */

@@ -6,7 +6,9 @@
 #include "math/camera.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
+#include "ops/exposure/exposure.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,33 @@ static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bo
     return splat_backend_download(b, e->blended, frame->blended, bytes, error);
 }
 
+/* The picture in model->frame.image as the view's photo was exposed, where that is known. */
+static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, splat_error *error)
+{
+    splat_backend *b = e->model->context->backend;
+    const splat_photo_exposure *photo = splat_exposures_find(&e->exposures, view->name);
+    float host[2][SPLAT_EXPOSURE_ROW], *rows;
+    if (!photo) return SPLAT_OK;
+    const double row[SPLAT_EXPOSURE_ROW] = {photo->ev, log2(photo->gain[0]) - photo->ev,
+                                            log2(photo->gain[2]) - photo->ev};
+    for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
+        host[0][k] = (float)row[k];
+        host[1][k] = (float)e->exposures.cameras[photo->camera][k];
+    }
+    SPLAT_TRY(splat_frame_take(b, &e->model->frame, sizeof host, (void **)&rows, error));
+    SPLAT_TRY(splat_backend_upload(b, rows, host, sizeof host, error));
+    const struct splat_exposure_args args = {.width = view->camera.width,
+                                             .height = view->camera.height,
+                                             .cx = view->camera.cx,
+                                             .cy = view->camera.cy,
+                                             .photo_row = rows,
+                                             .camera_row = rows + SPLAT_EXPOSURE_ROW,
+                                             .image = e->model->frame.image,
+                                             .exposed = e->model->frame.image};
+    SPLAT_TRY(splat_op_exposure(b, &args, error));
+    return splat_backend_synchronize(b, error); /* `host` goes */
+}
+
 splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
                                   splat_metrics *metrics, splat_error *error)
 {
@@ -37,6 +66,7 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     uint32_t n_kept = 0;
     double render_ms;
     SPLAT_TRY(rasterize(e, camera, shown, &render_ms, error));
+    SPLAT_TRY(expose(e, view, error));
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
     void *uploaded;
     splat_status status = SPLAT_OK;
@@ -112,12 +142,13 @@ splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_
         render = malloc(3 * (size_t)width * (size_t)height * sizeof(float));
         if (!render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
     }
-    splat_status status = SPLAT_OK;
+    splat_status status = e->job.exposures ? splat_exposures_read(e->job.exposures, &e->exposures, error) : SPLAT_OK;
     bool go_on = true;
     for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
         if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
         status = visit_view(e, indices[i], i, render, mean, &go_on, error);
     }
+    splat_exposures_file_free(&e->exposures);
     splat_metrics_divide(mean);
     if (e->job.lpips)
         splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */

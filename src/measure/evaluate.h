@@ -2,6 +2,7 @@
 #ifndef SPLAT_MEASURE_EVALUATE_H
 #define SPLAT_MEASURE_EVALUATE_H
 
+#include "io/exposure_file.h"
 #include "model/model.h"
 #include "scene/scene.h"
 
@@ -11,6 +12,7 @@ typedef struct splat_evaluator {
     splat_model *model;
     splat_view_job job; /* lpips becomes NULL where it is given up */
     float background[3];
+    splat_exposures exposures; /* of job.exposures, while the set is measured */
     size_t n_shown;     /* views of the set that the visitor sees, the first ones */
     uint32_t *blended;  /* host; NULL, or room for the largest view: the number of Gaussians blended in each pixel of
                           the views that are shown */

@@ -118,6 +118,17 @@ static void tell_machine(splat_run_report *r, int iteration)
                                          (double)memory->device.reserved, r->run->monitor ? &sample : NULL);
 }
 
+/* Reading them waits for the device. */
+static void tell_exposures(splat_run_report *r, int iteration)
+{
+    splat_error error;
+    double mean, min, max;
+    if (!r->trainer->options.exposure || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL != 0) return;
+    splat_status status = splat_exposures_summary(r->trainer, &mean, &min, &max, &error);
+    warn(r, status, &error);
+    if (status == SPLAT_OK) splat_tensorboard_report_exposures(&r->tensorboard, iteration, mean, min, max);
+}
+
 /* ---------------------------------------------------------------- the history */
 
 static void note_history(const splat_run_report *r, bool good)
@@ -191,6 +202,7 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
     if (!r->tensorboard.writer) return;
     tell_step(r, step);
     tell_machine(r, step->iteration);
+    tell_exposures(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);
     warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, step->iteration, false,

@@ -162,18 +162,42 @@ static splat_status fill_file(const splat_trainer *t, float (*rows)[SPLAT_EXPOSU
     return good ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
 }
 
+/* All rows on the host; the caller frees. */
+static splat_status download_rows(const splat_trainer *t, float (**rows)[SPLAT_EXPOSURE_ROW], splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    *rows = malloc(n_rows(s) * ROW_BYTES);
+    if (!*rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+    splat_status status = splat_backend_download(t->backend, *rows, s->values.data, n_rows(s) * ROW_BYTES, error);
+    if (status != SPLAT_OK) free(*rows);
+    return status;
+}
+
+splat_status splat_exposures_summary(const splat_trainer *t, double *mean, double *min, double *max, splat_error *error)
+{
+    const splat_exposure_state *s = &t->exposures;
+    float (*rows)[SPLAT_EXPOSURE_ROW];
+    SPLAT_TRY(download_rows(t, &rows, error));
+    *mean = 0;
+    *min = *max = (double)rows[0][0];
+    for (uint32_t i = 0; i < s->n_photos; i++) {
+        *mean += (double)rows[i][0] / s->n_photos;
+        *min = fmin(*min, (double)rows[i][0]);
+        *max = fmax(*max, (double)rows[i][0]);
+    }
+    free(rows);
+    return SPLAT_OK;
+}
+
 splat_status splat_exposures_get(const splat_trainer *t, splat_exposures *exposures, splat_error *error)
 {
     const splat_exposure_state *s = &t->exposures;
     *exposures = (splat_exposures){0};
     if (!s->n_photos) return SPLAT_OK;
-    float (*rows)[SPLAT_EXPOSURE_ROW] = malloc(n_rows(s) * ROW_BYTES);
-    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
-    splat_status status = splat_backend_download(t->backend, rows, s->values.data, n_rows(s) * ROW_BYTES, error);
-    if (status == SPLAT_OK) {
-        subtract_means(s, rows);
-        status = fill_file(t, rows, exposures, error);
-    }
+    float (*rows)[SPLAT_EXPOSURE_ROW];
+    SPLAT_TRY(download_rows(t, &rows, error));
+    subtract_means(s, rows);
+    splat_status status = fill_file(t, rows, exposures, error);
     if (status != SPLAT_OK) splat_exposures_file_free(exposures);
     free(rows);
     return status;

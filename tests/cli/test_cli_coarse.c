@@ -76,6 +76,33 @@ static void test_begins_with_a_checkpoint(void **state)
             "wide/chkpnt150.splatsmith");
 }
 
+/* A splat of --exposure goes on with the gains of its photos, also over a checkpoint; one without has none. */
+static void test_exposures_are_gone_on_with(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "colours corrected: PSNR", TRAIN, "-m", "exposed", "--exposure");
+    assert_true(exists("exposed/exposure.json") && exists("exposed/point_cloud/iteration_70/exposure.json"));
+    RUN_OUT(0, "Exposures: exposed/point_cloud/iteration_150/exposure.json", COARSE, "-c", "exposed", "-o", "on",
+            "--tensorboard", "False", "--export_ply", "False");
+    assert_true(exists("on/exposure.json") && exists("on/chkpnt7020.splatsmith"));
+    RUN_OUT(0, "Trained 5 steps", COARSE, "-c", "exposed", "-o", "on", "--tensorboard", "False", "--coarse_iterations",
+            "7025", "--start_checkpoint", "latest", "--export_ply", "True");
+    assert_true(exists("on/point_cloud/iteration_7025/exposure.json"));
+    RUN_OUT(0, ", not used", COARSE, "-c", "exposed", "-o", "off", "--tensorboard", "False", "--exposure", "False");
+    assert_false(exists("off/exposure.json"));
+    RUN_ERR(2, "there is no exposure.json beside the splat", COARSE, "-o", "never", "--exposure");
+    RUN_OUT(0, "pictures in own", "render", "-m", "exposed", "--exposure", "own", "-o", "own", "--backend", "cpu");
+    RUN_OUT(0, "pictures in neutral", "render", "-m", "exposed", "-o", "neutral", "--backend", "cpu");
+    assert_int_equal(system("cmp -s own/test/ours_150/test_preds_-1/00000.png "
+                            "neutral/test/ours_150/test_preds_-1/00000.png"), 0); /* their exposures are not known */
+    assert_int_not_equal(system("cmp -s own/train/ours_150/test_preds_-1/00000.png "
+                                "neutral/train/ours_150/test_preds_-1/00000.png"), 0);
+    RUN_ERR(2, "trained without --exposure", "render", "-m", "gs", "--exposure", "own", "-o", "none", "--backend",
+            "cpu");
+    RUN_OUT(0, "with colours corrected to the photos", "eval", "-m", "exposed", "--backend", "cpu");
+    assert_true(file_contains("exposed/results.json", "cc_psnr"));
+}
+
 /* Stopped in the middle, by a checkpoint and by the clock, and gone on: the same splat. Losses that fade do so towards
  * the end that is named, so a run with another end is another run: none fades here. */
 static void test_resume(void **state)
@@ -156,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_scene),  cmocka_unit_test(test_folders), cmocka_unit_test(test_memory_options),
         cmocka_unit_test(test_resume), cmocka_unit_test(test_clock),   cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_begins_with_a_checkpoint), cmocka_unit_test(test_the_page_has_the_losses),
+        cmocka_unit_test(test_exposures_are_gone_on_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

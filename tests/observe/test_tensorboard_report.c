@@ -94,6 +94,7 @@ static event_file write_run(const char *folder, splat_tensorboard_tags tags)
             sample.gpu.throttle_power_cap = 0;
             splat_tensorboard_report_performance(&report, i, 3221225472.0, 4294967296.0, &sample);
             splat_tensorboard_report_density(&report, i, 300, 1200);
+            splat_tensorboard_report_exposures(&report, i, 0.125, -1, 1.5);
         }
         bool evaluation = i == 1000 || i == 1500;
         ASSERT_OK(splat_tensorboard_report_model(&report, backend, &p.g, i, false, &error));
@@ -214,6 +215,9 @@ static void the_default_tags(void **state)
         {EVENT_SCALAR, "gaussians/added_K", 4},
         {EVENT_SCALAR, "gaussians/removed_K", 4},
         {EVENT_SCALAR, "gaussians/net_change_K", 4},
+        {EVENT_SCALAR, "exposure/mean_stops", 4},
+        {EVENT_SCALAR, "exposure/min_stops", 4},
+        {EVENT_SCALAR, "exposure/max_stops", 4},
         {EVENT_SCALAR, "4_performance/vram_allocated_GB", 4},
         {EVENT_SCALAR, "4_performance/vram_reserved_GB", 4},
         {EVENT_SCALAR, "4_performance/pstate", 4},
@@ -233,6 +237,9 @@ static void the_default_tags(void **state)
     near(scalar(&file, "1_train/l1_loss", 50), 0.5);
     near(scalar(&file, "1_train/total_loss", 2000), 0.75);
     near(scalar(&file, "1_train/iter_time", 100), 4.5);
+    near(scalar(&file, "exposure/mean_stops", 500), 0.125);
+    near(scalar(&file, "exposure/min_stops", 500), -1);
+    near(scalar(&file, "exposure/max_stops", 500), 1.5);
     near(scalar(&file, "1_train/total_points", 1500), N_GAUSSIANS);
     near(scalar(&file, "2_test/loss_viewpoint_psnr", 1000), 30);
     near(scalar(&file, "2_test/loss_viewpoint_lpips", 1000), 0.25);

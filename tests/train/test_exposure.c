@@ -50,6 +50,17 @@ static splat_metrics test_views(splat_model *model, splat_scene *scene)
     return mean;
 }
 
+/* Of the training views, as their photos were exposed (a file) or neutral (NULL). */
+static double train_psnr(splat_model *model, splat_scene *scene, const char *exposures)
+{
+    splat_metrics mean;
+    splat_error error;
+    splat_view_job job = job_on(SPLAT_VIEWS_TRAIN, NULL, NULL);
+    job.exposures = exposures;
+    must(splat_model_evaluate(model, scene, &job, &mean, &error), &error);
+    return mean.psnr;
+}
+
 static splat_metrics train_and_measure(splat_context *context, splat_scene *scene, bool exposure,
                                        splat_exposures *found)
 {
@@ -61,7 +72,14 @@ static splat_metrics train_and_measure(splat_context *context, splat_scene *scen
     splat_trainer *t = new_trainer(context, scene, &o);
     run_steps(t, N_STEPS);
     must(splat_exposures_get(t, found, &error), &error);
-    splat_metrics measured = test_views(splat_trainer_get_model(t), scene);
+    splat_model *model = splat_trainer_get_model(t);
+    splat_metrics measured = test_views(model, scene);
+    if (exposure) { /* a photo of half a stop more or less is 15 dB away from the neutral picture */
+        must(splat_exposures_write(SPLAT_EXPOSURE_FILE, found, &error), &error);
+        double neutral = train_psnr(model, scene, NULL), own = train_psnr(model, scene, SPLAT_EXPOSURE_FILE);
+        print_message("training views: %.2f dB neutral, %.2f with their own exposures\n", neutral, own);
+        assert_true(own > neutral + 4);
+    }
     splat_trainer_destroy(t);
     return measured;
 }
@@ -266,8 +284,15 @@ static void gains_come_from_a_file(void **state)
     splat_train_options o = exposed_options(30);
     splat_trainer *t = tiny_trainer(&p, &o);
     run_steps(t, 30);
+    double mean, min, max, low = 9, high = -9;
+    must(splat_exposures_summary(t, &mean, &min, &max, &error), &error);
     must(splat_exposures_get(t, &written, &error), &error);
     must(splat_exposures_write(SPLAT_EXPOSURE_FILE, &written, &error), &error);
+    for (size_t i = 0; i < written.n_photos; i++) {
+        low = fmin(low, written.photos[i].ev);
+        high = fmax(high, written.photos[i].ev);
+    }
+    assert_true(fabs(low + mean - min) < 1e-6 && fabs(high + mean - max) < 1e-6 && min < max);
     splat_trainer_destroy(t);
     t = tiny_trainer(&p, &o);
     must(splat_trainer_load_exposures(t, SPLAT_EXPOSURE_FILE, &error), &error);
@@ -287,6 +312,26 @@ static void gains_come_from_a_file(void **state)
     splat_exposures_file_free(&written);
     splat_exposures_file_free(&read);
     close_tiny(&p);
+}
+
+/* What it takes of the frame is what plans count, up to the alignment of two buffers; without it, nothing. */
+static void its_memory_is_what_plans_count(void **state)
+{
+    (void)state;
+    size_t used[2], bytes[2];
+    for (int with = 0; with < 2; with++) {
+        tiny_place p = open_tiny(1);
+        splat_train_options o = tiny_options(10);
+        o.exposure = with;
+        splat_trainer *t = tiny_trainer(&p, &o);
+        run_steps(t, 1);
+        used[with] = splat_trainer_get_model(t)->frame.region.used;
+        bytes[with] = splat_exposures_view_bytes(&o, 64 * 48);
+        splat_trainer_destroy(t);
+        close_tiny(&p);
+    }
+    assert_int_equal(bytes[0], 0);
+    assert_true(used[1] >= used[0] + bytes[1] && used[1] <= used[0] + bytes[1] + 2 * 256);
 }
 
 /* Where a gain gets by Adam with a gradient of 1 every n-th step, which is as far as it can. */
@@ -328,6 +373,7 @@ int main(void)
         cmocka_unit_test(known_gains_are_found),        cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(threads_change_no_byte),       cmocka_unit_test(a_checkpoint_without_it_is_refused),
         cmocka_unit_test(gains_come_from_a_file),       cmocka_unit_test(exif_is_what_exposures_begin_with),
+        cmocka_unit_test(its_memory_is_what_plans_count),
         cmocka_unit_test(short_runs_and_many_photos_get_as_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

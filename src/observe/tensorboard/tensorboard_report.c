@@ -155,6 +155,15 @@ void splat_tensorboard_report_density(splat_tensorboard_report *report, int iter
     add(report, iteration, "gaussians/net_change_K", ((double)n_added - (double)n_removed) / 1000);
 }
 
+void splat_tensorboard_report_exposures(splat_tensorboard_report *report, int iteration, double mean, double min,
+                                        double max)
+{
+    if (!is_default(report)) return;
+    add(report, iteration, "exposure/mean_stops", mean);
+    add(report, iteration, "exposure/min_stops", min);
+    add(report, iteration, "exposure/max_stops", max);
+}
+
 /* ---------------------------------------------------------------- the model */
 
 static void add_counts(splat_tensorboard_report *report, int iteration, const char *tag, const splat_summary *summary,

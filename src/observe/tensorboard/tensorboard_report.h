@@ -89,6 +89,10 @@ void splat_tensorboard_report_performance(splat_tensorboard_report *report, int 
 void splat_tensorboard_report_density(splat_tensorboard_report *report, int iteration, size_t n_added,
                                       size_t n_removed);
 
+/* The photos' exposures in stops (default tags: exposure/...), before their mean is taken away. */
+void splat_tensorboard_report_exposures(splat_tensorboard_report *report, int iteration, double mean, double min,
+                                        double max);
+
 /* After every step: runs the summary op when figures of the model are due (a multiple of the intervals, or an
  * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. Errors: those of
  * the op. */

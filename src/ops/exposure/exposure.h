@@ -19,7 +19,7 @@
 #define SPLAT_EXPOSURE_ROW 3
 #define SPLAT_EXPOSURE_SATURATED 254 /* of 255 */
 
-/* Exactly one of photo_u8 and photo_f32 is given. */
+/* Of photo_u8 and photo_f32 at most one is given; without either nothing is saturated. */
 struct splat_exposure_args {
     int32_t width, height;
     float cx, cy;             /* principal point, pixels; the first pixel's centre is (0.5, 0.5) */
@@ -28,7 +28,7 @@ struct splat_exposure_args {
     const float *image;       /* [3][height][width] x, not clamped */
     const uint8_t *photo_u8;  /* [height][width][3] y, 255 is 1.0 */
     const float *photo_f32;   /* [3][height][width] */
-    float *exposed;           /* [3][height][width] z; not needed by the gradients */
+    float *exposed;           /* [3][height][width] z; may be image itself; not needed by the gradients */
 };
 
 /* Sums of fixed blocks of pixels, each in its order, in double: sum of g z of the three channels, then of
@@ -82,16 +82,15 @@ static inline size_t splat_exposure_sums_bytes(size_t n_pixels)
     return splat_exposure_blocks(n_pixels) * SPLAT_EXPOSURE_SUMS * sizeof(double);
 }
 
-/* What every backend refuses: no pixel, no photo or two; a photo or camera that has no row. */
+/* What every backend refuses: no pixel, or two photos; a photo or camera that has no row. */
 static inline splat_status splat_exposure_check(const struct splat_exposure_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure needs a picture of at least one pixel, not %dx%d",
                           args->width, args->height);
-    if (!args->photo_u8 == !args->photo_f32)
+    if (args->photo_u8 && args->photo_f32)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "exposure needs the photo either in 8 bits or in float, not %s",
-                          args->photo_u8 ? "both" : "neither");
+                          "exposure takes the photo either in 8 bits or in float, not both");
     return SPLAT_OK;
 }
 

@@ -4,7 +4,8 @@
 
 static float photo_at(const struct splat_exposure_args *args, size_t n, size_t pixel, size_t c)
 {
-    return args->photo_u8 ? (float)args->photo_u8[3 * pixel + c] / 255.0f : args->photo_f32[c * n + pixel];
+    if (args->photo_u8) return (float)args->photo_u8[3 * pixel + c] / 255.0f;
+    return args->photo_f32 ? args->photo_f32[c * n + pixel] : 0.0f;
 }
 
 static size_t end_of_block(size_t begin, size_t n)

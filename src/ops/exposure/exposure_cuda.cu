@@ -22,7 +22,8 @@ struct exposure_parameters {
 template <bool BYTES>
 __device__ __forceinline__ float photo_at(const exposure_parameters &P, int pixel, int c)
 {
-    return BYTES ? (float)P.photo_u8[3 * (size_t)pixel + c] / 255.0f : P.photo_f32[(size_t)c * P.n + pixel];
+    if (BYTES) return (float)P.photo_u8[3 * (size_t)pixel + c] / 255.0f;
+    return P.photo_f32 ? P.photo_f32[(size_t)c * P.n + pixel] : 0.0f;
 }
 
 template <bool BYTES>

@@ -185,6 +185,31 @@ static int check_known(splat_backend *backend)
     return failures;
 }
 
+/* A picture in its own place, with no photo: nothing is saturated. */
+static int check_without_photo(splat_backend *backend)
+{
+    int failures = 0;
+    exposure_case c = case_make(37, 29, false, 1, 4);
+    doubles d = doubles_make(&c);
+    for (size_t i = 0; i < c.n; i++) d.photo[i] = 0;
+    ref_exposure_f64(c.width, c.height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.out);
+    splat_block blocks[3] = {{0}};
+    splat_error error = {0};
+    struct splat_exposure_args args = {.width = c.width, .height = c.height, .cx = c.center[0], .cy = c.center[1]};
+    args.photo_row = test_upload(backend, &blocks[0], c.photo_row, sizeof c.photo_row);
+    args.camera_row = test_upload(backend, &blocks[1], c.camera_row, sizeof c.camera_row);
+    args.image = args.exposed = test_upload(backend, &blocks[2], c.image, c.n * sizeof(float));
+    TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    test_download(backend, c.image, args.image, c.n * sizeof(float));
+    for (size_t i = 0; i < c.n; i++)
+        TEST_CHECK(failures, fabs((double)c.image[i] - d.out[i]) < 4e-6, "%zu: %.9g, not %.9g", i, (double)c.image[i],
+                   d.out[i]);
+    for (int i = 0; i < 3; i++) splat_block_free(backend, &blocks[i]);
+    doubles_free(&d);
+    case_free(&c);
+    return failures;
+}
+
 /* sum of w z, which is linear in z. */
 static double functional(const exposure_case *c, const doubles *d, const double *w)
 {
@@ -349,7 +374,7 @@ static int check_refusals(splat_backend *backend)
 int test_op_exposure(splat_backend *backend)
 {
     static const int sizes[][2] = {{1, 1}, {1, 7}, {40, 1}, {33, 31}, {32, 32}, {61, 47}, {257, 64}};
-    int failures = check_known(backend);
+    int failures = check_known(backend) + check_without_photo(backend);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int vignetting = 0; vignetting < 3; vignetting++)
             for (int in_bytes = 0; in_bytes < 2; in_bytes++)
