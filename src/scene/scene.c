@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "math/camera.h"
+#include "scene/mask.h"
 #include "scene/sample_scene.h"
 
 #include <math.h>
@@ -153,6 +154,24 @@ splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *r
     SPLAT_TRY(splat_image_cache_acquire(scene->cache, index, &photo, error));
     memcpy(rgb, photo, 3 * splat_camera_pixels(&view.camera));
     splat_image_cache_release(scene->cache, index);
+    return SPLAT_OK;
+}
+
+splat_status splat_scene_read_mask(splat_scene *scene, size_t view, int width, int height, uint8_t *kept,
+                                   splat_error *error)
+{
+    const splat_dataset_view *of = &scene->dataset.views[view];
+    const uint8_t *photo;
+    SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &photo, error));
+    const uint8_t *mask = splat_view_mask(of, photo);
+    for (int y = 0; y < height; y++) {
+        const uint8_t *row = mask + (2 * (size_t)y + 1) * (size_t)of->camera.height / (2 * (size_t)height) *
+                                        (size_t)of->camera.width;
+        for (int x = 0; x < width; x++)
+            kept[(size_t)y * (size_t)width + (size_t)x] =
+                row[(2 * (size_t)x + 1) * (size_t)of->camera.width / (2 * (size_t)width)] >= SPLAT_MASK_KEPT;
+    }
+    splat_image_cache_release(scene->cache, view);
     return SPLAT_OK;
 }
 

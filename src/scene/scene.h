@@ -28,6 +28,10 @@ const char *splat_view_set_name(splat_view_set set);
 size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const uint32_t **indices,
                             uint32_t storage[5]);
 
+/* The mask of a view at another size, [height][width]: 1 where the pixel of the photo that lies under the middle is
+ * kept, else 0. Of a view that has one. Errors: those of decoding. */
+splat_status splat_scene_read_mask(splat_scene *scene, size_t view, int width, int height, uint8_t *kept,
+                                   splat_error *error);
 /* Whether evaluations respect the mask of a view. */
 bool splat_scene_measures_masked(const splat_scene *scene, size_t view);
 

@@ -100,8 +100,35 @@ void splat_bake_room_free(splat_bake_room *room)
 
 /* ---------------------------------------------------------------- masks and feathers */
 
+#define MASK_MARGIN 2 /* pixels around what a mask hides that are not trusted either: masks are never exact */
+
+static void show_nothing(splat_bake_room *room, size_t pixel)
+{
+    room->faces[pixel] = 0;
+    room->depth[pixel] = 0;
+}
+
+/* What a mask hides shows nothing, nor what is within MASK_MARGIN of it. */
+static splat_status apply_mask(const splat_bake *bake, uint32_t index, splat_bake_room *room, splat_error *error)
+{
+    const splat_camera *c = &bake->scene->dataset.views[index].camera;
+    uint8_t *kept = malloc(splat_camera_pixels(c));
+    if (!kept) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mask");
+    splat_status status = splat_scene_read_mask(bake->scene, index, c->width, c->height, kept, error);
+    for (int y = 0; y < c->height && status == SPLAT_OK; y++)
+        for (int x = 0; x < c->width; x++) {
+            if (kept[(size_t)y * (size_t)c->width + (size_t)x]) continue;
+            for (int j = y - MASK_MARGIN; j <= y + MASK_MARGIN; j++)
+                for (int i = x - MASK_MARGIN; i <= x + MASK_MARGIN; i++)
+                    if (i >= 0 && j >= 0 && i < c->width && j < c->height)
+                        show_nothing(room, (size_t)j * (size_t)c->width + (size_t)i);
+        }
+    free(kept);
+    return status;
+}
+
 /* Pixels where the photo is rather transparent show nothing. */
-static splat_status apply_mask(const splat_dataset_view *view, splat_bake_room *room, splat_error *error)
+static splat_status apply_alpha(const splat_dataset_view *view, splat_bake_room *room, splat_error *error)
 {
     splat_image image;
     int width, height, channels;
@@ -110,11 +137,8 @@ static splat_status apply_mask(const splat_dataset_view *view, splat_bake_room *
     SPLAT_TRY(splat_image_read(view->path, &image, error));
     splat_status status = splat_photo_fit(view, &image, error);
     size_t n = status == SPLAT_OK ? splat_camera_pixels(&view->camera) : 0;
-    for (size_t i = 0; i < n; i++) {
-        if (image.pixels[4 * i + 3] >= 128) continue;
-        room->faces[i] = 0;
-        room->depth[i] = 0;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (image.pixels[4 * i + 3] < 128) show_nothing(room, i);
     splat_image_free(&image);
     return status;
 }
@@ -179,7 +203,9 @@ splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_r
     splat_mesh_raster_maps maps = {.faces = room->faces, .depth = room->depth, .front = room->front,
                                    .weights = weights};
     SPLAT_TRY(splat_mesh_rasterize(bake->mesh, c, &options, &maps, error));
-    SPLAT_TRY(apply_mask(view, room, error));
+    SPLAT_TRY(apply_alpha(view, room, error));
+    if (view->has_mask && bake->options->bake == SPLAT_BAKE_PHOTOS)
+        SPLAT_TRY(apply_mask(bake, dataset->train[number], room, error));
     splat_bake_feather(room->depth, c->width, c->height, splat_bake_feather_pixels(c), threads, room->distance,
                        room->feather);
     return SPLAT_OK;

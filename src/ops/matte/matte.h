@@ -15,7 +15,10 @@
  *
  * photo_f32 (NULL allowed): a photo of opacity m that was composited over the gray `composited` becomes one over
  * `background`: + (background_c - composited)(1 - byte / 255). It is made of photo_u8, or changed in place where that
- * is NULL. Errors: ARGUMENT (a picture without pixels). */
+ * is NULL.
+ *
+ * maps (NULL allowed): [n_channels][maps_height][maps_width], gradients of a view at another size, become 0 where the
+ * pixel of the mask under their middle is not kept. Errors: ARGUMENT (a picture without pixels). */
 struct splat_matte_args {
     int32_t width, height;
     const uint8_t *mask;        /* [height][width] */
@@ -26,6 +29,8 @@ struct splat_matte_args {
     const uint8_t *photo_u8;    /* [height][width][3], or NULL */
     float *photo_f32;           /* [3][height][width], or NULL: not wanted */
     float background[3], composited;
+    float *maps;
+    int32_t maps_width, maps_height, n_channels;
 };
 
 #ifdef __CUDACC__
@@ -48,6 +53,15 @@ SPLAT_MATTE_INLINE float splat_matte_shift(uint8_t mask, float shift)
     return shift * (1.0f - (float)mask / 255.0f);
 }
 
+/* The pixel of the mask under pixel i of the maps. */
+SPLAT_MATTE_INLINE size_t splat_matte_under(const struct splat_matte_args *args, size_t i)
+{
+    size_t x = i % (size_t)args->maps_width, y = i / (size_t)args->maps_width;
+    x = (2 * x + 1) * (size_t)args->width / (2 * (size_t)args->maps_width);
+    y = (2 * y + 1) * (size_t)args->height / (2 * (size_t)args->maps_height);
+    return y * (size_t)args->width + x;
+}
+
 static inline float splat_matte_scale(const struct splat_matte_args *args)
 {
     return args->weight / ((float)args->width * (float)args->height);
@@ -55,7 +69,8 @@ static inline float splat_matte_scale(const struct splat_matte_args *args)
 
 static inline splat_status splat_matte_check(const struct splat_matte_args *args, splat_error *error)
 {
-    if (args->width >= 1 && args->height >= 1) return SPLAT_OK;
+    if (args->width >= 1 && args->height >= 1 && (!args->maps || (args->maps_width >= 1 && args->maps_height >= 1)))
+        return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a mask needs a picture of at least one pixel, not %dx%d",
                       args->width, args->height);
 }

@@ -9,7 +9,7 @@ splat_status splat_matte_cpu(splat_backend *backend, const struct splat_matte_ar
     const float scale = splat_matte_scale(args);
     const size_t width = (size_t)args->width, plane = width * (size_t)args->height;
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (int64_t y = 0; y < args->height; y++)
+    for (int64_t y = 0; y < (args->grad_alpha || args->photo_f32 ? args->height : 0); y++)
         for (size_t i = (size_t)y * width; i < ((size_t)y + 1) * width; i++) {
             uint8_t mask = args->mask[i];
             if (args->grad_alpha)
@@ -20,5 +20,10 @@ splat_status splat_matte_cpu(splat_backend *backend, const struct splat_matte_ar
                 *at = photo + splat_matte_shift(mask, args->background[c] - args->composited);
             }
         }
+    const size_t n_maps = args->maps ? (size_t)args->maps_width * (size_t)args->maps_height : 0;
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (size_t i = 0; i < n_maps; i++)
+        if (args->mask[splat_matte_under(args, i)] < SPLAT_LOSS_KEPT)
+            for (size_t c = 0; c < (size_t)args->n_channels; c++) args->maps[c * n_maps + i] = 0;
     return SPLAT_OK;
 }

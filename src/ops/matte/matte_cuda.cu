@@ -23,14 +23,29 @@ __global__ void __launch_bounds__(MATTE_THREADS)
     }
 }
 
+__global__ void __launch_bounds__(MATTE_THREADS)
+    matte_maps_kernel(const __grid_constant__ splat_matte_args args, size_t n_maps)
+{
+    const size_t i = (size_t)blockIdx.x * MATTE_THREADS + threadIdx.x;
+    if (i >= n_maps || args.mask[splat_matte_under(&args, i)] >= SPLAT_LOSS_KEPT) return;
+    for (int c = 0; c < args.n_channels; c++) args.maps[c * n_maps + i] = 0.0f;
+}
+
 extern "C" splat_status splat_matte_cuda(splat_backend *backend, const struct splat_matte_args *args,
                                          splat_error *error)
 {
     SPLAT_TRY(splat_matte_check(args, error));
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const size_t plane = (size_t)args->width * args->height;
-    matte_kernel<<<splat_cuda_blocks(plane, MATTE_THREADS), MATTE_THREADS, 0, cuda->stream>>>(
-        *args, splat_matte_scale(args), plane);
-    CUDA_LAUNCHED("matte");
+    if (args->grad_alpha || args->photo_f32) {
+        matte_kernel<<<splat_cuda_blocks(plane, MATTE_THREADS), MATTE_THREADS, 0, cuda->stream>>>(
+            *args, splat_matte_scale(args), plane);
+        CUDA_LAUNCHED("matte");
+    }
+    if (args->maps) {
+        const size_t n_maps = (size_t)args->maps_width * args->maps_height;
+        matte_maps_kernel<<<splat_cuda_blocks(n_maps, MATTE_THREADS), MATTE_THREADS, 0, cuda->stream>>>(*args, n_maps);
+        CUDA_LAUNCHED("matte maps");
+    }
     return SPLAT_OK;
 }

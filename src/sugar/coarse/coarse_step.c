@@ -9,6 +9,7 @@
 #include "ops/field_loss/field_loss.h"
 #include "ops/geometry/geometry.h"
 #include "ops/knn/knn.h"
+#include "ops/matte/matte.h"
 #include "ops/multi_view/multi_view.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 #include "ops/raster/raster_bytes.h"
@@ -220,6 +221,27 @@ static splat_status thickness_loss(job *j, splat_error *error)
     return splat_op_thickness(j->backend, &args, error);
 }
 
+/* Where the photo is masked, nothing is asked of depth and normals. */
+static splat_status leave_masked(job *j, const maps *m, uint32_t view, splat_error *error)
+{
+    const splat_camera *camera = &j->t->scene->dataset.views[view].camera;
+    splat_photo photo;
+    if (!j->t->scene->dataset.views[view].has_mask) return SPLAT_OK;
+    SPLAT_TRY(splat_photo_store_fetch(&j->t->photos, j->backend, j->t->scene, view, j->iteration % 2, &photo, error));
+    struct splat_matte_args args = {.width = camera->width,
+                                    .height = camera->height,
+                                    .mask = photo.mask,
+                                    .maps = m->grad_maps,
+                                    .maps_width = j->camera.width,
+                                    .maps_height = j->camera.height,
+                                    .n_channels = SPLAT_GEOMETRY_CHANNELS};
+    SPLAT_TRY(splat_op_matte(j->backend, &args, error));
+    if (!m->grad_alpha) return SPLAT_OK;
+    args.maps = m->grad_alpha;
+    args.n_channels = 1;
+    return splat_op_matte(j->backend, &args, error);
+}
+
 /* From the maps to the Gaussians, on top of what the other losses left in the gradients. */
 static splat_status blend_backward(job *j, const maps *m, splat_error *error)
 {
@@ -259,6 +281,7 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     if (has_field) SPLAT_TRY(field_loss(&j, &m, error));
     if (has_entropy) SPLAT_TRY(entropy_loss(&j, error));
     if (has_thickness) SPLAT_TRY(thickness_loss(&j, error));
+    if (j.blends) SPLAT_TRY(leave_masked(&j, &m, view, error));
     if (j.blends) SPLAT_TRY(blend_backward(&j, &m, error));
     *gradients = j.gradients;
     return SPLAT_OK;

@@ -59,7 +59,7 @@ void splat_surface_color(const float *rgb, const float *alpha, size_t n_pixels, 
 typedef struct view_buffers {
     float *maps; /* depth, normal (3 planes), alpha */
     float *render;
-    uint8_t *rgb;
+    uint8_t *rgb, *kept;
 } view_buffers;
 
 static void free_buffers(view_buffers *b)
@@ -67,12 +67,14 @@ static void free_buffers(view_buffers *b)
     free(b->maps);
     free(b->render);
     free(b->rgb);
+    free(b->kept);
 }
 
-static splat_status make_buffers(size_t n, view_buffers *b, splat_error *error)
+static splat_status make_buffers(size_t n, bool has_masks, view_buffers *b, splat_error *error)
 {
-    *b = (view_buffers){malloc(5 * n * sizeof *b->maps), malloc(3 * n * sizeof *b->render), malloc(3 * n)};
-    if (b->maps && b->render && b->rgb) return SPLAT_OK;
+    *b = (view_buffers){malloc(5 * n * sizeof *b->maps), malloc(3 * n * sizeof *b->render), malloc(3 * n),
+                        has_masks ? malloc(n) : NULL};
+    if (b->maps && b->render && b->rgb && (b->kept || !has_masks)) return SPLAT_OK;
     free_buffers(b);
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %zu pixels", n);
 }
@@ -98,17 +100,36 @@ static splat_status see(splat_model *model, const splat_camera *camera, float mi
     return SPLAT_OK;
 }
 
+/* Masked pixels show no surface; and one sees through them where nothing shall be, not where nothing is known. */
+static splat_status leave_masked(splat_scene *scene, const splat_surface_view *view, const view_buffers *b,
+                                 splat_error *error)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    size_t n = splat_camera_pixels(view->camera);
+    float *depth = b->maps, *alpha = depth + 4 * n, unknown = dataset->mask_mode == SPLAT_MASKS_IGNORE ? 1.0f : 0.0f;
+    if (!dataset->views[view->index].has_mask) return SPLAT_OK;
+    SPLAT_TRY(splat_scene_read_mask(scene, view->index, view->camera->width, view->camera->height, b->kept, error));
+    for (size_t i = 0; i < n; i++) {
+        if (b->kept[i]) continue;
+        depth[i] = 0;
+        alpha[i] = unknown;
+    }
+    return SPLAT_OK;
+}
+
 splat_status splat_surface_views(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                  splat_surface_function use, void *user, splat_error *error)
 {
     const splat_dataset *dataset = &scene->dataset;
     view_buffers buffers;
-    SPLAT_TRY(make_buffers(splat_surface_pixels(scene, options->resolution_factor), &buffers, error));
+    SPLAT_TRY(make_buffers(splat_surface_pixels(scene, options->resolution_factor), dataset->n_masked > 0, &buffers,
+                           error));
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < dataset->n_train && status == SPLAT_OK; i++) {
         splat_surface_view view = {.index = dataset->train[i], .number = i};
         splat_camera camera = splat_surface_camera(scene, i, options->resolution_factor);
         status = see(model, &camera, options->min_alpha, &buffers, &view, error);
+        if (status == SPLAT_OK) status = leave_masked(scene, &view, &buffers, error);
         if (status == SPLAT_OK) status = use(user, &view, error);
     }
     free_buffers(&buffers);
