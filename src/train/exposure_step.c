@@ -13,6 +13,7 @@
 #define STOPS 4          /* that a gain can move */
 #define STOPS_LATER 0.4
 #define RATE_END 0.01
+#define MOST_RATE 0.1    /* of runs of a few hundred steps */
 #define WARMUP (1 / 60.0) /* of the run: 500 of 30,000 steps */
 
 /* A photo is drawn once in n steps: then Adam's v is g^2 (1 - beta2)/(1 - beta2^n) on average, and the steps until it
@@ -30,6 +31,7 @@ float splat_exposures_rate(const splat_train_options *o, uint32_t n_photos, int 
     double n = fmax(o->iterations - first, 1), at = fmin(fmax((iteration - first) / n, 0), 1);
     double mean = (RATE_END - 1) / log(RATE_END); /* of the rate, over what it begins with */
     double start = (is_later ? STOPS_LATER : STOPS) / (n * mean * way_of_a_step(n_photos));
+    if (start > MOST_RATE) start = MOST_RATE;
     return (float)(start * fmin(RATE_END + (1 - RATE_END) * at / WARMUP, 1) * pow(RATE_END, at));
 }
 

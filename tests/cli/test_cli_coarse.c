@@ -177,7 +177,7 @@ static void test_the_page_has_the_losses(void **state)
 int main(void)
 {
     if (system("rm -rf scene pair gs gs_mesh here half limited whole part other late bare wide wide_mesh from_folder "
-               "from_file paged") != 0)
+               "from_file paged exposed on off own neutral") != 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scene),  cmocka_unit_test(test_folders), cmocka_unit_test(test_memory_options),
