@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are installed.
 # --browser: instead the browser of the tests that look at report.html and draw meshes (Debian only).
-# --colmap: instead what finds the cameras of photos, for using it and for its tests.
+# --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libcmocka-dev"
@@ -10,8 +10,8 @@ if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"
     reason="a browser for two tests"
 elif [ "${1:-}" = --colmap ]; then
-    packages="colmap"
-    reason="cameras for photos without any"
+    packages="colmap ffmpeg"
+    reason="cameras for photos and videos"
 elif [ "${1:-}" = --fuzz ]; then
     packages="clang libclang-rt-dev libomp-dev"
     reason="clang with libFuzzer, for fuzzing"

@@ -1,4 +1,4 @@
-/* splatsmith/capture.h - cameras for photos that have none: COLMAP is run, as a program of its own.
+/* splatsmith/capture.h - cameras for photos that have none: COLMAP and, for videos, ffmpeg are run as other programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@ extern "C" {
 
 /* Which photos COLMAP compares. */
 typedef enum splat_matcher {
-    SPLAT_MATCHER_AUTO,       /* exhaustive up to 150 photos, on a GPU 300; sequential beyond */
+    SPLAT_MATCHER_AUTO,       /* exhaustive up to 150 photos, on a GPU 300; sequential beyond, and for videos */
     SPLAT_MATCHER_EXHAUSTIVE, /* every pair */
     SPLAT_MATCHER_SEQUENTIAL  /* neighbours by name, and every tenth photo with every tenth */
 } splat_matcher;
@@ -21,13 +21,14 @@ typedef enum splat_matcher {
 
 typedef struct splat_cameras_options {
     size_t size;
-    const char *source;       /* a folder with photos, or with a folder of photos in it. Required */
+    const char *source;       /* a folder with photos, or with a folder of photos in it; or a video. Required */
     const char *folder;       /* the scene to write; made when absent. Required */
     const char *images;       /* the folder of the photos inside the source; NULL: "images", or the source itself */
     const char *colmap;       /* the program; NULL: "colmap", as PATH finds it */
     const char *camera_model; /* COLMAP's name of one, in any case of letters; NULL or "auto": OPENCV for twenty photos
                                  and more of one size, else SIMPLE_RADIAL */
     splat_matcher matcher;    /* AUTO */
+    int n_frames;             /* of a video; 0 (default): two a second, at most 300 */
     int threads;              /* of COLMAP; 0 (default): all */
     /* Called several times a second with what is done and how far it is (0 to 1); false stops. NULL: nobody asks. */
     bool (*progress)(void *user, const char *stage, double fraction);
@@ -49,14 +50,14 @@ void splat_cameras_options_init_sized(splat_cameras_options *options, size_t siz
 #define splat_cameras_options_init(options) splat_cameras_options_init_sized(options, sizeof *(options))
 /* ARGUMENT: what can be said before any file is opened. */
 splat_status splat_cameras_options_check(const splat_cameras_options *options, splat_error *error);
-/* Whether a source has photos and no cameras: a folder without sparse/ and transforms*.json but with photos. images: as
- * above. */
+/* Whether a source has photos and no cameras: a folder without sparse/ and transforms*.json but with photos, or a
+ * video, by its ending. images: as above. */
 bool splat_cameras_are_needed(const char *source, const char *images);
-/* Writes a COLMAP scene into options->folder: images (a link to the photos), sparse/, and
- * what a later run goes on from (docs/files.md, "Cameras of photos"). The source is not touched. Stages that an
- * earlier call finished with the same photos and options are not run again; what it was stopped in goes on.
- * Errors: ARGUMENT, IO (a program is missing or failed: the message says what to do, and names its log), FORMAT
- * (no cameras were found), STOPPED, MEMORY. */
+/* Writes a COLMAP scene into options->folder: images (a link to the photos, or the frames of a video), sparse/, and
+ * what a later run goes on from (docs/files.md, "Cameras of photos"). The source is not touched. Stages that an earlier
+ * call finished with the same photos and options are not run again; what it was stopped in goes on. Errors: ARGUMENT,
+ * IO (a program is missing or failed: the message says what to do, and names its log), FORMAT (no cameras were found),
+ * STOPPED, MEMORY. */
 splat_status splat_cameras_find(const splat_cameras_options *options, splat_cameras_info *info, splat_error *error);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* Other programs: fork and exec, pipes read with poll, a process group that ends as one. */
 #include "base/process.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -19,6 +20,7 @@
 #define TICK_MS 100
 #define PATIENCE_S 5.0     /* from SIGTERM to SIGKILL */
 #define LINE_MAX_BYTES 65536
+#define ANSWER_MAX (1 << 20)
 #define N_PIPES 3          /* standard output, standard errors, the errno of a failed start */
 
 extern char **environ;
@@ -238,6 +240,52 @@ splat_status splat_process_run(const splat_process *p, splat_process_end *end, s
     if (WIFEXITED(status)) end->exit_code = WEXITSTATUS(status);
     else end->signal = WTERMSIG(status);
     return result;
+}
+
+/* ---------------------------------------------------------------- all that it writes */
+
+typedef struct listener {
+    char *text;
+    size_t n, capacity;
+    bool (*tick)(void *user);
+    void *user;
+} listener;
+
+static bool listen_to(void *user, int stream, const char *bytes, size_t n)
+{
+    listener *l = user;
+    (void)stream;
+    for (size_t i = 0; i < n && l->n < ANSWER_MAX; i++) {
+        char *text = splat_array_grow(l->text, &l->capacity, l->n + 1, 1); /* with the NUL at its end */
+        if (!text) return true;
+        l->text = text;
+        l->text[l->n++] = bytes[i];
+    }
+    return true;
+}
+
+static bool tick_listener(void *user)
+{
+    const listener *l = user;
+    return !l->tick || l->tick(l->user);
+}
+
+splat_status splat_process_ask(const char *const *words, const char *const *environment, bool (*tick)(void *user),
+                               void *user, char **text, splat_process_end *end, splat_error *error)
+{
+    listener l = {.tick = tick, .user = user};
+    const splat_process process = {words, environment, listen_to, tick_listener, &l};
+    *text = NULL;
+    splat_status status = splat_process_run(&process, end, error);
+    if (l.text) l.text[l.n] = '\0';
+    if (status == SPLAT_OK && !l.text) l.text = calloc(1, 1);
+    if (status == SPLAT_OK && !l.text)
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for what %s says", words[0]);
+    if (status == SPLAT_OK)
+        *text = l.text;
+    else
+        free(l.text);
+    return status;
 }
 
 /* ---------------------------------------------------------------- lines */

@@ -24,6 +24,11 @@ typedef struct splat_process_end {
  * is gone when this returns. IO: the program could not be started. MEMORY. */
 splat_status splat_process_run(const splat_process *process, splat_process_end *end, splat_error *error);
 
+/* Runs it, and *text is all that it writes, both streams as they come, at most a MiB; malloc'd, "" when that is
+ * nothing. */
+splat_status splat_process_ask(const char *const *words, const char *const *environment, bool (*tick)(void *user),
+                               void *user, char **text, splat_process_end *end, splat_error *error);
+
 /* The file that a program's name stands for: a path as it is, a name as PATH finds it. malloc'd; NULL: there is no file
  * that can be executed, or no memory. */
 char *splat_program_find(const char *name);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "capture/video.h"
 #include "io/colmap/colmap.h"
 #include "io/json.h"
 #include "math/lens.h"
@@ -53,6 +54,8 @@ splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_e
     if (!o->folder || !*o->folder)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "name the scene to write with `output`");
     if (o->threads < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`threads` is %d, and cannot be", o->threads);
+    if (o->n_frames < 0 || o->n_frames == 1 || o->n_frames == 2)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`frames` must be at least 3, not %d", o->n_frames);
     if (!is_chosen_by_us(o->camera_model) && !find_model(o->camera_model))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_model` must be auto or a camera model of COLMAP, such "
                           "as PINHOLE, SIMPLE_RADIAL, OPENCV or OPENCV_FISHEYE, not '%.100s'", o->camera_model);
@@ -63,8 +66,15 @@ splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_e
 
 /* ---------------------------------------------------------------- what there is */
 
+/* A file; folders may be called like one. */
+static bool is_file(const char *path)
+{
+    return splat_path_exists(path) && !splat_path_is_folder(path);
+}
+
 bool splat_cameras_are_needed(const char *source, const char *images)
 {
+    if (is_file(source)) return splat_is_video_name(source);
     static const char *const names[] = {"sparse", "transforms_train.json", "transforms.json", "metadata.json"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = splat_format("%s/%s", source, names[i]);
@@ -99,7 +109,8 @@ static bool lies_in(const char *path, const char *folder)
 static splat_status read_photos(splat_cameras_work *work, splat_error *error)
 {
     const splat_cameras_options *o = work->options;
-    SPLAT_TRY(splat_photo_list_read(o->source, o->images, &work->photos, error));
+    const char *source = work->is_video ? work->folder : o->source; /* frames lie in images/ of what is written */
+    SPLAT_TRY(splat_photo_list_read(source, work->is_video ? NULL : o->images, &work->photos, error));
     say_left_out(work);
     if (work->photos.n < LEAST_PHOTOS)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, work->photos.folder, SPLAT_NO_OFFSET,
@@ -118,8 +129,9 @@ static void choose_matcher(splat_cameras_work *work)
     size_t most = work->use_gpu ? EXHAUSTIVE_GPU : EXHAUSTIVE_CPU;
     work->matcher = work->options->matcher;
     if (work->matcher != SPLAT_MATCHER_AUTO) return;
-    work->matcher = work->photos.n > most ? SPLAT_MATCHER_SEQUENTIAL : SPLAT_MATCHER_EXHAUSTIVE;
-    if (work->matcher == SPLAT_MATCHER_SEQUENTIAL)
+    bool neighbours = work->is_video || work->photos.n > most;
+    work->matcher = neighbours ? SPLAT_MATCHER_SEQUENTIAL : SPLAT_MATCHER_EXHAUSTIVE;
+    if (neighbours && !work->is_video)
         splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
                           "names say nothing of where they were taken, `matcher exhaustive` compares all", most);
 }
@@ -295,6 +307,10 @@ static splat_status report(splat_cameras_work *work, splat_cameras_info *info, s
 
 static splat_status find(splat_cameras_work *work, splat_cameras_info *info, splat_error *error)
 {
+    if (work->is_video) {
+        SPLAT_TRY(splat_cameras_take_frames(work, error));
+        SPLAT_TRY(read_photos(work, error));
+    }
     SPLAT_TRY(check_folder(work, error));
     SPLAT_TRY(splat_cameras_state_settle(work, false, error));
     info->is_done_before = is_all_done(work);
@@ -331,7 +347,12 @@ splat_status splat_cameras_find(const splat_cameras_options *given, splat_camera
     splat_cameras_options_init(&options);
     SPLAT_TRY(splat_options_take(&options, given, "splat_cameras_options", error));
     SPLAT_TRY(splat_cameras_options_check(&options, error));
-    splat_status status = read_photos(&work, error);
+    splat_status status = SPLAT_OK;
+    work.is_video = is_file(options.source);
+    if (work.is_video && !splat_is_video_name(options.source))
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, options.source, SPLAT_NO_OFFSET,
+                               "this is neither a folder of photos nor a video (.mp4, .mov, .mkv and the like)");
+    if (!work.is_video) status = read_photos(&work, error); /* before anything is written */
     if (status == SPLAT_OK) status = splat_cameras_folder_open(&work, error);
     if (status == SPLAT_OK) status = splat_folder_lock(work.folder, &lock, error);
     if (status == SPLAT_OK) status = find(&work, info, error);

@@ -14,7 +14,7 @@ typedef struct splat_cameras_work {
     const splat_cameras_options *options;
     splat_photo_list photos;
     splat_colmap_program program;
-    bool use_gpu;
+    bool use_gpu, is_video;
     const char *camera_model;    /* COLMAP's name */
     splat_sharing sharing;
     splat_matcher matcher;       /* EXHAUSTIVE or SEQUENTIAL, chosen once the program is known */
@@ -45,6 +45,14 @@ bool splat_cameras_is_done(const splat_cameras_work *work, const char *stage);
 /* Notes that a stage is complete, after so many seconds, and writes the file. */
 splat_status splat_cameras_set_done(splat_cameras_work *work, const char *stage, double seconds, splat_error *error);
 splat_status splat_cameras_state_write(const splat_cameras_work *work, splat_error *error);
+
+/* Takes a note back, and writes the file. */
+splat_status splat_cameras_state_forget(splat_cameras_work *work, const char *stage, splat_error *error);
+
+/* ---------------------------------------------------------------- cameras_video.c */
+
+/* The frames of the source, a video, in work->images, unless they are there. */
+splat_status splat_cameras_take_frames(splat_cameras_work *work, splat_error *error);
 
 /* ---------------------------------------------------------------- colmap_run.c */
 

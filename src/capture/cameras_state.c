@@ -126,6 +126,12 @@ static void forget(const splat_cameras_work *work, const char *stage)
     json_object_del(stages(work), stage);
 }
 
+splat_status splat_cameras_state_forget(splat_cameras_work *work, const char *stage, splat_error *error)
+{
+    forget(work, stage);
+    return splat_cameras_state_write(work, error);
+}
+
 /* ---------------------------------------------------------------- what it is made of */
 
 /* Sets a text; whether the state said another one. What it did not say is no difference. */

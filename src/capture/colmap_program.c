@@ -8,54 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELP_MAX (1 << 20)
-
-/* ---------------------------------------------------------------- what it prints */
-
-typedef struct listener {
-    char *text;
-    size_t n, capacity;
-    bool (*tick)(void *user);
-    void *user;
-} listener;
-
-static bool listen(void *user, int stream, const char *bytes, size_t n)
-{
-    listener *l = user;
-    (void)stream; /* versions differ in where they print help */
-    for (size_t i = 0; i < n && l->n < HELP_MAX; i++) {
-        char *text = splat_array_grow(l->text, &l->capacity, l->n + 1, 1);
-        if (!text) return true;
-        l->text = text;
-        l->text[l->n++] = bytes[i];
-    }
-    return true;
-}
-
-static bool tick_listener(void *user)
-{
-    const listener *l = user;
-    return !l->tick || l->tick(l->user);
-}
-
-/* *text: all that the program prints, malloc'd, "" when that is nothing. */
-static splat_status ask(const char *const *words, bool (*tick)(void *user), void *user, char **text,
-                        splat_error *error)
-{
-    static const char *const environment[] = {"QT_QPA_PLATFORM=offscreen", NULL};
-    listener l = {.tick = tick, .user = user};
-    splat_process process = {words, environment, listen, tick_listener, &l};
-    splat_process_end end;
-    splat_status status = splat_process_run(&process, &end, error);
-    if (status == SPLAT_OK && !l.text) l.text = calloc(1, 1);
-    else if (l.text) l.text[l.n] = '\0'; /* grown for one more */
-    if (status == SPLAT_OK && !l.text) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a help text");
-    if (status == SPLAT_OK)
-        *text = l.text;
-    else
-        free(l.text);
-    return status;
-}
+static const char *const environment[] = {"QT_QPA_PLATFORM=offscreen", NULL};
 
 /* ---------------------------------------------------------------- the program */
 
@@ -87,7 +40,8 @@ splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user
     for (size_t i = 0; i < 2 && !program->version[0]; i++) {
         const char *const words[] = {name, questions[i], NULL};
         char *text = NULL;
-        SPLAT_TRY(ask(words, tick, user, &text, error));
+        splat_process_end end;
+        SPLAT_TRY(splat_process_ask(words, environment, tick, user, &text, &end, error));
         is_colmap = is_colmap || strstr(text, "COLMAP") || strstr(text, "colmap");
         program->has_cuda = program->has_cuda || strstr(text, "with CUDA");
         read_version(text, program->version);
@@ -108,7 +62,8 @@ splat_status splat_colmap_help(const splat_colmap_program *program, const char *
                                void *user, char **help, splat_error *error)
 {
     const char *const words[] = {program->name, command, "-h", NULL};
-    SPLAT_TRY(ask(words, tick, user, help, error));
+    splat_process_end end;
+    SPLAT_TRY(splat_process_ask(words, environment, tick, user, help, &end, error));
     if (strstr(*help, "--database_path")) return SPLAT_OK;
     free(*help);
     *help = NULL;

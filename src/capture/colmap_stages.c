@@ -180,7 +180,7 @@ static splat_status match_with(const splat_cameras_work *work, const char *comma
             add(&c, "ExhaustiveMatching.block_size|ExhaustivePairing.block_size", size);
         }
         if (strcmp(command, "sequential_matcher") == 0)
-            add(&c, "SequentialMatching.overlap|SequentialPairing.overlap", "20");
+            add(&c, "SequentialMatching.overlap|SequentialPairing.overlap", work->is_video ? "10" : "20");
         if (strcmp(command, "matches_importer") == 0) {
             add(&c, "match_list_path", work->pairs);
             add(&c, "match_type", "pairs");

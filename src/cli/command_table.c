@@ -3,11 +3,11 @@
 #include "command_bits.h"
 
 const cli_command cli_commands[] = {
-    {"cameras", CAMERAS, cmd_cameras, "PHOTOS -o SCENE [options]", "PHOTOS",
-     "find the cameras of photos with COLMAP",
-     "PHOTOS is a folder of JPEG and PNG files, or one with images/ in it. COLMAP (apt-get install colmap) must be\n"
-     "installed; its log lies in SCENE. Ctrl-C loses little: the same command goes on. 'train' and 'pipeline' do the\n"
-     "same when -s names such a folder.\n\n"
+    {"cameras", CAMERAS, cmd_cameras, "PHOTOS|VIDEO -o SCENE [options]", "PHOTOS",
+     "find the cameras of photos, or of a video's frames, with COLMAP",
+     "PHOTOS is a folder of JPEG and PNG files, or one with images/ in it. COLMAP must be installed (apt-get install\n"
+     "colmap), for videos ffmpeg, too; COLMAP's log lies in SCENE. Ctrl-C loses little: the same command goes on.\n"
+     "'train' and 'pipeline' do the same when -s names photos without cameras or a video.\n\n"
      "  splatsmith cameras photos -o data/garden\n"
      "  splatsmith train -s data/garden -m out/garden --eval", false},
     {"train", ALONE(TRAIN), cmd_train, "-s SCENE [-m MODEL] [options]", NULL,

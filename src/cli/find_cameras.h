@@ -1,4 +1,4 @@
-/* Photos in the place of a scene: `cameras`, and what train and pipeline do before their work. */
+/* Photos, or a video, in the place of a scene: `cameras`, and what train and pipeline do before their work. */
 #ifndef SPLAT_CLI_FIND_CAMERAS_H
 #define SPLAT_CLI_FIND_CAMERAS_H
 
@@ -7,7 +7,7 @@
 /* Writes a scene with cameras into the folder, or finds that it was done before. Tells how it went; returns an exit
  * code, after a signal 128 + its number. */
 int cli_find_cameras(const cli_values *values, const char *source, const char *folder);
-/* Whether -s names photos without cameras. */
+/* Whether -s names photos without cameras, or a video. */
 bool cli_needs_cameras(const cli_values *values);
 /* The folder for the cameras of a run: in `output`, or, when that is NULL, beside what is written by default. False,
  * with a message, when its path is too long. */

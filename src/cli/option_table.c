@@ -44,7 +44,7 @@ const cli_option cli_options[] = {
     /* input */
     {"source_path", 's', "data_dir,scene_path", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), or with transforms_train.json or transforms.json (NeRF, "
-     "Nerfstudio); train and pipeline also take photos alone, and find their cameras as 'splatsmith cameras' does", ""},
+     "Nerfstudio); train and pipeline also take photos alone or a video, and find cameras as 'cameras' does", ""},
     {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"source_path", 's', "scene_path", EXPORT, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
@@ -154,6 +154,8 @@ const cli_option cli_options[] = {
     {"matcher", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
      "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; auto: all of up to 150 "
      "(with COLMAP for CUDA 300), else neighbours", NULL},
+    {"frames", 0, "n_frames", TRAIN | CAMERAS, CLI_GROUP_SCENE, INT(cameras.n_frames, 3, 100000),
+     "of a video: how many photos it becomes, of each few frames the sharpest", "2 a second, at most 300"},
     {"colmap", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_MACHINE, TEXT(cameras.colmap, "PROGRAM"),
      "for photos alone: COLMAP's program, 3.6 to 4.1", "colmap"},
 

@@ -85,6 +85,7 @@ printf 'v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf 
 seed checkpoint written <"$model/chkpnt20.splatsmith"
 seed profile written <"$(find "$model/profiles" -name '*.jsonl' | head -n 1)"
 seed history written <"$model/history.jsonl"
+printf '\6P5\n3 2\n255\nabcdefP5\n1 1\n255\nxP5 12 1 255\nabcdefghijkl' | seed pgm three
 seed bench written <bench.json
 for number in 1 -0.5 1e-3 1e308 nan inf 0x1p3 1,5 123456789.123456789; do printf %s "$number" | seed number "n$number"; done
 printf 'train\n-s\nscene\n-m=out\n--iterations\n7K\n--test_iterations\n7000\n30000\n--eval\n--lr=0.5' | seed command_line train

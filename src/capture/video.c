@@ -1,0 +1,284 @@
+/* Asking ffprobe, and running ffmpeg twice: small for the choice, whole for what is chosen. */
+#include "capture/video.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "io/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define USUAL_RATE 2.0      /* photos a second, */
+#define USUAL_MOST 300      /* at most so many */
+#define CANDIDATES 3        /* for each photo */
+#define SMALL "scale=640:-2"
+
+bool splat_is_video_name(const char *name)
+{
+    static const char *const endings[] = {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi",  ".mts", ".m2ts",
+                                          ".3gp", ".mpg", ".mpeg", ".wmv", ".ts",  ".insv"};
+    const char *dot = strrchr(splat_basename(name), '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcasecmp(dot, endings[i]) == 0) return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- a run of ffmpeg */
+
+typedef struct video_run {
+    splat_video_tick tick;
+    void *user;
+    double fraction;
+    double expected;             /* frames */
+    splat_lines lines, progress;
+    char last[256];              /* line that it complained in */
+    splat_pgm_stream pictures;
+    splat_frame_choice *choice;  /* NULL: frames are written by ffmpeg */
+    bool failed;
+} video_run;
+
+static bool tick_run(void *user)
+{
+    const video_run *r = user;
+    return !r->tick || r->tick(r->user, r->fraction);
+}
+
+static bool take_complaint(void *user, const char *line)
+{
+    video_run *r = user;
+    snprintf(r->last, sizeof r->last, "%s", line);
+    return true;
+}
+
+static void advance(video_run *r, double n_frames)
+{
+    r->fraction = fmin(1, n_frames / fmax(1, r->expected));
+}
+
+static bool take_picture(void *user, const uint8_t *gray, int width, int height)
+{
+    video_run *r = user;
+    bool good = splat_frame_choice_add(r->choice, gray, width, height);
+    r->failed |= !good;
+    advance(r, (double)r->choice->n_seen);
+    return good;
+}
+
+/* "frame=12" of -progress */
+static bool take_progress(void *user, const char *line)
+{
+    video_run *r = user;
+    if (strncmp(line, "frame=", 6) == 0) advance(r, strtod(line + 6, NULL));
+    return true;
+}
+
+static bool take_bytes(void *user, int stream, const char *bytes, size_t n)
+{
+    video_run *r = user;
+    if (stream == 2) return splat_lines_add(&r->lines, bytes, n, take_complaint, r);
+    if (!r->choice) return splat_lines_add(&r->progress, bytes, n, take_progress, r);
+    bool good = splat_pgm_stream_add(&r->pictures, bytes, n, take_picture, r);
+    r->failed |= !good;
+    return good;
+}
+
+static splat_status run(const char *path, const char *const *words, video_run *r, splat_error *error)
+{
+    const splat_process process = {words, NULL, take_bytes, tick_run, r};
+    splat_process_end end;
+    splat_status status = splat_process_run(&process, &end, error);
+    splat_lines_add(&r->lines, NULL, 0, take_complaint, r);
+    splat_lines_free(&r->lines);
+    splat_lines_free(&r->progress);
+    splat_pgm_stream_free(&r->pictures);
+    if (status == SPLAT_ERROR_STOPPED && r->failed)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "frames of this video change their size, or memory is exhausted; convert it with ffmpeg");
+    if (status == SPLAT_ERROR_STOPPED)
+        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped; the same command goes on from here");
+    if (status == SPLAT_OK && end.exit_code != 0)
+        return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "ffmpeg cannot read this video: %s",
+                             r->last[0] ? r->last : "it does not say why");
+    return status;
+}
+
+/* ---------------------------------------------------------------- what it is */
+
+static splat_status check_programs(splat_error *error)
+{
+    static const char *const names[] = {"ffmpeg", "ffprobe"};
+    for (size_t i = 0; i < 2; i++) {
+        char *file = splat_program_find(names[i]);
+        bool found = file != NULL;
+        free(file);
+        if (!found)
+            return splat_fail(error, SPLAT_ERROR_IO, "a video needs ffmpeg, and there is no program %s; install it "
+                              "(apt-get install ffmpeg), or give photos", names[i]);
+    }
+    return SPLAT_OK;
+}
+
+/* A number, also as text, also as a fraction: "30000/1001". 0: none. */
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_number(value)) return json_number_value(value);
+    const char *text = json_string_value(value);
+    if (!text) return 0;
+    char *rest;
+    double above = strtod(text, &rest), below = *rest == '/' ? strtod(rest + 1, NULL) : 1;
+    double result = below > 0 ? above / below : 0;
+    return isfinite(result) && result > 0 ? result : 0;
+}
+
+/* How many a second are wanted, and the candidates for it. */
+static void plan(int n_frames, double own_rate, splat_video *video)
+{
+    double wanted = n_frames > 0 ? n_frames / video->seconds : fmin(USUAL_RATE, USUAL_MOST / video->seconds);
+    video->rate = CANDIDATES * wanted;
+    video->window = CANDIDATES;
+    if (own_rate <= 0 || video->rate <= own_rate) return;
+    video->rate = own_rate; /* frames shown twice would be no choice */
+    video->window = (int)fmax(1, floor(own_rate / wanted + 0.5));
+}
+
+static splat_status read_probe(const char *path, const char *text, int n_frames, splat_video *video,
+                               splat_error *error)
+{
+    json_t *root = NULL;
+    json_error_t problem;
+    const char *start = strchr(text, '{'); /* complaints may stand before it */
+    if (start && splat_json_parse(start, strlen(start), 0, &root, &problem) == SPLAT_ERROR_MEMORY)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a video");
+    const json_t *stream = json_array_get(json_object_get(root, "streams"), 0);
+    const char *transfer = json_string_value(json_object_get(stream, "color_transfer"));
+    double rate = number(stream, "avg_frame_rate"), n_own = number(stream, "nb_frames");
+    bool has_pictures = stream && number(stream, "width") > 0;
+    video->seconds = number(stream, "duration");
+    if (video->seconds <= 0) video->seconds = number(json_object_get(root, "format"), "duration");
+    if (video->seconds <= 0 && rate > 0) video->seconds = n_own / rate;
+    video->is_hdr = transfer && (strcmp(transfer, "smpte2084") == 0 || strcmp(transfer, "arib-std-b67") == 0);
+    json_decref(root);
+    if (!has_pictures)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "there are no pictures in this video");
+    if (video->seconds <= 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "this video does not tell how long it is; convert it: ffmpeg -i VIDEO video.mp4");
+    plan(n_frames, rate, video);
+    return SPLAT_OK;
+}
+
+splat_status splat_video_open(const char *path, int n_frames, splat_video_tick tick, void *user, splat_video *video,
+                              splat_error *error)
+{
+    const char *const words[] = {"ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
+                                 "stream=width,height,nb_frames,avg_frame_rate,duration,color_transfer:format=duration",
+                                 "-of", "json", path, NULL};
+    video_run r = {.tick = tick, .user = user};
+    splat_process_end end;
+    char *text;
+    *video = (splat_video){0};
+    SPLAT_TRY(check_programs(error));
+    SPLAT_TRY(splat_process_ask(words, NULL, tick_run, &r, &text, &end, error));
+    splat_status status = SPLAT_OK;
+    if (end.exit_code != 0)
+        status = splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "ffprobe cannot read this video: %.*s",
+                               (int)strcspn(text, "\n{"), text);
+    if (status == SPLAT_OK) status = read_probe(path, text, n_frames, video, error);
+    free(text);
+    return status;
+}
+
+/* ---------------------------------------------------------------- candidates, and what is chosen */
+
+splat_status splat_video_choose(const char *path, const splat_video *video, splat_video_tick tick, void *user,
+                                splat_frame_choice *choice, splat_error *error)
+{
+    char filter[128];
+    video_run r = {.tick = tick, .user = user, .choice = choice, .expected = video->seconds * video->rate};
+    *choice = (splat_frame_choice){.window = video->window};
+    snprintf(filter, sizeof filter, "fps=%.9g," SMALL, video->rate);
+    const char *const words[] = {"ffmpeg", "-nostdin",   "-v",   "error", "-i",       path,   "-map", "0:v:0", "-vf",
+                                 filter,   "-f", "image2pipe", "-c:v", "pgm",   "-pix_fmt", "gray", "-",    NULL};
+    SPLAT_TRY(run(path, words, &r, error));
+    if (!splat_frame_choice_end(choice)) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for frames");
+    if (choice->n_seen > 0) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "there are no pictures in this video");
+}
+
+/* 1 for the chosen numbers of frames, as a search by halves: ffmpeg takes no sum of more than a hundred terms. */
+static void write_search(FILE *out, const size_t *chosen, size_t n)
+{
+    if (n == 1) {
+        fprintf(out, "eq(n,%zu)", chosen[0]);
+        return;
+    }
+    fprintf(out, "if(lt(n,%zu),", chosen[n / 2]);
+    write_search(out, chosen, n / 2);
+    fputc(',', out);
+    write_search(out, chosen + n / 2, n - n / 2);
+    fputc(')', out);
+}
+
+/* malloc'd; NULL: no memory. */
+static char *make_filter(const splat_video *video, const splat_frame_choice *choice, bool tone_maps)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    fprintf(out, "fps=%.9g,select='", video->rate);
+    write_search(out, choice->chosen, choice->n_chosen);
+    fputc('\'', out);
+    if (tone_maps) fputs(",zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709", out);
+    bool good = !ferror(out);
+    if (fclose(out) == 0 && good) return text;
+    free(text);
+    return NULL;
+}
+
+/* Whether the answer to a question has a word. */
+static splat_status has_word(const char *option, const char *topic, const char *word, video_run *r, bool *found,
+                             splat_error *error)
+{
+    const char *const words[] = {"ffmpeg", "-hide_banner", option, topic, NULL};
+    splat_process_end end;
+    char *text;
+    SPLAT_TRY(splat_process_ask(words, NULL, tick_run, r, &text, &end, error));
+    *found = strstr(text, word) != NULL;
+    free(text);
+    return SPLAT_OK;
+}
+
+/* folder/%05d.jpg, where a percent sign of the folder is doubled. malloc'd; NULL: no memory. */
+static char *make_pattern(const char *folder)
+{
+    char *text = malloc(2 * strlen(folder) + sizeof "/%05d.jpg"), *to = text;
+    if (!text) return NULL;
+    for (; *folder; folder++) {
+        *to++ = *folder;
+        if (*folder == '%') *to++ = '%';
+    }
+    strcpy(to, "/%05d.jpg");
+    return text;
+}
+
+splat_status splat_video_extract(const char *path, const splat_video *video, const splat_frame_choice *choice,
+                                 const char *folder, splat_video_tick tick, void *user, splat_error *error)
+{
+    video_run r = {.tick = tick, .user = user, .expected = (double)choice->n_chosen};
+    bool is_new, tone_maps = false;
+    SPLAT_TRY(has_word("-h", "long", "-fps_mode", &r, &is_new, error)); /* from 5.1 on; -vsync goes */
+    if (video->is_hdr) SPLAT_TRY(has_word("-filters", NULL, "zscale", &r, &tone_maps, error));
+    char *filter = make_filter(video, choice, tone_maps), *names = make_pattern(folder);
+    const char *const words[] = {"ffmpeg",   "-nostdin", "-v",  "error",  "-progress", "pipe:1", "-i",
+                                 path,       "-map",     "0:v:0", "-vf",  filter,      is_new ? "-fps_mode" : "-vsync",
+                                 is_new ? "passthrough" : "0", "-q:v", "2", "-f", "image2", names, NULL};
+    splat_status status = filter && names ? run(path, words, &r, error)
+                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for frames");
+    free(filter);
+    free(names);
+    return status;
+}
