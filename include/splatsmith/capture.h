@@ -26,7 +26,7 @@ typedef struct splat_cameras_options {
     const char *images;       /* the folder of the photos inside the source; NULL: "images", or the source itself */
     const char *colmap;       /* the program; NULL: "colmap", as PATH finds it */
     const char *camera_model; /* COLMAP's name of one, in any case of letters; NULL or "auto": OPENCV for twenty photos
-                                 and more of one size, else SIMPLE_RADIAL */
+                                 and more of one camera, else SIMPLE_RADIAL */
     splat_matcher matcher;    /* AUTO */
     int n_frames;             /* of a video; 0 (default): two a second, at most 300 */
     int threads;              /* of COLMAP; 0 (default): all */

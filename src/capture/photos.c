@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "io/picture/exif.h"
 #include "io/picture/image.h"
 
 #include <stdlib.h>
@@ -71,18 +72,16 @@ static bool has_room(splat_photo_list *list)
     if (!names) return false;
     list->names = names;
     again = list->capacity;
-    void *widths = splat_array_grow(list->widths, &again, list->n, sizeof *list->widths);
-    if (!widths) return false;
-    list->widths = widths;
-    again = list->capacity;
-    void *heights = splat_array_grow(list->heights, &again, list->n, sizeof *list->heights);
-    if (!heights) return false;
-    list->heights = heights;
+    void *cameras = splat_array_grow(list->cameras, &again, list->n, sizeof *list->cameras);
+    if (!cameras) return false;
+    list->cameras = cameras;
     list->capacity = capacity;
     return true;
 }
 
-/* FNV-1a. */
+/* FNV-1a, which begins with this. */
+#define FNV_BEGIN 0xcbf29ce484222325u
+
 static void mix(uint64_t *hash, const void *data, size_t n)
 {
     const unsigned char *bytes = data;
@@ -105,6 +104,19 @@ static bool count(size_t *n, char **first, const char *name)
     return *first != NULL;
 }
 
+/* Two zooms of one lens, or two lenses of one telephone, are two cameras. */
+static uint64_t camera_number(const char *path, int width, int height)
+{
+    uint64_t hash = FNV_BEGIN;
+    splat_exif exif = splat_exif_read(path);
+    mix(&hash, &width, sizeof width);
+    mix(&hash, &height, sizeof height);
+    mix(&hash, exif.model, strlen(exif.model) + 1);
+    mix(&hash, &exif.focal_mm, sizeof exif.focal_mm);
+    mix(&hash, &exif.focal_35mm, sizeof exif.focal_35mm);
+    return hash;
+}
+
 static splat_status add_photo(splat_photo_list *list, const char *path, const char *name, splat_error *error)
 {
     int width, height, channels;
@@ -115,8 +127,7 @@ static splat_status add_photo(splat_photo_list *list, const char *path, const ch
     char *copy = strdup(name);
     if (!copy) return fail_memory(error);
     list->names[list->n] = copy;
-    list->widths[list->n] = width;
-    list->heights[list->n++] = height;
+    list->cameras[list->n++] = camera_number(path, width, height);
     note_file(list, path, name);
     return SPLAT_OK;
 }
@@ -152,7 +163,7 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
 
 splat_status splat_photo_list_read(const char *source, const char *images, splat_photo_list *list, splat_error *error)
 {
-    *list = (splat_photo_list){.fingerprint = 0xcbf29ce484222325u};
+    *list = (splat_photo_list){.fingerprint = FNV_BEGIN};
     char *folder = splat_photo_folder_find(source, images);
     if (!folder)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, source, SPLAT_NO_OFFSET,
@@ -177,11 +188,8 @@ splat_sharing splat_photo_list_get_sharing(const splat_photo_list *list)
     for (size_t i = 1; i < list->n; i++) {
         size_t before = i; /* the nearest of the same folder; between them may stand its sub-folders */
         while (before > 0 && !same_folder(list->names[before - 1], list->names[i])) before--;
-        if (list->widths[i] != list->widths[i - 1] || list->heights[i] != list->heights[i - 1])
-            sharing = SPLAT_SHARING_FOLDERS;
-        if (before > 0 &&
-            (list->widths[i] != list->widths[before - 1] || list->heights[i] != list->heights[before - 1]))
-            return SPLAT_SHARING_NONE;
+        if (list->cameras[i] != list->cameras[i - 1]) sharing = SPLAT_SHARING_FOLDERS;
+        if (before > 0 && list->cameras[i] != list->cameras[before - 1]) return SPLAT_SHARING_NONE;
     }
     return sharing;
 }
@@ -190,8 +198,7 @@ void splat_photo_list_free(splat_photo_list *list)
 {
     for (size_t i = 0; i < list->n; i++) free(list->names[i]);
     free(list->names);
-    free(list->widths);
-    free(list->heights);
+    free(list->cameras);
     free(list->folder);
     free(list->unreadable);
     free(list->other);

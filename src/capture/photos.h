@@ -1,4 +1,4 @@
-/* The photos of a folder that COLMAP and we can read: names, sizes, how they share cameras. */
+/* The photos of a folder that COLMAP and we can read: names, and how they share cameras. */
 #ifndef SPLAT_CAPTURE_PHOTOS_H
 #define SPLAT_CAPTURE_PHOTOS_H
 
@@ -7,7 +7,7 @@
 typedef struct splat_photo_list {
     char *folder;             /* absolute, links followed */
     char **names;             /* below it, sorted by bytes */
-    int *widths, *heights;
+    uint64_t *cameras;        /* equal for photos of one size with the same EXIF model and focal length */
     size_t n, capacity;
     size_t n_unreadable;      /* photos whose header is damaged */
     char *unreadable;         /* the first of them */
@@ -27,7 +27,7 @@ char *splat_photo_folder_find(const char *source, const char *images);
 /* Lists the photos of splat_photo_folder_find: all below `images`, but only those that lie directly in a source.
  * Free it in every case. FORMAT: there are none. */
 splat_status splat_photo_list_read(const char *source, const char *images, splat_photo_list *list, splat_error *error);
-/* By their sizes: all have one, or those of every folder, or neither. */
+/* By their cameras: all have one, or those of every folder, or neither. */
 splat_sharing splat_photo_list_get_sharing(const splat_photo_list *list);
 void splat_photo_list_free(splat_photo_list *list);
 

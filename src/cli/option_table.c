@@ -150,7 +150,7 @@ const cli_option cli_options[] = {
     {"output", 'o', "output_dir", CAMERAS, CLI_GROUP_OUTPUT, TEXT(output, "SCENE"),
      "the scene to write; the same command goes on where it was stopped", ""},
     {"camera_model", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, TEXT(cameras.camera_model, "MODEL"),
-     "of photos alone: COLMAP's camera model", "OPENCV for 20 photos of one size and more, else SIMPLE_RADIAL"},
+     "of photos alone: COLMAP's camera model", "OPENCV for 20 photos of one camera and more, else SIMPLE_RADIAL"},
     {"matcher", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
      "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; auto: all of up to 150 "
      "(with COLMAP for CUDA 300), else neighbours", NULL},

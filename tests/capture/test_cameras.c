@@ -165,6 +165,43 @@ static void photos_of_several_sizes_have_cameras_of_their_own(void **state)
     assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 0 --Sift"));
 }
 
+/* A JPEG whose EXIF says a focal length, in whole millimetres. */
+static void make_zoomed(const char *path, int focal_mm)
+{
+    uint8_t pixels[32 * 24 * 3] = {0}, *jpeg, *file;
+    uint8_t exif[] = "\xff\xe1\0\x48" "Exif\0\0" "MM\0*\0\0\0\10" "\0\1" "\x87\x69\0\4\0\0\0\1\0\0\0\x1a" "\0\0\0\0"
+                     "\0\1" "\x92\x0a\0\5\0\0\0\1\0\0\0\x2c" "\0\0\0\0" "\0\0\0\0\0\0\0\1" "............";
+    size_t size, n = 74;
+    assert_int_equal(sizeof exif, n + 1);
+    exif[10 + 0x2c + 3] = (uint8_t)focal_mm;
+    must_succeed(splat_jpeg_encode(path, 32, 24, pixels, 90, &jpeg, &size, &error), &error);
+    file = malloc(size + n);
+    assert_non_null(file);
+    memcpy(file, jpeg, 2);
+    memcpy(file + 2, exif, n);
+    memcpy(file + 2 + n, jpeg + 2, size - 2);
+    must_succeed(splat_file_write(path, file, size + n, &error), &error);
+    free(jpeg);
+    free(file);
+}
+
+static void photos_of_several_zooms_have_cameras_of_their_own(void **state)
+{
+    (void)state;
+    char path[100];
+    splat_folder_delete("photos", NULL);
+    must_succeed(splat_folder_create("photos", &error), &error);
+    for (int i = 0; i < 20; i++) {
+        snprintf(path, sizeof path, "photos/%02d.jpg", i);
+        make_zoomed(path, 24);
+    }
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.camera_model OPENCV --ImageReader.single_camera 1"));
+    make_zoomed("photos/07.jpg", 70);
+    must_succeed(find(), &error);
+    assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 0"));
+}
+
 static void folders_of_one_size_each_share_a_camera(void **state)
 {
     (void)state;
@@ -489,6 +526,7 @@ int main(void)
         TEST(a_gpu_is_used_when_it_is_built_in_and_given_up_when_it_fails),
         TEST(photos_of_one_size_from_twenty_on_get_opencv),
         TEST(photos_of_several_sizes_have_cameras_of_their_own),
+        TEST(photos_of_several_zooms_have_cameras_of_their_own),
         TEST(folders_of_one_size_each_share_a_camera),
         TEST(few_photos_ask_for_smaller_models),
         TEST(many_photos_are_compared_with_neighbours),

@@ -66,6 +66,26 @@ static void what_is_no_number_is_not_told(void **state)
     assert_true(e.seconds == 0 && e.f_number == 0 && e.iso == 0);
 }
 
+/* A first folder with a model, which stands in its entry or aside, before any EXIF. */
+static void what_tells_cameras_apart_is_read(void **state)
+{
+    (void)state;
+    const exif_field zoom[] = {{37386, 5, 425, 100}, {41989, 3, 26, 0}};
+    splat_exif e = parse(zoom, 2, true);
+    assert_true(e.focal_mm == 4.25 && e.focal_35mm == 26 && e.seconds == 0);
+    assert_string_equal(e.model, "");
+    static const uint8_t short_name[] = "\xff\xd8\xff\xe1\0\x20" "Exif\0\0MM\0*\0\0\0\x8\0\1"
+                                        "\1\x10\0\2\0\0\0\3X1\0\0\0";
+    e = splat_exif_parse(short_name, sizeof short_name);
+    assert_string_equal(e.model, "X1");
+    static const uint8_t long_name[] = "\xff\xd8\xff\xe1\0\x28" "Exif\0\0MM\0*\0\0\0\x8\0\1"
+                                       "\1\x10\0\2\0\0\0\6\0\0\0\x16PHONE";
+    e = splat_exif_parse(long_name, sizeof long_name);
+    assert_string_equal(e.model, "PHONE");
+    e = splat_exif_parse(long_name, sizeof long_name - 1); /* its NUL is cut off */
+    assert_string_equal(e.model, "");
+}
+
 static bool is_finite(const splat_exif *e)
 {
     return isfinite(e->seconds) && isfinite(e->f_number) && isfinite(e->iso) && e->seconds >= 0 && e->f_number >= 0 &&
@@ -126,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read), cmocka_unit_test(what_is_no_number_is_not_told),
+        cmocka_unit_test(what_tells_cameras_apart_is_read),
         cmocka_unit_test(hostile_bytes_are_harmless), cmocka_unit_test(files_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

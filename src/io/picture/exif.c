@@ -1,4 +1,4 @@
-/* EXIF: the segment of the JPEG, the TIFF in it, and three values. Every offset and count is the file's and is checked
+/* EXIF: the segment of the JPEG, the TIFF in it, and some values. Every offset and count is the file's and is checked
  * against the bytes that there are. */
 #include "io/picture/exif.h"
 
@@ -9,8 +9,9 @@
 
 #define MAX_BEGINNING ((size_t)1 << 15) /* of a file: EXIF is the first or second segment, thumbnail and notes last */
 
-enum { TAG_EXIF = 0x8769, TAG_TIME = 33434, TAG_F_NUMBER = 33437, TAG_ISO = 34855, TAG_TV = 37377, TAG_AV = 37378 };
-enum { TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_RATIONAL = 5, TYPE_SIGNED_RATIONAL = 10 };
+enum { TAG_EXIF = 0x8769, TAG_TIME = 33434, TAG_F_NUMBER = 33437, TAG_ISO = 34855, TAG_TV = 37377, TAG_AV = 37378,
+       TAG_MODEL = 272, TAG_FOCAL = 37386, TAG_FOCAL_35MM = 41989 };
+enum { TYPE_TEXT = 2, TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_RATIONAL = 5, TYPE_SIGNED_RATIONAL = 10 };
 
 /* ---------------------------------------------------------------- TIFF */
 
@@ -57,8 +58,24 @@ static bool get_number(const tiff *t, size_t entry, uint32_t type, double *numbe
     }
 }
 
+/* A text of `count` bytes with its NUL; up to four of them stand in the entry itself. */
+static void get_text(const tiff *t, size_t entry, uint32_t count, char text[64])
+{
+    uint32_t at;
+    size_t begin = entry + 8, n = 0;
+    if (count > 4) {
+        if (!get(t, entry + 8, 4, &at)) return;
+        begin = at;
+    }
+    if (begin > t->size || t->size - begin < count) return;
+    while (n < count && n < 63 && t->data[begin + n]) n++;
+    memcpy(text, t->data + begin, n);
+    text[n] = '\0';
+}
+
 typedef struct found {
-    double time, tv, f_number, av, iso; /* NAN: not there */
+    double time, tv, f_number, av, iso, focal, focal_35mm; /* NAN: not there */
+    char model[64];
     uint32_t exif;                      /* offset of the folder with these; 0: not there */
 } found;
 
@@ -71,6 +88,7 @@ static void read_folder(const tiff *t, size_t at, found *f)
         size_t entry = at + 2 + 12 * (size_t)i;
         double number;
         if (!get(t, entry, 2, &tag) || !get(t, entry + 2, 2, &type) || !get(t, entry + 4, 4, &count)) return;
+        if (tag == TAG_MODEL && type == TYPE_TEXT) get_text(t, entry, count, f->model);
         if (count == 0 || !get_number(t, entry, type, &number)) continue;
         switch (tag) {
         case TAG_EXIF: if (type == TYPE_LONG) f->exif = (uint32_t)number; break;
@@ -79,6 +97,8 @@ static void read_folder(const tiff *t, size_t at, found *f)
         case TAG_F_NUMBER: f->f_number = number; break;
         case TAG_AV: f->av = number; break;
         case TAG_ISO: f->iso = number; break;
+        case TAG_FOCAL: f->focal = number; break;
+        case TAG_FOCAL_35MM: f->focal_35mm = number; break;
         default: break;
         }
     }
@@ -93,7 +113,7 @@ static double positive(double value, double other)
 static splat_exif read_tiff(const uint8_t *data, size_t size)
 {
     tiff t = {data, size, size > 0 && data[0] == 'M'};
-    found f = {NAN, NAN, NAN, NAN, NAN, 0};
+    found f = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", 0};
     uint32_t order, magic, first;
     splat_exif nothing = {0};
     if (!get(&t, 0, 2, &order) || (order != 0x4949 && order != 0x4d4d) || !get(&t, 2, 2, &magic) || magic != 42 ||
@@ -101,9 +121,13 @@ static splat_exif read_tiff(const uint8_t *data, size_t size)
         return nothing;
     read_folder(&t, first, &f);
     if (f.exif) read_folder(&t, f.exif, &f);
-    return (splat_exif){.seconds = positive(f.time, exp2(-f.tv)),
-                        .f_number = positive(f.f_number, exp2(f.av / 2)),
-                        .iso = positive(f.iso, 0)};
+    splat_exif exif = {.seconds = positive(f.time, exp2(-f.tv)),
+                       .f_number = positive(f.f_number, exp2(f.av / 2)),
+                       .iso = positive(f.iso, 0),
+                       .focal_mm = positive(f.focal, 0),
+                       .focal_35mm = positive(f.focal_35mm, 0)};
+    memcpy(exif.model, f.model, sizeof exif.model);
+    return exif;
 }
 
 /* ---------------------------------------------------------------- JPEG */

@@ -1,4 +1,5 @@
-/* What a camera wrote into a JPEG of how the photo was exposed: EXIF (CIPA DC-008), in an APP1 segment. */
+/* What a camera wrote into a JPEG of itself and of how the photo was exposed: EXIF (CIPA DC-008), in a
+ * segment APP1. */
 #ifndef SPLAT_IO_EXIF_H
 #define SPLAT_IO_EXIF_H
 
@@ -10,6 +11,9 @@ typedef struct splat_exif {
     double seconds;  /* exposure time (ExposureTime, else of ShutterSpeedValue); 0: not told, as all of these */
     double f_number; /* FNumber, else of ApertureValue */
     double iso;      /* PhotographicSensitivity */
+    double focal_mm; /* FocalLength, and the same as on 35 mm film */
+    double focal_35mm;
+    char model[64];  /* of the camera, cut when longer; "": not told */
 } splat_exif;
 
 /* Of a JPEG in memory, or its beginning: it may end anywhere, and hold anything. */
