@@ -104,7 +104,7 @@ static splat_status read_photos(const char *path, json_t *photos, json_t *camera
         bool good = json_is_number(ev) && isfinite(photo->ev) &&
                     get_triple(json_object_get(value, "gain"), photo->gain);
         for (int k = 0; k < 3; k++) good = good && photo->gain[k] > 1e-30 && photo->gain[k] < 1e30;
-        if (!good) return wrong(path, key, "lacks a finite `ev` or three gains above 0", error);
+        if (!good) return wrong(path, key, "lacks a finite ev or three gains above 0", error);
         if (!find_camera(cameras, json_string_value(json_object_get(value, "camera")), &photo->camera))
             return wrong(path, key, "names no camera of the file", error);
         photo->name = strdup(key);
