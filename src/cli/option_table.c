@@ -183,6 +183,11 @@ const cli_option cli_options[] = {
      "masks or mask beside the photos' folder"},
     {"masks", 0, NULL, MODEL | EXPORT, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene", "the model's"},
+    {"masks", 0, NULL, ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
+     "the folder of the photos' masks inside the scene", "the model's"},
+    {"masks", 0, NULL, PIPELINE, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
+     "the folder of the photos' masks inside the scene, as for train",
+     "masks or mask beside the photos' folder, with -c the model's"},
     {"mask_mode", 0, NULL, STEPS, CLI_GROUP_SCENE, WORD(scene.mask_mode, splat_mask_mode, SPLAT_WORDS_MASK_MODE),
      "what black pixels of masks are: ignore: not trained on (people, a tripod); segment: where nothing shall be; "
      "alpha: transparent. With segment and alpha the alpha of photos counts as a mask", NULL},
