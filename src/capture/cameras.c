@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LEAST_PHOTOS 3
@@ -150,6 +151,32 @@ static splat_status link_images(const splat_cameras_work *work, splat_error *err
                              "photos of other cameras lie here; name another folder with `output`");
     if (symlink(work->photos.folder, work->images) == 0) return SPLAT_OK;
     return splat_fail_errno(error, work->images, "link the photos");
+}
+
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+/* The masks of the source are those of the scene: a link to them, where scenes have theirs. */
+static splat_status link_masks(const splat_cameras_work *work, splat_error *error)
+{
+    static const char *const names[] = {"masks", "mask"};
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < 2 && status == SPLAT_OK; i++) {
+        char *source = splat_format("%s/%s", work->options->source, names[i]);
+        char *from = source ? realpath(source, NULL) : NULL, *to = splat_format("%s/%s", work->folder, names[i]);
+        if (to && is_link(to)) unlink(to);
+        if (!source || !to)
+            status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        else if (from && splat_path_is_folder(from) && !splat_path_exists(to) && symlink(from, to) != 0)
+            status = splat_fail_errno(error, to, "link the masks");
+        free(source);
+        free(from);
+        free(to);
+    }
+    return status;
 }
 
 static splat_status write_list(const splat_cameras_work *work, splat_error *error)
@@ -318,6 +345,7 @@ static splat_status find(splat_cameras_work *work, splat_cameras_info *info, spl
         SPLAT_TRY(link_images(work, error));
     else
         SPLAT_TRY(run_stages(work, error));
+    if (!work->is_video) SPLAT_TRY(link_masks(work, error));
     snprintf(info->camera_model, sizeof info->camera_model, "%s", work->camera_model);
     info->matcher = splat_cameras_state_get_matcher(work);
     return report(work, info, error);

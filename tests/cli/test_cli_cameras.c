@@ -28,6 +28,23 @@ static void cameras_make_a_scene_that_trains(void **state)
             "--iterations", "2");
 }
 
+static void masks_of_photos_are_those_of_the_scene(void **state)
+{
+    (void)state;
+    char path[100];
+    make_photos("source/images", 8);
+    for (int i = 1; i <= 8; i++) {
+        snprintf(path, sizeof path, "source/masks/p%03d.png.png", i);
+        make_photo(path, 32, 24, i);
+    }
+    RUN_ERR(0, "masks: 8 of 8 photos", "train", "-s", "source", "-m", "model", "--iterations", "2", "--colmap",
+            fake_colmap());
+    assert_true(exists("model/cameras/masks/p003.png.png"));
+    assert_int_equal(system("rm -r source/masks"), 0);
+    RUN_OUT(0, "cameras: found before", "train", "-s", "source", "-m", "model", "--iterations", "2");
+    assert_null(strstr(standard_error, "masks:"));
+}
+
 static void usage_is_told(void **state)
 {
     (void)state;
@@ -130,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(cameras_make_a_scene_that_trains),
+        TEST(masks_of_photos_are_those_of_the_scene),
         TEST(usage_is_told),
         TEST(train_finds_cameras_in_its_folder),
         TEST(runs_by_default_share_their_cameras),
