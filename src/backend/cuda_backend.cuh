@@ -15,8 +15,8 @@ extern "C" {
  * model is as it was. */
 struct splat_cuda_view_state {
     unsigned long long n_instances; /* of all bands */
+    unsigned long long n_band;      /* instances of the band in work */
     unsigned int n_visible, n_degenerate;
-    unsigned int n_listed;          /* visible with a tile of the band */
     unsigned int overflow;          /* the instance arrays were too small: nothing is done */
     unsigned int not_finite;        /* the loss was not finite: nothing is done */
     double l1, ssim;                /* sums over 3HW */

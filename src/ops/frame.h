@@ -80,14 +80,11 @@ typedef struct splat_frame {
     uint32_t *instances;        /* [n_instances] visible index v, by tile, then by depth, then by id */
     uint32_t *instance_slots;   /* [n_instances] unique slot in [0, n_instances), those of one v are contiguous:
                                    slot_begin[v] .. slot_begin[v+1]. NULL on backends that sum in another way */
-    uint32_t *slot_begin;       /* [n_visible + 1], or NULL on backends that number slots in another order */
+    uint32_t *slot_begin;       /* [n_visible + 1], or NULL where instance_slots is */
     uint32_t *tile_begin;       /* [tiles_x tiles_y + 1] first instance of each tile; set for the tiles of the band and
                                    the one after them */
     uint32_t *tile_order;       /* [tiles of the band] those with the longest lists first; not set on the CPU */
-    /* a deterministic device's numbers of slots, NULL elsewhere: a Gaussian's slots are summed by its place in depth */
-    uint32_t *depth_order;      /* [n_order] visible index, by depth */
-    uint64_t *slot_offsets;     /* [n_order + 1] first slot of each of them */
-    uint32_t n_order, n_slots;  /* room that the band's launches count on; their true counts are on the device */
+    uint32_t n_slots;           /* room that the band's launches count on; the true count is on the device */
     /* written by raster */
     float *image;               /* [3][height][width] colour over the background, not clamped */
     float *transmittance;       /* [height][width] final T */

@@ -43,17 +43,27 @@ static inline size_t splat_bin_slots_bytes(size_t n)
     return (n + 1) * sizeof(uint32_t);
 }
 
-/* Of the frame. A device keeps the list, and where it is deterministic a slot of each instance, the order by depth and
- * its first slots. */
+/* Of the frame. A device keeps the list, and where it is deterministic slots as the CPU does. */
 static inline size_t splat_bin_frame_bytes(const splat_work *w)
 {
-    if (!w->on_device) return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n);
-    size_t list = w->n_instances * sizeof(uint32_t);
-    return w->deterministic ? 2 * list + w->n * (sizeof(uint32_t) + sizeof(uint64_t)) : list;
+    if (!w->on_device || w->deterministic) return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n);
+    return w->n_instances * sizeof(uint32_t);
 }
 
-/* Working memory. A device: keys and order of the visible, twice, their sums, and CUB's; then keys (as narrow as the
- * number of tiles allows) twice and values of the instances, and CUB's. */
+/* A device's blocks count the lists of tiles in shared memory: of so many tiles each (a row of the largest picture has
+ * 4,096), and so many Gaussians or more. */
+#define SPLAT_BIN_RANGE_TILES 7168u
+#define SPLAT_BIN_BLOCK_GAUSSIANS 2048u
+#define SPLAT_BIN_BLOCKS 384u
+
+static inline size_t splat_bin_blocks(size_t n)
+{
+    size_t blocks = n / SPLAT_BIN_BLOCK_GAUSSIANS + 1;
+    return blocks < SPLAT_BIN_BLOCKS ? blocks : SPLAT_BIN_BLOCKS;
+}
+
+/* Working memory. A device: a length of each tile's list, and the share of each block in those that it counts; a key of
+ * 64 bits of each instance; where it is deterministic the Gaussian of each slot, and what CUB takes for a sum. */
 static inline size_t splat_bin_scratch_bytes(const splat_work *w)
 {
     size_t n_tiles = splat_work_tiles(w);
@@ -61,11 +71,10 @@ static inline size_t splat_bin_scratch_bytes(const splat_work *w)
         return splat_bin_pairs_bytes(w->n) +
                splat_bin_histograms_bytes(splat_bin_chunks(w->n, w->threads), n_tiles) +
                splat_bin_rows_bytes(w->height / SPLAT_TILE + 1);
-    const size_t cub_of_gaussian = 2, cub_of_instance = 1;
-    size_t key = n_tiles + 1 < UINT16_MAX ? sizeof(uint16_t) : sizeof(uint32_t);
-    size_t of_gaussian = 4 * sizeof(uint32_t) + sizeof(uint64_t) + cub_of_gaussian;
-    size_t of_instance = 2 * key + (w->deterministic ? 2 : 1) * sizeof(uint32_t) + cub_of_instance;
-    return w->n * of_gaussian + w->n_instances * of_instance;
+    size_t of_block = n_tiles < SPLAT_BIN_RANGE_TILES ? n_tiles : SPLAT_BIN_RANGE_TILES;
+    size_t of_tiles = (2 * n_tiles + splat_bin_blocks(w->n) * of_block) * sizeof(uint32_t);
+    size_t of_instance = sizeof(uint64_t) + (w->deterministic ? sizeof(uint32_t) : 0);
+    return of_tiles + w->n * (w->deterministic ? 1 : 0) + w->n_instances * of_instance;
 }
 
 #endif

@@ -18,7 +18,13 @@ static const test_scene_spec specs[] = {
     {"large rectangles", TEST_SCENE_MIXED, 150, 300, 200, true, {0}},
     {"transparent", TEST_SCENE_TRANSPARENT, 100, 64, 48, false, {0}},
     {"several chunks", TEST_SCENE_MIXED, 15000, 40, 40, false, {0}},
+    {"many tiles", TEST_SCENE_MIXED, 300, 1600, 1460, false, {0}}, /* more than a device's block counts at a time */
 };
+
+/* Of a tile's list: around those at which a device sorts in another way. */
+static const uint32_t lengths[] = {1,    2,    31,   127,  128,  129,  256,  257,  384,  385,   640,   641,  896,
+                                   897,  1280, 1281, 1536, 1537, 1792, 1793, 2560, 2561, 4096,  4097,  8191, 8192,
+                                   8193, 12288, 12289, 16385, 40001};
 
 /* alpha as raster computes it, in float. */
 static float alpha_at(const ref_splat2d_f32 *s, float x, float y)
@@ -155,11 +161,12 @@ static int check_too_many(splat_backend *backend)
     frame->camera.width = frame->camera.height = TILES * SPLAT_TILE;
     frame->tiles_x = frame->tiles_y = TILES;
     splat_error error = {0};
-    void *tile_begin;
-    TEST_CHECK(failures, splat_frame_take(backend, frame, ((size_t)TILES * TILES + 1) * sizeof(uint32_t), &tile_begin,
-                                          &error) == SPLAT_OK,
-               "%s", error.message);
+    void *tile_begin, *tile_order;
+    size_t bytes = ((size_t)TILES * TILES + 1) * sizeof(uint32_t);
+    TEST_CHECK(failures, splat_frame_take(backend, frame, bytes, &tile_begin, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(failures, splat_frame_take(backend, frame, bytes, &tile_order, &error) == SPLAT_OK, "%s", error.message);
     frame->tile_begin = tile_begin;
+    frame->tile_order = tile_order;
     splat_status status = splat_op_bin(backend, &(struct splat_bin_args){frame}, &error);
     TEST_CHECK(failures, status == SPLAT_ERROR_UNSUPPORTED, "status %d", (int)status);
     bool cpu = strcmp(splat_backend_name(backend), "cpu") == 0; /* which counts to the end */
@@ -167,6 +174,64 @@ static int check_too_many(splat_backend *backend)
     TEST_CHECK(failures, frame->n_instances == 0, "a refused frame has instances");
     free(conic);
     free(rect);
+    test_scene_free(backend, &scene);
+    return failures;
+}
+
+typedef struct listed {
+    float depth;
+    uint32_t v;
+    bool in_both; /* tiles */
+} listed;
+
+static int compare_listed(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    if (x->depth != y->depth) return x->depth < y->depth ? -1 : 1;
+    return x->v < y->v ? -1 : x->v > y->v;
+}
+
+/* A list of n in the first tile of two, and of n / 2 in the second: every second Gaussian reaches it. n_each: one in so
+ * many Gaussians has a tile at all. */
+static int check_length(splat_backend *backend, uint32_t n, uint32_t n_each)
+{
+    int failures = 0;
+    splat_error error = {0};
+    test_scene scene;
+    const uint32_t n_all = n * n_each;
+    test_scene_make(backend, &(test_scene_spec){"length", TEST_SCENE_SOFT, n_all, 32, 8, false, {0}}, -1, &scene);
+    float *conic = calloc(n_all, 4 * sizeof *conic), *depth = calloc(n_all, sizeof *depth);
+    uint16_t *rect = calloc(n_all, 4 * sizeof *rect);
+    listed *wanted = calloc(n, sizeof *wanted);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = i * n_each + n_each / 2;
+        memcpy(conic + 4 * v, (float[]){1e-8f, 0, 1e-8f, 0.5f}, 4 * sizeof *conic); /* wider than the picture */
+        memcpy(rect + 4 * v, (uint16_t[]){0, 0, 1 + i % 2, 1}, 4 * sizeof *rect);
+        depth[v] = 1.0f + floorf(test_scene_random(31, v) * (float)(n / 2 + 1)); /* with ties */
+        wanted[i] = (listed){depth[v], v, i % 2 == 1};
+    }
+    qsort(wanted, n, sizeof *wanted, compare_listed);
+    splat_backend_upload(backend, scene.frame.conic, conic, n_all * 4 * sizeof *conic, NULL);
+    splat_backend_upload(backend, scene.frame.tile_rect, rect, n_all * 4 * sizeof *rect, NULL);
+    splat_backend_upload(backend, scene.frame.depth, depth, n_all * sizeof *depth, NULL);
+    TEST_CHECK(failures, splat_op_bin(backend, &(struct splat_bin_args){&scene.frame}, &error) == SPLAT_OK, "%s",
+               error.message);
+    test_result r = test_result_make(backend, &scene);
+    TEST_CHECK(failures, r.n_instances == n + n / 2 && r.tile_begin[1] == n && r.tile_begin[2] == n + n / 2,
+               "lists of %u and %u", r.tile_begin[1], r.tile_begin[2] - r.tile_begin[1]);
+    for (uint32_t i = 0, second = n; i < n && !failures; i++) {
+        TEST_CHECK(failures, r.instances[i] == wanted[i].v, "%u of a list of %u: %u, not %u", i, n, r.instances[i],
+                   wanted[i].v);
+        if (!wanted[i].in_both) continue;
+        TEST_CHECK(failures, r.instances[second] == wanted[i].v, "%u of a list of %u: %u, not %u", second - n, n / 2,
+                   r.instances[second], wanted[i].v);
+        second++;
+    }
+    test_result_free(&r);
+    free(conic);
+    free(depth);
+    free(rect);
+    free(wanted);
     test_scene_free(backend, &scene);
     return failures;
 }
@@ -179,6 +244,8 @@ int test_op_bin(splat_backend *backend)
         failures += check_scene(backend, &specs[i]);
         if (failures > before) fprintf(stderr, "bin: scene '%s' failed\n", specs[i].name);
     }
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) failures += check_length(backend, lengths[i], 1);
+    failures += check_length(backend, 20011, 61); /* so many that a device's warp comes to Gaussians again */
     failures += check_too_many(backend);
     failures += test_bands_lists(backend);
     return failures;

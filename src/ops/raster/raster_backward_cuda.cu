@@ -310,16 +310,17 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
 
 /* The slots of one Gaussian are contiguous; a thread sums one of its ten values. */
 __global__ void __launch_bounds__(256)
-    sum_slots_kernel(const splat_grad2d *slots, const uint64_t *offsets, const uint32_t *order,
+    sum_slots_kernel(const splat_grad2d *slots, const uint32_t *slot_begin, uint32_t n_visible,
                      const splat_cuda_view_state *state, splat_grad2d *grad2d)
 {
     uint64_t thread = (uint64_t)blockIdx.x * 256 + threadIdx.x;
-    uint32_t j = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
-    if (state->overflow || j >= state->n_listed) return;
+    uint32_t v = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
+    if (state->overflow || v >= n_visible || slot_begin[v] == slot_begin[v + 1]) return;
     float sum = 0.0f;
-    for (uint64_t slot = offsets[j] * SPLAT_RASTER_SLOTS; slot < offsets[j + 1] * SPLAT_RASTER_SLOTS; slot++)
+    const uint64_t end = (uint64_t)slot_begin[v + 1] * SPLAT_RASTER_SLOTS;
+    for (uint64_t slot = (uint64_t)slot_begin[v] * SPLAT_RASTER_SLOTS; slot < end; slot++)
         sum += ((const float *)&slots[slot])[value];
-    ((float *)&grad2d[order[j]])[value] += sum; /* another band may have added to it */
+    ((float *)&grad2d[v])[value] += sum; /* another band may have added to it */
 }
 
 /* The slots of the instances, then the sum of each Gaussian's slots in their order. */
@@ -332,8 +333,8 @@ static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_fram
     CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
     slots_backward_kernel<TENTH, ALPHA><<<tiles_of_band(frame) * SPLAT_RASTER_SLOTS, 32, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
-    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_order * N_GRADS, 256), 256, 0, cuda->stream>>>(
-        P.slots, frame->slot_offsets, frame->depth_order, P.state, P.grad2d);
+    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_visible * N_GRADS, 256), 256, 0, cuda->stream>>>(
+        P.slots, frame->slot_begin, frame->n_visible, P.state, P.grad2d);
     CUDA_LAUNCHED("sum of slots");
     return SPLAT_OK;
 }
