@@ -26,6 +26,10 @@ extern "C" {
 #define LEAST_INSTANCE_MARGIN 16384 /* beyond a sixteenth more than the count, below a bound */
 #define MAX_TILE_ROWS (65536 / SPLAT_TILE) /* of the largest picture, see splat_view_begin */
 
+static_assert(SPLAT_BIN_RANGE_TILES >= MAX_TILE_ROWS, "a block counts a row of tiles or more");
+static_assert((SPLAT_BIN_RANGE_TILES + 2 * WALK_THREADS * WALK_EACH) * sizeof(uint32_t) <= 48 * 1024,
+              "what every device's blocks may have of shared memory");
+
 /* The rows of tiles of a block, and its numbers: shared[tile of the range], and first: the range's first tile of the
  * band. */
 struct walk_range {

@@ -35,7 +35,8 @@ struct bin_parameters {
 };
 
 /* The tiles of a row that the ellipse alpha >= 1/255 meets: it and the row's band are convex, so its x range there
- * decides (as AccuTile of Speedy-Splat does). */
+ * decides (as AccuTile of Speedy-Splat does). All kernels must find the same tiles to the last bit, as one counts what
+ * another writes; so what a compiler may or may not contract is written as it is meant, fmaf or __fmul_rn. */
 struct tile_walk {
     float u, v, a, b, c, k, det, hx, hy;
     ushort4 rect;
@@ -64,7 +65,7 @@ __device__ __forceinline__ tile_walk walk_of(const bin_parameters &P, uint32_t i
     w.det = splat_determinant(q.x, q.y, q.z);
     float ratio = q.x * q.z / w.det;
     w.whole_rows = !(w.det > 0.0f && ratio < SPLAT_CULL_RATIO);
-    w.k = k * (1.001f + 4e-6f * ratio);
+    w.k = k * fmaf(4e-6f, ratio, 1.001f);
     w.hx = sqrtf(w.k * q.z / w.det);
     w.hy = sqrtf(w.k * q.x / w.det);
     return w;
@@ -80,9 +81,9 @@ __device__ __forceinline__ int2 row_span(const bin_parameters &P, const tile_wal
     if (!(low <= high)) return make_int2(0, 0);
     float turn = -w.b / w.c * w.hx; /* dy of the rightmost point; the leftmost is opposite */
     float right = fminf(fmaxf(turn, low), high), left = fminf(fmaxf(-turn, low), high);
-    float ak = w.a * w.k;
-    float x1 = (-w.b * right + sqrtf(fmaxf(ak - w.det * right * right, 0.0f))) / w.a;
-    float x0 = (-w.b * left - sqrtf(fmaxf(ak - w.det * left * left, 0.0f))) / w.a;
+    float ak = __fmul_rn(w.a, w.k);
+    float x1 = fmaf(-w.b, right, sqrtf(fmaxf(fmaf(-w.det * right, right, ak), 0.0f))) / w.a;
+    float x0 = fmaf(-w.b, left, -sqrtf(fmaxf(fmaf(-w.det * left, left, ak), 0.0f))) / w.a;
     x0 = w.u + x0 - P.widen - 0.01f;
     x1 = w.u + x1 + P.widen + 0.01f;
     if (x0 > P.last_x) return make_int2(0, 0);
