@@ -127,9 +127,10 @@ __global__ void __launch_bounds__(LISTS_THREADS) lists_kernel(const __grid_const
         P.tile_order[atomicAdd(&next[length_class(P.lengths[tile])], 1u)] = P.tiles_x * P.row_begin + tile;
 }
 
-/* SLOTS: of a deterministic view; a Gaussian's slots are in the order of its rows. */
+/* SLOTS: of a deterministic view; a Gaussian's slots are in the order of its rows. It needs the registers of two blocks
+ * a multiprocessor. */
 template <bool SLOTS>
-__global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT)
+__global__ void __launch_bounds__(WALK_THREADS, SLOTS ? 2 : WALK_RESIDENT)
     emit_kernel(const __grid_constant__ bin_parameters P)
 {
     extern __shared__ uint32_t next[];
