@@ -56,6 +56,37 @@ void splat_save_options_init_sized(splat_save_options *options, size_t size);
  * IO, MEMORY. */
 splat_status splat_model_save(const splat_model *model, const char *path, const splat_save_options *options,
                               splat_error *error);
+
+/* What goes from a splat (splat_clean_options_init, splat_model_clean). A Gaussian is judged as it is rendered, with
+ * its 3D filter. */
+typedef struct splat_clean_options {
+    size_t size;
+    bool has_bbox;               /* remove what has its centre outside bbox_low to bbox_high, in the world; false */
+    double bbox_low[3], bbox_high[3];
+    double min_opacity;          /* remove what has less, 0 to 1; 0: none */
+    double max_size;             /* remove what has a standard deviation above this share of the splat's extent, which
+                                    is the diagonal of the box, or without one of the box that holds the middle 98 % of
+                                    the centres along each axis; 0: none */
+    double outlier_std;          /* of the rest, remove what is farther from its neighbours, in the mean, than the mean
+                                    of that distance and this many deviations; 0: none */
+    size_t outlier_neighbors;    /* ... and so many are the neighbours, itself among them: 2 to 32; 20 */
+} splat_clean_options;
+
+/* Each Gaussian that goes counts once, for the first reason in this order. */
+typedef struct splat_clean_counts {
+    size_t n_before, n_removed;
+    size_t n_not_finite, n_outside, n_faint, n_large, n_lonely;
+} splat_clean_counts;
+
+void splat_clean_options_init_sized(splat_clean_options *options, size_t size);
+#define splat_clean_options_init(options) splat_clean_options_init_sized(options, sizeof *(options))
+/* ARGUMENT when an option is out of its range; splat_model_clean asks it, too. */
+splat_status splat_clean_options_check(const splat_clean_options *options, splat_error *error);
+/* Removes Gaussians, also those with parameters that are not finite; the others keep their order. counts: may be NULL.
+ * Errors: ARGUMENT, NUMERIC (none would be left: nothing has changed), MEMORY, DEVICE. */
+splat_status splat_model_clean(splat_model *model, const splat_clean_options *options, splat_clean_counts *counts,
+                               splat_error *error);
+
 /* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error);

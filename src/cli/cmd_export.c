@@ -51,19 +51,56 @@ static int open_splat(cli_session *session, const cli_values *values)
     return code;
 }
 
+/* What is to be removed, and whether anything is. */
+static bool fill_clean_options(const cli_values *values, splat_clean_options *options, bool *any)
+{
+    splat_error error;
+    *options = values->clean;
+    if (!cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high)) return false;
+    if (splat_clean_options_check(options, &error) != SPLAT_OK) return cli_report(&error), false;
+    *any = options->has_bbox || options->min_opacity > 0 || options->max_size > 0 || options->outlier_std > 0;
+    if (cli_given(values, "outlier_neighbors") && !(options->outlier_std > 0))
+        cli_notice("--outlier_neighbors has no effect without --outlier_std");
+    return true;
+}
+
+static int clean(cli_session *session, const splat_clean_options *options)
+{
+    splat_clean_counts counts;
+    splat_error error;
+    char reasons[256] = "";
+    size_t length = 0;
+    if (splat_model_clean(session->model, options, &counts, &error) != SPLAT_OK) return cli_report(&error);
+    const struct {
+        size_t n;
+        const char *why;
+    } parts[] = {{counts.n_outside, "outside the box"}, {counts.n_faint, "too faint"}, {counts.n_large, "too large"},
+                 {counts.n_lonely, "far from others"}, {counts.n_not_finite, "not finite"}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].n)
+            length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%zu %s", length ? ", " : ": ",
+                                       parts[i].n, parts[i].why);
+    cli_say("removed %zu of %zu Gaussians%s", counts.n_removed, counts.n_before, reasons);
+    return CLI_OK;
+}
+
 int cmd_export(const cli_values *values)
 {
     cli_session session;
     splat_error error;
+    splat_clean_options to_clean;
+    bool cleans;
     bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
     if (!values->output && (values->ply || !fused)) {
         cli_error("give the file to write with -o");
         return CLI_USAGE;
     }
     if (values->output && splat_model_check_path(values->output, &error) != SPLAT_OK) return cli_report(&error);
+    if (!fill_clean_options(values, &to_clean, &cleans)) return CLI_USAGE;
     memset(&session, 0, sizeof session);
     int code = open_splat(&session, values);
     if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
+    if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);
     return code;

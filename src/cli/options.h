@@ -69,6 +69,7 @@ typedef struct cli_values {
     splat_mesh_extract_options mesh;
     const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
     splat_texture_options texture;
+    splat_clean_options clean;  /* of export, but for its box: bbox_min, bbox_max */
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
+#include "base/point_outliers.h"
 #include "base/point_select.h"
 #include "base/point_tree.h"
 #include "base/rng.h"
-#include "mesh/point_outliers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +210,7 @@ static void test_tree_errors(void **state)
 static splat_point_outlier_counts find_outliers(const float *points, size_t n, uint32_t k, double ratio, int threads,
                                                 uint8_t *keep)
 {
-    const splat_point_outlier_options options = {k, ratio, threads};
+    const splat_point_outlier_options options = {k, ratio, threads, false};
     splat_point_outlier_counts counts;
     assert_int_equal(splat_point_outliers(points, n, &options, keep, &counts, NULL), SPLAT_OK);
     assert_int_equal(counts.n_kept + counts.n_far + counts.n_duplicates, n);

@@ -234,6 +234,14 @@ static void test_export(void **state)
     RUN_ERR(2, "chooses the format of a splat: .ply (PLY)", "export", "-m", "model", "-o", "splat.splat");
     RUN_OUT(0, "chooses the format: .ply", "export", "--help");
     assert_false(exists("splat.splat"));
+    RUN_OUT(0, "removed ", "export", "-m", "model", "--bboxmin=-1,-1,-1", "--bboxmax", "1,1,1", "-o", "box.ply");
+    assert_non_null(strstr(standard_output, " outside the box"));
+    RUN_OUT(0, "too faint", "export", "-m", "model", "--min_opacity", "0.05", "-o", "solid.ply");
+    RUN_ERR(1, "would be left", "export", "-m", "model", "--bboxmin", "90,90,90", "--bboxmax", "91,91,91", "-o",
+            "empty.ply");
+    assert_false(exists("empty.ply"));
+    RUN_ERR(2, "the box is empty", "export", "-m", "model", "--bboxmin", "1,1,1", "--bboxmax", "0,0,0", "-o", "x.ply");
+    RUN_ERR(2, "or neither", "export", "-m", "model", "--bboxmin", "1,1,1", "-o", "x.ply");
     write_text("garbage.ply", "ply\nformat ascii 1.0\nelement vertex 99999999999999999999\n");
     RUN_ERR(1, "garbage.ply", "export", "--ply", "garbage.ply", "-o", "never.ply");
     assert_false(exists("never.ply"));

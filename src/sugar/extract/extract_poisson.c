@@ -1,9 +1,9 @@
 /* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
+#include "base/point_outliers.h"
 #include "base/rows.h"
 #include "base/select.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_support.h"
-#include "mesh/point_outliers.h"
 #include "mesh/poisson/poisson.h"
 #include "sugar/extract/extract_parts.h"
 

@@ -1,5 +1,5 @@
 /* Mean distances to the nearest points, and what is far above their mean. */
-#include "mesh/point_outliers.h"
+#include "base/point_outliers.h"
 
 #include "base/point_tree.h"
 
@@ -82,10 +82,10 @@ splat_status splat_point_outliers(const float *positions, size_t n, const splat_
     summarize(distances, n, options->std_ratio, &found);
     double limit = found.threshold * (1 + ROUNDING);
     for (size_t i = 0; i < n; i++) {
-        keep[i] = distances[i] > 0 && (double)distances[i] <= limit;
+        keep[i] = distances[i] > 0 ? (double)distances[i] <= limit : options->keep_duplicates;
         found.n_kept += keep[i];
     }
-    found.n_far = n - found.n_duplicates - found.n_kept;
+    found.n_far = n - found.n_kept - (options->keep_duplicates ? 0 : found.n_duplicates);
     free(distances);
     if (counts) *counts = found;
     return SPLAT_OK;
