@@ -40,12 +40,10 @@ static bool is_sky(const judge *j, const splat_view_map *map, size_t pixel, cons
 }
 
 /* Weight: how many saw it, and how steeply. */
-static bool sample_of(const judge *j, size_t view, size_t pixel, splat_cell_sample *sample, splat_agreement *a)
+static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
+                      splat_cell_sample *sample)
 {
-    const splat_view_maps *maps = j->maps;
-    const splat_view_map *map = &maps->views[view];
-    if (!splat_view_agreement(maps, view, pixel, a) || !splat_agreement_holds(a, map->n_neighbors)) return false;
-    if (is_sky(j, map, pixel, a->position)) return false;
+    if (!splat_agreement_holds(a, map->n_neighbors) || is_sky(j, map, pixel, a->position)) return false;
     for (int k = 0; k < 3; k++) {
         sample->position[k] = a->position[k];
         sample->normal[k] = a->normal[k];
@@ -55,18 +53,36 @@ static bool sample_of(const judge *j, size_t view, size_t pixel, splat_cell_samp
     return true;
 }
 
-/* n pixels of a view from `first` on, step apart. */
+/* n pixels of a view from `first` on, step apart; samples and valid: theirs. */
+static tally judge_batch(const judge *j, size_t view, size_t first, size_t n, splat_cell_sample *samples,
+                         uint8_t *valid)
+{
+    const splat_view_map *map = &j->maps->views[view];
+    splat_agreement a[SPLAT_AGREEMENT_BATCH];
+    tally t = {0};
+    splat_view_agreements(j->maps, view, first, j->step, n, a, valid);
+    for (size_t i = 0; i < n; i++) {
+        size_t pixel = first + i * j->step;
+        t.n_seen += map->depth[pixel] > 0;
+        t.n_against += valid[i] && a[i].n_against > a[i].n_agree;
+        valid[i] = valid[i] && sample_of(j, map, pixel, &a[i], &samples[i]);
+        t.n_kept += valid[i];
+    }
+    return t;
+}
+
+/* The same of any number. */
 static splat_status judge_piece(judge *j, size_t view, size_t first, size_t n, splat_error *error)
 {
+    const size_t batch = SPLAT_AGREEMENT_BATCH;
     size_t n_seen = 0, n_kept = 0, n_against = 0;
-#pragma omp parallel for schedule(dynamic, 1024) num_threads(j->threads) reduction(+ : n_seen, n_kept, n_against)
-    for (size_t i = 0; i < n; i++) {
-        splat_agreement a = {.n_agree = 0};
-        size_t pixel = first + i * j->step;
-        j->valid[i] = sample_of(j, view, pixel, &j->samples[i], &a);
-        n_seen += j->maps->views[view].depth[pixel] > 0;
-        n_kept += j->valid[i];
-        n_against += a.n_against > a.n_agree;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(j->threads) reduction(+ : n_seen, n_kept, n_against)
+    for (size_t i = 0; i < n; i += batch) {
+        tally t = judge_batch(j, view, first + i * j->step, n - i < batch ? n - i : batch, j->samples + i,
+                              j->valid + i);
+        n_seen += t.n_seen;
+        n_kept += t.n_kept;
+        n_against += t.n_against;
     }
     j->tally.n_seen += n_seen;
     j->tally.n_kept += n_kept;

@@ -15,9 +15,22 @@ typedef struct splat_agreement {
     uint32_t n_against; /* neighbours that look through it, into the sky or at what is more than 2 % farther */
 } splat_agreement;
 
-/* Asks the neighbours of maps->views[view] about its pixel (y width + x). False, and nothing said, where the view has
- * no depth or normal there or sees it at a flatter angle than a cosine of 0.17. */
-bool splat_view_agreement(const splat_view_maps *maps, size_t view, size_t pixel, splat_agreement *agreement);
+#define SPLAT_AGREEMENT_BATCH 64 /* pixels that are asked about together */
+
+/* Asks the neighbours of maps->views[view] about n <= SPLAT_AGREEMENT_BATCH of its pixels, first + i step (y width +
+ * x). Near ones together: what neighbours say of them lies near in memory. is_said[n]: 0, and nothing said, where the
+ * view has no depth or normal or sees it at a flatter angle than a cosine of 0.17. */
+void splat_view_agreements(const splat_view_maps *maps, size_t view, size_t first, size_t step, size_t n,
+                           splat_agreement *agreements, uint8_t *is_said);
+
+/* The same of one pixel. */
+static inline bool splat_view_agreement(const splat_view_maps *maps, size_t view, size_t pixel,
+                                        splat_agreement *agreement)
+{
+    uint8_t is_said;
+    splat_view_agreements(maps, view, pixel, 1, 1, agreement, &is_said);
+    return is_said;
+}
 
 /* Whether a pixel is surface: at least two neighbours agree (one, where the view has no other), and no more are
  * against it. */
