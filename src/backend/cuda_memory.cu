@@ -265,7 +265,10 @@ splat_status splat_cuda_download(splat_backend *backend, void *host, const void 
         memcpy(host, device, bytes);
         return SPLAT_OK;
     }
-    CUDA_TRY("copy from its memory", cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, cuda->stream));
+    if (bytes && is_on_host(cuda, host))
+        SPLAT_TRY(copy_by_granules(cuda, host, device, bytes, true, error));
+    else
+        CUDA_TRY("copy from its memory", cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, cuda->stream));
     return wait(cuda, error);
 }
 

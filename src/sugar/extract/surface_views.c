@@ -57,25 +57,35 @@ void splat_surface_color(const float *rgb, const float *alpha, size_t n_pixels, 
 /* ---------------------------------------------------------------- views */
 
 typedef struct view_buffers {
-    float *maps; /* depth, normal (3 planes), alpha */
+    splat_block pinned; /* what the device writes, where it can write to host memory: 32 bytes a pixel and view come */
+    float *planes;      /* the same where it cannot */
+    float *maps;        /* depth, normal (3 planes), alpha */
     float *render;
     uint8_t *rgb, *kept;
 } view_buffers;
 
-static void free_buffers(view_buffers *b)
+static void free_buffers(splat_backend *backend, view_buffers *b)
 {
-    free(b->maps);
-    free(b->render);
+    splat_block_free(backend, &b->pinned);
+    free(b->planes);
     free(b->rgb);
     free(b->kept);
 }
 
-static splat_status make_buffers(size_t n, bool has_masks, view_buffers *b, splat_error *error)
+static splat_status make_buffers(splat_backend *backend, size_t n, bool has_masks, view_buffers *b,
+                                 splat_error *error)
 {
-    *b = (view_buffers){malloc(5 * n * sizeof *b->maps), malloc(3 * n * sizeof *b->render), malloc(3 * n),
-                        has_masks ? malloc(n) : NULL};
-    if (b->maps && b->render && b->rgb && (b->kept || !has_masks)) return SPLAT_OK;
-    free_buffers(b);
+    size_t bytes = 8 * n * sizeof *b->planes;
+    *b = (view_buffers){.pinned = {.placement = SPLAT_ON_HOST, .type = SPLAT_TYPE_FLOAT32}, .rgb = malloc(3 * n),
+                        .kept = has_masks ? malloc(n) : NULL};
+    if (splat_block_resize(backend, &b->pinned, "maps of a view", SPLAT_OWNER_LISTS, bytes, NULL) != SPLAT_OK)
+        b->planes = malloc(bytes);
+    b->maps = b->pinned.data ? b->pinned.data : b->planes;
+    if (b->maps && b->rgb && (b->kept || !has_masks)) {
+        b->render = b->maps + 5 * n;
+        return SPLAT_OK;
+    }
+    free_buffers(backend, b);
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %zu pixels", n);
 }
 
@@ -122,8 +132,8 @@ splat_status splat_surface_views(splat_scene *scene, splat_model *model, const s
 {
     const splat_dataset *dataset = &scene->dataset;
     view_buffers buffers;
-    SPLAT_TRY(make_buffers(splat_surface_pixels(scene, options->resolution_factor), dataset->n_masked > 0, &buffers,
-                           error));
+    SPLAT_TRY(make_buffers(model->backend, splat_surface_pixels(scene, options->resolution_factor),
+                           dataset->n_masked > 0, &buffers, error));
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < dataset->n_train && status == SPLAT_OK; i++) {
         splat_surface_view view = {.index = dataset->train[i], .number = i};
@@ -132,7 +142,7 @@ splat_status splat_surface_views(splat_scene *scene, splat_model *model, const s
         if (status == SPLAT_OK) status = leave_masked(scene, &view, &buffers, error);
         if (status == SPLAT_OK) status = use(user, &view, error);
     }
-    free_buffers(&buffers);
+    free_buffers(model->backend, &buffers);
     return status;
 }
 
