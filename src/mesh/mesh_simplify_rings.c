@@ -122,28 +122,74 @@ void simplify_collect_faces(simplifier *s)
     for (size_t v = 0; v < n; v++) sort_numbers(s->around + starts[v], starts[v + 1] - starts[v]);
 }
 
-/* Neighbours, each once; an edge has as many faces as it names its other end. */
-static void collect_ring(simplifier *s, size_t v, bool first)
+enum { FEW = 64 }; /* corners of faces around a vertex: more only at the hub of a fan */
+
+/* Corners of the faces around v, ascending and each once; faces[i]: how many name ring[i].
+ * Returns how many corners; the faces have at most FEW. */
+static size_t take_few(const simplifier *s, size_t v, uint32_t *ring, uint8_t faces[FEW])
 {
-    uint32_t *ring = s->rings + 2 * (size_t)s->starts[v];
+    size_t n = 0;
+    for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
+        const uint32_t *f = s->mesh->faces + 3 * (size_t)s->around[i];
+        for (int k = 0; k < 3; k++) {
+            size_t at = n;
+            if (f[k] == v) continue;
+            while (at > 0 && ring[at - 1] > f[k]) at--;
+            if (at > 0 && ring[at - 1] == f[k]) {
+                faces[at - 1]++;
+                continue;
+            }
+            for (size_t j = n++; j > at; j--) {
+                ring[j] = ring[j - 1];
+                faces[j] = faces[j - 1];
+            }
+            ring[at] = f[k];
+            faces[at] = 1;
+        }
+    }
+    return n;
+}
+
+/* A neighbour, and how many faces name it. */
+static void know(simplifier *s, size_t v, uint32_t neighbor, size_t n_faces, bool first)
+{
+    s->kinds[v] |= n_faces == 2 ? SIMPLIFY_INNER : n_faces == 1 ? SIMPLIFY_BOUNDARY : SIMPLIFY_LOCKED;
+    if (first && n_faces == 1) add_boundary(s, v, neighbor);
+}
+
+/* The same of any number. */
+static size_t collect_hub(simplifier *s, size_t v, uint32_t *ring, bool first)
+{
     size_t n = 0, n_ring = 0;
-    uint8_t kind = SIMPLIFY_INNER;
     for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
         const uint32_t *f = s->mesh->faces + 3 * (size_t)s->around[i];
         for (int k = 0; k < 3; k++)
             if (f[k] != v) ring[n++] = f[k];
     }
-    sort_numbers(ring, n);
-    if (first) add_faces(s, v);
+    qsort(ring, n, sizeof *ring, compare_numbers);
     for (size_t i = 0, end; i < n; i = end) {
         uint32_t u = ring[i];
         for (end = i + 1; end < n && ring[end] == u;) end++;
-        kind |= end - i == 2 ? SIMPLIFY_INNER : end - i == 1 ? SIMPLIFY_BOUNDARY : SIMPLIFY_LOCKED;
-        if (first && end - i == 1) add_boundary(s, v, u);
+        know(s, v, u, end - i, first);
         ring[n_ring++] = u;
     }
-    s->ring_sizes[v] = (uint32_t)n_ring;
-    s->kinds[v] = kind;
+    return n_ring;
+}
+
+/* Neighbours, each once; an edge has as many faces as name its other end. */
+static void collect_ring(simplifier *s, size_t v, bool first)
+{
+    uint32_t *ring = s->rings + 2 * (size_t)s->starts[v];
+    uint8_t faces[FEW];
+    s->kinds[v] = SIMPLIFY_INNER;
+    if (first) add_faces(s, v);
+    if (2 * (s->starts[v + 1] - s->starts[v]) > FEW) {
+        s->ring_sizes[v] = (uint32_t)collect_hub(s, v, ring, first);
+        return;
+    }
+    size_t n = take_few(s, v, ring, faces);
+    for (size_t i = 0; i < n; i++) know(s, v, ring[i], faces[i], first);
+    s->ring_sizes[v] = (uint32_t)n;
 }
 
 /* Collapses leave no more edges than there were: the first pass knows how much is needed. */

@@ -31,10 +31,10 @@ typedef struct liner {
     uint32_t n;
 } liner;
 
-/* The plane that a pixel has, or -1. */
-static int plane_of(const plane_view *view, size_t pixel)
+/* The plane of a pixel's label, or -1. */
+static int plane_of(const plane_view *view, uint32_t label)
 {
-    uint32_t label = view->labels[pixel], slot = label >> PLANE_LABEL_SHIFT;
+    uint32_t slot = label >> PLANE_LABEL_SHIFT;
     return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
 }
 
@@ -44,11 +44,11 @@ static uint32_t segment_at(const plane_view *view, long pixel)
     return pixel < 0 ? 0 : view->labels[pixel] & PLANE_LABEL_SEGMENT;
 }
 
-/* Whether a pixel shows the plane; also one that no plane was left to, of a segment whose seeds lie on this one. */
-static bool shows(const plane_view *view, size_t pixel, int plane)
+/* Whether pixels of a label show the plane; also those that no plane was left to, of a segment whose seeds lie on this
+ * one. */
+static bool shows(const plane_view *view, uint32_t label, int plane)
 {
-    uint32_t label = view->labels[pixel];
-    if (!label || label >> PLANE_LABEL_SHIFT) return label && plane_of(view, pixel) == plane;
+    if (!label || label >> PLANE_LABEL_SHIFT) return label && plane_of(view, label) == plane;
     const plane_segment *segment = &view->segments[label - 1];
     for (int k = 0; k < segment->n_strong; k++)
         if (segment->planes[k] == plane) return true;
@@ -68,13 +68,15 @@ static verdict ask(const liner *l, size_t other, const plane_seed *seed)
     if (!splat_camera_project(c, seed->position, image) || !plane_faces(c, &l->planes[seed->line - 1].fit))
         return NEUTRAL;
     int x = (int)image[0], y = (int)image[1], n_plane = 0, n_plain = 0;
+    uint32_t last = UINT32_MAX;
+    bool on_plane = false;
     if (x < AROUND || y < AROUND || x + AROUND >= c->width || y + AROUND >= c->height) return NEUTRAL;
     float depth = l->maps->views[other].depth[(size_t)y * (size_t)c->width + (size_t)x];
     if (depth > 0 && depth < BEFORE * image[2]) return NEUTRAL;
     for (int j = -AROUND; j <= AROUND; j++)
         for (int i = -AROUND; i <= AROUND; i++) {
             size_t p = (size_t)(y + j) * (size_t)c->width + (size_t)(x + i);
-            bool on_plane = shows(view, p, seed->line - 1);
+            if (view->labels[p] != last) on_plane = shows(view, last = view->labels[p], seed->line - 1);
             n_plane += on_plane;
             n_plain += !on_plane && view->labels[p];
         }
@@ -121,14 +123,14 @@ static void look(void *user, int x, int y, const float direction[2])
     size_t own = (size_t)y * (size_t)c->width + (size_t)x;
     uint32_t label = l->view->labels[own] & PLANE_LABEL_SEGMENT, other = 0;
     long inner = plane_rim_step(c, x, y, direction, -INWARDS);
-    int t = 0, plane = -1, own_plane = plane_of(l->view, own);
+    int t = 0, plane = -1, own_plane = plane_of(l->view, l->view->labels[own]);
     if (own_plane < 0 && !plane_segment_is_open(&l->view->segments[label - 1])) return;
     while (t < REACH && (!other || other == label))
         other = segment_at(l->view, plane_rim_step(c, x, y, direction, ++t));
     if (!other || other == label) return;
     for (int k = t; k <= t + DEEP && plane < 0; k++) { /* beside a poor plane of the first round there may be none */
         long there = plane_rim_step(c, x, y, direction, k);
-        if (segment_at(l->view, there) == other) plane = plane_of(l->view, (size_t)there);
+        if (segment_at(l->view, there) == other) plane = plane_of(l->view, l->view->labels[there]);
     }
     if (plane < 0) return;
     float px = (float)x + 0.5f + direction[0] * 0.5f * (float)t, py = (float)y + 0.5f + direction[1] * 0.5f * (float)t;

@@ -87,10 +87,13 @@ typedef struct plane_edge {
     uint32_t own, other; /* pixels of them */
 } plane_edge;
 
+#define PLANE_BOUND 64u /* seeds of a ball */
+
 typedef struct plane_view {
     uint16_t *labels; /* [height][width] */
     plane_segment *segments;
     plane_seed *seeds;
+    float (*balls)[4]; /* around every PLANE_BOUND of the seeds: centre and radius; plane_pool_bound */
     plane_hypothesis *hypotheses;
     plane_edge *edges;
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
@@ -191,18 +194,36 @@ static inline void plane_turn(plane_fit *fit)
     fit->offset = -fit->offset;
 }
 
+/* From a camera through a place of its picture: what the world's place gains at one more of depth. */
+static inline void plane_ray(const splat_camera *c, double image_x, double image_y, double ray[3])
+{
+    double x = (image_x - (double)c->cx) / (double)c->fx, y = (image_y - (double)c->cy) / (double)c->fy;
+    for (int k = 0; k < 3; k++)
+        ray[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
+}
+
+static inline double plane_distance_of_camera(const splat_camera *c, const plane_fit *fit)
+{
+    double distance = fit->offset;
+    for (int k = 0; k < 3; k++) distance -= fit->normal[k] * (double)c->center[k];
+    return distance;
+}
+
+/* Depth at which a ray meets a plane; INFINITY: nowhere before the camera. */
+static inline float plane_depth_along(const plane_fit *fit, const double ray[3], double distance_of_camera)
+{
+    double along = 0;
+    for (int k = 0; k < 3; k++) along += fit->normal[k] * ray[k];
+    double z = distance_of_camera / along;
+    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+}
+
 /* Depth of a plane along the ray through (x, y) of the picture, from either side; INFINITY: the ray misses it. */
 static inline float plane_depth_at(const splat_camera *c, const plane_fit *fit, double image_x, double image_y)
 {
-    double x = (image_x - (double)c->cx) / (double)c->fx, y = (image_y - (double)c->cy) / (double)c->fy;
-    double along = 0, distance = fit->offset;
-    for (int k = 0; k < 3; k++) {
-        along += fit->normal[k] *
-                 ((double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k]);
-        distance -= fit->normal[k] * (double)c->center[k];
-    }
-    double z = distance / along;
-    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+    double ray[3];
+    plane_ray(c, image_x, image_y, ray);
+    return plane_depth_along(fit, ray, plane_distance_of_camera(c, fit));
 }
 
 /* The same through the centre of a pixel. */
@@ -224,8 +245,10 @@ splat_status plane_lines_make(const splat_view_maps *maps, plane_view *views, si
                               const plane_global *planes, splat_error *error);
 /* Planes have changed from `before`: lines are of those that are the same. A line whose plane is gone is doubted. */
 void plane_lines_rename(plane_view *view, const plane_global *before, const plane_global *planes, size_t n_planes);
-/* plane_pool.c: planes of the segments without one, from the seeds of all views that fall into them, instead of
- * those from their own seeds. Of the views only view `number` changes, and of that only hypotheses. */
+/* plane_pool.c: balls around the seeds of a view. */
+splat_status plane_pool_bound(plane_view *view, splat_error *error);
+/* Planes of the segments without one, from the seeds of all views that fall into them, instead of
+ * those from their own seeds. All views have balls. Of them only view `number` changes, and of that only hypotheses. */
 splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number,
                              const plane_global *planes, uint64_t seed, splat_error *error);
 /* Whether a good part of a segment lacks a plane. */

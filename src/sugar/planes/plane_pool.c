@@ -80,13 +80,77 @@ static bool push(pool *p, const plane_seed *seed, uint32_t view, uint32_t segmen
     return true;
 }
 
+splat_status plane_pool_bound(plane_view *view, splat_error *error)
+{
+    size_t n_balls = (view->n_seeds + PLANE_BOUND - 1) / PLANE_BOUND;
+    float(*balls)[4] = realloc(view->balls, (n_balls + 1) * sizeof *balls);
+    if (!balls) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu balls around seeds", n_balls);
+    view->balls = balls;
+    for (size_t b = 0; b < n_balls; b++) {
+        uint32_t first = (uint32_t)b * PLANE_BOUND, end = first + PLANE_BOUND;
+        float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+        if (end > view->n_seeds) end = view->n_seeds;
+        for (uint32_t i = first; i < end; i++)
+            for (int k = 0; k < 3; k++) {
+                low[k] = fminf(low[k], view->seeds[i].position[k]);
+                high[k] = fmaxf(high[k], view->seeds[i].position[k]);
+            }
+        for (int k = 0; k < 3; k++) {
+            balls[b][k] = 0.5f * (low[k] + high[k]);
+            square += 0.25f * (high[k] - low[k]) * (high[k] - low[k]);
+        }
+        balls[b][3] = sqrtf(square);
+    }
+    return SPLAT_OK;
+}
+
+/* The sides of a camera's picture, as planes through its centre. */
+typedef struct frustum {
+    const splat_camera *camera;
+    float sides[4][3]; /* in its frame, inwards, unit */
+} frustum;
+
+static frustum frustum_of(const splat_camera *c)
+{
+    float right = (float)c->width - c->cx, below = (float)c->height - c->cy;
+    frustum f = {c, {{c->fx, 0, c->cx}, {-c->fx, 0, right}, {0, c->fy, c->cy}, {0, -c->fy, below}}};
+    for (int s = 0; s < 4; s++) {
+        float *n = f.sides[s], length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int k = 0; k < 3; k++) n[k] /= length;
+    }
+    return f;
+}
+
+/* Whether a camera may see something of a ball. Rounding makes it larger, never smaller. */
+static bool may_see(const frustum *f, const float ball[4])
+{
+    const float *r = f->camera->rotation, *center = f->camera->center;
+    float local[3], size = ball[3];
+    for (int i = 0; i < 3; i++) {
+        local[i] = 0;
+        for (int k = 0; k < 3; k++) local[i] += r[3 * i + k] * (ball[k] - center[k]);
+        size += fabsf(local[i]);
+    }
+    float radius = ball[3] + 1e-3f * size;
+    for (int s = 0; s < 4; s++) {
+        const float *n = f->sides[s];
+        if (n[0] * local[0] + n[1] * local[1] + n[2] * local[2] < -radius) return false;
+    }
+    return local[2] > -radius;
+}
+
 /* Seeds of open segments of all views that fall into open segments of this one. */
 static bool collect(pool *p)
 {
+    const frustum f = frustum_of(&p->maps->views[p->number].camera);
     for (size_t v = 0; v < p->maps->n; v++) {
         const plane_view *view = &p->views[v];
         for (uint32_t i = 0; i < view->n_seeds; i++) {
             const plane_seed *seed = &view->seeds[i];
+            if (i % PLANE_BOUND == 0 && v != p->number && !may_see(&f, view->balls[i / PLANE_BOUND])) {
+                i += PLANE_BOUND - 1;
+                continue;
+            }
             if (!plane_seed_counts(seed) || !plane_segment_is_open(&view->segments[seed->segment])) continue;
             uint32_t label = v == p->number ? seed->segment + 1u : segment_of(p, seed->position);
             if (label && !push(p, seed, (uint32_t)v, label - 1)) return false;

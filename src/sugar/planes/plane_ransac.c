@@ -25,7 +25,7 @@ static double judge(const plane_ransac *r, const double normal[3], double offset
         double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
                    normal[2] * (double)s->position[2] - offset;
         double q = d / (TOLERANCE * (double)s->depth);
-        score -= fmin(q * q, 1);
+        score -= q * q < 1 ? q * q : 1;
     }
     return score;
 }

@@ -43,6 +43,7 @@ void plane_view_free(plane_view *view)
     free(view->labels);
     free(view->segments);
     free(view->seeds);
+    free(view->balls);
     free(view->hypotheses);
     free(view->edges);
     memset(view, 0, sizeof *view);

@@ -61,24 +61,28 @@ static size_t lay_cells(plane_global *planes, size_t n_planes)
     return n;
 }
 
-/* Marks the cells that a view sees (1) and sees through (2). */
+/* Marks the cells that a view sees (1) and sees through (2). distances[n_planes]: work. */
 static void look(const splat_view_map *map, const plane_view *view, const plane_global *planes, size_t n_planes,
-                 int stride, uint8_t *seen)
+                 int stride, double *distances, uint8_t *seen)
 {
     const splat_camera *c = &map->camera;
+    for (size_t i = 0; i < n_planes; i++) distances[i] = plane_distance_of_camera(c, &planes[i].fit);
     for (int y = 0; y < c->height; y += stride)
         for (int x = 0; x < c->width; x += stride) {
             size_t p = (size_t)y * (size_t)c->width + (size_t)x, cell, own = SIZE_MAX;
             uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
             float depth = label ? 0 : map->depth[p];
+            double ray[3];
             if (slot) {
                 own = view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1];
                 depth = plane_depth(c, &planes[own].fit, p);
                 if (!(depth < INFINITY) || (cell = cell_of(c, &planes[own], p, depth)) == SIZE_MAX) continue;
                 seen[cell] |= 1;
             }
-            for (size_t i = 0; depth > 0 && i < n_planes; i++) {
-                float z = i == own ? INFINITY : plane_depth_of_either_side(c, &planes[i].fit, p);
+            if (!(depth > 0)) continue;
+            plane_ray(c, (double)x + 0.5, (double)y + 0.5, ray);
+            for (size_t i = 0; i < n_planes; i++) {
+                float z = i == own ? INFINITY : plane_depth_along(&planes[i].fit, ray, distances[i]);
                 if (depth > BEHIND * z && (cell = cell_of(c, &planes[i], p, z)) != SIZE_MAX) seen[cell] |= 2;
             }
         }
@@ -94,15 +98,16 @@ splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *vie
 #pragma omp parallel num_threads(threads)
         {
             uint8_t *seen = malloc(n + 1);
-            if (!seen) {
+            double *distances = malloc((n_planes + 1) * sizeof *distances);
+            if (!seen || !distances) {
 #pragma omp atomic write
                 is_short = true;
             }
 #pragma omp for schedule(dynamic, 1)
             for (size_t v = 0; v < maps->n; v++) {
-                if (!seen) continue;
+                if (!seen || !distances) continue;
                 memset(seen, 0, n);
-                look(&maps->views[v], &views[v], planes, n_planes, stride, seen);
+                look(&maps->views[v], &views[v], planes, n_planes, stride, distances, seen);
                 for (size_t i = 0; i < n; i++) {
                     if (seen[i] & 1) {
 #pragma omp atomic
@@ -115,6 +120,7 @@ splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *vie
                 }
             }
             free(seen);
+            free(distances);
         }
         if (!is_short) return SPLAT_OK;
     }
@@ -171,9 +177,12 @@ static int first_of_all(const splat_camera *c, const plane_segment *lines, const
                         const plane_votes *votes, size_t pixel, float *depth)
 {
     int first = -1;
+    double ray[3];
     *depth = INFINITY;
+    plane_ray(c, (double)(pixel % (size_t)c->width) + 0.5, (double)(pixel / (size_t)c->width) + 0.5, ray);
     for (size_t i = 0; i < n_planes; i++) {
-        float z = plane_depth(c, &planes[i].fit, pixel);
+        if (!plane_faces(c, &planes[i].fit)) continue;
+        float z = plane_depth_along(&planes[i].fit, ray, plane_distance_of_camera(c, &planes[i].fit));
         if (!(z < *depth)) continue;
         size_t cell = cell_of(c, &planes[i], pixel, z);
         bool is_line = false;

@@ -197,6 +197,12 @@ static splat_status find_lines(finder *f, size_t number, plane_work *work, splat
     return plane_lines_make(f->maps, f->views, number, f->first, error);
 }
 
+static splat_status bound_seeds(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_pool_bound(&f->views[number], error);
+}
+
 static splat_status find_in_pool(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
@@ -234,6 +240,7 @@ static splat_status look_again(finder *f, splat_error *error)
 {
     memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
     SPLAT_TRY(for_views(f, find_lines, error));
+    SPLAT_TRY(for_views(f, bound_seeds, error));
     SPLAT_TRY(for_views(f, find_in_pool, error));
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
     return for_views(f, assign_again, error);
