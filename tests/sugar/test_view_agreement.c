@@ -338,6 +338,30 @@ static void threads_do_not_change_a_point(void **state)
     splat_view_maps_free(&maps);
 }
 
+/* Pixels that are asked about together, whatever their step and number, answer as each does alone. */
+static void pixels_answer_alike_in_batches(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    size_t n_said = 0;
+    for (size_t v = 0; v < maps.n; v++)
+        for (size_t step = 1; step < 4; step++)
+            for (size_t first = 0, n; first < W * H; first += n * step) {
+                splat_agreement many[SPLAT_AGREEMENT_BATCH], one;
+                uint8_t is_said[SPLAT_AGREEMENT_BATCH];
+                n = first % 3 ? SPLAT_AGREEMENT_BATCH : SPLAT_AGREEMENT_BATCH - 7;
+                if (n > (W * H - first + step - 1) / step) n = (W * H - first + step - 1) / step;
+                splat_view_agreements(&maps, v, first, step, n, many, is_said);
+                for (size_t i = 0; i < n; i++) {
+                    assert_int_equal(is_said[i], splat_view_agreement(&maps, v, first + i * step, &one));
+                    if (is_said[i]) assert_memory_equal(&many[i], &one, sizeof one);
+                    n_said += is_said[i];
+                }
+            }
+    assert_true(n_said > maps.n * W * H / 2);
+    splat_view_maps_free(&maps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +374,7 @@ int main(void)
         cmocka_unit_test(what_is_plain_and_far_is_sky),
         cmocka_unit_test(few_points_have_larger_cells),
         cmocka_unit_test(threads_do_not_change_a_point),
+        cmocka_unit_test(pixels_answer_alike_in_batches),
     };
     return cmocka_run_group_tests_name("view agreement", tests, NULL, NULL);
 }
