@@ -44,8 +44,8 @@ static sight look_at_rim(const splat_view_map *view, const size_t pixels[4], flo
     return s;
 }
 
-/* At (x, y) of the picture, z from the view: on one surface interpolated between the four pixels around it; those beyond
- * the picture's sides are replaced by those at them. */
+/* At (x, y) of the picture, z from the view: on one surface interpolated between the four pixels around it; those
+ * beyond the picture's sides are replaced by those at them. */
 static sight look(const splat_view_map *view, float image_x, float image_y, float z)
 {
     const splat_camera *camera = &view->camera;
