@@ -325,6 +325,7 @@ static void add_line(ceiling *c, int n, const double from[3], const double to[3]
             s->pixel = (uint32_t)image[1] * WIDTH + (uint32_t)image[0];
             c->views[i].segments[0].n_seeds++;
         }
+    for (size_t i = 0; i < N_VIEWS; i++) assert_int_equal(plane_pool_bound(&c->views[i], NULL), SPLAT_OK);
 }
 
 static void one_line_is_no_plane(void **state)
@@ -347,6 +348,35 @@ static void one_line_is_no_plane(void **state)
         assert_int_equal(c.views[i].n_hypotheses, 1);
         const plane_fit *fit = &c.views[i].hypotheses[0].fit;
         assert_true(fit->normal[2] < -0.9999 && fabs(fit->offset + 3) < 0.001);
+    }
+    ceiling_free(&c);
+}
+
+/* Balls leave out no seed that a view sees: with balls as large as the world, planes are the same to the bit. */
+static void balls_hide_nothing(void **state)
+{
+    (void)state;
+    splat_error error;
+    ceiling c;
+    ceiling_make(&c);
+    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3}, 1);
+    add_line(&c, 40, (const double[3]){1, 0.6, 3}, (const double[3]){1, 1.9, 3}, 2);
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(c.views[i].n_hypotheses, 1);
+        const plane_hypothesis own = c.views[i].hypotheses[0];
+        float radius[N_VIEWS][2];
+        for (size_t v = 0; v < N_VIEWS; v++)
+            for (int b = 0; b < 2; b++) {
+                radius[v][b] = c.views[v].balls[b][3];
+                c.views[v].balls[b][3] = 1e9f;
+            }
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(c.views[i].n_hypotheses, 1);
+        assert_memory_equal(&c.views[i].hypotheses[0].fit, &own.fit, sizeof own.fit);
+        assert_int_equal(c.views[i].hypotheses[0].n_seeds, own.n_seeds);
+        for (size_t v = 0; v < N_VIEWS; v++)
+            for (int b = 0; b < 2; b++) c.views[v].balls[b][3] = radius[v][b];
     }
     ceiling_free(&c);
 }
@@ -524,6 +554,7 @@ int main(void)
         cmocka_unit_test(outlines_of_a_column_are_no_plane),
         cmocka_unit_test(a_ground_does_not_reach_into_the_sky),
         cmocka_unit_test(one_line_is_no_plane),
+        cmocka_unit_test(balls_hide_nothing),
         cmocka_unit_test(lines_of_one_plane_are_not_another),
         cmocka_unit_test(what_is_bent_by_a_part_of_its_size_is_no_plane),
         cmocka_unit_test(what_a_plate_stands_on_is_not_its_plane),
