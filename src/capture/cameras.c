@@ -6,6 +6,7 @@
 #include "capture/video.h"
 #include "io/colmap/colmap.h"
 #include "io/json.h"
+#include "io/realitycapture/realitycapture.h"
 #include "math/lens.h"
 
 #include <ctype.h>
@@ -83,6 +84,9 @@ bool splat_cameras_are_needed(const char *source, const char *images)
         free(path);
         if (found) return false;
     }
+    char *registration = splat_realitycapture_find(source);
+    free(registration);
+    if (registration) return false;
     char *folder = splat_photo_folder_find(source, images);
     free(folder);
     return folder != NULL;

@@ -502,6 +502,12 @@ static splat_status read_nerf_synthetic(const char *scene, splat_transforms *tra
     return find_blender_points(scene, transforms, error);
 }
 
+bool splat_transforms_found(const char *scene)
+{
+    return has_file(scene, "transforms_train.json") || has_file(scene, "metadata.json") ||
+           has_file(scene, "transforms.json");
+}
+
 splat_status splat_transforms_read(const char *scene, splat_transforms *transforms, splat_error *error)
 {
     *transforms = (splat_transforms){0};
@@ -518,8 +524,9 @@ splat_status splat_transforms_read(const char *scene, splat_transforms *transfor
     } else {
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
                                "no scene was found: looked for a folder sparse/ (COLMAP), transforms_train.json "
-                               "(NeRF-synthetic), metadata.json (multi-scale Blender) and transforms.json (Nerfstudio, "
-                               "instant-ngp); photos alone need cameras first: 'splatsmith cameras PHOTOS -o SCENE'");
+                               "(NeRF-synthetic), metadata.json (multi-scale Blender), transforms.json (Nerfstudio, "
+                               "instant-ngp) and a .csv of RealityCapture or RealityScan; photos alone need cameras "
+                               "first: 'splatsmith cameras PHOTOS -o SCENE'");
     }
     if (status != SPLAT_OK) splat_transforms_free(transforms);
     return status;

@@ -7,7 +7,8 @@
 #include "math/lens.h"
 
 typedef struct splat_transforms_frame {
-    char *path;                 /* of the photo, relative to the scene folder, inside it, with extension */
+    char *path;                 /* of the photo, with extension, relative to the scene folder and inside it; other
+                                   programs' poses: absolute where the folder of photos is */
     char *mask;                 /* relative as path, inside the scene folder; NULL: none. It need not exist */
     double world_to_camera[12]; /* 3x4 row-major, x right, y down, z forward */
     /* at the size width x height; 0 when the file does not say (then from the photo and fov_x) */
@@ -21,13 +22,16 @@ typedef struct splat_transforms_frame {
 } splat_transforms_frame;
 
 typedef struct splat_transforms {
-    const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms" */
+    const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms"; "realitycapture" */
     splat_transforms_frame *frames;
     size_t n_frames;
     bool has_split;             /* is_test means something */
-    char *point_cloud;          /* relative to the scene, in the frame of the poses, or NULL */
+    char *point_cloud;          /* relative to the scene, in the frame of the poses before `origin`, or NULL */
+    double origin[3];           /* what was subtracted from the file's coordinates: zero but for other programs' */
 } splat_transforms;
 
+/* Whether one of the files is there. */
+bool splat_transforms_found(const char *scene_folder);
 /* Detects by files present. FORMAT errors name the file and the line or the frame; lenses of other kinds are
  * UNSUPPORTED. Every photo exists when this returns, but nothing of it has been read. */
 splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);

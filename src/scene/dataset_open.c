@@ -88,6 +88,16 @@ static splat_status name_views(splat_dataset *dataset, const splat_source *sourc
     return SPLAT_OK;
 }
 
+/* Poses of UTM and the like: results are in other coordinates than the user's files. */
+static void say_origin(const splat_source *source, const splat_dataset_log *log)
+{
+    const double *o = source->origin;
+    if (o[0] == 0 && o[1] == 0 && o[2] == 0) return;
+    splat_dataset_say(log, SPLAT_LOG_NOTICE, "the cameras are far from the origin of their coordinates: (%.0f, %.0f, "
+                      "%.0f) is subtracted from cameras and points; add it to results to bring them back", o[0], o[1],
+                      o[2]);
+}
+
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log_function, void *log_user,
                                 splat_dataset *dataset, splat_error *error)
 {
@@ -99,6 +109,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (source.n_models > 1)
         splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu COLMAP models the largest is taken, %s with %zu photos",
                           source.n_models, source.model_folder, source.n_views);
+    say_origin(&source, &log);
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;
     dataset->white_background = options->white_background;

@@ -117,7 +117,8 @@ static splat_status load_random_points(splat_dataset *dataset, const splat_sourc
 static splat_status read_points(splat_dataset *dataset, const splat_source *source, splat_error *error)
 {
     if (source->point_cloud)
-        return splat_ply_read_points(source->point_cloud, &dataset->points, &dataset->n_points, error);
+        return splat_ply_read_points_from(source->point_cloud, source->origin, &dataset->points, &dataset->n_points,
+                                          error);
     if (!source->model_folder) return SPLAT_OK;
     splat_colmap_model model = {0};
     SPLAT_TRY(splat_colmap_read_points(source->model_folder, &model, error));

@@ -1,7 +1,9 @@
-/* What a scene's files say: COLMAP models and JSON scenes become one list of photos with cameras. */
+/* What a scene's files say: COLMAP models, JSON scenes and other programs' poses become one list of photos with
+ * cameras. */
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "io/realitycapture/realitycapture.h"
 #include "io/transforms.h"
 #include "math/camera.h"
 
@@ -191,15 +193,16 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- JSON */
+/* ---------------------------------------------------------------- JSON, other programs' poses */
 
-static splat_status set_json_view(const splat_source *source, const splat_transforms_frame *frame,
+static splat_status set_frame_view(const splat_source *source, const splat_transforms_frame *frame,
                                   splat_source_view *view, splat_error *error)
 {
-    view->path = splat_format("%s/%s", source->scene_folder, frame->path);
+    bool is_absolute = frame->path[0] == '/';
+    view->path = is_absolute ? strdup(frame->path) : splat_format("%s/%s", source->scene_folder, frame->path);
     view->mask = frame->mask ? splat_format("%s/%s", source->scene_folder, frame->mask) : NULL;
     if (!view->path || (frame->mask && !view->mask)) return fail_memory(error);
-    view->relative = view->path + strlen(source->scene_folder) + 1;
+    view->relative = is_absolute ? splat_basename(view->path) : view->path + strlen(source->scene_folder) + 1;
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) view->rotation[3 * r + c] = frame->world_to_camera[4 * r + c];
         view->translation[r] = frame->world_to_camera[4 * r + 3];
@@ -219,18 +222,31 @@ static splat_status set_json_view(const splat_source *source, const splat_transf
     return SPLAT_OK;
 }
 
-static splat_status read_json(splat_source *source, splat_error *error)
+/* The first kind that is found, in the order of docs/files.md. */
+static splat_status read_found(const char *scene, const char *images, splat_transforms *transforms, splat_error *error)
+{
+    if (splat_transforms_found(scene)) return splat_transforms_read(scene, transforms, error);
+    char *csv = splat_realitycapture_find(scene);
+    splat_status status = csv ? splat_realitycapture_read(scene, images, csv, transforms, error)
+                              : splat_transforms_read(scene, transforms, error); /* says what was looked for */
+    free(csv);
+    return status;
+}
+
+static splat_status read_frames(const char *images, splat_source *source, splat_error *error)
 {
     splat_transforms transforms;
     source->photo_folder = strdup(source->scene_folder);
     if (!source->photo_folder) return fail_memory(error);
-    SPLAT_TRY(splat_transforms_read(source->scene_folder, &transforms, error));
+    SPLAT_TRY(read_found(source->scene_folder, images, &transforms, error));
     source->format = transforms.format;
     source->has_split = transforms.has_split;
-    source->is_blender = strcmp(transforms.format, "transforms") != 0;
+    source->is_blender = strcmp(transforms.format, "nerf-synthetic") == 0 ||
+                         strcmp(transforms.format, "multiscale-blender") == 0;
+    memcpy(source->origin, transforms.origin, sizeof source->origin);
     splat_status status = allocate_views(source, transforms.n_frames, error);
     for (size_t i = 0; status == SPLAT_OK && i < transforms.n_frames; i++)
-        status = set_json_view(source, &transforms.frames[i], &source->views[i], error);
+        status = set_frame_view(source, &transforms.frames[i], &source->views[i], error);
     if (status == SPLAT_OK && transforms.point_cloud) {
         source->point_cloud = splat_format("%s/%s", source->scene_folder, transforms.point_cloud);
         if (!source->point_cloud) status = fail_memory(error);
@@ -266,6 +282,7 @@ static splat_status sort_views(splat_source *source, splat_error *error)
 
 splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error)
 {
+    const char *images = options->images ? options->images : "images";
     *source = (splat_source){0};
     if (!splat_path_is_folder(options->source_path))
         return splat_fail_at(error, SPLAT_ERROR_IO, options->source_path, SPLAT_NO_OFFSET,
@@ -274,8 +291,7 @@ splat_status splat_source_read(const splat_scene_options *options, splat_source 
     char *sparse = splat_format("%s/sparse", options->source_path);
     splat_status status = source->scene_folder && sparse ? SPLAT_OK : fail_memory(error);
     if (status == SPLAT_OK)
-        status = splat_path_is_folder(sparse) ? read_colmap(options->images ? options->images : "images", source, error)
-                                              : read_json(source, error);
+        status = splat_path_is_folder(sparse) ? read_colmap(images, source, error) : read_frames(images, source, error);
     if (status == SPLAT_OK) status = sort_views(source, error);
     free(sparse);
     if (status != SPLAT_OK) splat_source_free(source);

@@ -20,14 +20,15 @@ static uint8_t color_byte(double value, splat_ply_type type)
 }
 
 static splat_status read_point_rows(splat_ply_file *file, const splat_ply_element *vertex, const int position[3],
-                                    const int color[3], splat_point *points, double *values, splat_error *error)
+                                    const int color[3], const double origin[3], splat_point *points, double *values,
+                                    splat_error *error)
 {
     for (size_t row = 0; row < vertex->n; row++) {
         size_t offset = file->position;
         uint64_t line = file->line;
         SPLAT_TRY(splat_ply_next(file, vertex, row, values, error));
         for (int c = 0; c < 3; c++) {
-            float coordinate = (float)values[position[c]];
+            float coordinate = (float)(values[position[c]] - origin[c]);
             if (!isfinite(coordinate) && file->encoding == SPLAT_PLY_ASCII)
                 return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, line,
                                        "coordinate %c of point %zu is not finite", "xyz"[c], row);
@@ -42,7 +43,8 @@ static splat_status read_point_rows(splat_ply_file *file, const splat_ply_elemen
     return SPLAT_OK;
 }
 
-static splat_status read_points(splat_ply_file *file, splat_point **points, size_t *n, splat_error *error)
+static splat_status read_points(splat_ply_file *file, const double origin[3], splat_point **points, size_t *n,
+                                splat_error *error)
 {
     static const char *const color_names[3] = {"red", "green", "blue"};
     const splat_ply_element *vertex;
@@ -65,7 +67,7 @@ static splat_status read_points(splat_ply_file *file, splat_point **points, size
         status = splat_fail_at(error, SPLAT_ERROR_MEMORY, file->path, SPLAT_NO_OFFSET,
                                "no memory for the %" PRIu64 " points of this file", vertex->n);
     else
-        status = read_point_rows(file, vertex, position, color, *points, values, error);
+        status = read_point_rows(file, vertex, position, color, origin, *points, values, error);
     *n = (size_t)vertex->n;
     free(values);
     return status;
@@ -73,11 +75,17 @@ static splat_status read_points(splat_ply_file *file, splat_point **points, size
 
 splat_status splat_ply_read_points(const char *path, splat_point **points, size_t *n, splat_error *error)
 {
+    return splat_ply_read_points_from(path, (double[3]){0, 0, 0}, points, n, error);
+}
+
+splat_status splat_ply_read_points_from(const char *path, const double origin[3], splat_point **points, size_t *n,
+                                        splat_error *error)
+{
     splat_ply_file file;
     *points = NULL;
     *n = 0;
     SPLAT_TRY(splat_ply_open(&file, path, error));
-    splat_status status = read_points(&file, points, n, error);
+    splat_status status = read_points(&file, origin, points, n, error);
     splat_ply_close(&file);
     if (status != SPLAT_OK) {
         free(*points);

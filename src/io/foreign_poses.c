@@ -1,0 +1,96 @@
+/* Photos, poses and origins for the readers of other programs' poses. */
+#include "io/foreign_poses.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1000.0 /* from here on a float's last place is above 6e-5 units: a twentieth of a millimetre in metres */
+
+bool splat_poses_is_sound(double value)
+{
+    return isfinite((float)value);
+}
+
+/* ---------------------------------------------------------------- photos */
+
+static splat_status fail_memory(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to find photos");
+}
+
+/* folder/name with the ending that is on the disk; *found stays NULL when there is none. folder "" is the scene's. */
+static splat_status try_name(const char *scene, const char *folder, const char *name, char **found,
+                             splat_error *error)
+{
+    static const char *const endings[] = {"", ".jpg", ".JPG", ".jpeg", ".JPEG", ".png", ".PNG"};
+    if (!splat_name_is_inside(name)) return SPLAT_OK;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0] && !*found; i++) {
+        char *relative = splat_format("%s%s%s%s", folder, *folder ? "/" : "", name, endings[i]);
+        char *full = relative ? splat_format("%s/%s", folder[0] == '/' ? "" : scene, relative) : NULL;
+        bool is_there = full && splat_path_exists(full) && !splat_path_is_folder(full);
+        if (is_there) *found = relative;
+        else free(relative);
+        if (!full) return fail_memory(error);
+        free(full);
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
+                                    char **found, splat_error *error)
+{
+    *found = NULL;
+    char *whole = strdup(name); /* programs on Windows write backslashes, and some the whole path of their machine */
+    if (!whole) return fail_memory(error);
+    for (char *c = whole; *c; c++)
+        if (*c == '\\') *c = '/';
+    const char *const folders[2] = {images, ""};
+    splat_status status = SPLAT_OK;
+    for (int i = 0; i < 2 && status == SPLAT_OK && !*found; i++) {
+        status = try_name(scene, folders[i], whole, found, error);
+        if (status == SPLAT_OK && !*found)
+            status = try_name(scene, folders[i], splat_basename(whole), found, error);
+    }
+    free(whole);
+    if (status != SPLAT_OK || *found) return status;
+    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+                         "the photo \"%.200s\" is neither in the folder %.200s nor in the scene's own (.png, .jpg and "
+                         ".jpeg were tried too); put it there, name the right folder with `images`, or take its "
+                         "camera out of the file", name, images);
+}
+
+/* ---------------------------------------------------------------- poses */
+
+void splat_poses_set(splat_transforms_frame *frame, const double axes[9], const double center[3])
+{
+    for (int r = 0; r < 3; r++) { /* rows of the inverse are the columns */
+        double sum = 0;
+        for (int k = 0; k < 3; k++) {
+            frame->world_to_camera[4 * r + k] = axes[3 * k + r];
+            sum -= axes[3 * k + r] * center[k];
+        }
+        frame->world_to_camera[4 * r + 3] = sum;
+    }
+}
+
+void splat_poses_recenter(splat_transforms *transforms)
+{
+    double mean[3] = {0}, farthest = 0;
+    for (size_t i = 0; i < transforms->n_frames; i++) {
+        const double *m = transforms->frames[i].world_to_camera;
+        for (int k = 0; k < 3; k++)
+            mean[k] -= (m[k] * m[3] + m[4 + k] * m[7] + m[8 + k] * m[11]) / (double)transforms->n_frames;
+    }
+    for (int k = 0; k < 3; k++) farthest = fmax(farthest, fabs(mean[k]));
+    memset(transforms->origin, 0, sizeof transforms->origin);
+    if (!(farthest > FAR)) return;
+    for (int k = 0; k < 3; k++) transforms->origin[k] = rint(mean[k]);
+    for (size_t i = 0; i < transforms->n_frames; i++) {
+        double *m = transforms->frames[i].world_to_camera;
+        for (int r = 0; r < 3; r++) /* R (x - o) + t' = R x + t */
+            for (int k = 0; k < 3; k++) m[4 * r + 3] += m[4 * r + k] * transforms->origin[k];
+    }
+}

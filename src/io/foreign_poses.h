@@ -1,0 +1,25 @@
+/* What readers of other programs' poses share: photos by name, poses, and coordinates far from their origin. */
+#ifndef SPLAT_IO_FOREIGN_POSES_H
+#define SPLAT_IO_FOREIGN_POSES_H
+
+#include "io/transforms.h"
+
+/* The photo that a camera names: below `images` (relative to the scene, or absolute) or in the scene's folder, with the
+ * sub-folders of its name or without, the name as it is or with .jpg, .jpeg or .png after it. *found is malloc'd,
+ * relative to the scene's folder unless `images` is absolute. `path` is the file that names the photo. IO: it is
+ * not there. */
+splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
+                                    char **found, splat_error *error);
+
+/* Sets world_to_camera from the camera's axes in the world, columns x right, y down, z forward, and its centre. */
+void splat_poses_set(splat_transforms_frame *frame, const double axes[9], const double center[3]);
+
+/* Coordinates far from the origin (UTM: millions of metres) lose their decimals as floats. When the mean of the centres
+ * is more than 1000 units away along an axis, it is subtracted from the poses, in whole units, and set as
+ * transforms->origin; else that is zero. Points are the caller's to move. */
+void splat_poses_recenter(splat_transforms *transforms);
+
+/* A number that is finite as the float it becomes. */
+bool splat_poses_is_sound(double value);
+
+#endif

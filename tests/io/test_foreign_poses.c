@@ -1,0 +1,297 @@
+/* Poses of other programs: scenes with cameras that are known are written as those programs do, by formulas of
+ * their own, and opened. */
+#include "dataset_fixture.h"
+
+#include "splatsmith/capture.h"
+#include "math/camera.h"
+
+#define N_CAMERAS 12
+#define DEGREES (180 / 3.14159265358979323846)
+
+/* A camera by its axes in the world and its place. */
+typedef struct truth {
+    double right[3], down[3], forward[3], center[3];
+} truth;
+
+static double draw(uint32_t i, uint32_t k)
+{
+    return 2.0 * (double)splat_uniform(splat_random(7, 0, i, k).x[0]) - 1.0;
+}
+
+/* Any attitude, a few units from `origin`. */
+static truth make_truth(uint32_t i, const double origin[3])
+{
+    truth t;
+    double q[4], m[9];
+    for (uint32_t k = 0; k < 4; k++) q[k] = draw(i, k);
+    splat_quaternion_to_rotation(q, m);
+    for (uint32_t k = 0; k < 3; k++) {
+        t.right[k] = m[3 * k];
+        t.down[k] = m[3 * k + 1];
+        t.forward[k] = m[3 * k + 2];
+        t.center[k] = origin[k] + 5 * draw(i, 4 + k);
+    }
+    return t;
+}
+
+static void expect_camera(const splat_camera *camera, const truth *t, const double origin[3])
+{
+    for (int k = 0; k < 3; k++) {
+        assert_float_equal(camera->rotation[k], t->right[k], 1e-5);
+        assert_float_equal(camera->rotation[3 + k], t->down[k], 1e-5);
+        assert_float_equal(camera->rotation[6 + k], t->forward[k], 1e-5);
+        assert_float_equal(camera->center[k], (t->center[k] - origin[k]), 1e-5); /* the macro casts what is first */
+    }
+}
+
+static void make_photos(const char *folder)
+{
+    char path[64];
+    for (int i = 0; i < N_CAMERAS; i++) {
+        snprintf(path, sizeof path, "%s/p%02d.png", folder, i);
+        make_png(path, i % 2 ? 24 : 36, i % 2 ? 36 : 24);
+    }
+}
+
+/* ---------------------------------------------------------------- RealityCapture */
+
+#define HEADER "#name,x,y,alt,heading,pitch,roll,f,px,py,k1,k2,k3,k4,t1,t2\n"
+#define ROW "a.png,1,2,3,40,50,60,18,0.01,-0.02,0,0,0,0,0,0\n"
+
+/* Where the top of the photo points to: its bearing from north is the heading, its rise the pitch. The roll is how the
+ * photo's right side hangs. */
+static void write_registration(const char *path, const truth *cameras)
+{
+    char text[8192] = "\xEF\xBB\xBF#cameras 12\r\n#name,x,y,alt,heading,pitch,roll,f,px,py,k1,k2,k3,k4,t1,t2\r\n";
+    for (int i = 0; i < N_CAMERAS; i++) {
+        const truth *t = &cameras[i];
+        double heading = atan2(-t->down[0], -t->down[1]), pitch = asin(-t->down[2]);
+        double roll = atan2(-t->right[2], -t->forward[2]);
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "p%02d.png,%.9f,%.9f,%.9f,%.12f,%.12f,%.12f,%g,0.01,-0.02,%s\r\n", i, t->center[0], t->center[1],
+                 t->center[2], heading * DEGREES, pitch * DEGREES, roll * DEGREES, 40.0 + i,
+                 i == 0 ? "-0.1,0.02,-0.003,0.0004,0.001,-0.002" : "0,0,0,0,0,0");
+    }
+    fixture_text(path, text);
+}
+
+static void make_capture(const double origin[3], truth cameras[N_CAMERAS])
+{
+    fixture_folder("capture");
+    fixture_folder("capture/images");
+    make_photos("capture/images");
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, origin);
+    write_registration("capture/export.csv", cameras);
+}
+
+static void registrations_give_the_cameras(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    truth cameras[N_CAMERAS];
+    splat_scene_options options = options_of("capture");
+    const double zero[3] = {0};
+    make_capture(zero, cameras);
+    fixture_text("capture/a.csv", "year,sales\n2020,3\n"); /* another table is passed over */
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_string_equal(d.format, "realitycapture");
+    assert_true(d.n_views == N_CAMERAS && d.random_points && !d.composite_truncates);
+    assert_null(strstr(log_text, "subtracted"));
+    for (int i = 0; i < N_CAMERAS; i++) {
+        const splat_camera *c = &d.views[i].camera;
+        expect_camera(c, &cameras[i], zero);
+        if (i == 0) continue; /* below */
+        double w = i % 2 ? 24 : 36, h = i % 2 ? 36 : 24;
+        assert_float_equal(c->fx, 40.0 + i, 1e-4); /* the longer side has 36 pixels: one a millimetre */
+        assert_float_equal(c->fy, 40.0 + i, 1e-4);
+        assert_float_equal(c->cx, w / 2 + 0.36, 1e-5);
+        assert_float_equal(c->cy, h / 2 - 0.72, 1e-5);
+    }
+    const splat_lens *lens = &d.views[0].lens;
+    const double coefficients[6] = {-0.1, 0.02, -0.003, 0.0004, 0.001, -0.002};
+    assert_true(d.views[0].is_distorted && lens->model == SPLAT_LENS_NERFSTUDIO);
+    assert_float_equal(lens->fx, 40, 1e-9);
+    assert_float_equal(lens->cx, 18.36, 1e-9);
+    assert_float_equal(lens->cy, 11.28, 1e-9);
+    for (int k = 0; k < 6; k++) assert_float_equal(lens->coefficients[k], coefficients[k], 1e-12);
+    splat_dataset_free(&d);
+}
+
+static void photos_may_lie_elsewhere(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    truth cameras[N_CAMERAS];
+    char folder[4096];
+    splat_scene_options options = options_of("capture");
+    make_capture((double[3]){0, 0, 0}, cameras);
+    assert_false(splat_cameras_are_needed("capture", NULL)); /* training does not look for cameras first */
+    ASSERT_OK(splat_folder_delete("elsewhere", &error));
+    assert_int_equal(rename("capture/images", "elsewhere"), 0);
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p00.png\" is neither");
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    strcat(folder, "/elsewhere");
+    options.images = folder;
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_true(d.n_views == N_CAMERAS && strncmp(d.views[1].path, folder, strlen(folder)) == 0);
+    assert_string_equal(d.views[1].name, "p01.png");
+    splat_dataset_free(&d);
+}
+
+/* What the angles mean, without a formula. */
+static void attitudes_are_those_of_a_compass(void **state)
+{
+    (void)state;
+    static const struct { const char *angles; float forward[3], down[3]; } cases[] = {
+        {"0,0,0", {0, 0, -1}, {0, -1, 0}},    /* straight down, the photo's top is north */
+        {"90,0,0", {0, 0, -1}, {-1, 0, 0}},   /* its top is east */
+        {"0,90,0", {0, 1, 0}, {0, 0, -1}},    /* level, to the north */
+        {"90,90,0", {1, 0, 0}, {0, 0, -1}},   /* level, to the east */
+        {"180,90,0", {0, -1, 0}, {0, 0, -1}}, /* level, to the south */
+        {"0,0,90", {-1, 0, 0}, {0, -1, 0}},   /* rolled over the photo's upward axis: to the west, its top is north */
+    };
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    fixture_folder("capture");
+    make_png("capture/a.png", 36, 24); /* photos beside the file do as well */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "#name,x,y,alt,heading,pitch,roll,f\nC:\\photos\\a,1,2,3,%s,18\n", cases[i].angles);
+        fixture_text("capture/export.csv", text);
+        ASSERT_OK(open_scene(&options, &d, &error));
+        const splat_camera *c = &d.views[0].camera;
+        for (int k = 0; k < 3; k++) {
+            assert_float_equal(c->rotation[6 + k], cases[i].forward[k], 1e-6);
+            assert_float_equal(c->rotation[3 + k], cases[i].down[k], 1e-6);
+            assert_float_equal(c->center[k], 1 + k, 1e-6);
+        }
+        splat_dataset_free(&d);
+    }
+}
+
+/* Double coordinates, as such programs write them. */
+static void write_far_points(const char *path, const double origin[3])
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\n"
+             "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n"
+             "%.4f %.4f %.4f 1 2 3\n%.4f %.4f %.4f 4 5 6\n", origin[0] + 0.1234, origin[1], origin[2], origin[0],
+             origin[1] + 0.5678, origin[2] - 1);
+    fixture_text(path, text);
+}
+
+/* The integers of the notice. */
+static void take_origin(double origin[3])
+{
+    const char *text = strstr(log_text, "coordinates: (");
+    assert_non_null(text);
+    for (int k = 0; k < 3; k++) {
+        char *end;
+        origin[k] = strtod(k == 0 ? text + strlen("coordinates: (") : text, &end);
+        text = end + 1;
+    }
+}
+
+static void far_coordinates_keep_their_decimals(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    truth cameras[N_CAMERAS];
+    splat_scene_options options = options_of("capture");
+    const double utm[3] = {486123.25, 5421987.5, 312.125};
+    double origin[3], mean[3] = {0};
+    make_capture(utm, cameras);
+    write_far_points("capture/cloud.ply", utm);
+    ASSERT_OK(open_scene(&options, &d, &error));
+    take_origin(origin);
+    for (int i = 0; i < N_CAMERAS; i++)
+        for (int k = 0; k < 3; k++) mean[k] += cameras[i].center[k] / N_CAMERAS;
+    for (int k = 0; k < 3; k++) assert_float_equal(origin[k], mean[k], 0.5 + 1e-6);
+    for (int i = 0; i < N_CAMERAS; i++) expect_camera(&d.views[i].camera, &cameras[i], origin);
+    assert_true(d.n_points == 2 && !d.random_points);
+    assert_float_equal(d.points[0].position[0], (utm[0] + 0.1234 - origin[0]), 1e-5);
+    assert_float_equal(d.points[1].position[1], (utm[1] + 0.5678 - origin[1]), 1e-5);
+    assert_float_equal(d.points[1].position[2], (utm[2] - 1 - origin[2]), 1e-5);
+    splat_dataset_free(&d);
+    write_far_points("capture/second.ply", utm); /* which one? */
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "export.ply");
+    write_far_points("capture/export.ply", utm);
+    ASSERT_OK(open_scene(&options, &d, &error));
+    splat_dataset_free(&d);
+}
+
+static void registrations_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct { const char *text; splat_status status; const char *words; } cases[] = {
+        {"#name,x,y,alt,heading,pitch,f\na.png,1,2,3,4,5,6\n", SPLAT_ERROR_FORMAT, "the column \"roll\" is missing"},
+        {HEADER, SPLAT_ERROR_FORMAT, "names no photo"},
+        {HEADER "a.png,1,2,3\n", SPLAT_ERROR_FORMAT, "has 4 values"},
+        {HEADER "a.png,nan,2,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "\"x\" is \"nan\""},
+        {HEADER ROW "a.png,1,1e39,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "line 3"},
+        {HEADER "a.png,1,2,3,4O,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "\"heading\" is \"4O\""},
+        {HEADER "a.png,1,2,3,,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "no finite number"},
+        {HEADER "a.png,1,2,3,40,50,60,-18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "focal length -18"},
+        {HEADER "a.png,1,2,3,40,50,60,18,3e38,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "out of range"},
+        {HEADER "b.png,1,2,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_IO, "\"b.png\" is neither in the folder"},
+        {HEADER "../out.png,1,2,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_IO, "\"../out.png\""},
+        {HEADER ROW ROW, SPLAT_ERROR_FORMAT, "two cameras"},
+    };
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    fixture_folder("capture");
+    make_png("capture/a.png", 36, 24);
+    make_png("out.png", 36, 24);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture_text("capture/export.csv", cases[i].text);
+        assert_failure(open_scene(&options, &d, &error), cases[i].status, &error, cases[i].words);
+    }
+    fixture_text("capture/export.csv", "name;x\n"); /* no registration: what was looked for */
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "RealityCapture");
+}
+
+static void open_damaged(const char *path, const uint8_t *data, size_t size)
+{
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    fixture_bytes(path, data, size);
+    splat_status status = open_scene(&options, &d, &error);
+    if (status == SPLAT_OK) splat_dataset_free(&d);
+    else assert_true(error.message[0] != '\0');
+}
+
+static void open_damaged_registration(const uint8_t *data, size_t size, bool is_prefix)
+{
+    (void)is_prefix;
+    open_damaged("capture/export.csv", data, size);
+}
+
+static void damaged_registrations_are_survived(void **state)
+{
+    (void)state;
+    const char text[] = HEADER ROW;
+    fixture_folder("capture");
+    make_png("capture/a.png", 36, 24);
+    write_far_points("capture/points.ply", (double[3]){0, 0, 0}); /* no random ones, which take time */
+    fixture_sweep((const uint8_t *)text, sizeof text - 1, open_damaged_registration, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registrations_give_the_cameras),
+        cmocka_unit_test(photos_may_lie_elsewhere),
+        cmocka_unit_test(attitudes_are_those_of_a_compass),
+        cmocka_unit_test(far_coordinates_keep_their_decimals),
+        cmocka_unit_test(registrations_that_are_wrong),
+        cmocka_unit_test(damaged_registrations_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
