@@ -87,6 +87,11 @@ splat_status splat_clean_options_check(const splat_clean_options *options, splat
 splat_status splat_model_clean(splat_model *model, const splat_clean_options *options, splat_clean_counts *counts,
                                splat_error *error);
 
+/* Turns a splat about the origin of its world, then scales it: centres, rotations, sizes, 3D filter and spherical
+ * harmonics, so that cameras that go with it see the same. rotation: a quaternion (w, x, y, z) of any length but 0.
+ * scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
+splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error);
+
 /* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error);

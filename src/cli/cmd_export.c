@@ -61,6 +61,8 @@ static bool fill_clean_options(const cli_values *values, splat_clean_options *op
     *any = options->has_bbox || options->min_opacity > 0 || options->max_size > 0 || options->outlier_std > 0;
     if (cli_given(values, "outlier_neighbors") && !(options->outlier_std > 0))
         cli_notice("--outlier_neighbors has no effect without --outlier_std");
+    if (cli_given(values, "scene_up") && !values->up_axis)
+        cli_notice("--scene_up has no effect without --up_axis");
     return true;
 }
 
@@ -84,6 +86,35 @@ static int clean(cli_session *session, const splat_clean_options *options)
     return CLI_OK;
 }
 
+/* "-y" as (0, -1, 0). */
+static void read_axis(const char *text, double axis[3])
+{
+    bool is_negative = text[0] == '-';
+    for (int k = 0; k < 3; k++) axis[k] = text[is_negative] == 'x' + k ? (is_negative ? -1 : 1) : 0;
+}
+
+/* The least turn that takes one axis to another, as a quaternion; half a turn is one about x, or about z for x. */
+static void find_turn(const char *from, const char *to, double q[4])
+{
+    double a[3], b[3];
+    read_axis(from, a);
+    read_axis(to, b);
+    q[0] = 1 + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    for (int k = 0; k < 3; k++) q[1 + k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+    if (q[0] == 0) q[a[0] == 0 ? 1 : 3] = 1;
+}
+
+static int transform(cli_session *session, const cli_values *values)
+{
+    double q[4] = {1, 0, 0, 0};
+    splat_error error;
+    if (values->up_axis) find_turn(values->scene_up, values->up_axis, q);
+    if (splat_model_transform(session->model, q, values->export_scale, &error) != SPLAT_OK) return cli_report(&error);
+    if (values->up_axis) cli_say("turned: up was %s, and is %s", values->scene_up, values->up_axis);
+    if (values->export_scale != 1) cli_say("scaled by %g", values->export_scale);
+    return CLI_OK;
+}
+
 int cmd_export(const cli_values *values)
 {
     cli_session session;
@@ -101,6 +132,7 @@ int cmd_export(const cli_values *values)
     int code = open_splat(&session, values);
     if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
     if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
+    if (code == CLI_OK && (values->up_axis || values->export_scale != 1)) code = transform(&session, values);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);
     return code;

@@ -139,6 +139,12 @@ const cli_option cli_options[] = {
      NULL},
     {"outlier_neighbors", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, COUNT(clean.outlier_neighbors, 2, 32),
      "neighbours that tell a lonely Gaussian, itself among them", NULL},
+    {"up_axis", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, CHOICE(up_axis, "x|y|z|-x|-y|-z"),
+     "turn the splat, colours included, until this axis points up", "the scene's"},
+    {"scene_up", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, CHOICE(scene_up, "x|y|z|-x|-y|-z"),
+     "the axis that points up in the scene; of COLMAP's mostly -y, of Blender's z", NULL},
+    {"scale", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, DOUBLE(export_scale, 1e-9, 1e9),
+     "make the splat so many times as large, about the origin", NULL},
     {"views", 0, NULL, SHEET, CLI_GROUP_OUTPUT, INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"what", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(what, "LIST"),
      "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "

@@ -41,6 +41,8 @@ void cli_values_init(cli_values *values)
     splat_mesh_extract_options_init(&values->mesh);
     splat_texture_options_init(&values->texture);
     splat_clean_options_init(&values->clean);
+    values->scene_up = "-y";
+    values->export_scale = 1;
     values->mesh_method = "poisson";
     values->mesh_points = "views";
     values->reduce_sh_degree = -1;

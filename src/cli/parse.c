@@ -283,8 +283,8 @@ static bool set_limit(const cli_option *option, const char *text, cli_limit *val
     return false;
 }
 
-/* *number: which of the words between bars the text is. */
-static bool find_word(const cli_option *option, const char *text, int *number)
+/* Whether the text is one of the words between bars, and which. */
+static bool is_word(const cli_option *option, const char *text, int *number)
 {
     size_t length = strlen(text);
     *number = 0;
@@ -294,6 +294,12 @@ static bool find_word(const cli_option *option, const char *text, int *number)
         word += n;
         if (!*word) break;
     }
+    return false;
+}
+
+static bool find_word(const cli_option *option, const char *text, int *number)
+{
+    if (is_word(option, text, number)) return true;
     const char *hint = cli_value_hint(option, text);
     cli_error("--%s takes one of %s, not '%s'%s%s", option->name, option->metavar, text, hint ? "; " : "",
               hint ? hint : "");
@@ -355,16 +361,20 @@ typedef struct cli_words {
     int n, next;
 } cli_words;
 
-/* The next word, if it can be a value. */
-static const char *peek_value(const cli_words *words)
+/* The next word, if it can be a value: it begins no option, or is a choice such as -y. */
+static const char *peek_value(const cli_words *words, const cli_option *option)
 {
-    return words->next < words->n && !is_option(words->word[words->next]) ? words->word[words->next] : NULL;
+    int number;
+    if (words->next >= words->n) return NULL;
+    const char *word = words->word[words->next];
+    bool has_choices = option->kind == CLI_CHOICE || option->kind == CLI_WORD;
+    return !is_option(word) || (has_choices && is_word(option, word, &number)) ? word : NULL;
 }
 
 /* `attached` is what stood after '=' or after a letter, or NULL. */
 static bool take_values(cli_values *values, const cli_option *option, const char *attached, cli_words *words)
 {
-    const char *text = attached ? attached : peek_value(words);
+    const char *text = attached ? attached : peek_value(words, option);
     bool ignored;
     values->given[option - cli_options] = true;
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
@@ -376,7 +386,7 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     }
     if (!attached) words->next++;
     if (!set_value(values, option, text)) return false;
-    while (option->kind == CLI_INTS && !attached && (text = peek_value(words))) {
+    while (option->kind == CLI_INTS && !attached && (text = peek_value(words, option))) {
         if (!set_value(values, option, text)) return false;
         words->next++;
     }

@@ -8,7 +8,10 @@
 
 #include "cli_fixture.h"
 #include "data_fixture.h"
+#include "io/splat/formats.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 
 /* ---------------------------------------------------------------- --delete_first */
@@ -216,6 +219,24 @@ static void test_render_maps(void **state)
     assert_false(exists("none"));
 }
 
+/* Centres of the second splat are scale times those of the first, with these axes of theirs (-2: minus y). */
+static void assert_turned(const char *before, const char *after, float scale, int x, int y, int z)
+{
+    const int axes[3] = {x, y, z};
+    splat_cloud a, b;
+    splat_error error;
+    assert_int_equal(splat_cloud_read(before, &a, &error), SPLAT_OK);
+    assert_int_equal(splat_cloud_read(after, &b, &error), SPLAT_OK);
+    assert_int_equal(a.n, b.n);
+    for (size_t i = 0; i < a.n; i++)
+        for (size_t k = 0; k < 3; k++) {
+            float wanted = scale * (axes[k] < 0 ? -1.0f : 1.0f) * a.means[3 * i + (size_t)abs(axes[k]) - 1];
+            assert_true(fabsf(b.means[3 * i + k] - wanted) <= 1e-6f * (1 + fabsf(wanted)));
+        }
+    splat_cloud_free(&a);
+    splat_cloud_free(&b);
+}
+
 static void test_export(void **state)
 {
     (void)state;
@@ -240,6 +261,13 @@ static void test_export(void **state)
     RUN_ERR(1, "would be left", "export", "-m", "model", "--bboxmin", "90,90,90", "--bboxmax", "91,91,91", "-o",
             "empty.ply");
     assert_false(exists("empty.ply"));
+    RUN_OUT(0, "turned: up was -y, and is z", "export", "-m", "model", "--up_axis", "z", "-o", "up.ply");
+    RUN_OUT(0, "scaled by 2", "export", "-m", "model", "--up_axis", "-y", "--scene_up", "z", "--scale", "2", "-o",
+            "turned.ply");
+    assert_turned("fused.ply", "up.ply", 1, 1, 3, -2); /* x stays, -y becomes z, z becomes y */
+    assert_turned("fused.ply", "turned.ply", 2, 1, -3, 2);
+    RUN_ERR(1, "--scene_up has no effect without", "export", "-m", "absent", "--scene_up", "-z", "-o", "x.ply");
+    RUN_ERR(2, "takes one of x|y|z", "export", "-m", "model", "--up_axis", "up", "-o", "x.ply");
     RUN_ERR(2, "the box is empty", "export", "-m", "model", "--bboxmin", "1,1,1", "--bboxmax", "0,0,0", "-o", "x.ply");
     RUN_ERR(2, "or neither", "export", "-m", "model", "--bboxmin", "1,1,1", "-o", "x.ply");
     write_text("garbage.ply", "ply\nformat ascii 1.0\nelement vertex 99999999999999999999\n");

@@ -1,0 +1,70 @@
+/* A splat turned about the origin of its world, and scaled. */
+#include "math/sh_rotation.h"
+#include "model/model.h"
+
+#include <math.h>
+
+/* A unit quaternion (w, x, y, z) as a row-major matrix. */
+static void to_matrix(const double q[4], double m[9])
+{
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double rows[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+                            2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                            2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+    for (int i = 0; i < 9; i++) m[i] = rows[i];
+}
+
+/* p becomes the product q p: the turn p, then q. */
+static void turn_quaternion(const double q[4], float p[4])
+{
+    double w = (double)p[0], x = (double)p[1], y = (double)p[2], z = (double)p[3];
+    p[0] = (float)(q[0] * w - q[1] * x - q[2] * y - q[3] * z);
+    p[1] = (float)(q[0] * x + q[1] * w + q[2] * z - q[3] * y);
+    p[2] = (float)(q[0] * y - q[1] * z + q[2] * w + q[3] * x);
+    p[3] = (float)(q[0] * z + q[1] * y - q[2] * x + q[3] * w);
+}
+
+static void turn_cloud(splat_cloud *cloud, const double q[4])
+{
+    splat_sh_rotation turn;
+    double m[9];
+    size_t n_rest = splat_sh_rest_floats(cloud->sh_degree);
+    to_matrix(q, m);
+    splat_sh_rotation_make(&turn, m);
+    for (size_t i = 0; i < cloud->n; i++) {
+        float *p = cloud->means + 3 * i;
+        double x = (double)p[0], y = (double)p[1], z = (double)p[2];
+        for (int k = 0; k < 3; k++) p[k] = (float)(m[3 * k] * x + m[3 * k + 1] * y + m[3 * k + 2] * z);
+        turn_quaternion(q, cloud->rotations + 4 * i);
+        splat_sh_rotate(&turn, cloud->sh_degree, cloud->sh_rest + n_rest * i);
+    }
+}
+
+static void scale_cloud(splat_cloud *cloud, double scale)
+{
+    double growth = log(scale);
+    for (size_t i = 0; i < 3 * cloud->n; i++) {
+        cloud->means[i] = (float)((double)cloud->means[i] * scale);
+        cloud->scales[i] = (float)((double)cloud->scales[i] + growth);
+    }
+    for (size_t i = 0; i < cloud->n && cloud->filter_3d; i++)
+        cloud->filter_3d[i] = (float)((double)cloud->filter_3d[i] * scale);
+}
+
+splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error)
+{
+    splat_cloud cloud;
+    double norm = 0, q[4];
+    for (int k = 0; k < 4; k++) norm += rotation[k] * rotation[k];
+    if (!(norm > 0) || !isfinite(norm))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the quaternion of a rotation must be finite and not 0");
+    if (!(scale > 0) || !isfinite(scale))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a splat is scaled by a factor above 0, not by %g", scale);
+    for (int k = 0; k < 4; k++) q[k] = rotation[k] / sqrt(norm);
+    SPLAT_TRY(splat_model_download(model, &cloud, error));
+    if (q[1] != 0 || q[2] != 0 || q[3] != 0) turn_cloud(&cloud, q); /* else harmonics keep their last bits */
+    if (scale != 1) scale_cloud(&cloud, scale);
+    splat_status status = splat_model_upload(model, &cloud, error);
+    splat_cloud_free(&cloud);
+    return status;
+}
