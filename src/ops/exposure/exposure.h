@@ -13,11 +13,13 @@
  *     camera: a1, a2, a3  vignetting, v = clamp(1 + a1 r^2 + a2 r^4 + a3 r^6, 0, 1), r^2 the squared distance of the
  *                         pixel's centre from (cx, cy) over that of the longer side
  *
- *     z_c = gain_c v x_c
+ *     z_c = gain_c v/m x_c  m = max(1 + a1 R1 + a2 R2 + a3 R3, 1/16), R_j the mean of r^(2j) over the picture's pixels
  *
+ * By m, the mean of v but for its clamp, vignetting makes no picture darker: how bright the pictures are is e's alone.
  * Where the photo is saturated (y >= 254/255) and z > y it cannot say more: there z is y, and no gradient passes. */
 #define SPLAT_EXPOSURE_ROW 3
 #define SPLAT_EXPOSURE_SATURATED 254 /* of 255 */
+#define SPLAT_EXPOSURE_LEAST_MEAN 0.0625f
 
 /* Of photo_u8 and photo_f32 at most one is given; without either nothing is saturated. */
 struct splat_exposure_args {
@@ -32,8 +34,8 @@ struct splat_exposure_args {
 };
 
 /* Sums of fixed blocks of pixels, each in its order, in double: sum of g z of the three channels, then of
- * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c x_c for j = 1, 2, 3. At 1, where training begins, a clamped vignetting
- * still has its gradient, or it would never leave it. */
+ * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c/m x_c - R_j/m sum_c g_c z_c for j = 1, 2, 3. At 1, where training begins, a
+ * clamped vignetting still has its gradient, or it would never leave it; where m is 1/16 its own is 0. */
 #define SPLAT_EXPOSURE_SUMS 6
 #define SPLAT_EXPOSURE_BLOCK 1024 /* pixels */
 

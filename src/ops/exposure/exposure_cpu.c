@@ -19,6 +19,13 @@ static float inverse_side2(const struct splat_exposure_args *args)
     return 1.0f / (side * side);
 }
 
+static splat_exposure_gains gains_of(const struct splat_exposure_args *args)
+{
+    float moments[3];
+    splat_exposure_moments(args->width, args->height, args->cx, args->cy, moments);
+    return splat_exposure_gains_of(args->photo_row, args->camera_row, moments);
+}
+
 static float radius2_at(const struct splat_exposure_args *args, size_t pixel, float inverse)
 {
     size_t width = (size_t)args->width;
@@ -28,7 +35,7 @@ static float radius2_at(const struct splat_exposure_args *args, size_t pixel, fl
 splat_status splat_exposure_cpu(splat_backend *backend, const struct splat_exposure_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_exposure_check(args, error));
-    const splat_exposure_gains g = splat_exposure_gains_of(args->photo_row, args->camera_row);
+    const splat_exposure_gains g = gains_of(args);
     const size_t n = (size_t)args->width * (size_t)args->height, n_blocks = splat_exposure_blocks(n);
     const float inverse = inverse_side2(args);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
@@ -50,24 +57,25 @@ static void pixel_backward(const struct splat_exposure_backward_args *args, cons
                            float inverse, size_t n, size_t pixel, double sums[SPLAT_EXPOSURE_SUMS])
 {
     float r2 = radius2_at(&args->forward, pixel, inverse), falloff = splat_exposure_falloff(g, r2);
-    float v = splat_exposure_clamped(falloff), by_falloff = 0.0f;
+    float v = splat_exposure_clamped(falloff), by_falloff = 0.0f, by_scale = 0.0f;
     for (size_t c = 0; c < 3; c++) {
         float scale = g->gain[c] * v, x = args->forward.image[c * n + pixel], z = scale * x;
         float gradient = args->grad[c * n + pixel];
         if (splat_exposure_is_beyond(photo_at(&args->forward, n, pixel, c), z)) gradient = 0.0f;
         sums[c] += (double)(gradient * z);
+        by_scale += gradient * z;
         by_falloff += gradient * g->gain[c] * x;
         args->grad[c * n + pixel] = gradient * scale;
     }
-    if (!(falloff > 0.0f && falloff <= 1.0f)) return;
-    for (int j = 3; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += (double)(by_falloff *= r2);
+    if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
+    for (int j = 0; j < 3; j++) sums[3 + j] += (double)((by_falloff *= r2) - by_scale * g->pull[j]);
 }
 
 splat_status splat_exposure_backward_cpu(splat_backend *backend, const struct splat_exposure_backward_args *args,
                                          splat_error *error)
 {
     SPLAT_TRY(splat_exposure_check(&args->forward, error));
-    const splat_exposure_gains g = splat_exposure_gains_of(args->forward.photo_row, args->forward.camera_row);
+    const splat_exposure_gains g = gains_of(&args->forward);
     const size_t n = (size_t)args->forward.width * (size_t)args->forward.height, n_blocks = splat_exposure_blocks(n);
     const float inverse = inverse_side2(&args->forward);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)

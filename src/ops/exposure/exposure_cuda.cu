@@ -11,7 +11,7 @@ extern "C" {
 
 struct exposure_parameters {
     int width, n; /* of pixels */
-    float cx, cy, inverse_side2;
+    float cx, cy, inverse_side2, moments[3];
     const float *photo_row, *camera_row, *image;
     const uint8_t *photo_u8;
     const float *photo_f32;
@@ -29,7 +29,7 @@ __device__ __forceinline__ float photo_at(const exposure_parameters &P, int pixe
 template <bool BYTES>
 __global__ void __launch_bounds__(EXPOSURE_THREADS) exposure_kernel(const __grid_constant__ exposure_parameters P)
 {
-    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row);
+    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
     int pixel = (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
     if (pixel >= P.n) return;
     float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
@@ -62,26 +62,28 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
     exposure_backward_kernel(const __grid_constant__ exposure_parameters P)
 {
     __shared__ double parts[EXPOSURE_WARPS][SPLAT_EXPOSURE_SUMS];
-    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row);
+    const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
     double sums[SPLAT_EXPOSURE_SUMS] = {};
 #pragma unroll
     for (int i = 0; i < SPLAT_EXPOSURE_BLOCK / EXPOSURE_THREADS; i++) {
         int pixel = (int)(blockIdx.x * SPLAT_EXPOSURE_BLOCK + i * EXPOSURE_THREADS + threadIdx.x);
         if (pixel >= P.n) break;
         float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
-        float falloff = splat_exposure_falloff(&g, r2), v = splat_exposure_clamped(falloff), by_falloff = 0.0f;
+        float falloff = splat_exposure_falloff(&g, r2), v = splat_exposure_clamped(falloff);
+        float by_falloff = 0.0f, by_scale = 0.0f;
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             size_t at = (size_t)c * P.n + pixel;
             float scale = g.gain[c] * v, x = P.image[at], z = scale * x, gradient = P.grad[at];
             if (splat_exposure_is_beyond(photo_at<BYTES>(P, pixel, c), z)) gradient = 0.0f;
             sums[c] += (double)(gradient * z);
+            by_scale += gradient * z;
             by_falloff += gradient * g.gain[c] * x;
             P.grad[at] = gradient * scale;
         }
-        if (!(falloff > 0.0f && falloff <= 1.0f)) continue;
+        if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
 #pragma unroll
-        for (int j = 3; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += (double)(by_falloff *= r2);
+        for (int j = 0; j < 3; j++) sums[3 + j] += (double)((by_falloff *= r2) - by_scale * g.pull[j]);
     }
     double sum = sum_of_block(sums, parts);
     if (threadIdx.x < SPLAT_EXPOSURE_SUMS) P.sums[(size_t)blockIdx.x * SPLAT_EXPOSURE_SUMS + threadIdx.x] = sum;
@@ -127,6 +129,7 @@ static splat_status parameters_of(const struct splat_exposure_args *args, exposu
     P->cx = args->cx;
     P->cy = args->cy;
     P->inverse_side2 = 1.0f / (side * side);
+    splat_exposure_moments(args->width, args->height, args->cx, args->cy, P->moments);
     P->photo_row = args->photo_row;
     P->camera_row = args->camera_row;
     P->image = args->image;

@@ -7,14 +7,44 @@
 
 #include <math.h>
 
+/* Means over a row of pixels of their squared distances from center, and of the powers 2 and 3 of these. */
+static inline void splat_exposure_moments_of_row(int n, double center, double moments[3])
+{
+    moments[0] = moments[1] = moments[2] = 0;
+    for (int i = 0; i < n; i++) {
+        double d2 = (i + 0.5 - center) * (i + 0.5 - center);
+        moments[0] += d2 / n;
+        moments[1] += d2 * d2 / n;
+        moments[2] += d2 * d2 * d2 / n;
+    }
+}
+
+/* R_1 to R_3, on the host: the powers of dx^2 + dy^2, multiplied out. */
+static inline void splat_exposure_moments(int width, int height, float cx, float cy, float moments[3])
+{
+    double x[3], y[3], side = width > height ? width : height, inverse = 1 / (side * side);
+    splat_exposure_moments_of_row(width, (double)cx, x);
+    splat_exposure_moments_of_row(height, (double)cy, y);
+    moments[0] = (float)((x[0] + y[0]) * inverse);
+    moments[1] = (float)((x[1] + 2 * x[0] * y[0] + y[1]) * inverse * inverse);
+    moments[2] = (float)((x[2] + 3 * (x[1] * y[0] + x[0] * y[1]) + y[2]) * inverse * inverse * inverse);
+}
+
+/* gain is divided by m; pull: d ln m / d a_j. */
 typedef struct splat_exposure_gains {
-    float gain[3], a1, a2, a3;
+    float gain[3], a1, a2, a3, pull[3];
 } splat_exposure_gains;
 
-SPLAT_MATH_INLINE splat_exposure_gains splat_exposure_gains_of(const float *photo, const float *camera)
+SPLAT_MATH_INLINE splat_exposure_gains splat_exposure_gains_of(const float *photo, const float *camera,
+                                                               const float *moments)
 {
-    splat_exposure_gains g = {{exp2f(photo[0] + photo[1]), exp2f(photo[0] - (photo[1] + photo[2])),
-                               exp2f(photo[0] + photo[2])}, camera[0], camera[1], camera[2]};
+    float mean = 1.0f + camera[0] * moments[0] + camera[1] * moments[1] + camera[2] * moments[2];
+    float inverse = 1.0f / (mean > SPLAT_EXPOSURE_LEAST_MEAN ? mean : SPLAT_EXPOSURE_LEAST_MEAN);
+    float moving = mean > SPLAT_EXPOSURE_LEAST_MEAN ? inverse : 0.0f;
+    splat_exposure_gains g = {{exp2f(photo[0] + photo[1]) * inverse, exp2f(photo[0] - (photo[1] + photo[2])) * inverse,
+                               exp2f(photo[0] + photo[2]) * inverse},
+                              camera[0], camera[1], camera[2],
+                              {moments[0] * moving, moments[1] * moving, moments[2] * moving}};
     return g;
 }
 
