@@ -50,8 +50,8 @@ void splat_cameras_options_init_sized(splat_cameras_options *options, size_t siz
 #define splat_cameras_options_init(options) splat_cameras_options_init_sized(options, sizeof *(options))
 /* ARGUMENT: what can be said before any file is opened. */
 splat_status splat_cameras_options_check(const splat_cameras_options *options, splat_error *error);
-/* Whether a source has photos and no cameras: a folder without sparse/ and transforms*.json but with photos, or a
- * video, by its ending. images: as above. */
+/* Whether a source has photos and no cameras: a folder with photos but without sparse/, transforms*.json or other
+ * programs' poses, or a video, by its ending. images: as above. */
 bool splat_cameras_are_needed(const char *source, const char *images);
 /* Writes a COLMAP scene into options->folder: images (a link to the photos, or the frames of a video), sparse/, and
  * what a later run goes on from (docs/files.md, "Cameras of photos"). The source is not touched. Stages that an earlier

@@ -6,6 +6,7 @@
 #include "capture/video.h"
 #include "io/colmap/colmap.h"
 #include "io/json.h"
+#include "io/opensfm/opensfm.h"
 #include "io/realitycapture/realitycapture.h"
 #include "math/lens.h"
 
@@ -84,9 +85,11 @@ bool splat_cameras_are_needed(const char *source, const char *images)
         free(path);
         if (found) return false;
     }
-    char *registration = splat_realitycapture_find(source);
+    char *registration = splat_realitycapture_find(source), *reconstruction = splat_opensfm_find(source);
+    bool has_poses = registration || reconstruction;
     free(registration);
-    if (registration) return false;
+    free(reconstruction);
+    if (has_poses) return false;
     char *folder = splat_photo_folder_find(source, images);
     free(folder);
     return folder != NULL;

@@ -525,8 +525,9 @@ splat_status splat_transforms_read(const char *scene, splat_transforms *transfor
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
                                "no scene was found: looked for a folder sparse/ (COLMAP), transforms_train.json "
                                "(NeRF-synthetic), metadata.json (multi-scale Blender), transforms.json (Nerfstudio, "
-                               "instant-ngp) and a .csv of RealityCapture or RealityScan; photos alone need cameras "
-                               "first: 'splatsmith cameras PHOTOS -o SCENE'");
+                               "instant-ngp), a .csv of RealityCapture or RealityScan and reconstruction.json "
+                               "(OpenSfM, OpenDroneMap); photos alone need cameras first: 'splatsmith cameras PHOTOS "
+                               "-o SCENE'");
     }
     if (status != SPLAT_OK) splat_transforms_free(transforms);
     return status;

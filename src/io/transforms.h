@@ -22,11 +22,13 @@ typedef struct splat_transforms_frame {
 } splat_transforms_frame;
 
 typedef struct splat_transforms {
-    const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms"; "realitycapture" */
+    const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms"; "realitycapture",
+                                   "opensfm" */
     splat_transforms_frame *frames;
     size_t n_frames;
     bool has_split;             /* is_test means something */
     char *point_cloud;          /* relative to the scene, in the frame of the poses before `origin`, or NULL */
+    size_t n_parts;             /* OpenSfM: reconstructions in the file, of which one is taken */
     double origin[3];           /* what was subtracted from the file's coordinates: zero but for other programs' */
 } splat_transforms;
 

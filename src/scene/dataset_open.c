@@ -109,6 +109,9 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (source.n_models > 1)
         splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu COLMAP models the largest is taken, %s with %zu photos",
                           source.n_models, source.model_folder, source.n_views);
+    if (source.n_reconstructions > 1)
+        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
+                          source.n_reconstructions, source.reconstruction, source.n_views);
     say_origin(&source, &log);
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;

@@ -29,7 +29,9 @@ typedef struct splat_source {
     char *model_folder;       /* sparse/0, sparse/1, ... or sparse of a COLMAP scene, else NULL */
     size_t n_models;          /* of those in sub-folders of sparse/; model_folder is the largest */
     char *point_cloud;        /* a PLY, or NULL */
-    double origin[3];         /* what was subtracted from the poses, and is to be from the PLY's points */
+    char *reconstruction;     /* the file that holds OpenSfM's points, or NULL */
+    size_t n_reconstructions; /* of which the largest is taken */
+    double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
 
 /* Where notices go; function may be NULL. */

@@ -4,6 +4,7 @@
 #include "base/compare.h"
 #include "base/file.h"
 #include "base/rng.h"
+#include "io/opensfm/opensfm.h"
 #include "io/ply/ply_points.h"
 
 #include <math.h>
@@ -119,6 +120,9 @@ static splat_status read_points(splat_dataset *dataset, const splat_source *sour
     if (source->point_cloud)
         return splat_ply_read_points_from(source->point_cloud, source->origin, &dataset->points, &dataset->n_points,
                                           error);
+    if (source->reconstruction)
+        return splat_opensfm_read_points(source->reconstruction, source->origin, &dataset->points, &dataset->n_points,
+                                         error);
     if (!source->model_folder) return SPLAT_OK;
     splat_colmap_model model = {0};
     SPLAT_TRY(splat_colmap_read_points(source->model_folder, &model, error));

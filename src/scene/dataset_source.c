@@ -3,6 +3,7 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "io/opensfm/opensfm.h"
 #include "io/realitycapture/realitycapture.h"
 #include "io/transforms.h"
 #include "math/camera.h"
@@ -223,14 +224,21 @@ static splat_status set_frame_view(const splat_source *source, const splat_trans
 }
 
 /* The first kind that is found, in the order of docs/files.md. */
-static splat_status read_found(const char *scene, const char *images, splat_transforms *transforms, splat_error *error)
+static splat_status read_found(const char *images, splat_source *source, splat_transforms *transforms,
+                               splat_error *error)
 {
+    const char *scene = source->scene_folder;
     if (splat_transforms_found(scene)) return splat_transforms_read(scene, transforms, error);
     char *csv = splat_realitycapture_find(scene);
-    splat_status status = csv ? splat_realitycapture_read(scene, images, csv, transforms, error)
-                              : splat_transforms_read(scene, transforms, error); /* says what was looked for */
-    free(csv);
-    return status;
+    if (csv) {
+        splat_status status = splat_realitycapture_read(scene, images, csv, transforms, error);
+        free(csv);
+        return status;
+    }
+    source->reconstruction = splat_opensfm_find(scene);
+    if (source->reconstruction)
+        return splat_opensfm_read(scene, images, source->reconstruction, transforms, error);
+    return splat_transforms_read(scene, transforms, error); /* says what was looked for */
 }
 
 static splat_status read_frames(const char *images, splat_source *source, splat_error *error)
@@ -238,11 +246,12 @@ static splat_status read_frames(const char *images, splat_source *source, splat_
     splat_transforms transforms;
     source->photo_folder = strdup(source->scene_folder);
     if (!source->photo_folder) return fail_memory(error);
-    SPLAT_TRY(read_found(source->scene_folder, images, &transforms, error));
+    SPLAT_TRY(read_found(images, source, &transforms, error));
     source->format = transforms.format;
     source->has_split = transforms.has_split;
     source->is_blender = strcmp(transforms.format, "nerf-synthetic") == 0 ||
                          strcmp(transforms.format, "multiscale-blender") == 0;
+    source->n_reconstructions = transforms.n_parts;
     memcpy(source->origin, transforms.origin, sizeof source->origin);
     splat_status status = allocate_views(source, transforms.n_frames, error);
     for (size_t i = 0; status == SPLAT_OK && i < transforms.n_frames; i++)
@@ -309,5 +318,6 @@ void splat_source_free(splat_source *source)
     free(source->photo_folder);
     free(source->model_folder);
     free(source->point_cloud);
+    free(source->reconstruction);
     *source = (splat_source){0};
 }

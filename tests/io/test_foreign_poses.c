@@ -283,6 +283,152 @@ static void damaged_registrations_are_survived(void **state)
     fixture_sweep((const uint8_t *)text, sizeof text - 1, open_damaged_registration, 1000);
 }
 
+/* ---------------------------------------------------------------- OpenSfM */
+
+/* The rotation vector, world to camera: from the matrix's trace and its skew part. */
+static void rotation_vector(const truth *t, double vector[3])
+{
+    const double *m[3] = {t->right, t->down, t->forward};
+    double angle = acos(0.5 * (m[0][0] + m[1][1] + m[2][2] - 1)), scale = angle / (2 * sin(angle));
+    vector[0] = scale * (m[2][1] - m[1][2]);
+    vector[1] = scale * (m[0][2] - m[2][0]);
+    vector[2] = scale * (m[1][0] - m[0][1]);
+}
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Photos 0, 2, ... are 36 x 24; their camera was made at ten times that. */
+static void write_reconstruction(const char *path, const truth *cameras, const double origin[3])
+{
+    char text[8192];
+    snprintf(text, sizeof text,
+             "[{\"cameras\": {}, \"shots\": {}}, {\"cameras\": {"
+             "\"wide\": {\"projection_type\": \"perspective\", \"width\": 360, \"height\": 240, \"focal\": 0.75, "
+             "\"k1\": 0, \"k2\": 0}, "
+             "\"tall\": {\"projection_type\": \"brown\", \"width\": 24, \"height\": 36, \"focal_x\": 1.25, "
+             "\"focal_y\": 1.5, \"c_x\": 0.01, \"c_y\": -0.02, \"k1\": -0.1, \"k2\": 0.02, \"p1\": 0.001, "
+             "\"p2\": -0.002, \"k3\": -0.003}, "
+             "\"fish\": {\"projection_type\": \"fisheye\", \"width\": 36, \"height\": 24, \"focal\": 1.5, \"k1\": "
+             "0.03, \"k2\": -0.01}}, \"points\": {\"7\": {\"color\": [1.0, 2.0, 3.0], \"coordinates\": [%.4f, %.4f, "
+             "%.4f]}}, \"shots\": {", origin[0] + 0.1234, origin[1], origin[2]);
+    for (int i = 0; i < N_CAMERAS; i++) {
+        const truth *t = &cameras[i];
+        double v[3];
+        rotation_vector(t, v);
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s\"p%02d.png\": {\"rotation\": [%.12f, %.12f, %.12f], "
+                 "\"translation\": [%.9f, %.9f, %.9f], "
+                 "\"camera\": \"%s\"}", i ? ", " : "", i, v[0], v[1], v[2], -dot(t->right, t->center),
+                 -dot(t->down, t->center), -dot(t->forward, t->center), i % 2 ? "tall" : i == 2 ? "fish" : "wide");
+    }
+    strcat(text, "}}]");
+    fixture_text(path, text);
+}
+
+static void expect_lens(const splat_lens *lens, splat_lens_model model, const double expected[10])
+{
+    const double values[4] = {lens->fx, lens->fy, lens->cx, lens->cy};
+    assert_int_equal(lens->model, model);
+    for (int k = 0; k < 4; k++) assert_float_equal(values[k], expected[k], 1e-5);
+    for (int k = 0; k < 6; k++) assert_float_equal(lens->coefficients[k], expected[4 + k], 1e-12);
+}
+
+static void check_reconstruction(const char *path, const double origin[3])
+{
+    splat_error error;
+    splat_dataset d;
+    truth cameras[N_CAMERAS];
+    double moved[3] = {0};
+    splat_scene_options options = options_of("drone");
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, origin);
+    write_reconstruction(path, cameras, origin);
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_string_equal(d.format, "opensfm");
+    assert_non_null(strstr(log_text, "of 2 reconstructions"));
+    if (origin[0] > 0) take_origin(moved);
+    else assert_null(strstr(log_text, "subtracted"));
+    assert_true(d.n_views == N_CAMERAS && d.n_points == 1 && !d.random_points && !d.composite_truncates);
+    for (int i = 0; i < N_CAMERAS; i++) expect_camera(&d.views[i].camera, &cameras[i], moved);
+    const splat_camera *c = &d.views[0].camera; /* 0.75 of the longer side, centred */
+    assert_float_equal(c->fx, 27, 1e-5);
+    assert_float_equal(c->fy, 27, 1e-5);
+    assert_true(c->cx == 18 && c->cy == 12 && !d.views[0].is_distorted);
+    expect_lens(&d.views[1].lens, SPLAT_LENS_NERFSTUDIO,
+                (double[10]){45, 54, 12.36, 17.28, -0.1, 0.02, -0.003, 0, 0.001, -0.002});
+    expect_lens(&d.views[2].lens, SPLAT_LENS_OPENCV_FISHEYE, (double[10]){54, 54, 18, 12, 0.03, -0.01});
+    assert_float_equal(d.points[0].position[0], (origin[0] + 0.1234 - moved[0]), 1e-5);
+    assert_float_equal(d.points[0].position[2], (origin[2] - moved[2]), 1e-5);
+    assert_true(d.points[0].color[0] == 1 && d.points[0].color[2] == 3);
+    splat_dataset_free(&d);
+}
+
+static void reconstructions_give_the_cameras(void **state)
+{
+    (void)state;
+    fixture_folder("drone");
+    fixture_folder("drone/images");
+    fixture_folder("drone/opensfm");
+    make_photos("drone/images");
+    check_reconstruction("drone/opensfm/reconstruction.json", (double[3]){0, 0, 0}); /* OpenDroneMap's place */
+    assert_false(splat_cameras_are_needed("drone", NULL));
+    check_reconstruction("drone/reconstruction.json", (double[3]){486123.25, 5421987.5, 312.125});
+}
+
+#define CAMERA "\"projection_type\": \"perspective\", \"width\": 36, \"height\": 24, \"focal\": 0.75"
+#define SHOT "\"rotation\": [0, 0, 0], \"translation\": [1, 2, 3], \"camera\": \"c\""
+#define MODEL(camera, shot, points)                                                                                    \
+    "[{\"cameras\": {\"c\": {" camera "}}, \"shots\": {\"a.png\": {" shot "}}, \"points\": {" points "}}]"
+
+static void reconstructions_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct { const char *text; splat_status status; const char *words; } cases[] = {
+        {"{}", SPLAT_ERROR_FORMAT, "no list of reconstructions"},
+        {"[]", SPLAT_ERROR_FORMAT, "no list of reconstructions"},
+        {"[{\"shots\": {}}]", SPLAT_ERROR_FORMAT, "no list of reconstructions"},
+        {"[{\"shots\": {\"a.png\": ", SPLAT_ERROR_FORMAT, "not valid JSON"},
+        {MODEL(CAMERA, "\"rotation\": [0, 0], \"translation\": [1, 2, 3], \"camera\": \"c\"", ""), SPLAT_ERROR_FORMAT,
+         "shot \"a.png\": \"rotation\" is not 3 finite"},
+        {MODEL(CAMERA, "\"rotation\": [0, 0, 0], \"translation\": [1, 2, 1e39], \"camera\": \"c\"", ""),
+         SPLAT_ERROR_FORMAT, "\"translation\" is not 3 finite"},
+        {MODEL(CAMERA, "\"rotation\": [0, 0, 0], \"translation\": [1, 2, 3], \"camera\": \"b\"", ""),
+         SPLAT_ERROR_FORMAT, "its camera \"b\" is not there"},
+        {MODEL("\"projection_type\": \"spherical\"", SHOT, ""), SPLAT_ERROR_UNSUPPORTED, "spherical"},
+        {MODEL("\"width\": 36", SHOT, ""), SPLAT_ERROR_UNSUPPORTED, "missing"},
+        {MODEL("\"projection_type\": \"perspective\", \"focal\": 0.75", SHOT, ""), SPLAT_ERROR_FORMAT, "width"},
+        {MODEL(CAMERA ", \"k1\": 1e300", SHOT, ""), SPLAT_ERROR_FORMAT, "out of range"},
+        {MODEL(CAMERA, SHOT, "\"1\": {\"coordinates\": [1, 2]}"), SPLAT_ERROR_FORMAT, "\"coordinates\""},
+        {"[{\"shots\": {\"b.png\": {}}}]", SPLAT_ERROR_IO, "\"b.png\" is neither in the folder"},
+    };
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    fixture_folder("capture");
+    make_png("capture/a.png", 36, 24);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture_text("capture/reconstruction.json", cases[i].text);
+        assert_failure(open_scene(&options, &d, &error), cases[i].status, &error, cases[i].words);
+    }
+}
+
+static void open_damaged_reconstruction(const uint8_t *data, size_t size, bool is_prefix)
+{
+    (void)is_prefix;
+    open_damaged("capture/reconstruction.json", data, size);
+}
+
+static void damaged_reconstructions_are_survived(void **state)
+{
+    (void)state;
+    const char text[] = MODEL(CAMERA ", \"k1\": 0", SHOT, "\"1\": {\"coordinates\": [1, 2, 3], \"color\": [1, 2, 3]}");
+    fixture_folder("capture");
+    make_png("capture/a.png", 36, 24);
+    fixture_sweep((const uint8_t *)text, sizeof text - 1, open_damaged_reconstruction, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +438,9 @@ int main(void)
         cmocka_unit_test(far_coordinates_keep_their_decimals),
         cmocka_unit_test(registrations_that_are_wrong),
         cmocka_unit_test(damaged_registrations_are_survived),
+        cmocka_unit_test(reconstructions_give_the_cameras),
+        cmocka_unit_test(reconstructions_that_are_wrong),
+        cmocka_unit_test(damaged_reconstructions_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
