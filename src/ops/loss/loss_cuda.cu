@@ -189,7 +189,7 @@ __device__ __forceinline__ ssim_value ssim_of(float mean, float difference, floa
     float inverse1 = __fdividef(1.0f, squares + SPLAT_SSIM_C1), inverse2 = __fdividef(1.0f, variance + SPLAT_SSIM_C2);
     float u = gap * inverse1, v = fminf(fmaxf(error - gap, 0.0f), 2.0f * variance) * inverse2;
     float q = 1.0f - u, c = 1.0f - v;
-    r.ssim = q * c;
+    r.ssim = __fmul_rn(q, c); /* rounded before it is summed, whether or not a mask stands between */
     r.by_mean = 2.0f * (c * inverse1 * (mean * u - difference) + q * inverse2 * (difference - mean * v));
     r.by_power = q * v * inverse2;
     r.by_error = -(q * inverse2);
