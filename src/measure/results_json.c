@@ -49,7 +49,7 @@ static bool set_masked(json_t *object, const splat_metrics *mean)
     const splat_metrics whole = {.l1 = mean->l1_whole, .psnr = mean->psnr_whole, .ssim = mean->ssim_whole,
                                  .psnr_per_channel = mean->psnr_per_channel_whole};
     bool good = set(object, "masked", json_true()) && set(object, "kept", json_real(mean->kept));
-    for (int k = 0; k < N_KEYS - 1 && good; k++) good = set_metric(object, k, "_whole", metric_json(&whole, k));
+    for (int k = 0; k < LPIPS && good; k++) good = set_metric(object, k, "_whole", metric_json(&whole, k));
     return good;
 }
 

@@ -104,6 +104,14 @@ static double number(const char *path, const char *key)
     return found;
 }
 
+/* Whole pictures have four figures; what nobody measured of them is no column, nor a zero. */
+static void assert_whole_figures(void)
+{
+    assert_true(number("results.json", "PSNR_whole") == 18 && number("results.json", "SSIM_whole") == 0.25);
+    assert_true(number("results.json", "LPIPS_whole") == -1 && number("results.json", "cc_psnr_whole") == -1);
+    assert_true(number("results.json", "cc_ssim_whole") == -1 && number("results.json", "cc_lpips_whole") == -1);
+}
+
 static void results_have_what_was_measured(void **state)
 {
     (void)state;
@@ -123,6 +131,11 @@ static void results_have_what_was_measured(void **state)
     one.cc_lpips = 0.125;
     must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
     assert_true(number("results.json", "cc_lpips") == 0.125 && number("results.json", "LPIPS") == 0);
+    one.n_masked = 1;
+    one.psnr_whole = 18;
+    one.ssim_whole = 0.25;
+    must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
+    assert_whole_figures();
 }
 
 int main(void)
