@@ -211,8 +211,8 @@ splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, sp
     if (!s->n_photos)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the exposures of %s need a trainer with `exposure`", path);
     SPLAT_TRY(splat_exposures_read(path, &file, error));
-    float (*rows)[SPLAT_EXPOSURE_ROW] = calloc(n_rows(s), ROW_BYTES);
-    splat_status status = rows ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for exposures");
+    float (*rows)[SPLAT_EXPOSURE_ROW] = NULL;
+    splat_status status = download_rows(t, &rows, error);
     for (uint32_t i = 0; status == SPLAT_OK && i < s->n_photos; i++) {
         const splat_photo_exposure *photo = splat_exposures_find(&file, dataset->views[dataset->train[i]].name);
         if (!photo) continue; /* as it would begin */

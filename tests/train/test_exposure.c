@@ -175,6 +175,29 @@ static void exif_is_what_exposures_begin_with(void **state)
     close_tiny(&p);
 }
 
+/* A photo that the file lacks stays as its EXIF says. */
+static void exif_stays_where_a_file_says_nothing(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_exposures begun;
+    static const char text[] = "{\"photos\": {\"image_000.jpg\": {\"ev\": 1, \"gain\": [2, 2, 2], \"camera\": \"0\"}}, "
+                               "\"cameras\": {\"0\": [0, 0, 0]}}";
+    tiny_place p = open_phone();
+    put_exif(5, 1u << 5);
+    splat_train_options o = exposed_options(30);
+    splat_trainer *t = tiny_trainer(&p, &o);
+    must(splat_file_write("one.json", text, sizeof text - 1, &error), &error);
+    must(splat_trainer_load_exposures(t, "one.json", &error), &error);
+    must(splat_exposures_get(t, &begun, &error), &error);
+    double first = begun.photos[0].ev, second = begun.photos[1].ev;
+    assert_true(fabs(begun.photos[5].ev - second - 4 / 2.2) < 1e-6); /* 4 stops */
+    assert_true(fabs(first - second - (1 + 1.5 / 2.2)) < 1e-6);
+    splat_exposures_file_free(&begun);
+    splat_trainer_destroy(t);
+    close_tiny(&p);
+}
+
 /* The largest difference of a number of the rows from what the scene was made with, up to what all photos share. */
 static double largest_error(const splat_exposures *found, const splat_exposures *truth, int k)
 {
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(known_gains_are_found),        cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(threads_change_no_byte),       cmocka_unit_test(a_checkpoint_without_it_is_refused),
         cmocka_unit_test(gains_come_from_a_file),       cmocka_unit_test(exif_is_what_exposures_begin_with),
+        cmocka_unit_test(exif_stays_where_a_file_says_nothing),
         cmocka_unit_test(its_memory_is_what_plans_count),
         cmocka_unit_test(short_runs_and_many_photos_get_as_far),
     };
