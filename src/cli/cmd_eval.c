@@ -156,6 +156,8 @@ static int measure_mesh(cli_session *session, const cli_values *values)
 static int evaluate_mesh(const cli_values *values)
 {
     cli_session session = {0};
+    if (cli_given(values, "eval_masks"))
+        cli_notice("--eval_masks has no effect with --mesh, which is measured on whole pictures");
     int code = cli_context_create(values, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, values, true);
     if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);

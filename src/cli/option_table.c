@@ -216,7 +216,7 @@ const cli_option cli_options[] = {
     {"invert_masks", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.invert_masks), "black pixels of masks are kept", NULL},
     {"invert_masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, FLAG(scene.invert_masks),
      "black pixels of masks are kept", "the model's"},
-    {"eval_masks", 0, NULL, STEPS | MODEL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.eval_masks),
+    {"eval_masks", 0, NULL, TRAIN | BENCH | EVAL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.eval_masks),
      "measure the pixels that masks keep (and beside them whole pictures); False: whole pictures alone", NULL},
     {"load_allres", 0, NULL, STEPS | MODEL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},

@@ -191,6 +191,11 @@ static void test_options_of_others(void **state)
     assert_null(strstr(standard_error, "notice"));
     RUN_ERR(1, "--ray_jitter has no effect: only training samples", "render", "-m", "absent", "--ray_jitter",
             "--resample_gt_image", "--sample_more_highres", "--antialiasing");
+    RUN_ERR(1, "--mask_mode has no effect without --remove_floaters", "export", "-m", "absent", "--mask_mode", "alpha",
+            "-o", "a.ply");
+    RUN_ERR(1, "--eval_masks has no effect with --mesh", "eval", "-s", "absent", "--mesh", "absent.ply",
+            "--eval_masks", "False");
+    RUN_ERR(2, "--eval_masks' for texture", "texture", "-m", "absent", "--eval_masks", "False");
     RUN_ERR(1, "--eval has no effect without --remove_floaters", "export", "-m", "absent", "-s", "x", "-r",
             "2", "--eval", "-k", "0.1", "--output_ply", "x.ply", "--data_device", "cpu");
     RUN_ERR(1, "absent", "eval", "--model_paths", "absent", "absent");
