@@ -196,14 +196,22 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
 
 /* ---------------------------------------------------------------- JSON, other programs' poses */
 
-static splat_status set_frame_view(const splat_source *source, const splat_transforms_frame *frame,
-                                  splat_source_view *view, splat_error *error)
+/* The path of a photo below the absolute folder of the photos. */
+static const char *below(const char *images, const char *path)
+{
+    size_t length = strlen(images);
+    if (strncmp(path, images, length) != 0) return splat_basename(path);
+    return path + length + strspn(path + length, "/");
+}
+
+static splat_status set_frame_view(const char *images, const splat_source *source, const splat_transforms_frame *frame,
+                                   splat_source_view *view, splat_error *error)
 {
     bool is_absolute = frame->path[0] == '/';
     view->path = is_absolute ? strdup(frame->path) : splat_format("%s/%s", source->scene_folder, frame->path);
     view->mask = frame->mask ? splat_format("%s/%s", source->scene_folder, frame->mask) : NULL;
     if (!view->path || (frame->mask && !view->mask)) return fail_memory(error);
-    view->relative = is_absolute ? splat_basename(view->path) : view->path + strlen(source->scene_folder) + 1;
+    view->relative = is_absolute ? below(images, view->path) : view->path + strlen(source->scene_folder) + 1;
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) view->rotation[3 * r + c] = frame->world_to_camera[4 * r + c];
         view->translation[r] = frame->world_to_camera[4 * r + 3];
@@ -255,7 +263,7 @@ static splat_status read_frames(const char *images, splat_source *source, splat_
     memcpy(source->origin, transforms.origin, sizeof source->origin);
     splat_status status = allocate_views(source, transforms.n_frames, error);
     for (size_t i = 0; status == SPLAT_OK && i < transforms.n_frames; i++)
-        status = set_frame_view(source, &transforms.frames[i], &source->views[i], error);
+        status = set_frame_view(images, source, &transforms.frames[i], &source->views[i], error);
     if (status == SPLAT_OK && transforms.point_cloud) {
         source->point_cloud = splat_format("%s/%s", source->scene_folder, transforms.point_cloud);
         if (!source->point_cloud) status = fail_memory(error);

@@ -140,6 +140,34 @@ static void photos_may_lie_elsewhere(void **state)
     splat_dataset_free(&d);
 }
 
+/* Names that are not the only ones have their sub-folders, below an absolute folder of photos as well. */
+static void photos_elsewhere_keep_their_sub_folders(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    char folder[4096];
+    splat_scene_options options = options_of("capture");
+    fixture_folder("capture");
+    fixture_folder("elsewhere");
+    fixture_folder("elsewhere/left");
+    fixture_folder("elsewhere/right");
+    make_png("elsewhere/left/a.png", 36, 24);
+    make_png("elsewhere/right/a.png", 36, 24);
+    fixture_text("capture/export.csv", HEADER "left/" ROW "right/" ROW);
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    strcat(folder, "/elsewhere");
+    for (int i = 0; i < 2; i++) {
+        options.images = folder;
+        ASSERT_OK(open_scene(&options, &d, &error));
+        assert_int_equal(d.n_views, 2);
+        assert_string_equal(d.views[0].name, "left/a.png");
+        assert_string_equal(d.views[1].name, "right/a.png");
+        splat_dataset_free(&d);
+        strcat(folder, "/");
+    }
+}
+
 /* What the angles mean, without a formula. */
 static void attitudes_are_those_of_a_compass(void **state)
 {
@@ -401,6 +429,8 @@ static void reconstructions_that_are_wrong(void **state)
         {MODEL("\"projection_type\": \"perspective\", \"focal\": 0.75", SHOT, ""), SPLAT_ERROR_FORMAT, "width"},
         {MODEL(CAMERA ", \"k1\": 1e300", SHOT, ""), SPLAT_ERROR_FORMAT, "out of range"},
         {MODEL(CAMERA, SHOT, "\"1\": {\"coordinates\": [1, 2]}"), SPLAT_ERROR_FORMAT, "\"coordinates\""},
+        {MODEL(CAMERA, "\"rotation\": [0, 0, 0], \"translation\": [-3e38, 0, 0], \"camera\": \"c\"",
+               "\"1\": {\"coordinates\": [-3e38, 0, 0]}"), SPLAT_ERROR_FORMAT, "too far from the cameras"},
         {"[{\"shots\": {\"b.png\": {}}}]", SPLAT_ERROR_IO, "\"b.png\" is neither in the folder"},
     };
     splat_error error;
@@ -434,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registrations_give_the_cameras),
         cmocka_unit_test(photos_may_lie_elsewhere),
+        cmocka_unit_test(photos_elsewhere_keep_their_sub_folders),
         cmocka_unit_test(attitudes_are_those_of_a_compass),
         cmocka_unit_test(far_coordinates_keep_their_decimals),
         cmocka_unit_test(registrations_that_are_wrong),

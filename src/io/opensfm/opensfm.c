@@ -207,6 +207,9 @@ static splat_status read_point(const json_t *item, const char *path, const doubl
     SPLAT_TRY(get_triple(item, "coordinates", path, position, error));
     if (json_object_get(item, "color")) SPLAT_TRY(get_triple(item, "color", path, color, error));
     for (int k = 0; k < 3; k++) {
+        if (!splat_poses_is_sound(position[k] - origin[k]))
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                 "a point is too far from the cameras to be held in 32-bit numbers");
         point->position[k] = (float)(position[k] - origin[k]);
         point->color[k] = (uint8_t)(color[k] < 0 ? 0 : color[k] > 255 ? 255 : color[k] + 0.5);
     }
