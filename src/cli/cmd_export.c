@@ -87,6 +87,27 @@ static int clean(cli_session *session, const splat_clean_options *options)
     return CLI_OK;
 }
 
+/* What is removed from a refined splat, or turned, is so without its mesh, which lies beside it: by this name in the
+ * folder of a refinement, and by the other in that of a pipeline. Others' meshes have other numbers of triangles. */
+static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
+{
+    static const char *const names[] = {"mesh.ply", "refined_mesh.ply"};
+    const char *slash = strrchr(session->ply, '/');
+    char folder[CLI_PATH_MAX], mesh[CLI_PATH_MAX];
+    splat_refine_info info;
+    splat_error error;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash ? slash - session->ply : 1), slash ? session->ply : ".");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!cli_path_join(mesh, folder, names[i])) return;
+        if (!cli_path_exists(mesh) || splat_refine_describe(mesh, 1, &info, &error) != SPLAT_OK) continue;
+        size_t per_face = n_gaussians / info.n_faces;
+        if (n_gaussians % info.n_faces || (per_face != 1 && per_face != 3 && per_face != 4 && per_face != 6)) continue;
+        cli_notice("the Gaussians of %s are bound to the triangles of %s, which stays as it is: what is written no "
+                   "longer fits that mesh", session->ply, mesh);
+        return;
+    }
+}
+
 /* "-y" as (0, -1, 0). */
 static void read_axis(const char *text, double axis[3])
 {
@@ -121,6 +142,7 @@ int cmd_export(const cli_values *values)
     cli_session session;
     splat_error error;
     splat_clean_options to_clean;
+    splat_model_info before, after;
     bool cleans;
     bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
     if (!values->output && (values->ply || !fused)) {
@@ -131,9 +153,14 @@ int cmd_export(const cli_values *values)
     if (!fill_clean_options(values, &to_clean, &cleans)) return CLI_USAGE;
     memset(&session, 0, sizeof session);
     int code = open_splat(&session, values);
+    if (code == CLI_OK) splat_model_get_info(session.model, &before);
     if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
     if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
-    if (code == CLI_OK && (values->up_axis || values->export_scale != 1)) code = transform(&session, values);
+    bool moves = values->up_axis || values->export_scale != 1;
+    if (code == CLI_OK && moves) code = transform(&session, values);
+    if (code == CLI_OK) splat_model_get_info(session.model, &after);
+    if (code == CLI_OK && (moves || after.n_gaussians < before.n_gaussians))
+        say_mesh_stays(&session, before.n_gaussians);
     if (code == CLI_OK) code = save(&session, values, fused);
     cli_session_close(&session);
     return code;

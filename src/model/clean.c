@@ -39,7 +39,10 @@ static bool is_finite_row(const float *row, int n)
 
 static bool is_finite(const splat_cloud *cloud, size_t i)
 {
-    return is_finite_row(cloud->means + 3 * i, 3) && is_finite_row(cloud->scales + 3 * i, 3) &&
+    size_t n_rest = splat_sh_rest_floats(cloud->sh_degree);
+    if (cloud->filter_3d && !isfinite(cloud->filter_3d[i])) return false;
+    return is_finite_row(cloud->sh_dc + 3 * i, 3) && is_finite_row(cloud->sh_rest + n_rest * i, (int)n_rest) &&
+           is_finite_row(cloud->means + 3 * i, 3) && is_finite_row(cloud->scales + 3 * i, 3) &&
            is_finite_row(cloud->rotations + 4 * i, 4) && isfinite(cloud->opacities[i]);
 }
 

@@ -64,6 +64,10 @@ static void test_run(void **state)
     RUN_OUT(0, "faces", "mesh-report", "fine/mesh.ply");
     RUN_OUT(0, NULL, "export", "-m", "fine", "-o", "exported.ply");
     assert_true(exists("exported.ply"));
+    assert_null(strstr(standard_error, "that mesh"));
+    RUN_OUT(0, "scaled by 2", "export", "-m", "fine", "--scale", "2", "-o", "exported.ply"); /* the mesh is not */
+    assert_non_null(strstr(standard_error, "bound to the triangles of fine/"));
+    assert_non_null(strstr(standard_error, "/mesh.ply, which stays as it is"));
 }
 
 /* SuGaR's names, its three lengths, and what lies where. */

@@ -88,6 +88,25 @@ static void only_what_is_not_finite_goes_by_default(void **state)
     assert_false(is_left[NOT_FINITE]);
 }
 
+/* Harmonics are parameters, too. */
+static void colours_that_are_not_finite_go(void **state)
+{
+    splat_model *model = make_splat(*state, true);
+    splat_cloud cloud;
+    splat_clean_counts counts;
+    splat_error error;
+    must(splat_model_download(model, &cloud, &error), &error);
+    cloud.sh_dc[3 * 5 + 2] = NAN;
+    cloud.sh_rest[9 * 7 + 8] = INFINITY;
+    cloud.filter_3d[9] = NAN;
+    must(splat_model_upload(model, &cloud, &error), &error);
+    must(splat_model_clean(model, NULL, &counts, &error), &error);
+    assert_int_equal(counts.n_not_finite, 4); /* with NOT_FINITE itself */
+    assert_int_equal(counts.n_removed, 4);
+    splat_cloud_free(&cloud);
+    splat_model_destroy(model);
+}
+
 static void a_box_keeps_the_centres_inside(void **state)
 {
     bool is_left[N_ALL];
@@ -209,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_not_finite_goes_by_default),
+        cmocka_unit_test(colours_that_are_not_finite_go),
         cmocka_unit_test(a_box_keeps_the_centres_inside),
         cmocka_unit_test(each_filter_finds_its_own),
         cmocka_unit_test(the_3d_filter_counts),
