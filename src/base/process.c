@@ -21,6 +21,7 @@
 #define PATIENCE_S 5.0     /* from SIGTERM to SIGKILL */
 #define LINE_MAX_BYTES 65536
 #define ANSWER_MAX (1 << 20)
+#define UNKNOWN (-1)       /* instead of a status: somebody else has waited for the child */
 #define N_PIPES 3          /* standard output, standard errors, the errno of a failed start */
 
 extern char **environ;
@@ -79,7 +80,7 @@ static char **make_environment(const char *const *additions)
 static void become(const char *file, char *const *words, char *const *environment, int pipes[N_PIPES][2])
 {
     sigset_t none;
-    static const int usual[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ};
+    static const int usual[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGCHLD};
     int input = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
 #ifdef __linux__
@@ -179,6 +180,7 @@ static bool has_ended(pid_t child, int *status)
     pid_t found;
     do found = waitpid(child, status, WNOHANG);
     while (found < 0 && errno == EINTR);
+    if (found < 0) *status = UNKNOWN;
     return found != 0;
 }
 
@@ -237,6 +239,9 @@ splat_status splat_process_run(const splat_process *p, splat_process_end *end, s
         result = splat_fail(error, SPLAT_ERROR_STOPPED, "%s was stopped", p->words[0]);
     }
     close_pipes(pipes);
+    if (status == UNKNOWN && result == SPLAT_OK)
+        return splat_fail(error, SPLAT_ERROR_IO, "how %s ended cannot be told: this program ignores SIGCHLD, or waits "
+                          "for all its children", p->words[0]);
     if (WIFEXITED(status)) end->exit_code = WEXITSTATUS(status);
     else end->signal = WTERMSIG(status);
     return result;

@@ -21,7 +21,8 @@ typedef struct splat_process_end {
 
 /* Runs a program to its end, in a process group of its own, with an empty standard input. How it ended is no error of
  * this function. STOPPED: output or tick returned false; the group gets SIGTERM and, five seconds later, SIGKILL, and
- * is gone when this returns. IO: the program could not be started. MEMORY. */
+ * is gone when this returns. IO: the program could not be started, or SIGCHLD is ignored (or somebody else waited for
+ * it), so that how it ended is not known. MEMORY. */
 splat_status splat_process_run(const splat_process *process, splat_process_end *end, splat_error *error);
 
 /* Runs it, and *text is all that it writes, both streams as they come, at most a MiB; malloc'd, "" when that is

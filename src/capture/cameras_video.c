@@ -86,6 +86,14 @@ static char *describe(const splat_cameras_work *work, const char *video)
                         (intmax_t)status.st_mtim.tv_sec, (long)status.st_mtim.tv_nsec, work->options->n_frames);
 }
 
+/* Photos of the user must not give way to frames: images/ is replaced only when a video is noted that it came from. */
+static splat_status check_images(const splat_cameras_work *work, const char *was, splat_error *error)
+{
+    if (was || is_link(work->images) || !splat_path_exists(work->images)) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_IO, work->images, SPLAT_NO_OFFSET,
+                         "what lies here does not come from a video, and stays; name another folder with `output`");
+}
+
 splat_status splat_cameras_take_frames(splat_cameras_work *work, splat_error *error)
 {
     char *video = realpath(work->options->source, NULL), *is = video ? describe(work, video) : NULL;
@@ -99,10 +107,12 @@ splat_status splat_cameras_take_frames(splat_cameras_work *work, splat_error *er
                                "the video cannot be opened, or memory is exhausted");
     } else if (!was || strcmp(was, is) != 0 || !splat_cameras_is_done(work, "frames") ||
                is_link(work->images) || !splat_path_is_folder(work->images)) {
-        splat_json_set(&work->state, "video", splat_json_text(is));
-        status = work->state ? splat_cameras_state_forget(work, "frames", error)
-                             : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the state of finding cameras");
+        status = check_images(work, was, error);
         if (status == SPLAT_OK) status = take(work, video, partial, &choice, error);
+        if (status == SPLAT_OK) splat_json_set(&work->state, "video", splat_json_text(is));
+        if (status == SPLAT_OK)
+            status = work->state ? splat_cameras_state_forget(work, "frames", error)
+                                 : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the state of finding cameras");
         if (status == SPLAT_OK) status = put_in_place(work, partial, error);
         if (status == SPLAT_OK)
             status = splat_cameras_set_done(work, "frames", splat_clock_seconds() - begin, error);

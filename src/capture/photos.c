@@ -161,14 +161,30 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
     return status;
 }
 
+/* Why a source has no photos: often they are all of a format that is not read. */
+static splat_status fail_without_photos(const char *source, const char *images, splat_error *error)
+{
+    char **names;
+    size_t n = 0, i = 0;
+    splat_status status = SPLAT_ERROR_FORMAT;
+    bool is_listed = splat_folder_list(source, &names, &n, NULL) == SPLAT_OK;
+    while (i < n && !is_other_picture(names[i])) i++;
+    if (i < n)
+        splat_fail_at(error, status, source, SPLAT_NO_OFFSET, "the pictures here (%.200s%s) are of a format that is "
+                      "not read; convert them to JPEG or PNG", names[i], n > 1 ? ", ..." : "");
+    else
+        splat_fail_at(error, status, source, SPLAT_NO_OFFSET,
+                      "there are no photos (.jpg, .jpeg, .png), neither in the folder nor in %s/ inside it",
+                      images ? images : "images");
+    if (is_listed) splat_names_free(names, n);
+    return status;
+}
+
 splat_status splat_photo_list_read(const char *source, const char *images, splat_photo_list *list, splat_error *error)
 {
     *list = (splat_photo_list){.fingerprint = FNV_BEGIN};
     char *folder = splat_photo_folder_find(source, images);
-    if (!folder)
-        return splat_fail_at(error, SPLAT_ERROR_FORMAT, source, SPLAT_NO_OFFSET,
-                             "there are no photos (.jpg, .jpeg, .png), neither in the folder nor in %s/ inside it",
-                             images ? images : "images");
+    if (!folder) return fail_without_photos(source, images, error);
     bool deep = strcmp(folder, source) != 0;
     list->folder = realpath(folder, NULL);
     free(folder);

@@ -149,8 +149,8 @@ static splat_status read_probe(const char *path, const char *text, int n_frames,
 {
     json_t *root = NULL;
     json_error_t problem;
-    const char *start = strchr(text, '{'); /* complaints may stand before it */
-    if (start && splat_json_parse(start, strlen(start), 0, &root, &problem) == SPLAT_ERROR_MEMORY)
+    const char *start = strchr(text, '{'); /* complaints may stand before it and, of another stream, after it */
+    if (start && splat_json_parse(start, strlen(start), JSON_DISABLE_EOF_CHECK, &root, &problem) == SPLAT_ERROR_MEMORY)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a video");
     const json_t *stream = json_array_get(json_object_get(root, "streams"), 0);
     const char *transfer = json_string_value(json_object_get(stream, "color_transfer"));

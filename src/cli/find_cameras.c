@@ -20,6 +20,7 @@ static void on_signal(int number)
 
 static void take_signals(struct sigaction old[N_STOP_SIGNALS])
 {
+    signal(SIGCHLD, SIG_DFL); /* who started us may have left it ignored, and then no child can be waited for */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     stop_signal = 0;
     sigemptyset(&action.sa_mask);
@@ -97,8 +98,8 @@ int cli_find_cameras(const cli_values *values, const char *source, const char *f
     splat_status status = splat_cameras_find(&options, &info, &error);
     give_signals_back(old);
     cli_progress_end();
-    if (status == SPLAT_ERROR_STOPPED && stop_signal) {
-        cli_notice("%s", error.message);
+    if (stop_signal && (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED)) { /* nothing asked when it came late */
+        cli_notice("%s", status == SPLAT_OK ? "stopped; the same command goes on from here" : error.message);
         return 128 + stop_signal;
     }
     if (status != SPLAT_OK) return cli_report(&error);

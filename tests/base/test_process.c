@@ -110,6 +110,19 @@ static void input_is_empty_and_signals_are_usual(void **state)
     assert_int_equal(end.signal, SIGPIPE);
 }
 
+/* Nobody can wait for children then, and 0 is not what the program ended with. */
+static void an_unknown_end_is_an_error(void **state)
+{
+    (void)state;
+    heard h = {0};
+    splat_process_end end;
+    signal(SIGCHLD, SIG_IGN);
+    splat_status status = shell("exit 3", &h, &end);
+    signal(SIGCHLD, SIG_DFL);
+    assert_int_equal(status, SPLAT_ERROR_IO);
+    assert_int_equal(end.exit_code, -1);
+}
+
 static void much_output_on_both_streams_does_not_block(void **state)
 {
     (void)state;
@@ -275,6 +288,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_ours_with_additions),
         cmocka_unit_test(a_signal_is_told),
         cmocka_unit_test(input_is_empty_and_signals_are_usual),
+        cmocka_unit_test(an_unknown_end_is_an_error),
         cmocka_unit_test(much_output_on_both_streams_does_not_block),
         cmocka_unit_test(what_cannot_be_started_is_an_error),
         cmocka_unit_test(stopping_ends_all_that_it_started),

@@ -369,6 +369,11 @@ static void sources_and_folders_that_cannot_be(void **state)
     expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
     assert_false(splat_path_exists("scene"));
     splat_folder_delete("two", NULL);
+    must_succeed(splat_folder_create("two", &error), &error);
+    must_succeed(splat_file_write("two/IMG_1.HEIC", "heic", 4, &error), &error);
+    options.source = "two";
+    expect_error(SPLAT_ERROR_FORMAT, "the pictures here (IMG_1.HEIC) are of a format that is not read");
+    splat_folder_delete("two", NULL);
     make_photos("two", 2);
     options.source = "two";
     expect_error(SPLAT_ERROR_FORMAT, "2 photos that can be read are too few");

@@ -154,6 +154,17 @@ static void it_is_not_looked_at_twice(void **state)
     assert_true(called("image2pipe"));
 }
 
+static void photos_of_the_user_stay(void **state)
+{
+    (void)state;
+    must_succeed(splat_folder_create("scene/images", &error), &error);
+    write_file("scene/images/mine.jpg", "the only copy");
+    expect_error(SPLAT_ERROR_IO, "does not come from a video, and stays");
+    assert_true(splat_path_exists("scene/images/mine.jpg"));
+    expect_error(SPLAT_ERROR_IO, "does not come from a video, and stays"); /* a second time, too */
+    assert_true(splat_path_exists("scene/images/mine.jpg"));
+}
+
 /* As many candidates as the video has frames, and no more; of a long one 300. */
 static void rates(void **state)
 {
@@ -170,6 +181,8 @@ static void rates(void **state)
     };
     char text[300];
     splat_video video;
+    write_file("probe.json", PROBE("") "\n[mov] a complaint, read after the answer\n");
+    must_succeed(splat_video_open("clip.MP4", 0, NULL, NULL, &video, &error), &error);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(text, sizeof text,
                  "{\"streams\": [{\"width\": 64, \"avg_frame_rate\": \"%s\", \"duration\": \"%g\"}]}", cases[i].own,
@@ -307,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_sharpest_frames_become_photos, begin),
         cmocka_unit_test_setup(it_is_not_looked_at_twice, begin),
+        cmocka_unit_test_setup(photos_of_the_user_stay, begin),
         cmocka_unit_test_setup(rates, begin),
         cmocka_unit_test_setup(versions_and_colours, begin),
         cmocka_unit_test_setup(faults_are_one_sentence_each, begin),
