@@ -237,6 +237,10 @@ int cmd_render(const cli_values *values)
         cli_error("--exposure is for the scene's views of a splat; --mesh and --random_views go without it");
         return CLI_USAGE;
     }
+    if (cli_given(values, "exposure") && !(what & WHAT_RGB)) {
+        cli_error("--exposure changes colours, which --what leaves out");
+        return CLI_USAGE;
+    }
     if (values->mesh_file) return render_mesh(values, what);
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -s SCENE -o FOLDER");

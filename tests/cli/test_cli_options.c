@@ -195,6 +195,9 @@ static void test_options_of_others(void **state)
             "-o", "a.ply");
     RUN_ERR(1, "--eval_masks has no effect with --mesh", "eval", "-s", "absent", "--mesh", "absent.ply",
             "--eval_masks", "False");
+    RUN_ERR(2, "--what leaves out", "render", "-m", "absent", "--exposure", "own", "--what", "depth");
+    RUN_ERR(2, "--mesh and --random_views go without it", "render", "-s", "x", "-o", "y", "--mesh", "absent.ply",
+            "--exposure", "own");
     RUN_ERR(2, "--eval_masks' for texture", "texture", "-m", "absent", "--eval_masks", "False");
     RUN_ERR(1, "--eval has no effect without --remove_floaters", "export", "-m", "absent", "-s", "x", "-r",
             "2", "--eval", "-k", "0.1", "--output_ply", "x.ply", "--data_device", "cpu");
