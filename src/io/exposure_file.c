@@ -57,6 +57,9 @@ static splat_status wrong(const char *path, const char *name, const char *what, 
                          "delete the file", name, what);
 }
 
+#define MOST_STOPS 100 /* of a photo: of what floats hold, and of the gains that are taken */
+#define MOST_VIGNETTING 1e6
+
 static bool get_triple(const json_t *value, double triple[3])
 {
     for (size_t k = 0; k < 3; k++) {
@@ -86,8 +89,12 @@ static splat_status read_cameras(const char *path, json_t *cameras, splat_exposu
     const char *key;
     json_t *value;
     json_object_foreach(cameras, key, value)
-        if (!get_triple(value, e->cameras[e->n_cameras++]))
-            return wrong(path, key, "is a camera without three numbers", error);
+    {
+        double *camera = e->cameras[e->n_cameras++];
+        bool good = get_triple(value, camera);
+        for (int k = 0; k < 3; k++) good = good && fabs(camera[k]) <= MOST_VIGNETTING;
+        if (!good) return wrong(path, key, "is a camera without three numbers from -1e6 to 1e6", error);
+    }
     return SPLAT_OK;
 }
 
@@ -101,10 +108,10 @@ static splat_status read_photos(const char *path, json_t *photos, json_t *camera
         splat_photo_exposure *photo = &e->photos[e->n_photos];
         const json_t *ev = json_object_get(value, "ev");
         photo->ev = json_number_value(ev);
-        bool good = json_is_number(ev) && isfinite(photo->ev) &&
+        bool good = json_is_number(ev) && fabs(photo->ev) <= MOST_STOPS &&
                     get_triple(json_object_get(value, "gain"), photo->gain);
         for (int k = 0; k < 3; k++) good = good && photo->gain[k] > 1e-30 && photo->gain[k] < 1e30;
-        if (!good) return wrong(path, key, "lacks a finite ev or three gains above 0", error);
+        if (!good) return wrong(path, key, "lacks an ev from -100 to 100 or three gains above 0", error);
         if (!find_camera(cameras, json_string_value(json_object_get(value, "camera")), &photo->camera))
             return wrong(path, key, "names no camera of the file", error);
         photo->name = strdup(key);

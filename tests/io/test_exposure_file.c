@@ -57,6 +57,8 @@ static void other_files_are_refused(void **state)
         PHOTO_A("{\"ev\": 1, \"gain\": [1, 0, 3], \"camera\": \"x\"}"),
         PHOTO_A("{\"ev\": 1, \"gain\": [1, -2, 3], \"camera\": \"x\"}"),
         PHOTO_A("{\"ev\": 1, \"gain\": [1, 1e300, 3], \"camera\": \"x\"}"),
+        PHOTO_A("{\"ev\": 1e300, \"gain\": [1, 2, 3], \"camera\": \"x\"}"),
+        "{\"photos\": {}, \"cameras\": {\"x\": [0, 0, -1e300]}}",
         PHOTO_A("{\"ev\": 1, \"gain\": [1, 2, 3], \"camera\": \"y\"}"),
         PHOTO_A("{\"ev\": 1, \"gain\": [1, 2, 3]}"),
         "{\"photos\": {}, \"cameras\": {\"x\": [0, 0, \"\"]}}"};
