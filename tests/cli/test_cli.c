@@ -266,6 +266,10 @@ static void test_export(void **state)
             "turned.ply");
     assert_turned("fused.ply", "up.ply", 1, 1, 3, -2); /* x stays, -y becomes z, z becomes y */
     assert_turned("fused.ply", "turned.ply", 2, 1, -3, 2);
+    RUN_OUT(0, "and is y", "export", "-m", "model", "--up_axis", "y", "-o", "up.ply"); /* half turns */
+    assert_turned("fused.ply", "up.ply", 1, 1, -2, -3);
+    RUN_OUT(0, "and is -x", "export", "-m", "model", "--up_axis", "-x", "--scene_up", "x", "-o", "up.ply");
+    assert_turned("fused.ply", "up.ply", 1, -1, -2, 3);
     RUN_ERR(1, "--scene_up has no effect without", "export", "-m", "absent", "--scene_up", "-z", "-o", "x.ply");
     RUN_ERR(2, "takes one of x|y|z", "export", "-m", "model", "--up_axis", "up", "-o", "x.ply");
     RUN_ERR(2, "the box is empty", "export", "-m", "model", "--bboxmin", "1,1,1", "--bboxmax", "0,0,0", "-o", "x.ply");
