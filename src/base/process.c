@@ -90,8 +90,10 @@ static void become(const char *file, char *const *words, char *const *environmen
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(pipes[0][1], STDOUT_FILENO) >= 0 &&
-        dup2(pipes[1][1], STDERR_FILENO) >= 0)
+        dup2(pipes[1][1], STDERR_FILENO) >= 0) {
+        if (input > 2) close(input);
         execve(file, words, environment);
+    }
     int reason = errno;
     ssize_t ignored = write(pipes[2][1], &reason, sizeof reason);
     (void)ignored;

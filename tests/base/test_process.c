@@ -11,6 +11,7 @@
 #include "base/process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,20 @@ static void input_is_empty_and_signals_are_usual(void **state)
     assert_int_equal(shell("cat; kill -13 $$; echo survived", &h, &end), SPLAT_OK);
     assert_string_equal(h.text[1], "");
     assert_int_equal(end.signal, SIGPIPE);
+}
+
+static void it_inherits_three_files(void **state)
+{
+    (void)state;
+    const char *const words[] = {"ls", "/proc/self/fd", NULL};
+    heard h = {0};
+    const splat_process process = {words, NULL, hear, NULL, &h};
+    splat_process_end end;
+    splat_error error;
+    if (!splat_path_exists("/proc/self/fd")) skip();
+    for (int i = 3; i < 256; i++) fcntl(i, F_SETFD, FD_CLOEXEC); /* what whoever runs the tests left open */
+    assert_int_equal(splat_process_run(&process, &end, &error), SPLAT_OK);
+    assert_string_equal(h.text[1], "0\n1\n2\n3\n"); /* 3: the folder that ls reads */
 }
 
 /* Nobody can wait for children then, and 0 is not what the program ended with. */
@@ -288,6 +303,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_ours_with_additions),
         cmocka_unit_test(a_signal_is_told),
         cmocka_unit_test(input_is_empty_and_signals_are_usual),
+        cmocka_unit_test(it_inherits_three_files),
         cmocka_unit_test(an_unknown_end_is_an_error),
         cmocka_unit_test(much_output_on_both_streams_does_not_block),
         cmocka_unit_test(what_cannot_be_started_is_an_error),
