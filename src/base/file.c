@@ -283,6 +283,12 @@ bool splat_path_is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool splat_path_is_link(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 splat_status splat_folder_create(const char *path, splat_error *error)
 {
     char *copy = strdup(path);

@@ -44,6 +44,8 @@ size_t splat_temporaries_delete(const char *folder);
 
 bool splat_path_exists(const char *path);
 bool splat_path_is_folder(const char *path);
+/* A symbolic link, whether or not there is something at its end. */
+bool splat_path_is_link(const char *path);
 /* mkdir -p. */
 splat_status splat_folder_create(const char *path, splat_error *error);
 /* The folder that a file is to lie in. */

@@ -297,16 +297,6 @@ splat_status splat_process_ask(const char *const *words, const char *const *envi
 
 /* ---------------------------------------------------------------- lines */
 
-static bool grow(splat_lines *lines)
-{
-    size_t capacity = lines->capacity ? 2 * lines->capacity : 512;
-    char *text = realloc(lines->text, capacity);
-    if (!text) return false;
-    lines->text = text;
-    lines->capacity = capacity;
-    return true;
-}
-
 static bool end_line(splat_lines *lines, bool (*line)(void *user, const char *text), void *user)
 {
     if (lines->n == 0) return true;
@@ -323,7 +313,9 @@ bool splat_lines_add(splat_lines *lines, const char *bytes, size_t n, bool (*lin
         bool is_end = bytes[i] == '\n' || bytes[i] == '\r';
         if (is_end && !end_line(lines, line, user)) return false;
         if (is_end || bytes[i] == '\0' || lines->n + 1 >= LINE_MAX_BYTES) continue;
-        if (lines->n + 1 >= lines->capacity && !grow(lines)) continue;
+        char *text = splat_array_grow(lines->text, &lines->capacity, lines->n + 1, 1); /* with the NUL at its end */
+        if (!text) continue;
+        lines->text = text;
         lines->text[lines->n++] = bytes[i];
     }
     return true;

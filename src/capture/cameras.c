@@ -8,13 +8,13 @@
 #include "io/json.h"
 #include "io/opensfm/opensfm.h"
 #include "io/realitycapture/realitycapture.h"
+#include "io/transforms.h"
 #include "math/lens.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define LEAST_PHOTOS 3
@@ -78,13 +78,10 @@ static bool is_file(const char *path)
 bool splat_cameras_are_needed(const char *source, const char *images)
 {
     if (is_file(source)) return splat_is_video_name(source);
-    static const char *const names[] = {"sparse", "transforms_train.json", "transforms.json", "metadata.json"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *path = splat_format("%s/%s", source, names[i]);
-        bool found = !path || splat_path_exists(path);
-        free(path);
-        if (found) return false;
-    }
+    char *sparse = splat_format("%s/sparse", source);
+    bool has_cameras = !sparse || splat_path_exists(sparse) || splat_transforms_found(source);
+    free(sparse);
+    if (has_cameras) return false;
     char *registration = splat_realitycapture_find(source), *reconstruction = splat_opensfm_find(source);
     bool has_poses = registration || reconstruction;
     free(registration);
@@ -160,12 +157,6 @@ static splat_status link_images(const splat_cameras_work *work, splat_error *err
     return splat_fail_errno(error, work->images, "link the photos");
 }
 
-static bool is_link(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-}
-
 /* The masks of the source are those of the scene: a link to them, where scenes have theirs. */
 static splat_status link_masks(const splat_cameras_work *work, splat_error *error)
 {
@@ -174,7 +165,7 @@ static splat_status link_masks(const splat_cameras_work *work, splat_error *erro
     for (size_t i = 0; i < 2 && status == SPLAT_OK; i++) {
         char *source = splat_format("%s/%s", work->options->source, names[i]);
         char *from = source ? realpath(source, NULL) : NULL, *to = splat_format("%s/%s", work->folder, names[i]);
-        if (to && is_link(to)) unlink(to);
+        if (to && splat_path_is_link(to)) unlink(to);
         if (!source || !to)
             status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         else if (from && splat_path_is_folder(from) && !splat_path_exists(to) && symlink(from, to) != 0)
@@ -230,32 +221,6 @@ static splat_status run_stages(splat_cameras_work *work, splat_error *error)
 }
 
 /* ---------------------------------------------------------------- what came of it */
-
-/* The model of sparse/ with the most photos, the first of equal ones; malloc'd. */
-static splat_status find_largest(const splat_cameras_work *work, size_t *n_models, char **largest, splat_error *error)
-{
-    char **names;
-    size_t n;
-    uint64_t most = 0;
-    *largest = NULL;
-    *n_models = 0;
-    SPLAT_TRY(splat_folder_list(work->sparse, &names, &n, error));
-    for (size_t i = 0; i < n; i++) {
-        char *path = splat_format("%s/%s", work->sparse, names[i]);
-        uint64_t count = path ? splat_colmap_count_images(path) : 0;
-        *n_models += count > 0;
-        if (count > most) {
-            char *before = *largest;
-            most = count;
-            *largest = path;
-            path = before;
-        }
-        free(path);
-    }
-    splat_names_free(names, n);
-    if (*largest) return SPLAT_OK;
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, work->sparse, SPLAT_NO_OFFSET, "there is no COLMAP model here");
-}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -320,7 +285,7 @@ static splat_status report(splat_cameras_work *work, splat_cameras_info *info, s
     splat_colmap_model model = {0};
     char *largest, **missing = NULL;
     size_t n_missing = 0;
-    SPLAT_TRY(find_largest(work, &info->n_models, &largest, error));
+    SPLAT_TRY(splat_cameras_find_model(work->sparse, &info->n_models, &largest, error));
     splat_status status = splat_colmap_read(largest, &model, error);
     if (status == SPLAT_OK) status = splat_colmap_read_points(largest, &model, error);
     if (status == SPLAT_OK) status = find_missing(work, &model, &missing, &n_missing, error);

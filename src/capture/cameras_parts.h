@@ -30,6 +30,9 @@ void splat_cameras_say(const splat_cameras_work *work, splat_log_level level, co
     SPLAT_PRINTF(3, 4);
 /* False: the caller wants to stop. */
 bool splat_cameras_tick(const splat_cameras_work *work, const char *stage, double fraction);
+/* The model in a sub-folder of `folder` with the most photos, the first of equal ones; malloc'd. *n_models: those with
+ * any. FORMAT: there is none; a mapper that was killed may have left an empty folder. */
+splat_status splat_cameras_find_model(const char *folder, size_t *n_models, char **largest, splat_error *error);
 
 /* ---------------------------------------------------------------- cameras_state.c */
 
@@ -48,6 +51,8 @@ splat_status splat_cameras_state_write(const splat_cameras_work *work, splat_err
 
 /* Takes a note back, and writes the file. */
 splat_status splat_cameras_state_forget(splat_cameras_work *work, const char *stage, splat_error *error);
+/* Deletes the database, with what SQLite writes beside it. */
+splat_status splat_cameras_delete_database(const splat_cameras_work *work, splat_error *error);
 
 /* ---------------------------------------------------------------- cameras_video.c */
 

@@ -157,7 +157,7 @@ static const char *difference(splat_cameras_work *work, bool program)
     return reason;
 }
 
-static splat_status delete_results(const splat_cameras_work *work, splat_error *error)
+splat_status splat_cameras_delete_database(const splat_cameras_work *work, splat_error *error)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
@@ -168,6 +168,12 @@ static splat_status delete_results(const splat_cameras_work *work, splat_error *
         free(path);
         SPLAT_TRY(status);
     }
+    return SPLAT_OK;
+}
+
+static splat_status delete_results(const splat_cameras_work *work, splat_error *error)
+{
+    SPLAT_TRY(splat_cameras_delete_database(work, error));
     SPLAT_TRY(splat_folder_delete(work->partial, error));
     return splat_folder_delete(work->sparse, error);
 }

@@ -25,16 +25,10 @@ static bool tick(void *user, double fraction)
     return splat_cameras_tick(t->work, "frames", t->from + (t->to - t->from) * fraction);
 }
 
-static bool is_link(const char *path)
-{
-    struct stat status;
-    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-}
-
 /* partial becomes images/. What was there are frames of before, or a link to photos. */
 static splat_status put_in_place(const splat_cameras_work *work, const char *partial, splat_error *error)
 {
-    if (is_link(work->images)) {
+    if (splat_path_is_link(work->images)) {
         if (unlink(work->images) != 0) return splat_fail_errno(error, work->images, "remove the link");
     } else {
         SPLAT_TRY(splat_folder_delete(work->images, error));
@@ -89,7 +83,7 @@ static char *describe(const splat_cameras_work *work, const char *video)
 /* Photos of the user must not give way to frames: images/ is replaced only when a video is noted that it came from. */
 static splat_status check_images(const splat_cameras_work *work, const char *was, splat_error *error)
 {
-    if (was || is_link(work->images) || !splat_path_exists(work->images)) return SPLAT_OK;
+    if (was || splat_path_is_link(work->images) || !splat_path_exists(work->images)) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_IO, work->images, SPLAT_NO_OFFSET,
                          "what lies here does not come from a video, and stays; name another folder with `output`");
 }
@@ -106,7 +100,7 @@ splat_status splat_cameras_take_frames(splat_cameras_work *work, splat_error *er
         status = splat_fail_at(error, SPLAT_ERROR_IO, work->options->source, SPLAT_NO_OFFSET,
                                "the video cannot be opened, or memory is exhausted");
     } else if (!was || strcmp(was, is) != 0 || !splat_cameras_is_done(work, "frames") ||
-               is_link(work->images) || !splat_path_is_folder(work->images)) {
+               splat_path_is_link(work->images) || !splat_path_is_folder(work->images)) {
         status = check_images(work, was, error);
         if (status == SPLAT_OK) status = take(work, video, partial, &choice, error);
         if (status == SPLAT_OK) splat_json_set(&work->state, "video", splat_json_text(is));

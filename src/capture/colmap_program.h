@@ -10,6 +10,9 @@ typedef struct splat_colmap_program {
     bool has_cuda;    /* it says so */
 } splat_colmap_program;
 
+/* What COLMAP finds beside the variables of this process: it needs no display. For splat_process. */
+extern const char *const splat_colmap_environment[];
+
 /* tick as for splat_process. IO: there is no such program, or it is no COLMAP. Free it in every case. */
 splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user), void *user,
                                        splat_colmap_program *program, splat_error *error);

@@ -53,9 +53,9 @@ static void log_command(FILE *log, const splat_words *words)
 splat_status splat_colmap_run(const splat_cameras_work *work, const char *stage, const splat_words *words,
                               splat_colmap_end *end, splat_error *error)
 {
-    static const char *const environment[] = {"QT_QPA_PLATFORM=offscreen", NULL};
     colmap_run r = {.work = work, .stage = stage, .end = end};
-    splat_process process = {(const char *const *)words->items, environment, take_bytes, tick_run, &r};
+    splat_process process = {(const char *const *)words->items, splat_colmap_environment, take_bytes,
+                             tick_run, &r};
     splat_process_end how;
     *end = (splat_colmap_end){0};
     if (words->no_memory) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a command");

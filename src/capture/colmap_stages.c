@@ -3,11 +3,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "io/colmap/colmap.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_IMAGE_SIZE "2400"
 #define MAX_FEATURES "8192"
@@ -104,16 +102,6 @@ static splat_status extract(splat_cameras_work *work, bool goes_on, splat_colmap
     return status;
 }
 
-static void delete_database(const splat_cameras_work *work)
-{
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        char *path = splat_format("%s%s", work->database, endings[i]);
-        if (path) unlink(path);
-        free(path);
-    }
-}
-
 splat_status splat_cameras_extract_features(splat_cameras_work *work, splat_error *error)
 {
     splat_colmap_end end;
@@ -121,16 +109,16 @@ splat_status splat_cameras_extract_features(splat_cameras_work *work, splat_erro
     bool goes_on = splat_path_exists(work->database);
     /* the cameras of folders cannot be named one by one */
     if (goes_on && work->sharing == SPLAT_SHARING_FOLDERS) {
-        delete_database(work);
+        splat_cameras_delete_database(work, NULL); /* where it stays, COLMAP says what is wrong */
         goes_on = false;
     }
     SPLAT_TRY(extract(work, goes_on, &end, error));
     if (!end.is_good && goes_on) { /* it was stopped before the first photo, or is damaged */
-        delete_database(work);
+        splat_cameras_delete_database(work, NULL); /* where it stays, COLMAP says what is wrong */
         SPLAT_TRY(extract(work, false, &end, error));
     }
     if (give_up_gpu(work, &end)) {
-        delete_database(work);
+        splat_cameras_delete_database(work, NULL); /* where it stays, COLMAP says what is wrong */
         SPLAT_TRY(extract(work, false, &end, error));
     }
     if (!end.is_good) return splat_cameras_fail(work, "feature_extractor", &end, error);
@@ -247,19 +235,12 @@ static splat_status map_once(const splat_cameras_work *work, size_t demand, spla
     return status;
 }
 
-/* A complete model: a mapper that was killed may have left its folder. */
 static bool has_model(const char *folder)
 {
-    char **names;
-    size_t n;
-    bool found = false;
-    if (splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return false;
-    for (size_t i = 0; i < n && !found; i++) {
-        char *path = splat_format("%s/%s", folder, names[i]);
-        found = path && splat_colmap_count_images(path) > 0;
-        free(path);
-    }
-    splat_names_free(names, n);
+    char *largest;
+    size_t n_models;
+    bool found = splat_cameras_find_model(folder, &n_models, &largest, NULL) == SPLAT_OK;
+    free(largest);
     return found;
 }
 

@@ -1,6 +1,7 @@
 /* Which mask belongs to which photo. Programs name masks in several ways; all of these are tried for each photo. */
 #include "scene/dataset_parts.h"
 
+#include "base/array.h"
 #include "base/compare.h"
 #include "base/file.h"
 #include "io/picture/image.h"
@@ -52,17 +53,9 @@ static void lower(char *text)
 /* Takes the name over. */
 static splat_status add_file(mask_files *files, char *name, splat_error *error)
 {
-    if (files->n == files->capacity) {
-        size_t capacity = files->capacity ? 2 * files->capacity : 256;
-        mask_file *grown = realloc(files->entries, capacity * sizeof *grown);
-        if (!grown) {
-            free(name);
-            return fail_memory(error);
-        }
-        files->entries = grown;
-        files->capacity = capacity;
-    }
-    char *lowered = strdup(name);
+    mask_file *grown = splat_array_grow(files->entries, &files->capacity, files->n, sizeof *grown);
+    if (grown) files->entries = grown;
+    char *lowered = grown ? strdup(name) : NULL;
     if (!lowered) {
         free(name);
         return fail_memory(error);

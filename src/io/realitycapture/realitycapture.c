@@ -7,6 +7,7 @@
  * side of the photo. */
 #include "io/realitycapture/realitycapture.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "io/foreign_poses.h"
 #include "io/number.h"
@@ -169,12 +170,10 @@ static splat_status read_rows(csv_file *file, const char *scene, const char *ima
     size_t capacity = 0;
     for (char *line; (line = next_line(file));) {
         if (!*line || *line == '#') continue;
-        if (transforms->n_frames == capacity) {
-            capacity = capacity ? 2 * capacity : 64;
-            splat_transforms_frame *grown = realloc(transforms->frames, capacity * sizeof *grown);
-            if (!grown) return fail_memory(error);
-            transforms->frames = grown;
-        }
+        splat_transforms_frame *grown =
+            splat_array_grow(transforms->frames, &capacity, transforms->n_frames, sizeof *grown);
+        if (!grown) return fail_memory(error);
+        transforms->frames = grown;
         splat_transforms_frame *frame = &transforms->frames[transforms->n_frames++];
         *frame = (splat_transforms_frame){0};
         SPLAT_TRY(read_row(file, line, scene, images, frame, error));
