@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#include <math.h>
+
 #define SPLAT_EXPOSURE_FILE "exposure.json"
 
 typedef struct splat_photo_exposure {
@@ -20,6 +22,24 @@ typedef struct splat_exposures {
     splat_photo_exposure *photos; size_t n_photos;
     double (*cameras)[3]; size_t n_cameras; /* vignetting: a1, a2, a3 */
 } splat_exposures;
+
+/* The gains of log2 gains: ev of all channels, and the white balance a and b of red and blue, which green makes up for
+ * (ops/exposure). */
+static inline void splat_photo_exposure_set(splat_photo_exposure *photo, double ev, double a, double b)
+{
+    photo->ev = ev;
+    photo->gain[0] = exp2(ev + a);
+    photo->gain[1] = exp2(ev - a - b);
+    photo->gain[2] = exp2(ev + b);
+}
+
+/* And back: ev, a, b. */
+static inline void splat_photo_exposure_get(const splat_photo_exposure *photo, double row[3])
+{
+    row[0] = photo->ev;
+    row[1] = log2(photo->gain[0]) - photo->ev;
+    row[2] = log2(photo->gain[2]) - photo->ev;
+}
 
 /* Atomically. */
 splat_status splat_exposures_write(const char *path, const splat_exposures *exposures, splat_error *error);

@@ -8,7 +8,6 @@
 #include "measure/picture_metrics.h"
 #include "ops/exposure/exposure.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +34,8 @@ static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, s
     const splat_photo_exposure *photo = splat_exposures_find(&e->exposures, view->name);
     float host[2][SPLAT_EXPOSURE_ROW], *rows;
     if (!photo) return SPLAT_OK;
-    const double row[SPLAT_EXPOSURE_ROW] = {photo->ev, log2(photo->gain[0]) - photo->ev,
-                                            log2(photo->gain[2]) - photo->ev};
+    double row[SPLAT_EXPOSURE_ROW];
+    splat_photo_exposure_get(photo, row);
     for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
         host[0][k] = (float)row[k];
         host[1][k] = (float)e->exposures.cameras[photo->camera][k];

@@ -1,18 +1,9 @@
 /* A splat turned about the origin of its world, and scaled. */
+#include "math/camera.h"
 #include "math/sh_rotation.h"
 #include "model/model.h"
 
 #include <math.h>
-
-/* A unit quaternion (w, x, y, z) as a row-major matrix. */
-static void to_matrix(const double q[4], double m[9])
-{
-    double w = q[0], x = q[1], y = q[2], z = q[3];
-    const double rows[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                            2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                            2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
-    for (int i = 0; i < 9; i++) m[i] = rows[i];
-}
 
 /* p becomes the product q p: the turn p, then q. */
 static void turn_quaternion(const double q[4], float p[4])
@@ -29,7 +20,7 @@ static void turn_cloud(splat_cloud *cloud, const double q[4])
     splat_sh_rotation turn;
     double m[9];
     size_t n_rest = splat_sh_rest_floats(cloud->sh_degree);
-    to_matrix(q, m);
+    splat_quaternion_to_rotation(q, m);
     splat_sh_rotation_make(&turn, m);
     for (size_t i = 0; i < cloud->n; i++) {
         float *p = cloud->means + 3 * i;

@@ -102,10 +102,8 @@ static bool make_room(splat_image_cache *cache, size_t wanted)
 static uint32_t count_kept(const splat_dataset_view *view, const uint8_t *photo)
 {
     const uint8_t *mask = splat_view_mask(view, photo);
-    uint32_t n = 0, pixels = (uint32_t)splat_camera_pixels(&view->camera);
-    if (!mask) return pixels;
-    for (uint32_t i = 0; i < pixels; i++) n += mask[i] >= SPLAT_MASK_KEPT;
-    return n;
+    size_t n = splat_camera_pixels(&view->camera);
+    return (uint32_t)(mask ? splat_mask_count(mask, n) : n);
 }
 
 /* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */

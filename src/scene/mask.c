@@ -124,11 +124,16 @@ void splat_mask_decide(splat_image *mask)
     for (size_t i = 0; i < n; i++) mask->pixels[i] = mask->pixels[i] >= SPLAT_MASK_KEPT ? 255 : 0;
 }
 
-double splat_mask_share(const uint8_t *mask, size_t n)
+size_t splat_mask_count(const uint8_t *mask, size_t n)
 {
     size_t n_kept = 0;
     for (size_t i = 0; i < n; i++) n_kept += mask[i] >= SPLAT_MASK_KEPT;
-    return n ? (double)n_kept / (double)n : 1;
+    return n_kept;
+}
+
+double splat_mask_share(const uint8_t *mask, size_t n)
+{
+    return n ? (double)splat_mask_count(mask, n) / (double)n : 1;
 }
 
 /* ---------------------------------------------------------------- filling */

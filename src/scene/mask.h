@@ -16,7 +16,8 @@ splat_status splat_mask_from_alpha(const splat_image *rgba, bool invert, splat_i
 splat_status splat_mask_resize(splat_image *mask, int width, int height, splat_error *error);
 /* Values become 0 and 255. */
 void splat_mask_decide(splat_image *mask);
-/* Share of kept pixels. */
+/* Kept pixels, and their share. */
+size_t splat_mask_count(const uint8_t *mask, size_t n);
 double splat_mask_share(const uint8_t *mask, size_t n);
 
 /* The colours of pixels that are not kept become smooth ones, made of the kept ones around them (black where none is

@@ -73,9 +73,9 @@ static splat_photo_exposure exposure_of(const splat_sample_options *options, int
     double drawn[3], spread = (double)options->exposure_spread;
     for (int k = 0; k < 3; k++)
         drawn[k] = spread * (2 * (double)splat_uniform(r.x[k]) - 1) / (k ? BALANCE_PART : 1);
-    return (splat_photo_exposure){.ev = drawn[0],
-                                  .gain = {exp2(drawn[0] + drawn[1]), exp2(drawn[0] - drawn[1] - drawn[2]),
-                                           exp2(drawn[0] + drawn[2])}};
+    splat_photo_exposure exposure = {0};
+    splat_photo_exposure_set(&exposure, drawn[0], drawn[1], drawn[2]);
+    return exposure;
 }
 
 /* As a camera that clips does it, on what a photo holds. */

@@ -149,13 +149,11 @@ static splat_status fill_file(const splat_trainer *t, float (*rows)[SPLAT_EXPOSU
     e->cameras = calloc(s->n_cameras, sizeof *e->cameras);
     bool good = e->photos && e->cameras;
     for (uint32_t i = 0; good && i < s->n_photos; i++) {
-        const double exposure = (double)rows[i][0], a = (double)rows[i][1], b = (double)rows[i][2];
-        e->photos[e->n_photos++] = (splat_photo_exposure){.name = strdup(dataset->views[dataset->train[i]].name),
-                                                          .ev = exposure,
-                                                          .gain = {exp2(exposure + a), exp2(exposure - a - b),
-                                                                   exp2(exposure + b)},
-                                                          .camera = s->camera_of[dataset->train[i]]};
-        good = e->photos[i].name != NULL;
+        splat_photo_exposure *photo = &e->photos[e->n_photos++];
+        splat_photo_exposure_set(photo, (double)rows[i][0], (double)rows[i][1], (double)rows[i][2]);
+        photo->camera = s->camera_of[dataset->train[i]];
+        photo->name = strdup(dataset->views[dataset->train[i]].name);
+        good = photo->name != NULL;
     }
     for (uint32_t i = 0; good && i < s->n_cameras; i++, e->n_cameras++)
         for (int k = 0; k < 3; k++) e->cameras[i][k] = (double)rows[s->n_photos + i][k];
@@ -216,9 +214,9 @@ splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, sp
     for (uint32_t i = 0; status == SPLAT_OK && i < s->n_photos; i++) {
         const splat_photo_exposure *photo = splat_exposures_find(&file, dataset->views[dataset->train[i]].name);
         if (!photo) continue; /* as it would begin */
-        rows[i][0] = (float)photo->ev;
-        rows[i][1] = (float)(log2(photo->gain[0]) - photo->ev);
-        rows[i][2] = (float)(log2(photo->gain[2]) - photo->ev);
+        double row[SPLAT_EXPOSURE_ROW];
+        splat_photo_exposure_get(photo, row);
+        for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) rows[i][k] = (float)row[k];
         for (int k = 0; k < 3; k++)
             rows[s->n_photos + s->camera_of[dataset->train[i]]][k] = (float)file.cameras[photo->camera][k];
     }

@@ -4,6 +4,7 @@
 
 #include "math/inline.h"
 #include "ops/exposure/exposure.h"
+#include "ops/project/project.h"
 
 #include <math.h>
 
@@ -104,7 +105,6 @@ SPLAT_MATH_INLINE double splat_exposure_camera_gradient(float value)
 SPLAT_MATH_INLINE void splat_exposure_step_number(const struct splat_exposure_step_args *args, uint32_t i,
                                                   const double *sums, const double *means)
 {
-    const float beta1 = 0.9f, beta2 = 0.999f;
     const uint32_t row = i / SPLAT_EXPOSURE_ROW;
     const int k = (int)(i % SPLAT_EXPOSURE_ROW);
     const int is_photo = row < args->n_photos;
@@ -114,8 +114,8 @@ SPLAT_MATH_INLINE void splat_exposure_step_number(const struct splat_exposure_st
     if (is_photo && row == args->photo) gradient += splat_exposure_photo_gradient(sums, k);
     if (!is_photo && row - args->n_photos == args->camera) gradient += sums[3 + k];
     float g = (float)gradient;
-    float m = args->m[i] = beta1 * args->m[i] + (1.0f - beta1) * g;
-    float v = args->v[i] = beta2 * args->v[i] + (1.0f - beta2) * g * g;
+    float m = args->m[i] = SPLAT_ADAM_BETA1 * args->m[i] + (1.0f - SPLAT_ADAM_BETA1) * g;
+    float v = args->v[i] = SPLAT_ADAM_BETA2 * args->v[i] + (1.0f - SPLAT_ADAM_BETA2) * g * g;
     float root = sqrtf(v / args->correction2) + SPLAT_EXPOSURE_ADAM_EPSILON;
     args->values[i] = value - args->lr * (m / args->correction1) / root;
 }
