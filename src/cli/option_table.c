@@ -201,9 +201,7 @@ const cli_option cli_options[] = {
      "the folder of the photos' masks inside the scene: white pixels are kept. Names: NAME.EXT.png, NAME.png, "
      "NAME.EXT.mask.png, NAME.mask.png, NAME_mask.png, or .jpg; none: also not those of transforms.json",
      "masks or mask beside the photos' folder"},
-    {"masks", 0, NULL, MODEL | EXPORT, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
-     "the folder of the photos' masks inside the scene", "the model's"},
-    {"masks", 0, NULL, ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
+    {"masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene", "the model's"},
     {"masks", 0, NULL, PIPELINE, CLI_GROUP_SCENE, TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene, as for train",
