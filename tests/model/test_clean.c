@@ -212,18 +212,6 @@ static void options_are_checked(void **state)
     assert_int_equal(splat_clean_options_check(&options, &error), SPLAT_ERROR_ARGUMENT);
 }
 
-static int open_context(void **state)
-{
-    *state = open_cpu(2);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    splat_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,5 +224,5 @@ int main(void)
         cmocka_unit_test(nothing_left_is_an_error_and_changes_nothing),
         cmocka_unit_test(options_are_checked),
     };
-    return cmocka_run_group_tests_name("clean", tests, open_context, close_context);
+    return cmocka_run_group_tests_name("clean", tests, open_context_group, close_context_group);
 }

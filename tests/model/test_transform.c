@@ -183,18 +183,6 @@ static void what_is_no_turn_or_scale_is_refused(void **state)
     splat_model_destroy(model);
 }
 
-static int open_context(void **state)
-{
-    *state = open_cpu(2);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    splat_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,5 +191,5 @@ int main(void)
         cmocka_unit_test(no_turn_and_no_scale_change_nothing),
         cmocka_unit_test(what_is_no_turn_or_scale_is_refused),
     };
-    return cmocka_run_group_tests_name("transform", tests, open_context, close_context);
+    return cmocka_run_group_tests_name("transform", tests, open_context_group, close_context_group);
 }
