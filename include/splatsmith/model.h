@@ -175,9 +175,11 @@ typedef struct splat_model_config {
     int sh_degree, resolution;
     bool white_background, eval, load_allres;
     float kernel_size;
-    char *masks;             /* of splat_scene_options, and the next two; NULL: not given */
+    char *masks;             /* of splat_scene_options, and the next ones; NULL: not given */
     bool invert_masks;
     splat_mask_mode mask_mode;
+    splat_undistort undistort;
+    float fisheye_degrees;   /* 0: not given */
 } splat_model_config;
 
 splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);

@@ -20,6 +20,14 @@ typedef struct splat_scene splat_scene;
 typedef enum splat_mask_mode { SPLAT_MASKS_IGNORE, SPLAT_MASKS_SEGMENT, SPLAT_MASKS_ALPHA } splat_mask_mode;
 #define SPLAT_WORDS_MASK_MODE "ignore|segment|alpha"
 
+/* Photos of distorted cameras: as pinhole cameras without blank pixels (AUTO and CROP are the same), with all that the
+ * photo shows (ALL: blank pixels are masked), or as they are (OFF: the camera files' distortion is not theirs). Photos
+ * that see more than 70 degrees from their axis are cut into several views with all of them but OFF. */
+typedef enum splat_undistort {
+    SPLAT_UNDISTORT_AUTO, SPLAT_UNDISTORT_OFF, SPLAT_UNDISTORT_CROP, SPLAT_UNDISTORT_ALL
+} splat_undistort;
+#define SPLAT_WORDS_UNDISTORT "auto|off|crop|all"
+
 typedef struct splat_scene_options {
     size_t size;
     const char *source_path;   /* the folder of the scene; required */
@@ -41,6 +49,9 @@ typedef struct splat_scene_options {
     bool invert_masks;         /* white is what does not count, instead of what does */
     splat_mask_mode mask_mode; /* IGNORE; with the others the alpha of photos counts as a mask where there is none */
     bool eval_masks;           /* true: evaluations measure the pixels that masks keep, and beside them the whole */
+    splat_undistort undistort; /* AUTO */
+    float fisheye_degrees;     /* the field of a fisheye's image circle: what is beyond half of it from the axis is no
+                                  part of the photo; at most 360, default 190; 0 is 190 too */
 } splat_scene_options;
 
 typedef struct splat_scene_info {
@@ -50,10 +61,12 @@ typedef struct splat_scene_info {
     int max_width, max_height; /* pixels of the largest loaded picture */
     bool random_points;        /* the scene had no points: they were drawn at random */
     size_t n_masked;           /* views with a mask: a file, alpha, or pixels that an undistorted photo lacks */
+    size_t n_photos;           /* fewer than views where wide photos are cut into several */
 } splat_scene_info;
 
 typedef struct splat_view_info {
-    const char *name;    /* file name of the photo (its path below the photos where names repeat); the scene owns it */
+    const char *name;    /* file name of the photo (its path below the photos where names repeat), and of a view that is
+                            cut out of it "#" and a number; the scene owns it */
     bool is_test;
     splat_camera camera; /* at the loaded resolution */
 } splat_view_info;
@@ -87,7 +100,8 @@ typedef enum splat_sample_scene {
 } splat_sample_scene;
 #define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room"
 
-/* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers. */
+/* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
+ * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */
 typedef enum splat_sample_distortion {
     SPLAT_SAMPLE_DISTORTION_NONE, SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL, SPLAT_SAMPLE_DISTORTION_RADIAL,
     SPLAT_SAMPLE_DISTORTION_OPENCV, SPLAT_SAMPLE_DISTORTION_OPENCV_FISHEYE, SPLAT_SAMPLE_DISTORTION_FULL_OPENCV,
@@ -95,11 +109,12 @@ typedef enum splat_sample_distortion {
     SPLAT_SAMPLE_DISTORTION_RADIAL_FISHEYE, SPLAT_SAMPLE_DISTORTION_THIN_PRISM_FISHEYE,
     SPLAT_SAMPLE_DISTORTION_RAD_TAN_THIN_PRISM_FISHEYE, SPLAT_SAMPLE_DISTORTION_SIMPLE_DIVISION,
     SPLAT_SAMPLE_DISTORTION_DIVISION, SPLAT_SAMPLE_DISTORTION_SIMPLE_FISHEYE, SPLAT_SAMPLE_DISTORTION_FISHEYE,
-    SPLAT_SAMPLE_DISTORTION_EUCM
+    SPLAT_SAMPLE_DISTORTION_EUCM, SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR, SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE
 } splat_sample_distortion;
 #define SPLAT_WORDS_SAMPLE_DISTORTION                                                                                  \
     "none|simple_radial|radial|opencv|opencv_fisheye|full_opencv|fov|simple_radial_fisheye|radial_fisheye|"            \
-    "thin_prism_fisheye|rad_tan_thin_prism_fisheye|simple_division|division|simple_fisheye|fisheye|eucm"
+    "thin_prism_fisheye|rad_tan_thin_prism_fisheye|simple_division|division|simple_fisheye|fisheye|eucm|"            \
+    "equirectangular|wide_fisheye"
 
 /* Defaults: those of BASIC, and of the other scenes. */
 typedef struct splat_sample_options {

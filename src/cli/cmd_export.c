@@ -38,8 +38,8 @@ static int save(const cli_session *session, const cli_values *values, bool fused
 
 static int open_splat(cli_session *session, const cli_values *values)
 {
-    static const char *const of_scene[] = {"source_path", "images",    "resolution",  "eval",
-                                           "masks",       "mask_mode", "invert_masks"};
+    static const char *const of_scene[] = {"source_path", "images",       "resolution", "eval",           "masks",
+                                           "mask_mode",   "invert_masks", "undistort",  "fisheye_degrees"};
     splat_error error;
     if (values->remove_floaters) return cli_session_open(session, values, true);
     for (size_t i = 0; i < sizeof of_scene / sizeof of_scene[0]; i++)

@@ -10,6 +10,7 @@ static splat_sample_options own_options(const cli_values *values)
     splat_sample_options_choose(&own, said->scene);
     if (cli_given(values, "width")) own.width = said->width;
     if (cli_given(values, "height")) own.height = said->height;
+    else if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) own.height = (own.width + 1) / 2;
     if (cli_given(values, "cameras")) own.n_cameras = said->n_cameras;
     if (cli_given(values, "points")) own.n_points = said->n_points;
     if (cli_given(values, "truth_points")) own.n_truth = said->n_truth;

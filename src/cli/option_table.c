@@ -215,6 +215,17 @@ const cli_option cli_options[] = {
     {"invert_masks", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.invert_masks), "black pixels of masks are kept", NULL},
     {"invert_masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE, FLAG(scene.invert_masks),
      "black pixels of masks are kept", "the model's"},
+    {"undistort", 0, NULL, STEPS, CLI_GROUP_SCENE, WORD(scene.undistort, splat_undistort, SPLAT_WORDS_UNDISTORT),
+     "photos of distorted cameras become pinhole photos without blank pixels (auto, crop) or with all that they show, "
+     "blank pixels masked (all); off: they are undistorted already, whatever the cameras' files say. Wide fisheyes and "
+     "panoramas are cut into several views", NULL},
+    {"undistort", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE,
+     WORD(scene.undistort, splat_undistort, SPLAT_WORDS_UNDISTORT),
+     "how distorted photos are undistorted, as for train", "the model's"},
+    {"fisheye_degrees", 0, NULL, STEPS, CLI_GROUP_SCENE, REAL(scene.fisheye_degrees, 1, 360),
+     "the field of a fisheye's image circle: what is beyond half of it from the axis is no part of the photo", NULL},
+    {"fisheye_degrees", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, CLI_GROUP_SCENE,
+     REAL(scene.fisheye_degrees, 1, 360), "the field of a fisheye's image circle, as for train", "the model's"},
     {"eval_masks", 0, NULL, TRAIN | BENCH | EVAL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.eval_masks),
      "measure the pixels that masks keep (and beside them whole pictures); False: whole pictures alone", NULL},
     {"load_allres", 0, NULL, STEPS | MODEL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.load_allres),

@@ -98,6 +98,9 @@ static void apply_config(cli_session *session, const cli_values *values)
     if (!cli_given(values, "masks")) options->masks = config->masks;
     if (!cli_given(values, "invert_masks")) options->invert_masks = config->invert_masks;
     if (!cli_given(values, "mask_mode")) options->mask_mode = config->mask_mode;
+    if (!cli_given(values, "undistort")) options->undistort = config->undistort;
+    if (!cli_given(values, "fisheye_degrees") && config->fisheye_degrees > 0)
+        options->fisheye_degrees = config->fisheye_degrees;
     if (!cli_given(values, "resolution")) options->resolution = config->resolution;
     if (!cli_given(values, "white_background")) options->white_background = config->white_background;
     if (!cli_given(values, "eval")) options->eval = config->eval;

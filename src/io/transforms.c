@@ -173,6 +173,10 @@ static splat_status set_intrinsics(const intrinsics *camera, const char *path, s
     frame->width = sized ? camera->width : 0;
     frame->height = sized ? camera->height : 0;
     SPLAT_TRY(set_distortion(camera, path, frame, error));
+    if (camera->model == SPLAT_LENS_EQUIRECTANGULAR) { /* what stands for focal lengths means nothing */
+        frame->fx = frame->fy = frame->cx = frame->cy = 0;
+        return SPLAT_OK;
+    }
     if (camera->fx > 0) {
         frame->fx = camera->fx;
         frame->fy = camera->fy;

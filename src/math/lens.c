@@ -228,7 +228,8 @@ bool splat_lens_is_pinhole(const splat_lens *lens)
 bool splat_lens_equal(const splat_lens *a, const splat_lens *b)
 {
     return a->model == b->model && a->width == b->width && a->height == b->height && a->fx == b->fx && a->fy == b->fy &&
-           a->cx == b->cx && a->cy == b->cy && memcmp(a->coefficients, b->coefficients, sizeof a->coefficients) == 0;
+           a->cx == b->cx && a->cy == b->cy && a->max_angle == b->max_angle &&
+           memcmp(a->coefficients, b->coefficients, sizeof a->coefficients) == 0;
 }
 
 /* ---------------------------------------------------------------- FOV, DIVISION, EUCM, EQUIRECTANGULAR */
@@ -305,10 +306,16 @@ static bool point_of_ray(const splat_lens *lens, const double ray[3], double poi
     return true;
 }
 
+static bool is_within(const splat_lens *lens, const double ray[3])
+{
+    return !(lens->max_angle > 0) || atan2(hypot(ray[0], ray[1]), ray[2]) <= lens->max_angle;
+}
+
 bool splat_lens_project(const splat_lens *lens, const double ray[3], double pixel[2])
 {
     double point[2], jacobian[4], m[2];
     const double *c = lens->coefficients;
+    if (!is_within(lens, ray)) return false;
     switch (lens->model) {
     case SPLAT_LENS_SIMPLE_DIVISION: case SPLAT_LENS_DIVISION:
         if (!division_project(c[0], ray, m)) return false;
@@ -379,7 +386,7 @@ bool splat_lens_unproject(const splat_lens *lens, const double pixel[2], double 
     }
     }
     double length = sqrt(ray[0] * ray[0] + ray[1] * ray[1] + ray[2] * ray[2]);
-    if (!(length > 0) || !isfinite(length)) return false;
+    if (!(length > 0) || !isfinite(length) || !is_within(lens, ray)) return false;
     for (int i = 0; i < 3; i++) ray[i] /= length;
     return true;
 }

@@ -37,6 +37,8 @@ typedef struct splat_lens {
     double coefficients[SPLAT_LENS_COEFFICIENTS];
     double max_radius;      /* of an undistorted ray, tan of its angle, or its angle for a fisheye: beyond it the lens
                                folds, or leaves the photo. Set by splat_lens_prepare. */
+    double max_angle;       /* radians from the axis: what is farther is no part of the photo (the rim of a fisheye's
+                               image circle); 0: no bound */
 } splat_lens;
 
 /* NULL for a number that COLMAP does not have (yet). */
@@ -72,5 +74,20 @@ typedef struct splat_lens_frame {
  * NULL: the largest angle of the border's pixels. */
 bool splat_lens_undistorted_frame(const splat_lens *lens, double blank_pixels, double max_degrees,
                                   splat_lens_frame *frame, double *degrees);
+
+/* A view that is cut out of a wide photo: a pinhole camera that is turned against the lens. */
+typedef struct splat_lens_crop {
+    double turn[9];         /* row-major, a rotation: X_crop = turn X_lens */
+    splat_lens_frame frame; /* at the lens's own resolution */
+    bool leaves_blank;      /* some of its pixels are no pixels of the photo */
+} splat_lens_crop;
+
+#define SPLAT_LENS_CROPS 6 /* at most */
+
+/* The views that together show what one pinhole camera cannot (docs/method.md 2.7): of an EQUIRECTANGULAR photo six,
+ * the faces of a cube with 94 degrees a side; of others one of 90 degrees along the axis and up to four around it,
+ * without those that show nothing new; of what sees no farther than 70 degrees (the rim of its image circle is inside
+ * of the photo) one of up to 61. Each is cut to what the lens shows. Returns how many; 0: the lens shows nothing. */
+int splat_lens_make_crops(const splat_lens *lens, splat_lens_crop crops[SPLAT_LENS_CROPS]);
 
 #endif

@@ -31,14 +31,14 @@ static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bo
 static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, splat_error *error)
 {
     splat_backend *b = e->model->context->backend;
-    const splat_photo_exposure *photo = splat_exposures_find(&e->exposures, view->name);
+    const splat_photo_exposure *photo = splat_exposures_find(&e->exposures, view->photo_name);
     float host[2][SPLAT_EXPOSURE_ROW], *rows;
-    if (!photo) return SPLAT_OK;
+    if (!photo || photo->camera + (size_t)view->crop >= e->exposures.n_cameras) return SPLAT_OK;
     double row[SPLAT_EXPOSURE_ROW];
     splat_photo_exposure_get(photo, row);
     for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
         host[0][k] = (float)row[k];
-        host[1][k] = (float)e->exposures.cameras[photo->camera][k];
+        host[1][k] = (float)e->exposures.cameras[photo->camera + (size_t)view->crop][k];
     }
     SPLAT_TRY(splat_frame_take(b, &e->model->frame, sizeof host, (void **)&rows, error));
     SPLAT_TRY(splat_backend_upload(b, rows, host, sizeof host, error));

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SPLAT_WORDS_MASK_MODE */
+/* SPLAT_WORDS_MASK_MODE, SPLAT_WORDS_UNDISTORT */
 static const char *const mask_modes[] = {"ignore", "segment", "alpha"};
+static const char *const undistorts[] = {"auto", "off", "crop", "all"};
+#define FISHEYE_DEGREES 190 /* the default is not written */
 
 static void write_string(FILE *stream, const char *key, const char *value, const char *fallback)
 {
@@ -50,6 +52,9 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     if (config->masks) write_string(stream, "masks", config->masks, "");
     if (config->invert_masks) write_bool(stream, "invert_masks", true);
     if (config->mask_mode) write_string(stream, "mask_mode", mask_modes[config->mask_mode], "");
+    if (config->undistort) write_string(stream, "undistort", undistorts[config->undistort], "");
+    if (config->fisheye_degrees > 0 && config->fisheye_degrees != FISHEYE_DEGREES)
+        fprintf(stream, ", fisheye_degrees=%s", splat_number_format(number, config->fisheye_degrees));
     fprintf(stream, ")");
     return splat_save_commit(&save, error);
 }
@@ -90,19 +95,44 @@ static splat_status take_int(const splat_python_reader *reader, int *value, spla
     return SPLAT_OK;
 }
 
-static splat_status take_mask_mode(splat_python_reader *reader, splat_mask_mode *mode, splat_error *error)
+static splat_status take_float(const splat_python_reader *reader, float *value, splat_error *error)
+{
+    if (reader->item.kind == SPLAT_PYTHON_NONE) return SPLAT_OK;
+    if (reader->item.kind != SPLAT_PYTHON_NUMBER || !(fabs(reader->item.number) <= 1e9))
+        return wrong_type(reader, "a number", error);
+    *value = (float)reader->item.number;
+    return SPLAT_OK;
+}
+
+/* One of n words; *number is its place. `all`: them, for the error. */
+static splat_status take_word(splat_python_reader *reader, const char *const *words, int n, const char *all,
+                              int *number, splat_error *error)
 {
     char *word = NULL;
     SPLAT_TRY(take_string(reader, &word, error));
     if (!word) return SPLAT_OK;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(word, mask_modes[i]) == 0) {
-            *mode = (splat_mask_mode)i;
-            free(word);
-            return SPLAT_OK;
-        }
+    int i = 0;
+    while (i < n && strcmp(word, words[i]) != 0) i++;
     free(word);
-    return wrong_type(reader, SPLAT_WORDS_MASK_MODE, error);
+    if (i == n) return wrong_type(reader, all, error);
+    *number = i;
+    return SPLAT_OK;
+}
+
+static splat_status take_mask_mode(splat_python_reader *reader, splat_mask_mode *mode, splat_error *error)
+{
+    int number = (int)*mode;
+    SPLAT_TRY(take_word(reader, mask_modes, 3, SPLAT_WORDS_MASK_MODE, &number, error));
+    *mode = (splat_mask_mode)number;
+    return SPLAT_OK;
+}
+
+static splat_status take_undistort(splat_python_reader *reader, splat_undistort *undistort, splat_error *error)
+{
+    int number = (int)*undistort;
+    SPLAT_TRY(take_word(reader, undistorts, 4, SPLAT_WORDS_UNDISTORT, &number, error));
+    *undistort = (splat_undistort)number;
+    return SPLAT_OK;
 }
 
 static splat_status take_item(splat_python_reader *reader, splat_model_config *config, splat_error *error)
@@ -114,16 +144,14 @@ static splat_status take_item(splat_python_reader *reader, splat_model_config *c
     if (strcmp(key, "masks") == 0) return take_string(reader, &config->masks, error);
     if (strcmp(key, "invert_masks") == 0) return take_bool(reader, &config->invert_masks, error);
     if (strcmp(key, "mask_mode") == 0) return take_mask_mode(reader, &config->mask_mode, error);
+    if (strcmp(key, "undistort") == 0) return take_undistort(reader, &config->undistort, error);
+    if (strcmp(key, "fisheye_degrees") == 0) return take_float(reader, &config->fisheye_degrees, error);
     if (strcmp(key, "sh_degree") == 0) return take_int(reader, &config->sh_degree, error);
     if (strcmp(key, "resolution") == 0) return take_int(reader, &config->resolution, error);
     if (strcmp(key, "white_background") == 0) return take_bool(reader, &config->white_background, error);
     if (strcmp(key, "eval") == 0) return take_bool(reader, &config->eval, error);
     if (strcmp(key, "load_allres") == 0) return take_bool(reader, &config->load_allres, error);
-    if (strcmp(key, "kernel_size") == 0 && reader->item.kind != SPLAT_PYTHON_NONE) {
-        if (reader->item.kind != SPLAT_PYTHON_NUMBER || !(fabs(reader->item.number) <= 1e9))
-            return wrong_type(reader, "a number", error);
-        config->kernel_size = (float)reader->item.number;
-    }
+    if (strcmp(key, "kernel_size") == 0) return take_float(reader, &config->kernel_size, error);
     return SPLAT_OK;
 }
 

@@ -44,8 +44,9 @@ static splat_status write_cameras(const splat_trainer *t, const char *folder, sp
         const uint32_t *indices = pass ? dataset->train : dataset->test;
         for (size_t i = 0; i < (pass ? dataset->n_train : dataset->n_test); i++, n++) {
             const splat_dataset_view *view = &dataset->views[indices[i]];
-            snprintf(names[n], sizeof names[n], "%s", view->name);
-            names[n][strcspn(names[n], ".")] = '\0';
+            int stem = (int)strcspn(view->photo_name, ".");
+            const char *crop = view->name + strlen(view->photo_name); /* "#" and a number, or nothing */
+            snprintf(names[n], sizeof names[n], "%.*s%s", stem, view->photo_name, crop);
             splat_camera_entry *entry = &entries[n];
             entry->name = names[n];
             entry->width = view->full_width;
@@ -62,14 +63,23 @@ static splat_status write_cameras(const splat_trainer *t, const char *folder, sp
     return status;
 }
 
+/* Photos, not the crops of them. */
+static size_t list_photos(const splat_dataset *dataset, const uint32_t *views, size_t n, char **names)
+{
+    size_t n_photos = 0;
+    for (size_t i = 0; i < n; i++)
+        if (dataset->views[views[i]].crop == 0) names[n_photos++] = dataset->views[views[i]].photo_name;
+    return n_photos;
+}
+
 static splat_status write_split(const splat_trainer *t, const char *folder, splat_error *error)
 {
     const splat_dataset *dataset = &t->scene->dataset;
     char **names = calloc(dataset->n_views + 1, sizeof *names);
     if (!names) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
-    splat_split split = {names, names + dataset->n_train, dataset->n_train, dataset->n_test};
-    for (size_t i = 0; i < dataset->n_train; i++) split.train[i] = dataset->views[dataset->train[i]].name;
-    for (size_t i = 0; i < dataset->n_test; i++) split.test[i] = dataset->views[dataset->test[i]].name;
+    splat_split split = {.train = names, .test = names + dataset->n_train};
+    split.n_train = list_photos(dataset, dataset->train, dataset->n_train, split.train);
+    split.n_test = list_photos(dataset, dataset->test, dataset->n_test, split.test);
     splat_status status = splat_split_write(folder, &split, error);
     free(names);
     return status;
@@ -96,7 +106,9 @@ static splat_status write_config(const splat_trainer *t, const char *folder, spl
                                  .kernel_size = t->options.kernel_size,
                                  .masks = scene->masks ? strdup(scene->masks) : NULL,
                                  .invert_masks = scene->invert_masks,
-                                 .mask_mode = scene->mask_mode};
+                                 .mask_mode = scene->mask_mode,
+                                 .undistort = scene->undistort,
+                                 .fisheye_degrees = scene->fisheye_degrees};
     splat_status status = config.source_path && config.model_path && config.images && !config.masks == !scene->masks
                               ? splat_cfg_args_write(folder, &config, t->options.ray_jitter,
                                                      t->options.resample_gt_image, t->options.sample_more_highres,

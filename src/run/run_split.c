@@ -56,12 +56,12 @@ static bool ends_in_one(const char *path, char *const *names, size_t n)
     return false;
 }
 
-/* split.json spells names that are no UTF-8 in its own way. */
+/* split.json spells names that are no UTF-8 in its own way; checkpoints name crops. */
 static bool is_listed(const splat_dataset_view *view, char *const *names, size_t n)
 {
     if (ends_in_one(view->path, names, n)) return true;
     char *spelled = splat_utf8_text(view->name);
-    bool found = spelled && strcmp(spelled, view->name) != 0 && ends_in_one(spelled, names, n);
+    bool found = spelled && ends_in_one(spelled, names, n);
     free(spelled);
     return found;
 }

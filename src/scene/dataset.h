@@ -10,7 +10,8 @@
 
 typedef struct splat_dataset_view {
     char *path;            /* of the photo */
-    char *name;            /* its file name; below sub-folders when two train, or two test photos share it */
+    char *photo_name;      /* its file name; below sub-folders when two train, or two test photos share it */
+    char *name;            /* the same, and of a crop "#" and its number after it */
     splat_camera camera;   /* at the loaded resolution */
     int file_width, file_height; /* of the photo file */
     int full_width, full_height; /* of the camera (cameras.json): as the scene's files say, or undistorted */
@@ -18,6 +19,9 @@ typedef struct splat_dataset_view {
     bool is_distorted;           /* the photo is one of `lens`; decoding makes it one of `frame`, a pinhole camera */
     splat_lens lens;
     splat_lens_frame frame;
+    uint32_t photo;              /* number of the photo, < n_photos; crops of one follow one another */
+    int crop, n_crops;           /* of a wide photo: its number, and how many there are; 0: the view is the photo */
+    double turn[9];              /* of a crop: rays of the frame from rays of the lens (splat_lens_crop) */
     bool is_test;
     char *mask_path;             /* of the mask file; NULL: none */
     bool has_alpha_mask;         /* the photo's alpha is its mask */
@@ -29,6 +33,7 @@ typedef struct splat_dataset_view {
 typedef struct splat_dataset {
     const char *format;
     splat_dataset_view *views; size_t n_views;  /* sorted by name (bytes) */
+    size_t n_photos;                            /* fewer than views where photos are cut into crops */
     uint32_t *train; size_t n_train;            /* view indices */
     uint32_t *test;  size_t n_test;
     splat_point *points; size_t n_points;

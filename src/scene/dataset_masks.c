@@ -222,9 +222,9 @@ static splat_status find_in_folder(splat_dataset *dataset, const splat_source *s
     if (status == SPLAT_OK && files.folder) status = list_below(&files, "", 0, error);
     if (status == SPLAT_OK && files.n) qsort(files.entries, files.n, sizeof *files.entries, compare_files);
     for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK && files.folder; i++) {
-        if (!dataset->views[i].mask_path)
-            status = find_mask(&files, source->views[i].relative, is_json, &dataset->views[i], error);
-        n_found += dataset->views[i].mask_path != NULL;
+        splat_dataset_view *view = &dataset->views[i];
+        if (!view->mask_path) status = find_mask(&files, source->views[i].relative, is_json, view, error);
+        n_found += view->mask_path != NULL;
     }
     if (status == SPLAT_OK && files.folder && n_found == 0)
         status = fail_no_fit(&files, splat_basename(source->views[0].path), error);
@@ -256,7 +256,7 @@ static splat_status check_plausible(const splat_dataset *dataset, size_t n_files
     for (size_t i = 0; i < dataset->n_views && n < N_TRIED; i++) {
         const splat_dataset_view *view = &dataset->views[i];
         splat_image mask;
-        if (!view->mask_path || seen++ % step) continue;
+        if (!view->mask_path || view->crop || seen++ % step) continue;
         SPLAT_TRY(splat_photo_read_mask(dataset, view, NULL, &mask, error));
         shares[n++] = (float)splat_mask_share(mask.pixels, (size_t)mask.width * (size_t)mask.height);
         splat_image_free(&mask);
@@ -275,10 +275,10 @@ static void say_found(const splat_dataset *dataset, size_t n_files, size_t n_alp
                                         "they are the opacity of the picture"};
     const char *what = modes[dataset->mask_mode];
     if (n_files)
-        splat_dataset_say(log, SPLAT_LOG_NOTICE, "masks: %zu of %zu photos; %s", n_files, dataset->n_views, what);
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "masks: %zu of %zu photos; %s", n_files, dataset->n_photos, what);
     if (n_alpha)
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "masks: the alpha of %zu of %zu photos; %s", n_alpha,
-                          dataset->n_views, what);
+                          dataset->n_photos, what);
 }
 
 splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source *source,
@@ -297,11 +297,11 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
     if (!is_off && dataset->n_views) SPLAT_TRY(find_in_folder(dataset, source, options->masks, error));
     for (size_t i = 0; i < dataset->n_views; i++) {
         splat_dataset_view *view = &dataset->views[i];
-        if (view->mask_path) SPLAT_TRY(check_mask(view, error));
+        if (view->mask_path && !view->crop) SPLAT_TRY(check_mask(view, error));
         view->has_alpha_mask &= !is_off && !view->mask_path && options->mask_mode != SPLAT_MASKS_IGNORE;
         view->has_mask = view->mask_path || view->has_alpha_mask || view->has_blank;
-        n_files += view->mask_path != NULL;
-        n_alpha += view->has_alpha_mask;
+        n_files += view->mask_path && !view->crop;
+        n_alpha += view->has_alpha_mask && !view->crop;
         dataset->n_masked += view->has_mask;
     }
     say_found(dataset, n_files, n_alpha, log);

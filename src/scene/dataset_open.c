@@ -18,6 +18,11 @@ static splat_status check_options(const splat_scene_options *options, const spla
     if (!(options->resolution_scale >= 0 && options->resolution_scale <= 1))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be from 0 to 1, not %g",
                           options->resolution_scale);
+    if ((unsigned)options->undistort > SPLAT_UNDISTORT_ALL)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "undistort must be one of " SPLAT_WORDS_UNDISTORT);
+    if (!(options->fisheye_degrees >= 0 && options->fisheye_degrees <= 360))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "fisheye_degrees must be above 0 and at most 360, not %g",
+                          (double)options->fisheye_degrees);
     if (r > 0 && r < 64 && (r & (r - 1)) != 0)
         splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "
                           "4, 8, 16, 32 and 64", r, r);
@@ -32,7 +37,7 @@ static void say_undistorted(const splat_dataset *dataset, const splat_dataset_lo
     bool is_one = true;
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_dataset_view *view = &dataset->views[i];
-        if (!view->is_distorted) continue;
+        if (!view->is_distorted || view->n_crops) continue;
         n++;
         if (!first) first = view;
         is_one &= splat_lens_equal(&view->lens, &first->lens);
@@ -48,9 +53,6 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
                                const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
     bool noticed = false;
-    double scale = options->resolution_scale > 0 ? options->resolution_scale : 1;
-    if (source->n_views > UINT32_MAX)
-        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "the scene has too many photos");
     dataset->views = calloc(source->n_views + 1, sizeof *dataset->views);
     if (!dataset->views) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", source->n_views);
     for (size_t i = 0; i < source->n_views; i++) {
@@ -59,31 +61,44 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         view->is_lower_scale = source->views[i].is_lower_scale;
+        if (source->views[i].crop == 0) dataset->n_photos++;
+        view->photo = (uint32_t)dataset->n_photos - 1;
         const splat_dataset_view *before = i > 0 ? view - 1 : NULL;
-        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options->resolution, scale, before, &limited, error));
+        SPLAT_TRY(splat_view_set_camera(view, &source->views[i], options, before, &limited, error));
         if (!limited || noticed) continue;
-        splat_dataset_say(log, SPLAT_LOG_NOTICE, "photos wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
-                          "`resolution 1` keeps their full size", splat_basename(view->path), view->file_width);
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "%s wider than 1600 pixels (%s: %d) are loaded 1600 pixels wide; "
+                          "`resolution 1` keeps their full size", view->n_crops ? "views" : "photos",
+                          splat_basename(view->path), view->n_crops ? view->full_width : view->file_width);
         noticed = true;
     }
     say_undistorted(dataset, log);
     return SPLAT_OK;
 }
 
-/* A view's name is its photo's file name. Where two photos of one list share it (cameras in sub-folders), all of that
- * name get their path below the photos' folder, so that a name means one view of the train, or of the test list. */
+static splat_status name_view(splat_dataset_view *view, const char *photo, splat_error *error)
+{
+    view->photo_name = strdup(photo);
+    view->name = view->n_crops ? splat_format("%s#%d", photo, view->crop) : strdup(photo);
+    if (view->photo_name && view->name) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
+}
+
+/* A photo's name is its file name. Where two photos of one list share it (cameras in sub-folders), all of that name get
+ * their path below the photos' folder, so that a name means one photo of the train, or of the test list. */
 static splat_status name_views(splat_dataset *dataset, const splat_source *source, splat_error *error)
 {
     for (size_t begin = 0, end; begin < dataset->n_views; begin = end) {
         const char *name = splat_basename(dataset->views[begin].path);
-        size_t n_test = 0;
-        for (end = begin; end < dataset->n_views && strcmp(splat_basename(dataset->views[end].path), name) == 0; end++)
-            n_test += source->views[end].is_test; /* sorted: equal names are neighbours */
-        bool is_shared = n_test > 1 || end - begin - n_test > 1;
-        for (size_t i = begin; i < end; i++) {
-            dataset->views[i].name = strdup(is_shared ? source->views[i].relative : name);
-            if (!dataset->views[i].name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
+        size_t n_photos = 0, n_test = 0;
+        for (end = begin; end < dataset->n_views; end++) { /* sorted: equal names are neighbours */
+            if (strcmp(splat_basename(dataset->views[end].path), name) != 0) break;
+            if (source->views[end].crop) continue;
+            n_photos++;
+            n_test += source->views[end].is_test;
         }
+        bool is_shared = n_test > 1 || n_photos - n_test > 1;
+        for (size_t i = begin; i < end; i++)
+            SPLAT_TRY(name_view(&dataset->views[i], is_shared ? source->views[i].relative : name, error));
     }
     return SPLAT_OK;
 }
@@ -116,7 +131,8 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;
     dataset->white_background = options->white_background;
-    splat_status status = make_views(dataset, &source, options, &log, error);
+    splat_status status = splat_source_cut(&source, options, &log, error);
+    if (status == SPLAT_OK) status = make_views(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = name_views(dataset, &source, error);
     if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
@@ -130,6 +146,7 @@ void splat_dataset_free(splat_dataset *dataset)
 {
     for (size_t i = 0; i < dataset->n_views; i++) {
         free(dataset->views[i].path);
+        free(dataset->views[i].photo_name);
         free(dataset->views[i].name);
         free(dataset->views[i].mask_path);
     }

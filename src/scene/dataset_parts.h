@@ -17,6 +17,8 @@ typedef struct splat_source_view {
     double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion */
     int width, height;        /* 0: as the photo */
     bool is_test, is_lower_scale;
+    int crop, n_crops;        /* of a wide photo, dataset_crops.c; n_crops 0: the view is the photo */
+    splat_lens_crop cut;      /* of a crop; the pose is the crop's then */
 } splat_source_view;
 
 typedef struct splat_source {
@@ -42,10 +44,21 @@ void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, cons
 splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
 void splat_source_free(splat_source *source);
 
-/* dataset_size.c: probes the photo and fills sizes, lens and camera of a view. scale: of both sides, after resolution.
- * *limited as in splat_resolution_apply. `before`: a finished view, or NULL; of the same lens, it lends its frame. */
-splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   double scale, const splat_dataset_view *before, bool *limited, splat_error *error);
+/* dataset_crops.c: photos that one pinhole camera cannot show become several views each; a notice says so. Errors: of
+ * photos that cannot be read; UNSUPPORTED for lenses that no camera can show; ARGUMENT for panoramas with OFF. */
+splat_status splat_source_cut(splat_source *source, const splat_scene_options *options, const splat_dataset_log *log,
+                              splat_error *error);
+/* dataset_size.c: the lens of a photo that its camera is for width x height of, with the bound of the options. */
+splat_lens splat_source_lens(const splat_source_view *view, int width, int height,
+                             const splat_scene_options *options);
+/* From the axis: what one pinhole camera is used for, as it stretches by 1/cos². */
+#define SPLAT_MAX_PINHOLE_DEGREES 70.0
+
+/* dataset_size.c: probes the photo and fills sizes, lens and camera of a view. *limited as in splat_resolution_apply.
+ * `before`: a finished view, or NULL; of the same lens, it lends its frame. */
+splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source,
+                                   const splat_scene_options *options, const splat_dataset_view *before, bool *limited,
+                                   splat_error *error);
 
 /* Whether a picture of file size can be a reduced or enlarged copy of one of full size: sides agree within one pixel,
  * or the aspect within 1 percent. */

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define DEFAULT_MAX_WIDTH 1600
-/* A pinhole camera stretches what it sees off its axis by 1/cos². Lenses that see further than MAX_DEGREES are
- * refused, and of those below it what is beyond atan(MAX_TANGENT), 61 degrees, is cut off. */
-#define MAX_DEGREES 70.0
+#define PI 3.14159265358979323846
+/* Of lenses that one pinhole camera takes the place of, what is beyond atan(MAX_TANGENT), 61 degrees, is cut off. */
 #define MAX_TANGENT 1.8
 
 static int clamp_side(double value)
@@ -55,13 +54,13 @@ static splat_status check_size(const splat_dataset_view *view, splat_error *erro
 }
 
 /* Focal lengths at the full size, from the field of view when the scene gives that. */
-static void set_focal_lengths(splat_dataset_view *view, const splat_source_view *source)
+static void set_focal_lengths(const splat_source_view *source, int width, int height, double *fx, double *fy)
 {
-    view->full_fx = source->fx;
-    view->full_fy = source->fy;
+    *fx = source->fx;
+    *fy = source->fy;
     if (source->fx > 0) return;
-    view->full_fx = 0.5 * view->full_width / tan(0.5 * source->fov_x);
-    view->full_fy = source->fov_y > 0 ? 0.5 * view->full_height / tan(0.5 * source->fov_y) : view->full_fx;
+    *fx = 0.5 * width / tan(0.5 * source->fov_x);
+    *fy = source->fov_y > 0 ? 0.5 * height / tan(0.5 * source->fov_y) : *fx;
 }
 
 /* Of a side of the frame, at most MAX_TANGENT focal lengths from the principal point *c. */
@@ -73,45 +72,66 @@ static void cut_side(double f, int *size, double *c)
     *c = low;
 }
 
-static splat_status fail_lens(const splat_dataset_view *view, const splat_lens *lens, double degrees,
-                              splat_error *error)
+static splat_status fail_lens(const splat_dataset_view *view, const splat_lens *lens, splat_error *error)
 {
-    const char *name = splat_lens_form_get(lens->model)->name;
-    if (degrees > MAX_DEGREES)
-        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, view->path, SPLAT_NO_OFFSET,
-                             "the lens of this photo (%s) sees %.0f degrees from its axis, and %.0f are what a pinhole "
-                             "camera can show; cut the photo into views with less, for example with Nerfstudio's "
-                             "ns-process-data", name, degrees, MAX_DEGREES);
     return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, view->path, SPLAT_NO_OFFSET,
                          "the lens of this photo (%s) folds over: no direction is seen at a whole side of the photo; "
-                         "calibrate the camera again, with a simpler model", name);
+                         "calibrate the camera again, with a simpler model, or say `undistort off` if the photos are "
+                         "undistorted already", splat_lens_form_get(lens->model)->name);
+}
+
+splat_lens splat_source_lens(const splat_source_view *view, int width, int height, const splat_scene_options *options)
+{
+    splat_lens lens = {.model = view->model, .width = width, .height = height};
+    const double size[2] = {width, height};
+    if (view->model == SPLAT_LENS_EQUIRECTANGULAR) {
+        splat_lens_set(&lens, view->model, size);
+        return lens;
+    }
+    set_focal_lengths(view, width, height, &lens.fx, &lens.fy);
+    lens.cx = view->cx != 0 ? view->cx : 0.5 * width;
+    lens.cy = view->cy != 0 ? view->cy : 0.5 * height;
+    memcpy(lens.coefficients, view->coefficients, sizeof lens.coefficients);
+    if (splat_lens_form_get(view->model)->is_fisheye)
+        lens.max_angle = (options->fisheye_degrees > 0 ? (double)options->fisheye_degrees : 190) * PI / 360;
+    splat_lens_prepare(&lens);
+    return lens;
+}
+
+static splat_status find_frame(const splat_dataset_view *view, const splat_lens *lens, double blank,
+                               splat_lens_frame *frame, splat_error *error)
+{
+    if (!splat_lens_undistorted_frame(lens, blank, SPLAT_MAX_PINHOLE_DEGREES, frame, NULL))
+        return fail_lens(view, lens, error);
+    cut_side(frame->fx, &frame->width, &frame->cx);
+    cut_side(frame->fy, &frame->height, &frame->cy);
+    return SPLAT_OK;
 }
 
 /* The pinhole camera that takes the place of the view's lens becomes its full camera. full_* are the lens's on
  * entry. */
-static splat_status set_frame(splat_dataset_view *view, const splat_source_view *source, double cx, double cy,
-                              const splat_dataset_view *before, splat_error *error)
+static splat_status set_frame(splat_dataset_view *view, const splat_source_view *source, const splat_lens *lens,
+                              double blank, const splat_dataset_view *before, splat_error *error)
 {
-    splat_lens lens = {.model = source->model, .width = view->full_width, .height = view->full_height,
-                       .fx = view->full_fx, .fy = view->full_fy, .cx = cx, .cy = cy};
-    memcpy(lens.coefficients, source->coefficients, sizeof lens.coefficients);
-    if (splat_lens_is_pinhole(&lens)) return SPLAT_OK;
-    splat_lens_prepare(&lens);
     view->is_distorted = true;
-    view->lens = lens;
-    if (before && before->is_distorted && splat_lens_equal(&before->lens, &lens)) {
+    view->lens = *lens;
+    view->crop = source->crop;
+    view->n_crops = source->n_crops;
+    if (view->n_crops) {
+        view->frame = source->cut.frame;
+        view->has_blank = source->cut.leaves_blank;
+        memcpy(view->turn, source->cut.turn, sizeof view->turn);
+    } else if (before && before->is_distorted && !before->n_crops && splat_lens_equal(&before->lens, lens)) {
         view->frame = before->frame;
         view->has_blank = before->has_blank;
     } else {
-        double degrees;
-        if (!splat_lens_undistorted_frame(&lens, 0, MAX_DEGREES, &view->frame, &degrees))
-            return fail_lens(view, &lens, degrees, error);
-        cut_side(view->frame.fx, &view->frame.width, &view->frame.cx);
-        cut_side(view->frame.fy, &view->frame.height, &view->frame.cy);
-        view->has_blank = splat_photo_leaves_blank(&lens, &view->frame, view->file_width, view->file_height);
+        SPLAT_TRY(find_frame(view, lens, blank, &view->frame, error));
+        view->has_blank = splat_photo_leaves_blank(lens, &view->frame, view->file_width, view->file_height);
     }
     view->full_width = view->frame.width;
     view->full_height = view->frame.height;
+    view->full_fx = view->frame.fx;
+    view->full_fy = view->frame.fy;
     return SPLAT_OK;
 }
 
@@ -123,20 +143,30 @@ static bool is_sound(const splat_camera *camera)
            isfinite(camera->cy) && isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]);
 }
 
-splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source, int resolution,
-                                   double scale, const splat_dataset_view *before, bool *limited, splat_error *error)
+static bool is_taken_as_pinhole(const splat_lens *lens, const splat_scene_options *options)
 {
-    int width, height, channels;
+    if (lens->model == SPLAT_LENS_EQUIRECTANGULAR) return false;
+    return options->undistort == SPLAT_UNDISTORT_OFF || splat_lens_is_pinhole(lens);
+}
+
+splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_view *source,
+                                   const splat_scene_options *options, const splat_dataset_view *before, bool *limited,
+                                   splat_error *error)
+{
+    int width, height, channels, resolution = options->resolution;
+    double scale = options->resolution_scale > 0 ? options->resolution_scale : 1;
     SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
     view->has_alpha_mask = channels == 4; /* dataset_masks.c decides */
     view->full_width = source->width > 0 ? source->width : view->file_width;
     view->full_height = source->height > 0 ? source->height : view->file_height;
     SPLAT_TRY(check_size(view, error));
-    set_focal_lengths(view, source);
-    double cx = source->cx != 0 ? source->cx : 0.5 * view->full_width;
-    double cy = source->cy != 0 ? source->cy : 0.5 * view->full_height;
-    SPLAT_TRY(set_frame(view, source, cx, cy, before, error));
-    if (view->is_distorted) {
+    splat_lens lens = splat_source_lens(source, view->full_width, view->full_height, options);
+    double cx = lens.cx, cy = lens.cy;
+    view->full_fx = lens.fx;
+    view->full_fy = lens.fy;
+    if (!is_taken_as_pinhole(&lens, options)) {
+        double blank = options->undistort == SPLAT_UNDISTORT_ALL;
+        SPLAT_TRY(set_frame(view, source, &lens, blank, before, error));
         cx = view->frame.cx;
         cy = view->frame.cy;
     }

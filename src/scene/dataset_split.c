@@ -17,8 +17,8 @@ static splat_status fail_memory(splat_error *error)
 
 /* ---------------------------------------------------------------- looking names up */
 
-/* Every way to name a view, sorted: its name, its path below the photos' folder, and both without extension; where that
- * is no UTF-8, also as split.json spells it. */
+/* Every way to name a view's photo, sorted: its name, its path below the photos' folder, and both without
+ * extension; where that is no UTF-8, also as split.json spells it. */
 typedef struct name_entry { char *key; uint32_t view; } name_entry;
 typedef struct name_index { name_entry *entries; size_t n; } name_index;
 
@@ -114,7 +114,8 @@ static splat_status apply_split_file(const splat_dataset *dataset, const splat_s
         if (marks[i] != (IN_TRAIN | IN_TEST)) continue;
         if (!source->has_split)
             status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
-                                   "the split lists \"%.200s\" for training and for testing", dataset->views[i].name);
+                                   "the split lists \"%.200s\" for training and for testing",
+                                   dataset->views[i].photo_name);
         marks[i] = source->views[i].is_test ? IN_TEST : IN_TRAIN;
     }
     return status;
@@ -161,13 +162,28 @@ static splat_status find_list(const splat_source *source, char **path, splat_err
 
 /* ---------------------------------------------------------------- rules */
 
-/* count views spread evenly, the first and the last among them: round(i (n - 1) / (count - 1)), halves to even. */
-static void apply_count(size_t n, size_t count, uint8_t *marks)
+/* Crops of a photo are on the same side: rules choose photos. */
+static void mark_photo(const splat_dataset *dataset, size_t photo, uint8_t *marks)
 {
+    size_t low = 0, high = dataset->n_views; /* its first view */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dataset->views[middle].photo < photo)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < dataset->n_views && dataset->views[low].photo == photo; low++) marks[low] = IN_TEST;
+}
+
+/* count photos spread evenly, the first and the last among them: round(i (n - 1) / (count - 1)), halves to even. */
+static void apply_count(const splat_dataset *dataset, size_t count, uint8_t *marks)
+{
+    size_t n = dataset->n_photos;
     if (count > n) count = n;
-    if (count == 1) marks[0] = IN_TEST;
+    if (count == 1) mark_photo(dataset, 0, marks);
     for (size_t i = 0; count > 1 && i < count; i++)
-        marks[(size_t)rint((double)i * (double)(n - 1) / (double)(count - 1))] = IN_TEST;
+        mark_photo(dataset, (size_t)rint((double)i * (double)(n - 1) / (double)(count - 1)), marks);
 }
 
 static splat_status apply_rules(const splat_dataset *dataset, const splat_source *source, const name_index *index,
@@ -192,12 +208,12 @@ static splat_status apply_rules(const splat_dataset *dataset, const splat_source
         return status;
     }
     if (options->test_camera_count >= 0) {
-        apply_count(dataset->n_views, (size_t)options->test_camera_count, marks);
+        apply_count(dataset, (size_t)options->test_camera_count, marks);
         return SPLAT_OK;
     }
     if (options->llffhold < 2)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold is %d; it must be at least 2", options->llffhold);
-    for (size_t i = 0; i < dataset->n_views; i += (size_t)options->llffhold) marks[i] = IN_TEST;
+    for (size_t i = 0; i < dataset->n_photos; i += (size_t)options->llffhold) mark_photo(dataset, i, marks);
     return SPLAT_OK;
 }
 
@@ -237,13 +253,14 @@ splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *sou
     if (status == SPLAT_OK) {
         fill_lists(dataset, marks);
         size_t n_left = 0;
-        for (size_t i = 0; i < dataset->n_views; i++) n_left += !marks[i] && !dataset->views[i].is_lower_scale;
+        for (size_t i = 0; i < dataset->n_views; i++)
+            n_left += !marks[i] && !dataset->views[i].is_lower_scale && dataset->views[i].crop == 0;
         if (n_left) /* only after a split file: the rules leave none out */
             splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu photos are not in %s and are left out", n_left,
                               options->split_file);
         if (dataset->n_train == 0)
             status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "all %zu photos of the scene are held out for testing, "
-                                "none is left to train on; leave `eval` away or hold out fewer", dataset->n_views);
+                                "none is left to train on; leave `eval` away or hold out fewer", dataset->n_photos);
     }
     index_free(&index);
     free(marks);

@@ -3,7 +3,9 @@
  * A view is EMPTY, QUEUED for a worker, DECODING (by a worker or by the thread that wants it), READY, or FAILED with
  * the error kept for whoever asks. A READY view without users is in the list of the unused, the longest unused first:
  * what is evicted when room is needed. Both lists run through the entries, so prefetch and release never allocate.
- */
+ *
+ * Of a photo that is cut into crops, the others are made with the one that is wanted, where they fit without evicting:
+ * decoding takes most of the time. */
 #include "scene/image_cache.h"
 
 #include "math/camera.h"
@@ -106,31 +108,71 @@ static uint32_t count_kept(const splat_dataset_view *view, const uint8_t *photo)
     return (uint32_t)(mask ? splat_mask_count(mask, n) : n);
 }
 
-/* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
-static void decode(splat_image_cache *cache, size_t view)
+/* An entry is going to be decoded. */
+static void begin(splat_image_cache *cache, size_t view)
 {
-    entry *decoded = &cache->entries[view];
-    decoded->state = DECODING;
+    cache->entries[view].state = DECODING;
     cache->info.bytes += view_bytes(cache, view);
     splat_host_memory_add(cache->host_memory, SPLAT_HOST_PHOTOS, view_bytes(cache, view));
     if (cache->info.bytes > cache->info.peak_bytes) cache->info.peak_bytes = cache->info.bytes;
-    pthread_mutex_unlock(&cache->lock);
-    splat_error error;
-    uint8_t *rgb = NULL;
-    splat_status status = splat_photo_load(cache->dataset, view, &rgb, &error);
-    splat_error *kept = NULL;
-    bool counts = status == SPLAT_OK && !decoded->is_counted;
-    uint32_t n_kept = counts ? count_kept(&cache->dataset->views[view], rgb) : 0;
-    if (status != SPLAT_OK && (kept = malloc(sizeof *kept))) *kept = error;
-    pthread_mutex_lock(&cache->lock);
+}
+
+/* It has been, or has failed. */
+static void end(splat_image_cache *cache, size_t view, splat_status status, const splat_error *error, uint8_t *rgb,
+                uint32_t n_kept)
+{
+    entry *decoded = &cache->entries[view];
     decoded->rgb = rgb;
-    if (counts) {
+    if (status == SPLAT_OK) {
         decoded->n_kept = n_kept;
         decoded->is_counted = true;
+    } else if ((decoded->error = malloc(sizeof *decoded->error))) {
+        *decoded->error = *error;
     }
-    decoded->error = kept;
     decoded->state = status == SPLAT_OK ? READY : FAILED;
     if (status != SPLAT_OK) count_out(cache, view);
+}
+
+/* The view and the other crops of its photo that nobody has begun and that there is room for; they begin. */
+static int gather(splat_image_cache *cache, size_t view, uint32_t views[SPLAT_LENS_CROPS])
+{
+    const splat_dataset_view *wanted = &cache->dataset->views[view];
+    size_t first = view - (size_t)wanted->crop;
+    int n = 0;
+    begin(cache, view);
+    views[n++] = (uint32_t)view;
+    for (int i = 0; i < wanted->n_crops; i++) {
+        size_t other = first + (size_t)i;
+        entry_state state = cache->entries[other].state;
+        if (other == view || (state != EMPTY && state != QUEUED) || cache->entries[other].n_users > 0) continue;
+        if (cache->info.bytes + view_bytes(cache, other) > cache->max_bytes) continue;
+        if (state == QUEUED) list_remove(cache, &cache->queue, other);
+        begin(cache, other);
+        views[n++] = (uint32_t)other;
+    }
+    return n;
+}
+
+/* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
+static void decode(splat_image_cache *cache, size_t view)
+{
+    uint32_t views[SPLAT_LENS_CROPS], n_kept[SPLAT_LENS_CROPS] = {0};
+    uint8_t *rgb[SPLAT_LENS_CROPS] = {NULL};
+    int n = gather(cache, view, views);
+    pthread_mutex_unlock(&cache->lock);
+    splat_error error;
+    splat_status status = n > 1 ? splat_photo_load_crops(cache->dataset, views, n, rgb, &error)
+                                : splat_photo_load(cache->dataset, view, &rgb[0], &error);
+    for (int i = 0; i < n && status == SPLAT_OK; i++) {
+        const entry *decoded = &cache->entries[views[i]];
+        n_kept[i] = decoded->is_counted ? decoded->n_kept : count_kept(&cache->dataset->views[views[i]], rgb[i]);
+    }
+    pthread_mutex_lock(&cache->lock);
+    for (int i = 0; i < n; i++) {
+        end(cache, views[i], status, &error, rgb[i], n_kept[i]);
+        if (i > 0 && status == SPLAT_OK && cache->entries[views[i]].n_users == 0)
+            list_append(cache, &cache->unused, views[i]);
+    }
     pthread_cond_broadcast(&cache->done);
 }
 

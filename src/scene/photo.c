@@ -22,14 +22,25 @@ void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, in
 }
 
 /* Undistorts for a size, at that size or at the photo's own. */
-static splat_status undistort(const splat_dataset_view *view, splat_image *image, splat_error *error)
+static splat_status undistort_into(const splat_dataset_view *view, const splat_image *photo, splat_image *result,
+                                   splat_error *error)
 {
     int width = view->camera.width, height = view->camera.height, full_width, full_height;
-    if (!view->is_distorted) return SPLAT_OK;
     splat_photo_undistorted_size(view, &full_width, &full_height);
     bool is_direct = width >= MIN_DIRECT_SCALE * full_width && height >= MIN_DIRECT_SCALE * full_height;
-    return splat_photo_undistort(&view->lens, &view->frame, is_direct ? width : full_width,
-                                 is_direct ? height : full_height, image, error);
+    return splat_photo_undistort(&view->lens, &view->frame, view->n_crops ? view->turn : NULL,
+                                 is_direct ? width : full_width, is_direct ? height : full_height, photo, result,
+                                 error);
+}
+
+static splat_status undistort(const splat_dataset_view *view, splat_image *image, splat_error *error)
+{
+    splat_image result;
+    if (!view->is_distorted) return SPLAT_OK;
+    SPLAT_TRY(undistort_into(view, image, &result, error));
+    splat_image_free(image);
+    *image = result;
+    return SPLAT_OK;
 }
 
 splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image, splat_error *error)
@@ -95,39 +106,60 @@ splat_status splat_photo_fit_mask(const splat_dataset_view *view, splat_image *m
     return splat_mask_resize(mask, view->camera.width, view->camera.height, error);
 }
 
-/* The photo and its mask at the size of the file become those of the camera. What is not kept is filled before pixels
- * are mixed: first what the mask covers, then what the undistorted photo lacks. Photos that are measured alone stay as
- * they are. */
+/* Photos that are measured alone stay as they are. */
+static bool is_filled(const splat_dataset *dataset, const splat_dataset_view *view)
+{
+    return dataset->mask_mode != SPLAT_MASKS_ALPHA && !view->is_test;
+}
+
+static uint8_t background_of(const splat_dataset *dataset)
+{
+    return dataset->white_background ? 255 : 0;
+}
+
+/* At the size of the file, before pixels are mixed: what the mask covers is filled. */
+static splat_status cover_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
+                                 splat_image *mask, splat_error *error)
+{
+    if (!mask->pixels) SPLAT_TRY(make_white(view, mask, error));
+    if (dataset->mask_mode == SPLAT_MASKS_ALPHA && view->mask_path)
+        splat_mask_composite(mask, background_of(dataset), photo);
+    else if (is_filled(dataset, view))
+        SPLAT_TRY(splat_mask_fill(mask, photo, error));
+    return SPLAT_OK;
+}
+
+/* And after undistortion what the photo lacks; then both become those of the camera. */
 static splat_status fit_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
                                splat_image *mask, splat_error *error)
 {
-    uint8_t background = dataset->white_background ? 255 : 0;
-    bool is_alpha = dataset->mask_mode == SPLAT_MASKS_ALPHA, is_filled = !is_alpha && !view->is_test;
-    if (!mask->pixels) SPLAT_TRY(make_white(view, mask, error));
-    if (is_alpha && view->mask_path)
-        splat_mask_composite(mask, background, photo);
-    else if (is_filled)
+    bool is_alpha = dataset->mask_mode == SPLAT_MASKS_ALPHA;
+    if (view->is_distorted && is_alpha)
+        splat_mask_composite_blank(mask, background_of(dataset), photo);
+    else if (view->is_distorted && is_filled(dataset, view))
         SPLAT_TRY(splat_mask_fill(mask, photo, error));
-    if (view->is_distorted) {
-        SPLAT_TRY(undistort(view, photo, error));
-        SPLAT_TRY(undistort(view, mask, error));
-        if (is_alpha)
-            splat_mask_composite_blank(mask, background, photo);
-        else if (is_filled)
-            SPLAT_TRY(splat_mask_fill(mask, photo, error));
-    }
     SPLAT_TRY(splat_image_resize(photo, view->camera.width, view->camera.height, error));
     SPLAT_TRY(splat_mask_resize(mask, view->camera.width, view->camera.height, error));
     if (!is_alpha) splat_mask_decide(mask);
     return SPLAT_OK;
 }
 
-static splat_status load_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
+/* The photo and its mask, at the size of the file. */
+static splat_status read_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
                                 splat_image *mask, splat_error *error)
 {
     SPLAT_TRY(splat_image_read(view->path, photo, error));
     SPLAT_TRY(splat_photo_read_mask(dataset, view, photo, mask, error));
-    SPLAT_TRY(splat_image_composite(photo, dataset->white_background ? 255 : 0, dataset->composite_truncates, error));
+    SPLAT_TRY(splat_image_composite(photo, background_of(dataset), dataset->composite_truncates, error));
+    return cover_masked(dataset, view, photo, mask, error);
+}
+
+static splat_status load_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
+                                splat_image *mask, splat_error *error)
+{
+    SPLAT_TRY(read_masked(dataset, view, photo, mask, error));
+    SPLAT_TRY(undistort(view, photo, error));
+    SPLAT_TRY(undistort(view, mask, error));
     return fit_masked(dataset, view, photo, mask, error);
 }
 
@@ -142,19 +174,63 @@ static splat_status join(splat_image *photo, const splat_image *mask, const char
     return SPLAT_OK;
 }
 
+/* ---------------------------------------------------------------- one view, or crops */
+
+static splat_status finish(const splat_dataset_view *view, splat_image *photo, splat_image *mask, splat_status status,
+                           uint8_t **rgb, splat_error *error)
+{
+    if (status == SPLAT_OK && view->has_mask) status = join(photo, mask, view->path, error);
+    splat_image_free(mask);
+    if (status == SPLAT_OK)
+        *rgb = photo->pixels;
+    else
+        splat_image_free(photo);
+    return status;
+}
+
+/* A crop of what read_masked made. */
+static splat_status load_crop(const splat_dataset *dataset, const splat_dataset_view *view, const splat_image *photo,
+                              const splat_image *mask, uint8_t **rgb, splat_error *error)
+{
+    splat_image cut = {0}, cut_mask = {0};
+    splat_status status = undistort_into(view, photo, &cut, error);
+    if (status == SPLAT_OK && view->has_mask) {
+        status = undistort_into(view, mask, &cut_mask, error);
+        if (status == SPLAT_OK) status = fit_masked(dataset, view, &cut, &cut_mask, error);
+    } else if (status == SPLAT_OK) {
+        status = splat_image_resize(&cut, view->camera.width, view->camera.height, error);
+    }
+    return finish(view, &cut, &cut_mask, status, rgb, error);
+}
+
+splat_status splat_photo_load_crops(const splat_dataset *dataset, const uint32_t *views, int n, uint8_t **rgb,
+                                    splat_error *error)
+{
+    const splat_dataset_view *first = &dataset->views[views[0]];
+    splat_image photo = {0}, mask = {0};
+    for (int i = 0; i < n; i++) rgb[i] = NULL;
+    SPLAT_TRY(check_size(first, error));
+    splat_status status = read_masked(dataset, first, &photo, &mask, error);
+    for (int i = 0; i < n && status == SPLAT_OK; i++)
+        status = load_crop(dataset, &dataset->views[views[i]], &photo, &mask, &rgb[i], error);
+    splat_image_free(&photo);
+    splat_image_free(&mask);
+    for (int i = 0; i < n && status != SPLAT_OK; i++) {
+        free(rgb[i]);
+        rgb[i] = NULL;
+    }
+    return status;
+}
+
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error)
 {
     const splat_dataset_view *wanted = &dataset->views[view];
     splat_image photo = {0}, mask = {0};
+    const uint32_t index = (uint32_t)view;
     *rgb = NULL;
+    if (wanted->n_crops) return splat_photo_load_crops(dataset, &index, 1, rgb, error);
     SPLAT_TRY(check_size(wanted, error));
     splat_status status = wanted->has_mask ? load_masked(dataset, wanted, &photo, &mask, error)
                                            : load_whole(dataset, wanted, &photo, error);
-    if (status == SPLAT_OK && wanted->has_mask) status = join(&photo, &mask, wanted->path, error);
-    splat_image_free(&mask);
-    if (status == SPLAT_OK)
-        *rgb = photo.pixels;
-    else
-        splat_image_free(&photo);
-    return status;
+    return finish(wanted, &photo, &mask, status, rgb, error);
 }

@@ -10,6 +10,9 @@
  * between, too. In the other modes the colours of pixels that are not kept are made of those around that are, but for
  * test views: nothing that a mask covers is in a photo that is trained on. */
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error);
+/* The same of crops of one photo (dataset.h), which is decoded once: rgb[n], each malloc'd; all NULL after an error. */
+splat_status splat_photo_load_crops(const splat_dataset *dataset, const uint32_t *views, int n, uint8_t **rgb,
+                                    splat_error *error);
 /* A picture of the size of the view's photo file becomes one of its camera: undistorted, resized. Replaces
  * image->pixels. */
 splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image, splat_error *error);
@@ -23,11 +26,12 @@ splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dat
                                    const splat_image *photo, splat_image *mask, splat_error *error);
 /* The size that the photo file would have undistorted, at its own resolution. */
 void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, int *height);
-/* A photo of a lens becomes the picture of a pinhole camera: `frame`, shown in width x height pixels. Bilinear,
- * rounded; pixels that no pixel of the photo fits are black (within a pixel of its border, as the border). Replaces
- * image->pixels. */
-splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, int width, int height,
-                                   splat_image *image, splat_error *error);
+/* A photo of a lens becomes the picture of a pinhole camera: `frame`, shown in width x height pixels, and turned
+ * against the lens (splat_lens_crop; NULL: not). Bilinear, rounded; pixels that no pixel of the photo fits are black
+ * (within a pixel of its border, as the border). *result is the caller's, splat_image_free. */
+splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, const double turn[9],
+                                   int width, int height, const splat_image *photo, splat_image *result,
+                                   splat_error *error);
 /* Whether that leaves any pixel of the frame black, for photos of this size: whether one at its border is. */
 bool splat_photo_leaves_blank(const splat_lens *lens, const splat_lens_frame *frame, int file_width, int file_height);
 

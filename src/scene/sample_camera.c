@@ -33,7 +33,7 @@ bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 pla
     double depth = splat_vec3_dot(camera->rows[2], offset);
     *distance = sqrt(splat_vec3_dot(offset, offset));
     *direction = splat_vec3_scale(offset, 1 / *distance);
-    if (depth <= 0 || splat_vec3_dot(*direction, normal) >= 0) return false;
+    if ((depth <= 0 && !camera->lens) || splat_vec3_dot(*direction, normal) >= 0) return false;
     double x = splat_vec3_dot(camera->rows[0], offset), y = splat_vec3_dot(camera->rows[1], offset);
     double pixel[2] = {camera->focal * x / depth + 0.5 * camera->width,
                        camera->focal * y / depth + 0.5 * camera->height};

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PI 3.14159265358979323846
+
 /* ---------------------------------------------------------------- pictures */
 
 static void render_row(const splat_sample_work *s, const splat_sample_camera *camera, int y, uint8_t *rgb)
@@ -204,7 +206,7 @@ static splat_status check_options(const splat_sample_options *options, splat_err
     SPLAT_TRY(check_range("height", options->height, 8, 8192, error));
     SPLAT_TRY(check_range("scene", (int)options->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
     SPLAT_TRY(check_range("distortion", (int)options->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
-                          SPLAT_SAMPLE_DISTORTION_EUCM, error));
+                          SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE, error));
     SPLAT_TRY(check_range("n_blobs", options->n_blobs, 0, 64, error));
     SPLAT_TRY(check_range("n_cameras", options->n_cameras, options->scene ? 3 : 2, 999, error));
     SPLAT_TRY(check_range("n_points", options->n_points, 4, 10000000, error));
@@ -286,7 +288,18 @@ static const double coefficients[][SPLAT_LENS_COEFFICIENTS] = {
     {-0.12}, {0.1}, {0}, {0}, {0.6, 1.1},
 };
 
-/* The focal length is that of the pinhole camera, the principal point a little beside the middle. */
+/* 180 degrees, more or less, over the width, with the coefficients of its narrow sister. */
+static void set_wide_fisheye(splat_lens *lens)
+{
+    const double half = 0.5 * PI, t = half * half;
+    memcpy(lens->coefficients, coefficients[SPLAT_SAMPLE_DISTORTION_OPENCV_FISHEYE - 1], sizeof lens->coefficients);
+    const double *k = lens->coefficients;
+    lens->model = SPLAT_LENS_OPENCV_FISHEYE;
+    lens->fx = lens->fy = 0.5 * lens->width / (half * (1 + t * (k[0] + t * (k[1] + t * (k[2] + t * k[3])))));
+}
+
+/* The focal length is that of the pinhole camera but where the model sees everything, the principal point a little
+ * beside the middle. */
 static void set_lens(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;
@@ -296,10 +309,16 @@ static void set_lens(splat_sample_work *s)
     lens->cx = 0.5 * options->width;
     lens->cy = 0.5 * options->height;
     if (!options->distortion) return;
-    lens->model = (splat_lens_model)(SPLAT_LENS_SIMPLE_RADIAL + (int)options->distortion - 1);
-    memcpy(lens->coefficients, coefficients[options->distortion - 1], sizeof lens->coefficients);
     lens->cx *= 1.01;
     lens->cy *= 0.99;
+    if (options->distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) {
+        splat_lens_set(lens, SPLAT_LENS_EQUIRECTANGULAR, (const double[]){options->width, options->height});
+    } else if (options->distortion == SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE) {
+        set_wide_fisheye(lens);
+    } else {
+        lens->model = (splat_lens_model)(SPLAT_LENS_SIMPLE_RADIAL + (int)options->distortion - 1);
+        memcpy(lens->coefficients, coefficients[options->distortion - 1], sizeof lens->coefficients);
+    }
     splat_lens_prepare(lens);
     for (int i = 0; i < options->n_cameras; i++) s->cameras[i].lens = lens;
 }

@@ -17,7 +17,8 @@
 void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
 {
     const splat_scene_options defaults = {
-        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1, .eval_masks = true};
+        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1, .eval_masks = true,
+        .fisheye_degrees = 190};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
@@ -132,7 +133,8 @@ void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
                                .n_points = dataset->n_points,
                                .extent = dataset->extent,
                                .random_points = dataset->random_points,
-                               .n_masked = dataset->n_masked};
+                               .n_masked = dataset->n_masked,
+                               .n_photos = dataset->n_photos};
     splat_scene_largest_view(scene, &info->max_width, &info->max_height);
 }
 

@@ -1,7 +1,7 @@
-/* Levelling: a gain of every photo and channel, in linear light, such that faces have the same colour in the photos
- * that see them. Least squares of logarithms over pairs of views, twice weighted by Huber, solved by conjugate
- * gradients. Of logarithms, because squares of differences like darker pictures; and without offsets, because exposure
- * is a factor, and an offset that bright faces ask for makes shadows black. */
+/* Levelling: a gain of every photo and channel (crops of one photo share it), in linear light, such that faces have
+ * the same colour in the photos that see them. Least squares of logarithms over pairs of views, twice weighted by
+ * Huber, solved by conjugate gradients. Of logarithms, because squares of differences like darker pictures; and
+ * without offsets, because exposure is a factor, and an offset that bright faces ask for makes shadows black. */
 #include "math/color.h"
 #include "texture/bake_parts.h"
 
@@ -10,7 +10,7 @@
 
 #define MAX_FACES 20000  /* spread over the mesh */
 #define VIEWS_A_FACE 6   /* the best: 15 pairs */
-#define HOLD 0.1         /* towards gain 1, for each pair of a view */
+#define HOLD 0.1         /* towards gain 1, for each pair of a photo */
 #define DELTA 0.1        /* of Huber, natural logarithm of linear light */
 #define DARK 0.01f       /* linear light below which a face says little */
 #define ROUNDS 2
@@ -18,7 +18,7 @@
 #define LEAST_GAIN 0.5f
 #define LARGEST_GAIN 2.0f
 
-/* Two views of a face. */
+/* Two photos of a face. */
 typedef struct pair {
     uint32_t at[2]; /* among the candidates */
     uint16_t a, b;
@@ -28,14 +28,14 @@ typedef struct pair {
 
 typedef struct normal_equations {
     const pair *pairs;
-    size_t n_pairs, n_views;
-    double *hold; /* [n_views] */
+    size_t n_pairs, n_photos;
+    double *hold; /* [n_photos] */
 } normal_equations;
 
-/* y = A x of the normal equations; x and y are [n_views]: ln gain. */
+/* y = A x of the normal equations; x and y are [n_photos]: ln gain. */
 static void multiply(const normal_equations *s, const double *x, double *y)
 {
-    for (size_t v = 0; v < s->n_views; v++) y[v] = s->hold[v] * x[v];
+    for (size_t v = 0; v < s->n_photos; v++) y[v] = s->hold[v] * x[v];
     for (size_t i = 0; i < s->n_pairs; i++) {
         const pair *p = &s->pairs[i];
         double r = (double)p->weight * (x[p->a] - x[p->b]);
@@ -51,10 +51,10 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Conjugate gradients from x; work is [3][n_views]. */
+/* Conjugate gradients from x; work is [3][n_photos]. */
 static void solve(const normal_equations *s, double *x, double *work)
 {
-    size_t n = s->n_views;
+    size_t n = s->n_photos;
     double *r = work, *p = work + n, *ap = work + 2 * n;
     multiply(s, x, ap);
     for (size_t v = 0; v < n; v++) r[v] = -ap[v];
@@ -94,10 +94,11 @@ typedef struct leveller {
     splat_bake *bake;
     pair *pairs;
     double *hold, *x, *work;
-    size_t n_pairs;
+    uint16_t *photo_of; /* [n_views] */
+    size_t n_pairs, n_photos;
 } leveller;
 
-/* Pairs of views of faces spread over the mesh. */
+/* Pairs of photos of faces spread over the mesh. */
 static splat_status collect(leveller *l, splat_error *error)
 {
     const splat_bake *bake = l->bake;
@@ -106,28 +107,35 @@ static splat_status collect(leveller *l, splat_error *error)
     l->hold = calloc(n, sizeof *l->hold);
     l->x = malloc(n * sizeof *l->x);
     l->work = malloc(3 * n * sizeof *l->work);
-    if (!l->pairs || !l->hold || !l->x || !l->work)
+    l->photo_of = malloc(n * sizeof *l->photo_of);
+    if (!l->pairs || !l->hold || !l->x || !l->work || !l->photo_of)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to level %zu photos", n);
+    for (size_t v = 0; v < n; v++) {
+        l->n_photos += v == 0 || !bake->views[v].shares_photo;
+        l->photo_of[v] = (uint16_t)(l->n_photos - 1);
+    }
     for (size_t f = 0; f < n_faces; f += stride) {
         uint32_t at[VIEWS_A_FACE];
         int count = best_of(bake, f, at);
         for (int i = 0; i < count; i++)
             for (int j = i + 1; j < count; j++) {
+                uint16_t a = l->photo_of[bake->candidates[at[i]].view], b = l->photo_of[bake->candidates[at[j]].view];
+                if (a == b) continue;
                 pair *p = &l->pairs[l->n_pairs++];
-                *p = (pair){.at = {at[i], at[j]}, .a = bake->candidates[at[i]].view, .b = bake->candidates[at[j]].view};
+                *p = (pair){.at = {at[i], at[j]}, .a = a, .b = b};
                 l->hold[p->a] += HOLD;
                 l->hold[p->b] += HOLD;
             }
     }
-    for (size_t v = 0; v < n; v++) l->hold[v] += HOLD; /* views without a pair stay as they are */
+    for (size_t v = 0; v < l->n_photos; v++) l->hold[v] += HOLD; /* photos without a pair stay as they are */
     return SPLAT_OK;
 }
 
 static void level_channel(leveller *l, size_t channel)
 {
     splat_bake *bake = l->bake;
-    size_t n = bake->n_views;
-    normal_equations s = {.pairs = l->pairs, .n_pairs = l->n_pairs, .n_views = n, .hold = l->hold};
+    size_t n = l->n_photos;
+    normal_equations s = {.pairs = l->pairs, .n_pairs = l->n_pairs, .n_photos = n, .hold = l->hold};
     for (size_t v = 0; v < n; v++) l->x[v] = 0;
     for (size_t i = 0; i < l->n_pairs; i++) {
         pair *p = &l->pairs[i];
@@ -147,8 +155,10 @@ static void level_channel(leveller *l, size_t channel)
     }
     double mean = 0; /* the pictures stay as bright as they are, all in all */
     for (size_t v = 0; v < n; v++) mean += l->x[v] / (double)n;
-    for (size_t v = 0; v < n; v++)
-        bake->views[v].gain[channel] = fminf(fmaxf((float)exp(l->x[v] - mean), LEAST_GAIN), LARGEST_GAIN);
+    for (size_t v = 0; v < bake->n_views; v++) {
+        float gain = (float)exp(l->x[l->photo_of[v]] - mean);
+        bake->views[v].gain[channel] = fminf(fmaxf(gain, LEAST_GAIN), LARGEST_GAIN);
+    }
 }
 
 splat_status splat_bake_level(splat_bake *bake, splat_error *error)
@@ -163,5 +173,6 @@ splat_status splat_bake_level(splat_bake *bake, splat_error *error)
     free(l.hold);
     free(l.x);
     free(l.work);
+    free(l.photo_of);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct splat_bake_candidate {
 typedef struct splat_bake_view {
     float sharpness; /* variance of the photo's Laplacian over the median of all photos', 1/4 to 1 */
     float gain[3];
+    bool shares_photo; /* a crop of the photo that the view before is one of */
 } splat_bake_view;
 
 typedef struct splat_bake {

@@ -118,8 +118,11 @@ static splat_status make_faces(texturing *t, splat_error *error)
     b->densities = malloc(n * sizeof *b->densities);
     if (!b->views || !b->candidates || !b->lists || !b->densities)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to paint a mesh of %zu faces", n);
-    for (size_t v = 0; v < b->n_views; v++)
+    const splat_dataset *dataset = &b->scene->dataset;
+    for (size_t v = 0; v < b->n_views; v++) {
+        b->views[v].shares_photo = dataset->views[dataset->train[v]].crop > 0;
         for (int c = 0; c < 3; c++) b->views[v].gain[c] = 1;
+    }
     return SPLAT_OK;
 }
 

@@ -15,12 +15,14 @@
 typedef struct splat_exposure_state {
     splat_block values, m, v;       /* float[n_photos + n_cameras][SPLAT_EXPOSURE_ROW] */
     uint32_t n_photos, n_cameras;   /* training photos, in the order of dataset.train; 0: off */
-    uint32_t *photo_of, *camera_of; /* [n_views] rows of a training view; one allocation, at photo_of */
+    uint32_t *photo_of, *camera_of; /* [n_views] rows of a training view; one allocation, at photo_of, with the next */
+    uint32_t *view_of;              /* [n_photos] the view of a photo, the first of its crops */
     int steps;                      /* that Adam made */
 } splat_exposure_state;
 
-/* Rows of zeros when the options want them: no gain. Photos are of one camera when its size and focal lengths are the
- * same. Errors: MEMORY. */
+/* Rows of zeros when the options want them: no gain. Photos are of one camera when its size and focal lengths are
+ * the same. Crops of a photo share its row, and have cameras of their own, which follow that of the first. Errors:
+ * MEMORY. */
 splat_status splat_exposures_init(splat_trainer *trainer, splat_error *error);
 void splat_exposures_free(splat_trainer *trainer);
 /* The exposures begin as the photos' EXIF says, where every training photo of a camera tells; a warning when these

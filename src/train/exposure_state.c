@@ -14,6 +14,8 @@
 
 static bool is_same_camera(const splat_dataset_view *a, const splat_dataset_view *b)
 {
+    if (a->n_crops != b->n_crops || a->crop != b->crop) return false;
+    if (a->n_crops) return splat_lens_equal(&a->lens, &b->lens);
     return a->full_width == b->full_width && a->full_height == b->full_height && a->full_fx == b->full_fx &&
            a->full_fy == b->full_fy;
 }
@@ -21,15 +23,17 @@ static bool is_same_camera(const splat_dataset_view *a, const splat_dataset_view
 /* Rows of photos and cameras; cameras in the order of their first photos. */
 static splat_status number_rows(splat_exposure_state *s, const splat_dataset *dataset, splat_error *error)
 {
-    s->photo_of = calloc(2 * dataset->n_views, sizeof *s->photo_of);
+    s->photo_of = calloc(3 * dataset->n_views, sizeof *s->photo_of);
     if (!s->photo_of) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the exposures of the photos");
     s->camera_of = s->photo_of + dataset->n_views;
-    s->n_photos = (uint32_t)dataset->n_train;
-    for (uint32_t i = 0; i < s->n_photos; i++) {
+    s->view_of = s->camera_of + dataset->n_views;
+    s->n_photos = 0;
+    for (uint32_t i = 0; i < (uint32_t)dataset->n_train; i++) {
         uint32_t view = dataset->train[i], earlier = 0;
         while (earlier < i && !is_same_camera(&dataset->views[dataset->train[earlier]], &dataset->views[view]))
             earlier++;
-        s->photo_of[view] = i;
+        if (dataset->views[view].crop == 0) s->view_of[s->n_photos++] = view;
+        s->photo_of[view] = s->n_photos - 1;
         s->camera_of[view] = earlier < i ? s->camera_of[dataset->train[earlier]] : s->n_cameras++;
     }
     return SPLAT_OK;
@@ -76,12 +80,12 @@ static double read_stops(const splat_exposure_state *s, const splat_dataset *dat
 {
     double sum = 0, squares = 0, n = 0;
     for (uint32_t i = 0; i < s->n_photos; i++) {
-        splat_exif exif = splat_exif_read(dataset->views[dataset->train[i]].path);
+        splat_exif exif = splat_exif_read(dataset->views[s->view_of[i]].path);
         if (!splat_exif_stops(&exif, &stops[i])) stops[i] = (double)NAN;
     }
     for (uint32_t i = 0; i < s->n_photos; i++)
         for (uint32_t k = 0; isnan(stops[i]) && k < s->n_photos; k++)
-            if (s->camera_of[dataset->train[k]] == s->camera_of[dataset->train[i]]) stops[k] = (double)NAN;
+            if (s->camera_of[s->view_of[k]] == s->camera_of[s->view_of[i]]) stops[k] = (double)NAN;
     for (uint32_t i = 0; i < s->n_photos; i++)
         if (!isnan(stops[i])) sum += stops[i], n++;
     for (uint32_t i = 0; i < s->n_photos; i++) {
@@ -151,8 +155,8 @@ static splat_status fill_file(const splat_trainer *t, float (*rows)[SPLAT_EXPOSU
     for (uint32_t i = 0; good && i < s->n_photos; i++) {
         splat_photo_exposure *photo = &e->photos[e->n_photos++];
         splat_photo_exposure_set(photo, (double)rows[i][0], (double)rows[i][1], (double)rows[i][2]);
-        photo->camera = s->camera_of[dataset->train[i]];
-        photo->name = strdup(dataset->views[dataset->train[i]].name);
+        photo->camera = s->camera_of[s->view_of[i]];
+        photo->name = strdup(dataset->views[s->view_of[i]].photo_name);
         good = photo->name != NULL;
     }
     for (uint32_t i = 0; good && i < s->n_cameras; i++, e->n_cameras++)
@@ -211,14 +215,15 @@ splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, sp
     SPLAT_TRY(splat_exposures_read(path, &file, error));
     float (*rows)[SPLAT_EXPOSURE_ROW] = NULL;
     splat_status status = download_rows(t, &rows, error);
-    for (uint32_t i = 0; status == SPLAT_OK && i < s->n_photos; i++) {
-        const splat_photo_exposure *photo = splat_exposures_find(&file, dataset->views[dataset->train[i]].name);
-        if (!photo) continue; /* as it would begin */
+    for (size_t i = 0; status == SPLAT_OK && i < dataset->n_train; i++) {
+        uint32_t view = dataset->train[i];
+        const splat_photo_exposure *photo = splat_exposures_find(&file, dataset->views[view].photo_name);
+        size_t camera = photo ? photo->camera + (size_t)dataset->views[view].crop : 0;
+        if (!photo || camera >= file.n_cameras) continue; /* as it would begin */
         double row[SPLAT_EXPOSURE_ROW];
         splat_photo_exposure_get(photo, row);
-        for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) rows[i][k] = (float)row[k];
-        for (int k = 0; k < 3; k++)
-            rows[s->n_photos + s->camera_of[dataset->train[i]]][k] = (float)file.cameras[photo->camera][k];
+        for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) rows[s->photo_of[view]][k] = (float)row[k];
+        for (int k = 0; k < 3; k++) rows[s->n_photos + s->camera_of[view]][k] = (float)file.cameras[camera][k];
     }
     if (status == SPLAT_OK)
         status = splat_backend_upload(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);

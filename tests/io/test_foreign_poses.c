@@ -424,7 +424,8 @@ static void reconstructions_that_are_wrong(void **state)
          SPLAT_ERROR_FORMAT, "\"translation\" is not 3 finite"},
         {MODEL(CAMERA, "\"rotation\": [0, 0, 0], \"translation\": [1, 2, 3], \"camera\": \"b\"", ""),
          SPLAT_ERROR_FORMAT, "its camera \"b\" is not there"},
-        {MODEL("\"projection_type\": \"spherical\"", SHOT, ""), SPLAT_ERROR_UNSUPPORTED, "spherical"},
+        {MODEL("\"projection_type\": \"dual\"", SHOT, ""), SPLAT_ERROR_UNSUPPORTED, "dual"},
+        {MODEL("\"projection_type\": \"spherical\"", SHOT, ""), SPLAT_ERROR_FORMAT, "width"},
         {MODEL("\"width\": 36", SHOT, ""), SPLAT_ERROR_UNSUPPORTED, "missing"},
         {MODEL("\"projection_type\": \"perspective\", \"focal\": 0.75", SHOT, ""), SPLAT_ERROR_FORMAT, "width"},
         {MODEL(CAMERA ", \"k1\": 1e300", SHOT, ""), SPLAT_ERROR_FORMAT, "out of range"},
@@ -441,6 +442,32 @@ static void reconstructions_that_are_wrong(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture_text("capture/reconstruction.json", cases[i].text);
         assert_failure(open_scene(&options, &d, &error), cases[i].status, &error, cases[i].words);
+    }
+}
+
+/* A panorama that stands at (-1, -2, -3), turned half around its upright axis. */
+static void spherical_cameras_are_panoramas(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"spherical", "equirectangular"};
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    fixture_folder("capture");
+    make_png("capture/a.png", 80, 40);
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text, MODEL("\"projection_type\": \"%s\", \"width\": 160, \"height\": 80",
+                 "\"rotation\": [0, 3.14159265358979, 0], \"translation\": [-1, 2, -3], \"camera\": \"c\"", ""),
+                 names[i]);
+        fixture_text("capture/reconstruction.json", text);
+        ASSERT_OK(open_scene(&options, &d, &error));
+        assert_true(d.n_views == 6 && d.n_photos == 1);
+        const truth front = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}, {-1, -2, -3}};
+        const truth right = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}, {-1, -2, -3}};
+        expect_camera(&d.views[0].camera, &front, (double[3]){0, 0, 0});
+        expect_camera(&d.views[1].camera, &right, (double[3]){0, 0, 0});
+        splat_dataset_free(&d);
     }
 }
 
@@ -470,7 +497,7 @@ int main(void)
         cmocka_unit_test(registrations_that_are_wrong),
         cmocka_unit_test(damaged_registrations_are_survived),
         cmocka_unit_test(reconstructions_give_the_cameras),
-        cmocka_unit_test(reconstructions_that_are_wrong),
+        cmocka_unit_test(reconstructions_that_are_wrong), cmocka_unit_test(spherical_cameras_are_panoramas),
         cmocka_unit_test(damaged_reconstructions_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

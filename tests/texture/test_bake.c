@@ -189,6 +189,10 @@ static void exposure_is_levelled(void **state)
             assert_float_equal(bake.views[v].gain[c], wanted, 0.06); /* what holds gains at 1 gives way that far */
         }
     assert_true(bake.views[0].gain[1] > bake.views[4].gain[1] + 0.25f);
+    assert_true(bake.views[5].gain[1] > bake.views[4].gain[1] + 0.1f);
+    bake.views[5].shares_photo = true; /* a crop of the photo of view 4 */
+    ASSERT_OK(splat_bake_level(&bake, &error));
+    for (int c = 0; c < 3; c++) assert_true(bake.views[5].gain[c] == bake.views[4].gain[c]);
     close_bake(&bake, &mesh);
 }
 

@@ -50,6 +50,8 @@ static const projection projections[] = {
     {"brown", SPLAT_LENS_NERFSTUDIO, {"k1", "k2", "k3", NULL, "p1", "p2"}},
     {"fisheye", SPLAT_LENS_OPENCV_FISHEYE, {"k1", "k2"}},
     {"fisheye_opencv", SPLAT_LENS_OPENCV_FISHEYE, {"k1", "k2", "k3", "k4"}},
+    {"spherical", SPLAT_LENS_EQUIRECTANGULAR, {NULL}},
+    {"equirectangular", SPLAT_LENS_EQUIRECTANGULAR, {NULL}},
 };
 
 static splat_status find_projection(const json_t *camera, const char *path, const projection **found,
@@ -63,8 +65,8 @@ static splat_status find_projection(const json_t *camera, const char *path, cons
             return SPLAT_OK;
         }
     return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
-                         "a camera's projection_type is %.60s; perspective, simple_radial, radial, brown, fisheye and "
-                         "fisheye_opencv are read", name ? name : "missing");
+                         "a camera's projection_type is %.60s; perspective, simple_radial, radial, brown, fisheye, "
+                         "fisheye_opencv and spherical are read", name ? name : "missing");
 }
 
 static splat_status set_lens(const json_t *camera, const char *path, splat_transforms_frame *frame, splat_error *error)
@@ -81,6 +83,8 @@ static splat_status set_lens(const json_t *camera, const char *path, splat_trans
     SPLAT_TRY(splat_json_get_number(camera, "c_x", path, &center[0], error));
     SPLAT_TRY(splat_json_get_number(camera, "c_y", path, &center[1], error));
     double side = frame->width > frame->height ? frame->width : frame->height;
+    frame->model = type->model;
+    if (type->model == SPLAT_LENS_EQUIRECTANGULAR && frame->width > 0 && frame->height > 0) return SPLAT_OK;
     frame->fx = focal * side;
     frame->fy = focal_y * side;
     frame->cx = center[0] * side + 0.5 * frame->width; /* theirs are of pixels whose first centre is 0, 0 */
@@ -88,7 +92,6 @@ static splat_status set_lens(const json_t *camera, const char *path, splat_trans
     bool is_sound = frame->width > 0 && frame->height > 0 && (float)frame->fx > 0 && (float)frame->fy > 0 &&
                     splat_poses_is_sound(frame->fx) && splat_poses_is_sound(frame->fy) &&
                     splat_poses_is_sound(frame->cx) && splat_poses_is_sound(frame->cy);
-    frame->model = type->model;
     for (int i = 0; i < 6; i++) {
         if (!type->coefficients[i]) continue;
         SPLAT_TRY(splat_json_get_number(camera, type->coefficients[i], path, &frame->coefficients[i], error));

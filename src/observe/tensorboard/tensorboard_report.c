@@ -299,8 +299,10 @@ typedef struct picture_list {
 static void list_add(picture_list *list, const splat_report_view *view, const char *what, const uint8_t *rgb,
                      void (*paint)(const void *user, uint8_t *rgb))
 {
-    char *tag = splat_format("%s_view_%.*s/%s", view->is_test ? "test" : "train", (int)stem_length(view->name),
-                             view->name, what);
+    size_t stem = stem_length(view->name);
+    const char *crop = strchr(view->name + stem, '#'); /* of crops the number, which follows the extension */
+    char *tag = splat_format("%s_view_%.*s%s/%s", view->is_test ? "test" : "train", (int)stem, view->name,
+                             crop ? crop : "", what);
     if (!tag) return; /* a picture is not worth an error */
     list->tags[list->n] = tag;
     list->images[list->n++] = (splat_tensorboard_image){tag, view->width, view->height, rgb, paint, view};
