@@ -55,7 +55,8 @@ typedef struct splat_scene_options {
 } splat_scene_options;
 
 typedef struct splat_scene_info {
-    const char *format;        /* "colmap", "nerf-synthetic", "multiscale-blender", "transforms" */
+    const char *format;        /* "colmap", "nerf-synthetic", "multiscale-blender", "transforms", "realitycapture",
+                                  "opensfm", "metashape", "polycam" */
     size_t n_views, n_train, n_test, n_points;
     float extent;              /* 1.1 x the largest distance of a training camera from their mean (NeRF++) */
     int max_width, max_height; /* pixels of the largest loaded picture */

@@ -6,7 +6,9 @@
 #include "capture/video.h"
 #include "io/colmap/colmap.h"
 #include "io/json.h"
+#include "io/metashape/metashape.h"
 #include "io/opensfm/opensfm.h"
+#include "io/polycam/polycam.h"
 #include "io/realitycapture/realitycapture.h"
 #include "io/transforms.h"
 #include "math/lens.h"
@@ -83,9 +85,11 @@ bool splat_cameras_are_needed(const char *source, const char *images)
     free(sparse);
     if (has_cameras) return false;
     char *registration = splat_realitycapture_find(source), *reconstruction = splat_opensfm_find(source);
-    bool has_poses = registration || reconstruction;
+    char *metashape = splat_metashape_find(source);
+    bool has_poses = registration || reconstruction || metashape || splat_polycam_found(source);
     free(registration);
     free(reconstruction);
+    free(metashape);
     if (has_poses) return false;
     char *folder = splat_photo_folder_find(source, images);
     free(folder);

@@ -62,7 +62,46 @@ splat_status splat_poses_find_photo(const char *scene, const char *images, const
                          "camera out of the file", name, images);
 }
 
+splat_status splat_poses_find_points(const char *scene, const char *path, splat_transforms *transforms,
+                                     splat_error *error)
+{
+    char **names = NULL;
+    const char *file = splat_basename(path), *dot = strrchr(file, '.'), *found = NULL;
+    size_t n = 0, n_found = 0, stem = dot ? (size_t)(dot - file) : strlen(file);
+    SPLAT_TRY(splat_folder_list(scene, &names, &n, error));
+    for (size_t i = 0; i < n; i++) {
+        if (!splat_name_ends_with(names[i], ".ply") && !splat_name_ends_with(names[i], ".PLY")) continue;
+        bool is_namesake = strlen(names[i]) == stem + strlen(".ply") && memcmp(names[i], file, stem) == 0;
+        found = names[i];
+        n_found++;
+        if (!is_namesake) continue;
+        n_found = 1;
+        break;
+    }
+    splat_status status = SPLAT_OK;
+    if (n_found > 1)
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
+                               "%zu PLY files are beside %s; give the one with the points its name, %.*s.ply", n_found,
+                               file, (int)stem, file);
+    else if (found && !(transforms->point_cloud = strdup(found)))
+        status = fail_memory(error);
+    splat_names_free(names, n);
+    return status;
+}
+
 /* ---------------------------------------------------------------- poses */
+
+#define NAMES_TOLD 5
+
+splat_status splat_poses_leave_out(splat_transforms *transforms, const char *name, splat_error *error)
+{
+    if (transforms->n_left_out++ >= NAMES_TOLD) return SPLAT_OK;
+    char *all = transforms->left_out ? splat_format("%s, %.100s", transforms->left_out, name) : strndup(name, 100);
+    if (!all) return fail_memory(error);
+    free(transforms->left_out);
+    transforms->left_out = all;
+    return SPLAT_OK;
+}
 
 void splat_poses_set(splat_transforms_frame *frame, const double axes[9], const double center[3])
 {

@@ -11,6 +11,14 @@
 splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
                                     char **found, splat_error *error);
 
+/* Sets point_cloud: the PLY of the name that the file at `path` has, of the scene's folder, else the only PLY of the
+ * folder, else none. FORMAT: there are several. */
+splat_status splat_poses_find_points(const char *scene, const char *path, splat_transforms *transforms,
+                                     splat_error *error);
+
+/* Adds a name to transforms->left_out. */
+splat_status splat_poses_leave_out(splat_transforms *transforms, const char *name, splat_error *error);
+
 /* Sets world_to_camera from the camera's axes in the world, columns x right, y down, z forward, and its centre. */
 void splat_poses_set(splat_transforms_frame *frame, const double axes[9], const double center[3]);
 

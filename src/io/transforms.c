@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "io/json.h"
+#include "io/orthonormal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -191,34 +192,6 @@ static splat_status set_intrinsics(const intrinsics *camera, const char *path, s
 
 /* ---------------------------------------------------------------- poses and photos */
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-/* The columns of the rotation must be orthogonal, right-handed and of one length; that length (a scale that some
- * exporters leave in) is taken out. Gram-Schmidt then removes what rounding to a few decimals has left. */
-static bool orthonormalize(double columns[3][3])
-{
-    double scale = 0;
-    for (int c = 0; c < 3; c++) {
-        double length = sqrt(dot(columns[c], columns[c]));
-        if (c == 0) scale = length;
-        if (!(length > 1e-12) || !isfinite(length) || fabs(length - scale) > 1e-2 * scale) return false;
-        for (int k = 0; k < 3; k++) columns[c][k] /= length;
-    }
-    const double *x = columns[0];
-    double *y = columns[1], *z = columns[2];
-    double xy = dot(x, y);
-    for (int k = 0; k < 3; k++) y[k] -= xy * x[k];
-    double length = sqrt(dot(y, y));
-    for (int k = 0; k < 3; k++) y[k] /= length;
-    const double cross[3] = {x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]};
-    double agreement = dot(cross, z);
-    for (int k = 0; k < 3; k++) z[k] = cross[k];
-    return fabs(xy) < 1e-3 && agreement > 1 - 1e-6; /* a thousandth of a radian: three decimals in the file */
-}
-
 /* OpenGL camera-to-world -> world-to-camera with y down and z forward: negate columns 1 and 2, invert. */
 static splat_status read_pose(const json_t *matrix, const char *path, double world_to_camera[12], splat_error *error)
 {
@@ -238,7 +211,7 @@ static splat_status read_pose(const json_t *matrix, const char *path, double wor
             columns[c][r] = json_number_value(value);
         }
     }
-    if (!orthonormalize(columns))
+    if (!splat_orthonormalize(columns))
         return fail_format(path, error, "the camera's matrix is not a rotation and a translation (its columns are not "
                                         "orthogonal, or it mirrors)");
     for (int r = 0; r < 3; r++) { /* rows of the inverse are the columns */
@@ -529,8 +502,9 @@ splat_status splat_transforms_read(const char *scene, splat_transforms *transfor
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
                                "no scene was found: looked for a folder sparse/ (COLMAP), transforms_train.json "
                                "(NeRF-synthetic), metadata.json (multi-scale Blender), transforms.json (Nerfstudio, "
-                               "instant-ngp), a .csv of RealityCapture or RealityScan and reconstruction.json "
-                               "(OpenSfM, OpenDroneMap); photos alone need cameras first: 'splatsmith cameras PHOTOS "
+                               "instant-ngp), a .csv of RealityCapture or RealityScan, reconstruction.json "
+                               "(OpenSfM, OpenDroneMap), an .xml of Metashape's cameras and keyframes/ (Polycam); "
+                               "photos alone need cameras first: 'splatsmith cameras PHOTOS "
                                "-o SCENE'");
     }
     if (status != SPLAT_OK) splat_transforms_free(transforms);
@@ -545,5 +519,6 @@ void splat_transforms_free(splat_transforms *transforms)
     }
     free(transforms->frames);
     free(transforms->point_cloud);
+    free(transforms->left_out);
     *transforms = (splat_transforms){0};
 }

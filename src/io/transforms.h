@@ -14,8 +14,10 @@ typedef struct splat_transforms_frame {
     /* at the size width x height; 0 when the file does not say (then from the photo and fov_x) */
     double fx, fy, cx, cy;
     int width, height;
+    int rim;                    /* pixels at each border that are no part of the photo */
     double fov_x, fov_y;        /* radians, 0 when focal lengths are given; fov_y 0: square pixels */
-    splat_lens_model model;     /* SIMPLE_PINHOLE, NERFSTUDIO, FULL_OPENCV, OPENCV_FISHEYE or EQUIRECTANGULAR */
+    splat_lens_model model;     /* SIMPLE_PINHOLE, NERFSTUDIO, FULL_OPENCV, OPENCV_FISHEYE or EQUIRECTANGULAR;
+                                   Metashape's fisheye is THIN_PRISM_FISHEYE */
     double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
     bool is_test;               /* the file assigns it to the test set */
     bool is_lower_scale;        /* multi-scale Blender: not a d0 picture */
@@ -23,13 +25,15 @@ typedef struct splat_transforms_frame {
 
 typedef struct splat_transforms {
     const char *format;         /* "nerf-synthetic", "multiscale-blender", "transforms"; "realitycapture",
-                                   "opensfm" */
+                                   "opensfm", "metashape", "polycam" */
     splat_transforms_frame *frames;
     size_t n_frames;
     bool has_split;             /* is_test means something */
     char *point_cloud;          /* relative to the scene, in the frame of the poses before `origin`, or NULL */
     size_t n_parts;             /* OpenSfM: reconstructions in the file, of which one is taken */
     double origin[3];           /* what was subtracted from the file's coordinates: zero but for other programs' */
+    size_t n_left_out;          /* cameras of the file that have no pose, or are switched off */
+    char *left_out;             /* the first of their names, with commas between; NULL: none */
 } splat_transforms;
 
 /* Whether one of the files is there. */

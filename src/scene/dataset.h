@@ -58,8 +58,8 @@ static inline const uint8_t *splat_view_mask(const splat_dataset_view *view, con
 }
 
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of
- * RealityCapture; reconstruction.json; else a FORMAT error that says what was looked for. Every photo must exist and
- * its header must be readable. `log` may be NULL. */
+ * RealityCapture; reconstruction.json; an .xml of Metashape; keyframes/ of Polycam; else a FORMAT error that says
+ * what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log, void *log_user,
                                 splat_dataset *dataset, splat_error *error);
 void splat_dataset_free(splat_dataset *dataset);

@@ -33,15 +33,22 @@ static splat_status check_options(const splat_scene_options *options, const spla
 static void say_undistorted(const splat_dataset *dataset, const splat_dataset_log *log)
 {
     const splat_dataset_view *first = NULL;
-    size_t n = 0;
+    size_t n = 0, n_rims = 0;
     bool is_one = true;
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_dataset_view *view = &dataset->views[i];
         if (!view->is_distorted || view->n_crops) continue;
+        if (splat_lens_is_pinhole(&view->lens)) { /* it is only made smaller */
+            n_rims++;
+            continue;
+        }
         n++;
         if (!first) first = view;
         is_one &= splat_lens_equal(&view->lens, &first->lens);
     }
+    if (n_rims)
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "the black rim of %zu photo%s is cut off", n_rims,
+                          n_rims == 1 ? "" : "s");
     if (!n) return;
     splat_dataset_say(log, SPLAT_LOG_NOTICE, "undistorting %zu photo%s of %s (%s, %d x %d -> %d x %d%s)", n,
                       n == 1 ? "" : "s", is_one ? "1 camera" : "several cameras",
@@ -127,6 +134,9 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (source.n_reconstructions > 1)
         splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
                           source.n_reconstructions, source.reconstruction, source.n_views);
+    if (source.n_left_out)
+        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "%zu cameras without a pose are left out: %s%s", source.n_left_out,
+                          source.left_out, source.n_left_out > 5 ? ", ..." : "");
     say_origin(&source, &log);
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;

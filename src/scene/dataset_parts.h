@@ -17,6 +17,7 @@ typedef struct splat_source_view {
     double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion */
     int width, height;        /* 0: as the photo */
     bool is_test, is_lower_scale;
+    int rim;                  /* pixels at each border that are no part of the photo */
     int crop, n_crops;        /* of a wide photo, dataset_crops.c; n_crops 0: the view is the photo */
     splat_lens_crop cut;      /* of a crop; the pose is the crop's then */
 } splat_source_view;
@@ -33,6 +34,8 @@ typedef struct splat_source {
     char *point_cloud;        /* a PLY, or NULL */
     char *reconstruction;     /* the file that holds OpenSfM's points, or NULL */
     size_t n_reconstructions; /* of which the largest is taken */
+    size_t n_left_out;        /* cameras without a pose */
+    char *left_out;           /* the first of their names, or NULL */
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
 

@@ -143,6 +143,17 @@ static bool is_sound(const splat_camera *camera)
            isfinite(camera->cy) && isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]);
 }
 
+/* A pinhole photo without its border: a smaller frame at the same focal lengths, with the pixels of the photo. */
+static void cut_rim(splat_dataset_view *view, const splat_lens *lens, int rim)
+{
+    view->is_distorted = true;
+    view->lens = *lens;
+    view->frame = (splat_lens_frame){lens->width - 2 * rim, lens->height - 2 * rim, lens->fx, lens->fy,
+                                     lens->cx - rim, lens->cy - rim};
+    view->full_width = view->frame.width;
+    view->full_height = view->frame.height;
+}
+
 static bool is_taken_as_pinhole(const splat_lens *lens, const splat_scene_options *options)
 {
     if (lens->model == SPLAT_LENS_EQUIRECTANGULAR) return false;
@@ -164,7 +175,12 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     double cx = lens.cx, cy = lens.cy;
     view->full_fx = lens.fx;
     view->full_fy = lens.fy;
-    if (!is_taken_as_pinhole(&lens, options)) {
+    bool has_rim = source->rim > 0 && 4 * source->rim < lens.width && 4 * source->rim < lens.height;
+    if (is_taken_as_pinhole(&lens, options) && has_rim) {
+        cut_rim(view, &lens, source->rim);
+        cx = view->frame.cx;
+        cy = view->frame.cy;
+    } else if (!is_taken_as_pinhole(&lens, options)) {
         double blank = options->undistort == SPLAT_UNDISTORT_ALL;
         SPLAT_TRY(set_frame(view, source, &lens, blank, before, error));
         cx = view->frame.cx;

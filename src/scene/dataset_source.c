@@ -3,7 +3,9 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "io/metashape/metashape.h"
 #include "io/opensfm/opensfm.h"
+#include "io/polycam/polycam.h"
 #include "io/realitycapture/realitycapture.h"
 #include "io/transforms.h"
 #include "math/camera.h"
@@ -226,6 +228,7 @@ static splat_status set_frame_view(const char *images, const splat_source *sourc
     memcpy(view->coefficients, frame->coefficients, sizeof view->coefficients);
     view->width = frame->width;
     view->height = frame->height;
+    view->rim = frame->rim;
     view->is_test = frame->is_test;
     view->is_lower_scale = frame->is_lower_scale;
     return SPLAT_OK;
@@ -246,6 +249,13 @@ static splat_status read_found(const char *images, splat_source *source, splat_t
     source->reconstruction = splat_opensfm_find(scene);
     if (source->reconstruction)
         return splat_opensfm_read(scene, images, source->reconstruction, transforms, error);
+    char *xml = splat_metashape_find(scene);
+    if (xml) {
+        splat_status status = splat_metashape_read(scene, images, xml, transforms, error);
+        free(xml);
+        return status;
+    }
+    if (splat_polycam_found(scene)) return splat_polycam_read(scene, images, transforms, error);
     return splat_transforms_read(scene, transforms, error); /* says what was looked for */
 }
 
@@ -260,6 +270,9 @@ static splat_status read_frames(const char *images, splat_source *source, splat_
     source->is_blender = strcmp(transforms.format, "nerf-synthetic") == 0 ||
                          strcmp(transforms.format, "multiscale-blender") == 0;
     source->n_reconstructions = transforms.n_parts;
+    source->n_left_out = transforms.n_left_out;
+    source->left_out = transforms.left_out;
+    transforms.left_out = NULL;
     memcpy(source->origin, transforms.origin, sizeof source->origin);
     splat_status status = allocate_views(source, transforms.n_frames, error);
     for (size_t i = 0; status == SPLAT_OK && i < transforms.n_frames; i++)
@@ -327,5 +340,6 @@ void splat_source_free(splat_source *source)
     free(source->model_folder);
     free(source->point_cloud);
     free(source->reconstruction);
+    free(source->left_out);
     *source = (splat_source){0};
 }

@@ -62,6 +62,13 @@ printf '{"camera_angle_x": 0.7, "frames": [{"file_path": "./a", "transform_matri
 printf '{"train": {"file_path": ["a.png"], "cam2world": [[[1,0,0,0],[0,1,0,0],[0,0,1,2],[0,0,0,1]]], "width": [4],'`
     `'"height": [3], "focal": [5]}, "test": {"file_path": [], "cam2world": [], "width": [], "height": [], "focal": []}}' |
     seed transforms metadata '\0002'
+printf '<?xml version="1.0"?><document version="2.0.0"><chunk label="c"><sensors><sensor id="0" type="frame">'`
+    `'<resolution width="36" height="24"/><calibration type="frame" class="adjusted"><resolution width="36" height="24"/>'`
+    `'<f>40</f><cx>1</cx><b1>0.1</b1><k1>-0.1</k1><p1>0.01</p1></calibration></sensor></sensors><components>'`
+    `'<component id="3"><transform><rotation>0 -1 0 1 0 0 0 0 1</rotation><translation>1 2 3</translation><scale>2</scale>'`
+    `'</transform></component></components><cameras><group id="0"><camera id="0" sensor_id="0" component_id="3" label="a">'`
+    `'<transform>1 0 0 1 0 1 0 2 0 0 1 3 0 0 0 1</transform></camera></group><camera id="1" sensor_id="0" label="b"/>'`
+    `'</cameras></chunk></document>' | seed metashape cameras
 for file in "$source"/tests/golden/*.pt "$source"/tests/golden/torch_checkpoint*.pth; do
     seed cloud "$(basename "$file")" <"$file"
 done

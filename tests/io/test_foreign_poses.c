@@ -1,57 +1,8 @@
 /* Poses of other programs: scenes with cameras that are known are written as those programs do, by formulas of
  * their own, and opened. */
-#include "dataset_fixture.h"
+#include "poses_fixture.h"
 
 #include "splatsmith/capture.h"
-#include "math/camera.h"
-
-#define N_CAMERAS 12
-#define DEGREES (180 / 3.14159265358979323846)
-
-/* A camera by its axes in the world and its place. */
-typedef struct truth {
-    double right[3], down[3], forward[3], center[3];
-} truth;
-
-static double draw(uint32_t i, uint32_t k)
-{
-    return 2.0 * (double)splat_uniform(splat_random(7, 0, i, k).x[0]) - 1.0;
-}
-
-/* Any attitude, a few units from `origin`. */
-static truth make_truth(uint32_t i, const double origin[3])
-{
-    truth t;
-    double q[4], m[9];
-    for (uint32_t k = 0; k < 4; k++) q[k] = draw(i, k);
-    splat_quaternion_to_rotation(q, m);
-    for (uint32_t k = 0; k < 3; k++) {
-        t.right[k] = m[3 * k];
-        t.down[k] = m[3 * k + 1];
-        t.forward[k] = m[3 * k + 2];
-        t.center[k] = origin[k] + 5 * draw(i, 4 + k);
-    }
-    return t;
-}
-
-static void expect_camera(const splat_camera *camera, const truth *t, const double origin[3])
-{
-    for (int k = 0; k < 3; k++) {
-        assert_float_equal(camera->rotation[k], t->right[k], 1e-5);
-        assert_float_equal(camera->rotation[3 + k], t->down[k], 1e-5);
-        assert_float_equal(camera->rotation[6 + k], t->forward[k], 1e-5);
-        assert_float_equal(camera->center[k], (t->center[k] - origin[k]), 1e-5); /* the macro casts what is first */
-    }
-}
-
-static void make_photos(const char *folder)
-{
-    char path[64];
-    for (int i = 0; i < N_CAMERAS; i++) {
-        snprintf(path, sizeof path, "%s/p%02d.png", folder, i);
-        make_png(path, i % 2 ? 24 : 36, i % 2 ? 36 : 24);
-    }
-}
 
 /* ---------------------------------------------------------------- RealityCapture */
 
@@ -200,30 +151,6 @@ static void attitudes_are_those_of_a_compass(void **state)
     }
 }
 
-/* Double coordinates, as such programs write them. */
-static void write_far_points(const char *path, const double origin[3])
-{
-    char text[512];
-    snprintf(text, sizeof text,
-             "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\n"
-             "property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n"
-             "%.4f %.4f %.4f 1 2 3\n%.4f %.4f %.4f 4 5 6\n", origin[0] + 0.1234, origin[1], origin[2], origin[0],
-             origin[1] + 0.5678, origin[2] - 1);
-    fixture_text(path, text);
-}
-
-/* The integers of the notice. */
-static void take_origin(double origin[3])
-{
-    const char *text = strstr(log_text, "coordinates: (");
-    assert_non_null(text);
-    for (int k = 0; k < 3; k++) {
-        char *end;
-        origin[k] = strtod(k == 0 ? text + strlen("coordinates: (") : text, &end);
-        text = end + 1;
-    }
-}
-
 static void far_coordinates_keep_their_decimals(void **state)
 {
     (void)state;
@@ -284,17 +211,6 @@ static void registrations_that_are_wrong(void **state)
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "RealityCapture");
 }
 
-static void open_damaged(const char *path, const uint8_t *data, size_t size)
-{
-    splat_error error;
-    splat_dataset d;
-    splat_scene_options options = options_of("capture");
-    fixture_bytes(path, data, size);
-    splat_status status = open_scene(&options, &d, &error);
-    if (status == SPLAT_OK) splat_dataset_free(&d);
-    else assert_true(error.message[0] != '\0');
-}
-
 static void open_damaged_registration(const uint8_t *data, size_t size, bool is_prefix)
 {
     (void)is_prefix;
@@ -321,11 +237,6 @@ static void rotation_vector(const truth *t, double vector[3])
     vector[0] = scale * (m[2][1] - m[1][2]);
     vector[1] = scale * (m[0][2] - m[2][0]);
     vector[2] = scale * (m[1][0] - m[0][1]);
-}
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
 /* Photos 0, 2, ... are 36 x 24; their camera was made at ten times that. */

@@ -184,33 +184,6 @@ static splat_status read_rows(csv_file *file, const char *scene, const char *ima
 
 /* ---------------------------------------------------------------- the folder */
 
-/* The PLY of the CSV's name, else the only one of the folder. */
-static splat_status find_points(const char *scene, const char *path, splat_transforms *transforms, splat_error *error)
-{
-    char **names = NULL;
-    const char *csv = splat_basename(path), *found = NULL;
-    size_t n = 0, n_found = 0, stem = strlen(csv) - strlen(".csv");
-    SPLAT_TRY(splat_folder_list(scene, &names, &n, error));
-    for (size_t i = 0; i < n; i++) {
-        if (!splat_name_ends_with(names[i], ".ply") && !splat_name_ends_with(names[i], ".PLY")) continue;
-        bool is_namesake = strlen(names[i]) == stem + strlen(".ply") && memcmp(names[i], csv, stem) == 0;
-        found = names[i];
-        n_found++;
-        if (!is_namesake) continue;
-        n_found = 1;
-        break;
-    }
-    splat_status status = SPLAT_OK;
-    if (n_found > 1)
-        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
-                               "%zu PLY files are beside the registration; give the one with the points its name, "
-                               "%.*s.ply", n_found, (int)stem, csv);
-    else if (found && !(transforms->point_cloud = strdup(found)))
-        status = fail_memory(error);
-    splat_names_free(names, n);
-    return status;
-}
-
 static bool is_registration(const char *path)
 {
     FILE *stream;
@@ -254,7 +227,7 @@ splat_status splat_realitycapture_read(const char *scene, const char *images, co
     splat_status status = read_header(&file, error);
     if (status == SPLAT_OK) status = read_rows(&file, scene, images, transforms, error);
     free(data);
-    if (status == SPLAT_OK) status = find_points(scene, path, transforms, error);
+    if (status == SPLAT_OK) status = splat_poses_find_points(scene, path, transforms, error);
     if (status == SPLAT_OK) splat_poses_recenter(transforms);
     else splat_transforms_free(transforms);
     return status;
