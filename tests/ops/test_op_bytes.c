@@ -9,6 +9,7 @@
 #include "ops/bin/bin.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
+#include "ops/depth_prior/depth_prior.h"
 #include "ops/edge_weight/edge_weight.h"
 #include "ops/field_loss/field_loss.h"
 #include "ops/knn/knn.h"
@@ -159,6 +160,13 @@ static void check_coarse(const place *p, splat_frame *frame)
     must(splat_op_depth_normal(b, &normals, &error), &error);
     check(p, "depth_normal", &b->scratch, 0,
           splat_depth_normal_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);
+
+    struct splat_depth_map_args depths = {.width = p->camera.width, .height = p->camera.height, .inverse = map,
+                                          .target = (const uint16_t *)(map + n_pixels), .scale = 1, .weight = 1,
+                                          .gradient = map + 4 * n_pixels, .result = results.data};
+    must(splat_op_depth_map(b, &depths, &error), &error);
+    check(p, "depth_map", &b->scratch, 0,
+          splat_depth_map_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);
 
     struct splat_edge_weight_args edges = {.photo = (const uint8_t *)map, .photo_width = p->camera.width,
                                            .photo_height = p->camera.height, .width = p->camera.width,
