@@ -180,6 +180,7 @@ typedef struct splat_model_config {
     splat_mask_mode mask_mode;
     splat_undistort undistort;
     float fisheye_degrees;   /* 0: not given */
+    char *depths;            /* of splat_scene_options, for other programs; NULL: not given */
 } splat_model_config;
 
 splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);

@@ -52,6 +52,10 @@ typedef struct splat_scene_options {
     splat_undistort undistort; /* AUTO */
     float fisheye_degrees;     /* the field of a fisheye's image circle: what is beyond half of it from the axis is no
                                   part of the photo; at most 360, default 190; 0 is 190 too */
+    const char *depths;        /* folder of maps of inverse depth inside the scene, as 3DGS has them, for training with
+                                  depth_l1_weight_init; NULL: none are read */
+    bool sfm_depth;            /* the points of the COLMAP model are kept with the photos that see them, for training
+                                  with sfm_depth_weight */
 } splat_scene_options;
 
 typedef struct splat_scene_info {
@@ -63,6 +67,8 @@ typedef struct splat_scene_info {
     bool random_points;        /* the scene had no points: they were drawn at random */
     size_t n_masked;           /* views with a mask: a file, alpha, or pixels that an undistorted photo lacks */
     size_t n_photos;           /* fewer than views where wide photos are cut into several */
+    size_t n_depths;           /* training views with a map of inverse depths */
+    size_t n_depth_points;     /* places of training views whose depth the model's points tell */
 } splat_scene_info;
 
 typedef struct splat_view_info {
@@ -131,6 +137,8 @@ typedef struct splat_sample_options {
     int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
     float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
                               stops, with a white balance of an eighth of that, and clipped */
+    bool tracks; /* the model says which pictures see each point, of which at most 12 */
+    bool depths; /* depths/ and sparse/0/depth_params.json: exact inverse depths, as 3DGS has those of a network */
 } splat_sample_options;
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);

@@ -143,6 +143,10 @@ typedef struct splat_train_options {
     float sh_rest_lr;               /* 0: of the SH above degree 0; 0 stands for feature_lr/20 */
     bool exposure;                  /* exposure and white balance of each training photo, and vignetting of each camera,
                                        are found beside the splat, which is the neutral scene: docs/method.md 8.1 */
+    float depth_l1_weight_init;     /* 1: of the loss against a scene's maps of inverse depth (`depths`), at the start */
+    float depth_l1_weight_final;    /* 0.01: at the end, exponentially between; init 0: no such loss */
+    float sfm_depth_weight;         /* 0.01: of the loss against the depth of a scene's points (`sfm_depth`), until
+                                       densify_until_iter */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -301,7 +305,7 @@ typedef struct splat_loss {
 
 #define SPLAT_MAX_LOSSES 16
 /* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
- * regularizer. */
+ * regularizer and without known depth. */
 splat_status splat_trainer_get_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
                                       splat_error *error);
 

@@ -229,6 +229,14 @@ const cli_option cli_options[] = {
      REAL(scene.fisheye_degrees, 1, 360), "the field of a fisheye's image circle, as for train", "the model's"},
     {"eval_masks", 0, NULL, TRAIN | BENCH | EVAL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.eval_masks),
      "measure the pixels that masks keep (and beside them whole pictures); False: whole pictures alone", NULL},
+    {"depths", 'd', NULL, ALONE(STEPS) | ALONE(COARSE), CLI_GROUP_SCENE, TEXT(scene.depths, "FOLDER"),
+     "train on maps of inverse depth, too: FOLDER/NAME.png of each photo inside the scene, 16-bit gray, with "
+     "depth_params.json beside the COLMAP model, as 3DGS has them", ""},
+    {"depths", 0, NULL, PIPELINE, CLI_GROUP_SCENE, TEXT(scene.depths, "FOLDER"),
+     "train on maps of inverse depth, too, as for train", ""},
+    {"sfm_depth", 0, NULL, STEPS, CLI_GROUP_SCENE, FLAG(scene.sfm_depth),
+     "train on the depth of the COLMAP model's points, too, in the photos that see them: a weak prior, for few photos "
+     "and plain walls", NULL},
     {"load_allres", 0, NULL, STEPS | MODEL | COARSE | REFINE, CLI_GROUP_SCENE, FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
     {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE | REFINE, CLI_GROUP_SCENE,
@@ -562,6 +570,10 @@ const cli_option cli_options[] = {
     {"exposure_spread", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, REAL(sample.exposure_spread, 0, 4),
      "each picture is multiplied by a random 2^e, e up to so many stops, with a white balance of an eighth of that, "
      "and clipped; ground_truth_exposure.json tells the gains", NULL},
+    {"tracks", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, FLAG(sample.tracks),
+     "the COLMAP model says which pictures see each point, as --sfm_depth of train needs it", NULL},
+    {"depths", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, FLAG(sample.depths),
+     "write depths/ and sparse/0/depth_params.json, exact inverse depths in 16 bits, for --depths of train", NULL},
     {"width", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
     {"height", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
     {"cameras", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_cameras, 2, 999), "number of pictures", NULL},

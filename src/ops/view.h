@@ -92,8 +92,8 @@ typedef struct splat_view_gradients {
  *
  * Where frame->grad2d lies: in the frame's region when the view was done in bands, else in the backend's scratch, which
  * saves 40 bytes a Gaussian. There it lives until an op that uses scratch, so between this call and the
- * project_backward that reads it only geometry_features_backward may run on this backend, for no matter what view.
- * Errors: MEMORY; those of the ops. */
+ * project_backward that reads it only geometry_features_backward and depth_features_backward may run on this backend,
+ * for no matter what view. Errors: MEMORY; those of the ops. */
 splat_status splat_view_backward(splat_backend *backend, splat_frame *frame, const splat_view_gradients *gradients,
                                  splat_error *error);
 /* The room alone, for gradients that come from elsewhere. */

@@ -51,6 +51,7 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     write_bool(stream, "sample_more_highres", sample_more_highres);
     if (config->masks) write_string(stream, "masks", config->masks, "");
     if (config->invert_masks) write_bool(stream, "invert_masks", true);
+    if (config->depths) write_string(stream, "depths", config->depths, "");
     if (config->mask_mode) write_string(stream, "mask_mode", mask_modes[config->mask_mode], "");
     if (config->undistort) write_string(stream, "undistort", undistorts[config->undistort], "");
     if (config->fisheye_degrees > 0 && config->fisheye_degrees != FISHEYE_DEGREES)
@@ -142,6 +143,7 @@ static splat_status take_item(splat_python_reader *reader, splat_model_config *c
     if (strcmp(key, "model_path") == 0) return take_string(reader, &config->model_path, error);
     if (strcmp(key, "images") == 0) return take_string(reader, &config->images, error);
     if (strcmp(key, "masks") == 0) return take_string(reader, &config->masks, error);
+    if (strcmp(key, "depths") == 0) return take_string(reader, &config->depths, error);
     if (strcmp(key, "invert_masks") == 0) return take_bool(reader, &config->invert_masks, error);
     if (strcmp(key, "mask_mode") == 0) return take_mask_mode(reader, &config->mask_mode, error);
     if (strcmp(key, "undistort") == 0) return take_undistort(reader, &config->undistort, error);
@@ -173,6 +175,7 @@ static void free_strings(splat_model_config *config)
     free(config->model_path);
     free(config->images);
     free(config->masks);
+    free(config->depths);
     memset(config, 0, sizeof *config);
 }
 

@@ -169,7 +169,7 @@ static json_t *run_object(const splat_memory_profiler *p, const splat_trainer *t
     const splat_dataset *dataset = &t->scene->dataset;
     size_t photo = 0;
     for (size_t i = 0; i < dataset->n_train; i++) {
-        size_t bytes = splat_view_photo_bytes(&dataset->views[dataset->train[i]]);
+        size_t bytes = splat_view_decoded_bytes(&dataset->views[dataset->train[i]]);
         if (bytes > photo) photo = bytes;
     }
     json_t *run = json_object();

@@ -108,8 +108,11 @@ static splat_status write_config(const splat_trainer *t, const char *folder, spl
                                  .invert_masks = scene->invert_masks,
                                  .mask_mode = scene->mask_mode,
                                  .undistort = scene->undistort,
-                                 .fisheye_degrees = scene->fisheye_degrees};
-    splat_status status = config.source_path && config.model_path && config.images && !config.masks == !scene->masks
+                                 .fisheye_degrees = scene->fisheye_degrees,
+                                 .depths = scene->depths ? strdup(scene->depths) : NULL};
+    bool has_texts = config.source_path && config.model_path && config.images && !config.masks == !scene->masks &&
+                     !config.depths == !scene->depths;
+    splat_status status = has_texts
                               ? splat_cfg_args_write(folder, &config, t->options.ray_jitter,
                                                      t->options.resample_gt_image, t->options.sample_more_highres,
                                                      error)
@@ -316,6 +319,7 @@ void splat_model_config_free(splat_model_config *config)
     free(config->model_path);
     free(config->images);
     free(config->masks);
+    free(config->depths);
     memset(config, 0, sizeof *config);
 }
 

@@ -47,7 +47,9 @@ static splat_status open_history(splat_run_report *r, splat_error *error)
     splat_loss losses[SPLAT_MAX_LOSSES];
     splat_history_losses list = {.n = 0};
     const splat_regularizer *regularizer = t->options.regularizer;
-    size_t n = regularizer ? regularizer->losses(t, NULL, losses) : 0;
+    size_t n;
+    SPLAT_TRY(splat_trainer_get_losses(t, losses, &n, error));
+    if (n) list = (splat_history_losses){.group = "depth", .title = "known depth"};
     if (regularizer) list = (splat_history_losses){.group = regularizer->stage, .title = regularizer->title};
     for (size_t i = 0; i < n && !losses[i].is_figure; i++) {
         list.names[list.n] = losses[i].name;
@@ -99,7 +101,9 @@ static void tell_read_losses(splat_run_report *r, double rendering)
 static void tell_losses(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
-    if (!r->trainer->options.regularizer || (!r->tensorboard.writer && !r->run->report)) return;
+    const splat_trainer *t = r->trainer;
+    bool has_losses = t->options.regularizer || t->depths.results.data;
+    if (!has_losses || (!r->tensorboard.writer && !r->run->report)) return;
     int late = steps_late(r);
     if (late && r->losses_at && r->losses_at == step->iteration - late) tell_read_losses(r, (double)step->loss);
     if (step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL != 0) return;

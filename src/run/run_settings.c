@@ -37,8 +37,9 @@ static void add(text_table *table, const char *name, const char *format, ...)
 }
 
 /* Options of a stage that this run is not of tell nothing. */
-static bool is_of_run(const splat_train_options *o, const char *name)
+static bool is_of_run(const splat_trainer *run, const char *name)
 {
+    const splat_train_options *o = &run->options;
     for (size_t i = 0; i < splat_n_train_options; i++) {
         const splat_train_option *option = &splat_train_options_table[i];
         if (!option->row.kind || strcmp(option->row.name, name) != 0) continue;
@@ -48,13 +49,15 @@ static bool is_of_run(const splat_train_options *o, const char *name)
         if (option->effect == SPLAT_CHANGES_MULTIVIEW)
             return o->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW;
         if (option->effect == SPLAT_CHANGES_MCMC) return o->strategy && strcmp(o->strategy->name, "mcmc") == 0;
+        if (option->effect == SPLAT_CHANGES_DEPTH)
+            return run->scene->dataset.n_depths > 0 || run->scene->dataset.n_depth_points > 0;
         return option->effect != SPLAT_CHANGES_REFINE || o->binding;
     }
     return true;
 }
 
 /* Options by name, as a checkpoint's header lists them. Names live as long as `options`. */
-static void add_options(text_table *table, const splat_train_options *run, json_t *options)
+static void add_options(text_table *table, const splat_trainer *run, json_t *options)
 {
     const char *key;
     json_t *value;
@@ -110,9 +113,9 @@ splat_run_settings *splat_run_settings_make(const splat_trainer *trainer, const 
     if (!s) return NULL;
     s->scene = splat_scene_options_json(&trainer->scene->options);
     s->options = splat_train_options_json(trainer);
-    add_options(&s->dataset, &trainer->options, s->scene);
+    add_options(&s->dataset, trainer, s->scene);
     add_scene(&s->dataset, trainer->scene);
-    add_options(&s->optimization, &trainer->options, s->options);
+    add_options(&s->optimization, trainer, s->options);
     add_machine(&s->machine, trainer);
     const splat_regularizer *regularizer = trainer->options.regularizer;
     s->config = (splat_report_config){.command = command,

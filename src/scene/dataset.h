@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/colmap/colmap.h"
+#include "math/depth_point.h"
 #include "math/lens.h"
 #include "splatsmith/scene.h"
 
@@ -27,6 +28,10 @@ typedef struct splat_dataset_view {
     bool has_alpha_mask;         /* the photo's alpha is its mask */
     bool has_blank;              /* undistorted: some pixels are no pixels of the photo */
     bool has_mask;               /* any of these: a byte a pixel follows the decoded photo */
+    char *depth_path;            /* of the map of inverse depths of a training photo; NULL: none */
+    int depth_width, depth_height; /* of that file */
+    float depth_scale, depth_offset; /* inverse depth = scale value/65536 + offset */
+    size_t first_depth_point, n_depth_points; /* into dataset.depth_points */
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
 } splat_dataset_view;
 
@@ -44,6 +49,9 @@ typedef struct splat_dataset {
     splat_mask_mode mask_mode;
     bool invert_masks;
     size_t n_masked;          /* views that have a mask */
+    size_t n_depths;          /* views that have a map of inverse depths */
+    splat_depth_point *depth_points; size_t n_depth_points; /* of the training views in their order, by sfm_depth; the
+                                                              weights of a view are E/Z times shares of 1 */
 } splat_dataset;
 
 /* Bytes of a decoded photo: RGB, and its mask where the view has one. */
@@ -55,6 +63,22 @@ static inline size_t splat_view_photo_bytes(const splat_dataset_view *view)
 static inline const uint8_t *splat_view_mask(const splat_dataset_view *view, const uint8_t *photo)
 {
     return view->has_mask ? photo + 3 * (size_t)view->camera.width * (size_t)view->camera.height : NULL;
+}
+
+/* Where the map of inverse depths stands after a decoded photo, uint16_t[height][width]; and the bytes of all. */
+static inline size_t splat_view_depth_at(const splat_dataset_view *view)
+{
+    return (splat_view_photo_bytes(view) + 1) / 2 * 2;
+}
+static inline size_t splat_view_decoded_bytes(const splat_dataset_view *view)
+{
+    if (!view->depth_path) return splat_view_photo_bytes(view);
+    return splat_view_depth_at(view) + 2 * (size_t)view->camera.width * (size_t)view->camera.height;
+}
+/* That map; NULL: the view has none. */
+static inline const uint16_t *splat_view_depth(const splat_dataset_view *view, const uint8_t *photo)
+{
+    return view->depth_path ? (const uint16_t *)(const void *)(photo + splat_view_depth_at(view)) : NULL;
 }
 
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of

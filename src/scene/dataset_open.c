@@ -146,7 +146,9 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (status == SPLAT_OK) status = name_views(dataset, &source, error);
     if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
+    if (status == SPLAT_OK) status = splat_dataset_find_depths(dataset, &source, options, &log, error);
     if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, &source, options->seed, &log, error);
+    if (status == SPLAT_OK) status = splat_dataset_load_depth_points(dataset, &source, options, &log, error);
     splat_source_free(&source);
     if (status != SPLAT_OK) splat_dataset_free(dataset);
     return status;
@@ -159,10 +161,12 @@ void splat_dataset_free(splat_dataset *dataset)
         free(dataset->views[i].photo_name);
         free(dataset->views[i].name);
         free(dataset->views[i].mask_path);
+        free(dataset->views[i].depth_path);
     }
     free(dataset->views);
     free(dataset->train);
     free(dataset->test);
     free(dataset->points);
+    free(dataset->depth_points);
     *dataset = (splat_dataset){0};
 }

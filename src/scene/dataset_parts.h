@@ -9,6 +9,7 @@
 typedef struct splat_source_view {
     char *path;               /* of the photo */
     char *mask;               /* the mask that the scene's files name, or NULL */
+    uint32_t image_id;        /* COLMAP's */
     const char *relative;     /* the part of path below the folder of the photos (COLMAP) or of the scene */
     double rotation[9], translation[3]; /* world to camera */
     double fx, fy, cx, cy;    /* at width x height. cx, cy 0: centred. fx 0: from fov_x, fov_y (0: square pixels) */
@@ -73,6 +74,18 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
 /* dataset_split.c: fills is_test, train and test. Names and is_lower_scale of the views must be set. */
 splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *source,
                                  const splat_scene_options *options, const splat_dataset_log *log, splat_error *error);
+
+/* dataset_depths.c: depth_path and what belongs to it of the training views, where `depths` asks for them. The split
+ * must be set. Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
+splat_status splat_dataset_find_depths(splat_dataset *dataset, const splat_source *source,
+                                       const splat_scene_options *options, const splat_dataset_log *log,
+                                       splat_error *error);
+
+/* dataset_depth_points.c: the points that each training view sees, where `sfm_depth` asks for them. Extent and split
+ * must be set. Errors: UNSUPPORTED (the scene has no tracks), FORMAT, MEMORY. */
+splat_status splat_dataset_load_depth_points(splat_dataset *dataset, const splat_source *source,
+                                             const splat_scene_options *options, const splat_dataset_log *log,
+                                             splat_error *error);
 
 /* dataset_points.c: points and extent. Cameras and split must be set. */
 splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_source *source, uint64_t seed,

@@ -150,6 +150,7 @@ static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_
     const splat_colmap_camera *camera = splat_colmap_find_camera(model, image->camera_id); /* read has checked it */
     splat_quaternion_to_rotation(image->rotation, view->rotation);
     memcpy(view->translation, image->translation, sizeof view->translation);
+    view->image_id = image->id;
     view->fx = camera->fx;
     view->fy = camera->fy;
     view->cx = camera->cx;

@@ -73,7 +73,7 @@ static void list_remove(splat_image_cache *cache, entry_list *list, size_t view)
 
 static size_t view_bytes(const splat_image_cache *cache, size_t view)
 {
-    return splat_view_photo_bytes(&cache->dataset->views[view]);
+    return splat_view_decoded_bytes(&cache->dataset->views[view]);
 }
 
 static void count_out(splat_image_cache *cache, size_t view)

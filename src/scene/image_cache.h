@@ -13,8 +13,8 @@ typedef struct splat_image_cache splat_image_cache;
 splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_bytes, int workers,
                                       splat_host_memory *host_memory, splat_image_cache **cache, splat_error *error);
 void splat_image_cache_destroy(splat_image_cache *cache);
-/* The photo of a view, decoded now or earlier: uint8_t[height][width][3], then its mask where the view has one
- * (splat_view_mask), read-only, valid until the matching release. */
+/* The photo of a view, decoded now or earlier: uint8_t[height][width][3], then its mask and its depths where the view
+ * has them (splat_view_mask, splat_view_depth), read-only, valid until the matching release. */
 splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, const uint8_t **rgb, splat_error *error);
 void splat_image_cache_release(splat_image_cache *cache, size_t view);
 /* The pixels that the mask of a view keeps, all of them without one; decodes the photo when it never was. view <

@@ -2,6 +2,7 @@
 #include "scene/photo.h"
 
 #include "math/camera.h"
+#include "scene/depth_map.h"
 #include "scene/mask.h"
 
 #include <math.h>
@@ -174,12 +175,23 @@ static splat_status join(splat_image *photo, const splat_image *mask, const char
     return SPLAT_OK;
 }
 
+/* The map of inverse depths after those. */
+static splat_status append_depth(splat_image *photo, const splat_dataset_view *view, splat_error *error)
+{
+    uint8_t *grown = realloc(photo->pixels, splat_view_decoded_bytes(view));
+    if (!grown) return splat_fail_at(error, SPLAT_ERROR_MEMORY, view->path, SPLAT_NO_OFFSET, "no memory for its depth");
+    photo->pixels = grown;
+    for (size_t i = splat_view_photo_bytes(view); i < splat_view_depth_at(view); i++) grown[i] = 0; /* an odd byte */
+    return splat_depth_map_load(view, (uint16_t *)(void *)(grown + splat_view_depth_at(view)), error);
+}
+
 /* ---------------------------------------------------------------- one view, or crops */
 
 static splat_status finish(const splat_dataset_view *view, splat_image *photo, splat_image *mask, splat_status status,
                            uint8_t **rgb, splat_error *error)
 {
     if (status == SPLAT_OK && view->has_mask) status = join(photo, mask, view->path, error);
+    if (status == SPLAT_OK && view->depth_path) status = append_depth(photo, view, error);
     splat_image_free(mask);
     if (status == SPLAT_OK)
         *rgb = photo->pixels;

@@ -7,8 +7,9 @@
 
 /* Decode, composite, undistort, resize. rgb: uint8_t[height][width][3] of the view's camera, malloc'd, and where the
  * view has a mask uint8_t[height][width] of it (splat_view_mask): 255 or 0, kept or not, and in mode alpha what lies
- * between, too. In the other modes the colours of pixels that are not kept are made of those around that are, but for
- * test views: nothing that a mask covers is in a photo that is trained on. */
+ * between, too; then its map of inverse depths, where it has one (splat_view_depth). In the other modes the colours of
+ * pixels that are not kept are made of those around that are, but for test views: nothing that a mask covers is in a
+ * photo that is trained on. */
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error);
 /* The same of crops of one photo (dataset.h), which is decoded once: rgb[n], each malloc'd; all NULL after an error. */
 splat_status splat_photo_load_crops(const splat_dataset *dataset, const uint32_t *views, int n, uint8_t **rgb,

@@ -26,6 +26,17 @@ splat_vec3 splat_sample_camera_ray(const splat_sample_camera *camera, double u, 
     return splat_vec3_normalize(splat_vec3_along(ray, camera->rows[1], at[1]));
 }
 
+bool splat_sample_camera_pixel(const splat_sample_camera *camera, splat_vec3 place, double pixel[2])
+{
+    splat_vec3 offset = splat_vec3_sub(place, camera->center);
+    double at[3];
+    for (int k = 0; k < 3; k++) at[k] = splat_vec3_dot(camera->rows[k], offset);
+    if (camera->lens) return splat_lens_project(camera->lens, at, pixel);
+    pixel[0] = camera->focal * at[0] / at[2] + 0.5 * camera->width;
+    pixel[1] = camera->focal * at[1] / at[2] + 0.5 * camera->height;
+    return true;
+}
+
 bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 place, splat_vec3 normal,
                                splat_vec3 *direction, double *distance)
 {
@@ -34,10 +45,8 @@ bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 pla
     *distance = sqrt(splat_vec3_dot(offset, offset));
     *direction = splat_vec3_scale(offset, 1 / *distance);
     if ((depth <= 0 && !camera->lens) || splat_vec3_dot(*direction, normal) >= 0) return false;
-    double x = splat_vec3_dot(camera->rows[0], offset), y = splat_vec3_dot(camera->rows[1], offset);
-    double pixel[2] = {camera->focal * x / depth + 0.5 * camera->width,
-                       camera->focal * y / depth + 0.5 * camera->height};
-    if (camera->lens && !splat_lens_project(camera->lens, (const double[3]){x, y, depth}, pixel)) return false;
+    double pixel[2];
+    if (!splat_sample_camera_pixel(camera, place, pixel)) return false;
     return pixel[0] >= 0 && pixel[0] <= camera->width && pixel[1] >= 0 && pixel[1] <= camera->height;
 }
 

@@ -180,12 +180,18 @@ static splat_status fill_model(const splat_sample_work *s, splat_colmap_model *m
 static splat_status write_model(const splat_sample_work *s, const char *folder, splat_error *error)
 {
     splat_colmap_model model = {0};
+    splat_colmap_tracks tracks = {0};
     char *path = splat_format("%s/sparse/0", folder);
     splat_status status = path ? fill_model(s, &model) : SPLAT_ERROR_MEMORY;
+    if (status == SPLAT_OK && s->options->tracks) {
+        status = splat_sample_tracks(s, model.points, model.n_points, &tracks);
+        model.tracks = &tracks;
+    }
     if (status == SPLAT_OK)
         status = splat_colmap_write(path, &model, error);
     else
         splat_fail(error, status, "no memory for the sample's COLMAP model");
+    splat_colmap_tracks_free(&tracks);
     splat_colmap_free(&model);
     free(path);
     return status;
@@ -233,8 +239,8 @@ static splat_status create_child(const char *folder, const char *name, splat_err
  * not worth hiding the first error for. */
 static void remove_written(const char *folder)
 {
-    static const char *const names[] = {"images", "masks", "sparse", "ground_truth.ply", "ground_truth_mesh.ply",
-                                        EXPOSURES_FILE, UNFINISHED};
+    static const char *const names[] = {"images", "masks", "depths", "sparse", "ground_truth.ply",
+                                        "ground_truth_mesh.ply", EXPOSURES_FILE, UNFINISHED};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = splat_format("%s/%s", folder, names[i]);
         if (path) splat_folder_delete(path, NULL);
@@ -267,11 +273,13 @@ static splat_status write_all(const splat_sample_work *s, const char *folder, sp
     SPLAT_TRY(create_child(folder, UNFINISHED, error));
     SPLAT_TRY(create_child(folder, "images", error));
     if (s->options->n_blobs) SPLAT_TRY(create_child(folder, "masks", error));
+    if (s->options->depths) SPLAT_TRY(create_child(folder, "depths", error));
     SPLAT_TRY(create_child(folder, "sparse/0", error));
     SPLAT_TRY(write_model(s, folder, error));
     SPLAT_TRY(s->parts.n ? splat_sample_parts_truth(s, folder, error) : splat_sample_basic_truth(s, folder, error));
     SPLAT_TRY(write_pictures(s, folder, error));
     SPLAT_TRY(write_exposures(s, folder, error));
+    if (s->options->depths) SPLAT_TRY(splat_sample_depths(s, folder, error));
     char *mark = splat_format("%s/" UNFINISHED, folder);
     if (!mark) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     splat_status status = splat_folder_delete(mark, error);

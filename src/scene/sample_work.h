@@ -36,6 +36,12 @@ splat_status splat_sample_parts_mesh(const splat_parts *parts, const char *path,
 /* sample_blobs.c: paints the blobs of a picture over it; mask: uint8_t[height][width], 0 where they are and 2 pixels
  * around them, else 255. */
 void splat_sample_blobs_paint(const splat_sample_options *options, int index, uint8_t *rgb, uint8_t *mask);
+/* sample_known.c: the photos that see each point, with their places in them (*tracks: zeros; splat_colmap_tracks_free,
+ * also after MEMORY, the one error); depths/ and sparse/0/depth_params.json, exact but for 16 bits, with a scale and an
+ * offset of its own for each picture. */
+splat_status splat_sample_tracks(const splat_sample_work *s, const splat_point *points, size_t n,
+                                 splat_colmap_tracks *tracks);
+splat_status splat_sample_depths(const splat_sample_work *s, const char *folder, splat_error *error);
 /* How many cameras see a place of the surface, counted up to `enough`: in the frame, facing, not hidden; *direction is
  * the last one's line of sight. */
 int splat_sample_parts_seen(const splat_sample_work *s, splat_vec3 position, splat_vec3 normal, int enough,

@@ -37,6 +37,7 @@ static splat_status copy_options(splat_scene_options *copy, const splat_scene_op
     copy->source_path = copy_string(options->source_path, &failed);
     copy->images = copy_string(options->images, &failed);
     copy->masks = copy_string(options->masks, &failed);
+    copy->depths = copy_string(options->depths, &failed);
     copy->split_file = copy_string(options->split_file, &failed);
     return failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene") : SPLAT_OK;
 }
@@ -95,6 +96,7 @@ void splat_scene_close(splat_scene *scene)
     free((char *)scene->options.source_path);
     free((char *)scene->options.images);
     free((char *)scene->options.masks);
+    free((char *)scene->options.depths);
     free((char *)scene->options.split_file);
     free(scene);
 }
@@ -134,7 +136,9 @@ void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info)
                                .extent = dataset->extent,
                                .random_points = dataset->random_points,
                                .n_masked = dataset->n_masked,
-                               .n_photos = dataset->n_photos};
+                               .n_photos = dataset->n_photos,
+                               .n_depths = dataset->n_depths,
+                               .n_depth_points = dataset->n_depth_points};
     splat_scene_largest_view(scene, &info->max_width, &info->max_height);
 }
 

@@ -11,6 +11,8 @@ typedef struct splat_memory_setup {
     size_t overhead; /* what the driver holds, and room for what it still loads */
     size_t granule, photos_all, photos_two, n_points, n_vertices;
     splat_mask_mode mask_mode; /* IGNORE where no training view has a mask */
+    size_t n_depth_points;     /* of the dataset */
+    bool has_depth_maps;       /* some training view has one */
 } splat_memory_setup;
 
 /* Where SH above degree 0 lie, and their moments. */

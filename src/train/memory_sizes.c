@@ -97,9 +97,11 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     size_of_state(u, o, n, &s);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
               splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
-              (w.bands ? splat_view_gradients_bytes(n) : 0);
+              splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(n) : 0);
+    s.depth_points = splat_depths_point_bytes(u, o);
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
+    s.scratch = splat_larger(s.scratch, splat_depths_scratch_bytes(u, o));
     s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */
     if (strategy->work_bytes) s.scratch = splat_larger(s.scratch, strategy->work_bytes(w.on_device, n));
     if (o->binding && o->binding->scratch_bytes) s.scratch = splat_larger(s.scratch, o->binding->scratch_bytes(o, n));
@@ -112,7 +114,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     bool streams = o->photos_on_host || u->photos_all == u->photos_two;
     s.photos = streams ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
-    size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0);
+    size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0) +
+                      (s.depth_points ? 1 : 0);
     s.rest = n_blocks * u->granule + ((size_t)1 << 18);
     return s;
 }
@@ -121,7 +124,7 @@ static size_t total_of(const splat_memory_sizes *s)
 {
     size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer +
                    s->bound;
-    return s->overhead + state + s->frame + s->scratch + s->photos + s->rest;
+    return s->overhead + state + s->frame + s->scratch + s->photos + s->depth_points + s->rest;
 }
 
 size_t splat_memory_total(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_list_room room)
@@ -141,6 +144,8 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
                                      .threads = (size_t)context->threads},
                             .granule = backend->granularity,
                             .n_points = dataset->n_points,
+                            .n_depth_points = dataset->n_depth_points,
+                            .has_depth_maps = dataset->n_depths > 0,
                             .n_vertices = n_vertices,
                             .overhead = overhead};
     if (gpu && u.granule < GPU_GRANULE) u.granule = GPU_GRANULE;
@@ -154,7 +159,7 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
         u.view.height = (size_t)camera->height;
     }
     for (size_t i = 0; i < dataset->n_train; i++) {
-        size_t bytes = splat_view_photo_bytes(&dataset->views[dataset->train[i]]);
+        size_t bytes = splat_view_decoded_bytes(&dataset->views[dataset->train[i]]);
         u.photos_all += bytes;
         if (dataset->views[dataset->train[i]].has_mask) u.mask_mode = dataset->mask_mode;
         u.photos_two = splat_larger(u.photos_two, 2 * bytes);

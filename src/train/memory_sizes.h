@@ -9,7 +9,8 @@
 #include "train/memory_setup.h"
 
 typedef struct splat_memory_sizes {
-    size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos, rest;
+    size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos,
+        depth_points, rest;
     size_t host; /* pinned, beside all others */
 } splat_memory_sizes;
 

@@ -6,7 +6,7 @@
 
 static size_t photo_bytes(const splat_dataset_view *view)
 {
-    size_t bytes = splat_view_photo_bytes(view);
+    size_t bytes = splat_view_decoded_bytes(view);
     return (bytes + 255) / 256 * 256;
 }
 
@@ -74,7 +74,7 @@ bool splat_photo_store_has(const splat_photo_store *store, uint32_t view)
 static splat_status upload(splat_backend *backend, const splat_scene *scene, uint32_t view, int turn, uint8_t *place,
                            splat_error *error)
 {
-    size_t bytes = splat_view_photo_bytes(&scene->dataset.views[view]);
+    size_t bytes = splat_view_decoded_bytes(&scene->dataset.views[view]);
     const uint8_t *decoded;
     SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &decoded, error));
     splat_status status = turn < 0 ? splat_backend_upload(backend, place, decoded, bytes, error)
@@ -85,7 +85,8 @@ static splat_status upload(splat_backend *backend, const splat_scene *scene, uin
 
 static splat_photo photo_at(const splat_scene *scene, uint32_t view, const uint8_t *place)
 {
-    return (splat_photo){place, splat_view_mask(&scene->dataset.views[view], place)};
+    const splat_dataset_view *of = &scene->dataset.views[view];
+    return (splat_photo){place, splat_view_mask(of, place), splat_view_depth(of, place)};
 }
 
 static splat_status fetch_resident(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,

@@ -11,10 +11,11 @@
 typedef struct splat_photo {
     const uint8_t *rgb;  /* device: [height][width][3] */
     const uint8_t *mask; /* device: [height][width]; NULL: the view has none */
+    const uint16_t *depth; /* device: [height][width], inverse depths; NULL: the view has no map */
 } splat_photo;
 
-/* All photos as uint8, with their masks, each uploaded when it is first used, or those of two steps, and one of a
- * neighbouring view. */
+/* All photos as uint8, with their masks and depths, each uploaded when it is first used, or those of two steps, and one
+ * of a neighbouring view. */
 typedef struct splat_photo_store {
     splat_block block;       /* empty: not all are kept */
     splat_block streamed[2]; /* then these, each as large as the largest photo */

@@ -4,6 +4,7 @@
 
 #include "ops/jitter/jitter.h"
 #include "splatsmith/train.h"
+#include "train/depths.h"
 #include "train/exposure.h"
 #include "train/photo_store.h"
 
@@ -20,6 +21,7 @@ typedef struct splat_step_view {
     float *exposed;         /* device; with exposure the picture that the loss compares, else NULL */
     double *exposure_sums;
     float *grad_alpha;      /* device, dL/dopacity where the mask asks for it, else NULL */
+    splat_step_depths depths; /* what is known of its depth */
 } splat_step_view;
 
 /* What a step takes of the frame beside the view's own arrays: dL/dimage, with ray jitter op jitter's arrays, with

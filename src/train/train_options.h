@@ -25,7 +25,8 @@ typedef enum splat_option_effect {
     SPLAT_CHANGES_COARSE,
     SPLAT_CHANGES_SDF,
     SPLAT_CHANGES_MULTIVIEW,
-    SPLAT_CHANGES_REFINE
+    SPLAT_CHANGES_REFINE,
+    SPLAT_CHANGES_DEPTH
 } splat_option_effect;
 
 /* A field of an options struct. */

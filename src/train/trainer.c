@@ -64,11 +64,13 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
     return splat_step_check_loss(t, loss.loss, iteration, view->index, error);
 }
 
-/* Lists and picture. The marks of a view in bands count the bin of all but the first band as raster. */
-static splat_status blend(splat_trainer *t, splat_error *error)
+/* Lists and picture, and depth where it is known. The marks of a view in bands count the bin of all but the first band
+ * as raster. */
+static splat_status blend(splat_trainer *t, const splat_step_view *view, splat_error *error)
 {
     splat_view_blend colors = {.max_instances = t->options.max_instances,
                                .colors = true,
+                               .geometry = splat_step_has_depths(&view->depths) ? &view->depths.blend : NULL,
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
     return splat_step_stamp(t, SPLAT_MARK_RASTER, error);
@@ -109,26 +111,32 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     splat_gaussians *gaussians = &t->model->gaussians;
     splat_frame *frame = &t->model->frame;
 
-    splat_tensors regularizer_gradients, bound_gradients;
-    bool is_regularized;
+    splat_tensors extra_gradients, bound_gradients;
+    bool has_extra;
 
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
-    SPLAT_TRY(regularize(t, iteration, view, &regularizer_gradients, &is_regularized, error));
+    SPLAT_TRY(regularize(t, iteration, view, &extra_gradients, &has_extra, error));
     SPLAT_TRY(splat_model_begin_view(t->model, frame, view->camera, view->background, error));
     frame->hint = splat_trainer_hint(t, view->index);
     SPLAT_TRY(splat_step_stage_photo(t, iteration, view, error));
+    SPLAT_TRY(splat_depths_stage(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 
     SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame}, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    SPLAT_TRY(blend(t, error));
+    SPLAT_TRY(splat_depths_describe(t, view, error));
+    SPLAT_TRY(blend(t, view, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_ask_opacity(t, view, error));
+    SPLAT_TRY(splat_depths_losses(t, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, iteration);
     splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
-                                   .alpha = view->grad_alpha};
+                                   .alpha = view->grad_alpha,
+                                   .geometry = splat_step_has_depths(&view->depths) ? &view->depths.blend_backward
+                                                                                    : NULL};
     SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
+    SPLAT_TRY(splat_depths_backward(t, view, &extra_gradients, &has_extra, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
@@ -144,7 +152,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .statistics = wants_statistics ? &statistics : NULL,
         .statistics_mask = splat_step_mask(t, view),
         .gradients = splat_bound_gradients(t, &bound_gradients),
-        .extra_gradients = is_regularized ? &regularizer_gradients : NULL,
+        .extra_gradients = has_extra ? &extra_gradients : NULL,
         .opacity_pull = t->options.opacity_reg / (float)gaussians->n,
         .scale_pull = t->options.scale_reg / (3.0f * (float)gaussians->n)};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));

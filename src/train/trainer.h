@@ -7,6 +7,7 @@
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 #include "train/binding.h"
+#include "train/depths.h"
 #include "train/exposure.h"
 #include "train/memory_setup.h"
 #include "train/photo_store.h"
@@ -41,6 +42,7 @@ struct splat_trainer {
     splat_block regularizer_maps;        /* of a view beside the step's */
 
     splat_exposure_state exposures;      /* empty without the option */
+    splat_depth_state depths;            /* empty where the scene knows none */
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
     struct {

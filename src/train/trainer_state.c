@@ -29,11 +29,11 @@ splat_status splat_trainer_get_losses(const splat_trainer *t, splat_loss losses[
     const splat_regularizer *regularizer = t->options.regularizer;
     double results[SPLAT_MAX_REGULARIZER_RESULTS];
     const void *source = t->regularizer_results.data;
-    *n = 0;
+    SPLAT_TRY(splat_depths_get_losses(t, losses, n, error));
     if (!regularizer) return SPLAT_OK;
     if (source)
         SPLAT_TRY(splat_backend_download(t->backend, results, source, regularizer->n_results * sizeof(double), error));
-    *n = regularizer->losses(t, source ? results : NULL, losses);
+    *n += regularizer->losses(t, source ? results : NULL, losses + *n);
     return SPLAT_OK;
 }
 
@@ -234,6 +234,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     splat_bound_init(t);
     SPLAT_TRY(splat_exposures_init(t, error));
     SPLAT_TRY(splat_exposures_seed(t, error));
+    SPLAT_TRY(splat_depths_init(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
@@ -291,6 +292,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_row_blocks_free(b, &t->statistics);
     splat_bound_free(t);
     splat_exposures_free(t);
+    splat_depths_free(t);
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);

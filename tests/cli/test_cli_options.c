@@ -90,7 +90,7 @@ static void test_names(void **state)
     RUN_ERR(2, "a command must come before '-s'", "-s", "scene");
     RUN_ERR(2, "unknown option '--itterations' for train; did you mean '--iterations'?", "train", "--itterations", "5");
     RUN_ERR(2, "'splatsmith eval --help'", "eval", "--zzzzzzzzzz");
-    RUN_ERR(2, "unknown option '--depths'", "train", "-s", "x", "--depths", "d");
+    RUN_ERR(2, "unknown option '--depths'", "eval", "-s", "x", "--depths", "d");
     RUN_ERR(2, "did you mean '--eval'", "train", "-eval");
     RUN_ERR(2, "'splatsmith coarse -c MODEL' goes on from a splat", "train", "-s", "x", "-c", "x", "-r", "density");
     RUN_ERR(2, "-r names the regularization in 'splatsmith coarse'", "train", "-s", "x", "-r", "density");
@@ -125,7 +125,7 @@ static void test_hints(void **state)
             "--square_size", "10");
     RUN_ERR(2, "--optimizer_type takes one of default, not 'sparse_adam'", "train", "--optimizer_type", "sparse_adam");
     RUN_ERR(2, "give the scene's folder with -s", "train", "--optimizer_type", "default", "--high_dram");
-    RUN_ERR(2, "unknown option '--depths' for train: depth supervision is not part", "train", "--depths", "d");
+    RUN_ERR(2, "unknown option '--train_test_exp' for train: exposure compensation", "train", "--train_test_exp");
     RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
 }
 

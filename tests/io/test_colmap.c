@@ -14,7 +14,7 @@ static splat_colmap_image images[] = {
     {9, 4000000000u, {-0.5, 0.5, -0.5, 0.5}, {1, 2, 3}, "name with spaces.v2.png"},
 };
 static splat_point points[] = {{{0.123456789f, -2.0f / 3, 1e20f}, {0, 128, 255}}, {{1e-30f, 0, -0.0f}, {1, 2, 3}}};
-static const splat_colmap_model model = {cameras, 3, images, 3, points, 2};
+static const splat_colmap_model model = {cameras, 3, images, 3, points, 2, NULL};
 
 static const char *const stems[] = {"cameras", "images", "points3D"};
 

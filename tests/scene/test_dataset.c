@@ -12,7 +12,7 @@ static void make_colmap(const char *const *names, size_t n, size_t n_points)
     splat_colmap_camera cameras[] = {
         {3, 1, 40, 30, 50, 60, 21, 14, {0}}, {1, 1, 40, 30, 25, 30, 21, 14, {0}}, {2, 1, 4, 3, 1, 1, 1, 1, {0}}};
     splat_colmap_model model = {cameras, 3, calloc(n, sizeof(splat_colmap_image)), n,
-                                calloc(n_points + 1, sizeof(splat_point)), n_points};
+                                calloc(n_points + 1, sizeof(splat_point)), n_points, NULL};
     assert_true(model.images && model.points);
     fixture_folder("scene");
     ASSERT_OK(splat_folder_create("scene/sparse/0", &error));
@@ -210,7 +210,7 @@ static void test_folders(void **state)
     /* beside a smaller one: by the counts of both encodings */
     splat_colmap_camera camera = {3, 1, 40, 30, 50, 60, 21, 14, {0}};
     splat_colmap_image image = {1, 3, {1, 0, 0, 0}, {0, 0, 0}, "p00.png"};
-    const splat_colmap_model small = {&camera, 1, &image, 1, NULL, 0};
+    const splat_colmap_model small = {&camera, 1, &image, 1, NULL, 0, NULL};
     ASSERT_OK(splat_folder_create("scene/sparse/0", &error));
     ASSERT_OK(splat_colmap_write("scene/sparse/0", &small, &error));
     for (int is_text = 0; is_text < 2; is_text++) {

@@ -138,6 +138,42 @@ splat_status splat_colmap_set_point(splat_point *point, const double position[3]
                              position[1], position[2]);
 }
 
+splat_status splat_colmap_tracks_begin(splat_colmap_tracks *tracks, double error_pixels,
+                                       const splat_colmap_place *place, splat_error *error)
+{
+    size_t room = tracks->capacity_points;
+    void *errors = splat_array_grow(tracks->errors, &room, tracks->n, sizeof *tracks->errors);
+    if (errors) tracks->errors = errors;
+    void *ends = errors ? splat_array_grow(tracks->ends, &tracks->capacity_points, tracks->n, sizeof *tracks->ends)
+                        : NULL;
+    if (!ends) return splat_colmap_fail_memory(place->path, error);
+    tracks->ends = ends;
+    tracks->errors[tracks->n] = error_pixels > 0 && fits_float(error_pixels) ? (float)error_pixels : 0;
+    tracks->ends[tracks->n] = tracks->n ? tracks->ends[tracks->n - 1] : 0;
+    tracks->n++;
+    return SPLAT_OK;
+}
+
+splat_status splat_colmap_tracks_add(splat_colmap_tracks *tracks, uint32_t image_id, const splat_colmap_place *place,
+                                     splat_error *error)
+{
+    size_t *end = &tracks->ends[tracks->n - 1];
+    void *grown = splat_array_grow(tracks->image_ids, &tracks->capacity_ids, *end, sizeof *tracks->image_ids);
+    if (!grown) return splat_colmap_fail_memory(place->path, error);
+    tracks->image_ids = grown;
+    tracks->image_ids[(*end)++] = image_id;
+    return SPLAT_OK;
+}
+
+void splat_colmap_tracks_free(splat_colmap_tracks *tracks)
+{
+    free(tracks->errors);
+    free(tracks->ends);
+    free(tracks->image_ids);
+    free(tracks->places);
+    *tracks = (splat_colmap_tracks){0};
+}
+
 splat_status splat_colmap_ids_add(splat_colmap_ids *ids, uint32_t id, const splat_colmap_place *place,
                                   splat_error *error)
 {

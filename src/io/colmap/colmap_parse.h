@@ -32,6 +32,12 @@ int splat_colmap_compare_cameras(const void *a, const void *b);
 splat_status splat_colmap_set_point(splat_point *point, const double position[3], const uint8_t color[3],
                                     const splat_colmap_place *place, splat_error *error);
 
+/* Tracks: the next point's error of reprojection, which becomes 0 where it is no positive number, then its images. */
+splat_status splat_colmap_tracks_begin(splat_colmap_tracks *tracks, double error_pixels,
+                                       const splat_colmap_place *place, splat_error *error);
+splat_status splat_colmap_tracks_add(splat_colmap_tracks *tracks, uint32_t image_id, const splat_colmap_place *place,
+                                     splat_error *error);
+
 /* The ids of a file's records and where they stand, to find one that comes twice. */
 typedef struct splat_colmap_ids {
     struct splat_colmap_id { uint32_t id; uint64_t where; } *items;

@@ -118,6 +118,18 @@ static splat_status parse_images_binary(const char *path, const uint8_t *data, s
     return splat_colmap_ids_finish(&ids, "image", path, false, status, error);
 }
 
+/* The images of a point; all bytes are there. */
+static splat_status read_track(splat_reader *reader, uint64_t n, double error_pixels, splat_colmap_tracks *tracks,
+                               const splat_colmap_place *place, splat_error *error)
+{
+    SPLAT_TRY(splat_colmap_tracks_begin(tracks, error_pixels, place, error));
+    for (uint64_t i = 0; i < n; i++) {
+        SPLAT_TRY(splat_colmap_tracks_add(tracks, splat_read_u32(reader), place, error));
+        splat_read_skip(reader, 4); /* POINT2D_IDX */
+    }
+    return SPLAT_OK;
+}
+
 static splat_status parse_points_binary(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,
                                         splat_error *error)
 {
@@ -133,10 +145,13 @@ static splat_status parse_points_binary(const char *path, const uint8_t *data, s
         splat_read_skip(&reader, 8); /* POINT3D_ID */
         for (int k = 0; k < 3; k++) position[k] = splat_read_f64(&reader);
         splat_read_bytes(&reader, color, 3);
-        splat_read_skip(&reader, 8); /* reprojection error */
+        double error_pixels = splat_read_f64(&reader);
         uint64_t track = splat_read_u64(&reader);
         if (reader.failed || track > splat_reader_left(&reader) / 8) return fail_truncated(&place, "point", i, error);
-        splat_read_skip(&reader, (size_t)track * 8);
+        if (model->tracks)
+            SPLAT_TRY(read_track(&reader, track, error_pixels, model->tracks, &place, error));
+        else
+            splat_read_skip(&reader, (size_t)track * 8);
         SPLAT_TRY(splat_colmap_set_point(&model->points[i], position, color, &place, error));
         model->n_points++;
     }

@@ -227,7 +227,24 @@ splat_status splat_colmap_parse_images_text(const char *path, const uint8_t *dat
     return read_records(path, data, size, model, "image", add_image, error);
 }
 
-/* POINT3D_ID X Y Z R G B ERROR TRACK[]; what follows the colour is not needed. */
+/* ERROR, then (IMAGE_ID POINT2D_IDX) pairs. The error may be a word for a number that is not one. */
+static splat_status read_track(text *t, splat_colmap_tracks *tracks, splat_error *error)
+{
+    const char *word;
+    char *parsed;
+    size_t length;
+    uint64_t image_id, index;
+    if (!next_word(t, &word, &length)) return fail_value(t, "error of reprojection", "", 0, error);
+    SPLAT_TRY(splat_colmap_tracks_begin(tracks, splat_number_parse(word, &parsed), &t->place, error));
+    for (skip_spaces(t); t->cursor < t->line_end; skip_spaces(t)) {
+        SPLAT_TRY(read_count(t, "image id of a track", UINT32_MAX, &image_id, error));
+        SPLAT_TRY(read_count(t, "2D point of a track", UINT32_MAX, &index, error));
+        SPLAT_TRY(splat_colmap_tracks_add(tracks, (uint32_t)image_id, &t->place, error));
+    }
+    return SPLAT_OK;
+}
+
+/* POINT3D_ID X Y Z R G B, and what follows the colour where tracks are asked for. */
 static splat_status read_point(text *t, splat_point *point, splat_error *error)
 {
     uint64_t value;
@@ -252,6 +269,7 @@ splat_status splat_colmap_parse_points_text(const char *path, const uint8_t *dat
         if (!grown) return splat_colmap_fail_memory(path, error);
         model->points = grown;
         SPLAT_TRY(read_point(&t, &model->points[model->n_points], error));
+        if (model->tracks) SPLAT_TRY(read_track(&t, model->tracks, error));
         model->n_points++;
     }
     return SPLAT_OK;

@@ -4,6 +4,7 @@
 #ifndef SPLAT_OPS_DEPTH_PRIOR_H
 #define SPLAT_OPS_DEPTH_PRIOR_H
 
+#include "math/depth_point.h"
 #include "ops/frame.h"
 
 /* Planes of the maps: with w = alpha T and z the depth of a centre along the camera's axis, */
@@ -43,13 +44,6 @@ struct splat_depth_map_args {
     float *gradient;         /* [height][width] */
     double *result;          /* device memory: L, without the weight */
 };
-
-/* A place of the picture whose depth is known. */
-typedef struct splat_depth_point {
-    float x, y;    /* pixels, the first one's centre is 0; 0 <= x <= width - 1, likewise y */
-    float inverse; /* 1/Z, above 0 */
-    float weight;  /* of its part of the loss */
-} splat_depth_point;
 
 /* depth_points: with S and A = 1 - transmittance between the four pixels around a point (bilinear), D = S/A:
  * L = sum weight h(Z'/D - 1), Z' = 1/inverse, h(e) = |e| - d/2 beyond d = SPLAT_DEPTH_HUBER and e²/(2d) below. A point

@@ -18,6 +18,7 @@ static const splat_option_row scene_options[] = {
     OPTION(source_path, TEXT), OPTION(images, TEXT),   OPTION(resolution, INT),
     OPTION(eval, FLAG),        OPTION(llffhold, INT),  OPTION(test_camera_count, INT),
     OPTION(load_allres, FLAG), OPTION(masks, TEXT),    OPTION(invert_masks, FLAG),
+    OPTION(depths, TEXT),      OPTION(sfm_depth, FLAG),
     {"mask_mode", SPLAT_OPTION_CHOICE, offsetof(splat_scene_options, mask_mode), SPLAT_WORDS_MASK_MODE},
     {"undistort", SPLAT_OPTION_CHOICE, offsetof(splat_scene_options, undistort), SPLAT_WORDS_UNDISTORT},
     OPTION(fisheye_degrees, REAL),
