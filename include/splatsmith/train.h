@@ -143,7 +143,7 @@ typedef struct splat_train_options {
     float sh_rest_lr;               /* 0: of the SH above degree 0; 0 stands for feature_lr/20 */
     bool exposure;                  /* exposure and white balance of each training photo, and vignetting of each camera,
                                        are found beside the splat, which is the neutral scene: docs/method.md 8.1 */
-    float depth_l1_weight_init;     /* 1: of the loss against a scene's maps of inverse depth (`depths`), at the start */
+    float depth_l1_weight_init;     /* 1: of the loss against a scene's maps of inverse depth (`depths`), at first */
     float depth_l1_weight_final;    /* 0.01: at the end, exponentially between; init 0: no such loss */
     float sfm_depth_weight;         /* 0.01: of the loss against the depth of a scene's points (`sfm_depth`), until
                                        densify_until_iter */

@@ -89,6 +89,27 @@ static void maps_and_points_agree(void **state)
     check_agreement(SPLAT_SAMPLE_DISTORTION_OPENCV_FISHEYE, 2, 0.8);
 }
 
+/* A point of a panorama lies in one of its views, or near a border in two; a map of the photo has another axis. */
+static void panoramas_have_points_and_no_maps(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("sample");
+    write_sample("sample", SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR);
+    options.sfm_depth = true;
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_true(d.n_photos == 12 && d.n_views > 40);
+    size_t n_with = 0;
+    for (size_t i = 0; i < d.n_views; i++) n_with += d.views[i].n_depth_points > 0;
+    print_message("%zu of %zu views have points, %zu\n", n_with, d.n_views, d.n_depth_points);
+    assert_true(n_with > 30 && d.n_depth_points > 1000);
+    splat_dataset_free(&d);
+    options.depths = "depths";
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no training photo has a depth map");
+    assert_non_null(strstr(log_text, "12 of 12 training photos are cut into several views (the first is image_000.png)"));
+}
+
 /* ---------------------------------------------------------------- a scene made by hand */
 
 static const char *const names[] = {"a.png", "sub/b.jpg.png", "c.png", "d.png"};
@@ -344,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_and_points_agree),
+        cmocka_unit_test(panoramas_have_points_and_no_maps),
         cmocka_unit_test(views_have_their_own_numbers),
         cmocka_unit_test(nothing_is_mixed),
         cmocka_unit_test(maps_go_through_the_lens),
