@@ -54,9 +54,10 @@ typedef struct splat_refine_options {
 typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
 typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
-/* "default": the adaptive density control of 3D Gaussian Splatting; "fast": the same with a low cap; "mcmc": a fixed
- * number of Gaussians that move to where they are of use (3DGS as Markov Chain Monte Carlo). NULL: there is none of
- * that name. */
+/* "default": the adaptive density control of 3D Gaussian Splatting, up to what the photos tell of, after which what is
+ * nearly transparent goes; "classic": the same as it was published, without either; "fast": classic with a low cap;
+ * "mcmc": a fixed number of Gaussians that move to where they are of use (3DGS as Markov Chain Monte Carlo). NULL:
+ * there is none of that name. */
 const splat_strategy *splat_strategy_find(const char *name);
 
 /* What a run can do without to save memory, in the order in which it is given up. */
@@ -147,6 +148,10 @@ typedef struct splat_train_options {
     float depth_l1_weight_final;    /* 0.01: at the end, exponentially between; init 0: no such loss */
     float sfm_depth_weight;         /* 0.01: of the loss against the depth of a scene's points (`sfm_depth`), until
                                        densify_until_iter */
+    float pixels_per_gaussian;      /* 90: density control keeps no more Gaussians than one for so many pixels of the
+                                       training photos, each counted as 405,000 at least, but as many as there are
+                                       points; 0: no limit. Beside target_gaussian_count, which may be lower */
+    float late_prune_opacity;       /* 0.05: after densification, Gaussians less opaque than this go; 0: none */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -168,10 +173,11 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* The same with a strategy (NULL: the default one) and what it changes. "fast": iterations 20000 and, as parts of them,
- * position_lr_max_steps 20000, densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr
- * 0.0005, percent_dense 0.001, target_gaussian_count 300,000. "mcmc": densify_until_iter 25000, target_gaussian_count
- * 1,000,000 (not 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
+/* The same with a strategy (NULL: the default one) and what it changes. "classic": pixels_per_gaussian and
+ * late_prune_opacity 0. "fast": these, iterations 20000 and, as parts of them, position_lr_max_steps 20000,
+ * densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr 0.0005, percent_dense 0.001,
+ * target_gaussian_count 300,000. "mcmc": those two 0, densify_until_iter 25000, target_gaussian_count 1,000,000 (not
+ * 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
 #define splat_train_options_init_strategy(options, strategy)                                                           \
     splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)

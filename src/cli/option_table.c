@@ -260,10 +260,11 @@ const cli_option cli_options[] = {
      "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
      "N above that iteration asks for the steps between", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", STEPS, CLI_GROUP_DENSITY,
-     CHOICE(strategy, "default|fast|mcmc"),
-     "how Gaussians come and go: default clones, splits and removes them by gradients and opacities; fast does so up "
-     "to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not seen to where "
-     "others are, and shakes those that are hardly seen", NULL},
+     CHOICE(strategy, "default|classic|fast|mcmc"),
+     "how Gaussians come and go: default clones, splits and removes them by gradients and opacities, up to what the "
+     "photos tell of, and in the end removes what is nearly transparent; classic, as published, does neither; fast is "
+     "classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
+     "seen to where others are, and shakes those that are hardly seen", NULL},
     {"quality", 0, NULL, STEPS, CLI_GROUP_DENSITY, CHOICE(quality, "normal|high"),
      "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, group, help, fallback)               \

@@ -7,6 +7,7 @@
 #include "train/memory_choices.h"
 #include "train/memory_forms.h"
 #include "train/schedule.h"
+#include "train/strategies/strategies.h"
 #include "train/trainer.h"
 
 #define LEAST_GAUSSIANS 1000u
@@ -148,6 +149,14 @@ static size_t usual_count(size_t n_points)
     return n < 1000000 ? 1000000 : n > 6000000 ? 6000000 : n;
 }
 
+static size_t likely_count(const splat_train_options *wanted, const splat_dataset *dataset)
+{
+    const splat_strategy *strategy = splat_strategy_of(wanted);
+    size_t usual = usual_count(dataset->n_points);
+    uint64_t cap = strategy->cap ? strategy->cap(wanted, dataset) : 0;
+    return cap && cap < usual ? (size_t)cap : usual;
+}
+
 /* Rows of a count: while Gaussians are split there are more. */
 static size_t rows_of(size_t n)
 {
@@ -231,7 +240,8 @@ static splat_status make_plan(const splat_context *context, const splat_scene *s
                                                  options->n_vertices);
     splat_memory_forms f = {&u, wanted, allowed(&u, wanted, options), limit};
     size_t target = wanted->target_gaussian_count;
-    plan->n_gaussians = options->n_gaussians ? options->n_gaussians : target ? target : usual_count(u.n_points);
+    plan->n_gaussians = options->n_gaussians ? options->n_gaussians : target ? target
+                                             : likely_count(wanted, &scene->dataset);
     plan->estimated = !options->n_gaussians && !target;
     plan->limit_bytes = limit;
     return splat_schedule_continues_splat(wanted) ? plan_fixed(&f, options, chosen, plan, error)

@@ -4,6 +4,7 @@
 #define SPLAT_TRAIN_STRATEGY_H
 
 #include "ops/project/project.h"
+#include "scene/dataset.h"
 #include "splatsmith/train.h"
 #include "train/extra_rows.h"
 
@@ -22,6 +23,8 @@ struct splat_strategy {
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
     /* For the plan: working memory of `after` with n Gaussians, from scratch, on a device or the host. NULL: none. */
     size_t (*work_bytes)(bool on_device, size_t n);
+    /* For the plan: Gaussians that it grows to at most in a scene; 0: it has no limit. NULL: target_gaussian_count. */
+    uint64_t (*cap)(const splat_train_options *options, const splat_dataset *dataset);
     /* Its own defaults, over those of every strategy. NULL: none. */
     void (*set_defaults)(splat_train_options *options);
     /* Beside the ranges of single options: what it cannot be combined with. Errors: ARGUMENT. NULL: nothing. */

@@ -95,7 +95,13 @@ static void strategies_are_found_by_name(void **state)
     splat_train_options_init_strategy(&o, splat_strategy_find("fast"));
     assert_true(o.iterations == 20000 && o.position_lr_max_steps == 20000 && o.densify_until_iter == 10000);
     assert_true(o.lr_decay_from_iter == 14000 && o.target_gaussian_count == 300000 && o.sh_rest_lr == 0.0005f);
+    assert_true(o.late_prune_opacity == 0);
+    splat_train_options_init_strategy(&o, splat_strategy_find("classic"));
+    assert_string_equal(splat_strategy_of(&o)->name, "classic");
+    assert_true(o.late_prune_opacity == 0 && o.pixels_per_gaussian == 0);
+    assert_true(o.iterations == 30000 && o.target_gaussian_count == 0);
     splat_train_options_init(&o);
+    assert_true(o.late_prune_opacity == 0.05f);
     o.strategy = &toy_strategy;
     assert_ptr_equal(splat_strategy_of(&o), &toy_strategy);
 }

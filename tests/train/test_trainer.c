@@ -89,6 +89,148 @@ static void schedule_is_the_published_one(void **state)
     assert_true(splat_default_prunes_large(&o, 3001));
 }
 
+static int late_prunes(const splat_train_options *o, int *first, int *last)
+{
+    int n = 0;
+    *first = *last = 0;
+    for (int i = 1; i <= o->iterations; i++) {
+        if (!splat_default_prunes_late_after(o, i)) continue;
+        n++;
+        *first = *first ? *first : i;
+        *last = i;
+    }
+    return n;
+}
+
+static void what_is_nearly_transparent_goes_after_densification(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    int first, last;
+    splat_train_options_init(&o);
+    assert_int_equal(late_prunes(&o, &first, &last), 4);
+    assert_true(first == 15000 && last == 24000);
+    o.densify_until_iter = 0; /* coarse training, and whoever wants no density control */
+    assert_int_equal(late_prunes(&o, &first, &last), 0);
+    splat_train_options_init(&o);
+    o.iterations = 7000;
+    assert_int_equal(late_prunes(&o, &first, &last), 0);
+    splat_train_options_init(&o);
+    o.opacity_reset_interval = 499; /* all would be transparent so soon after a reset */
+    assert_int_equal(late_prunes(&o, &first, &last), 0);
+    o.opacity_reset_interval = 500;
+    assert_int_equal(late_prunes(&o, &first, &last), 29);
+    static const char *const others[] = {"classic", "fast", "mcmc"};
+    for (int i = 0; i < 3; i++) {
+        splat_train_options_init_strategy(&o, splat_strategy_find(others[i]));
+        assert_int_equal(late_prunes(&o, &first, &last), 0);
+    }
+}
+
+static void the_photos_bound_the_growth(void **state)
+{
+    (void)state;
+    splat_dataset_view views[3] = {{.camera = {.width = 1000, .height = 900}}, {.camera = {.width = 1, .height = 1}},
+                                   {.camera = {.width = 800, .height = 600}}};
+    uint32_t train[2] = {0, 2};
+    splat_dataset dataset = {.views = views, .n_views = 3, .train = train, .n_train = 2, .n_points = 100};
+    splat_train_options o;
+    splat_train_options_init(&o);
+    assert_int_equal(splat_default_cap(&o, &dataset), (900000 + 480000) / 90);
+    o.pixels_per_gaussian = 1000;
+    assert_int_equal(splat_default_cap(&o, &dataset), 1380);
+    views[2].camera.height = 1; /* reduced: it shows as much */
+    assert_int_equal(splat_default_cap(&o, &dataset), 900 + 405);
+    dataset.n_points = 2000;
+    assert_int_equal(splat_default_cap(&o, &dataset), 2000);
+    o.target_gaussian_count = 500; /* the lower one of both */
+    assert_int_equal(splat_default_cap(&o, &dataset), 500);
+    o.pixels_per_gaussian = 0;
+    assert_int_equal(splat_default_cap(&o, &dataset), 500);
+    splat_train_options_init_strategy(&o, splat_strategy_find("classic"));
+    assert_int_equal(splat_default_cap(&o, &dataset), 0);
+}
+
+/* As a cap that is named. */
+static void growth_ends_at_what_the_photos_allow(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = busy_options(60), named = o;
+    o.pixels_per_gaussian = 405000 * (float)f.scene->dataset.n_train / 450.4f;
+    named.pixels_per_gaussian = 0;
+    named.target_gaussian_count = 450;
+    assert_true(f.scene->dataset.n_points < 450);
+    splat_trainer *t = make_trainer(&f, &o), *other = make_trainer(&f, &named);
+    assert_int_equal(run_steps(t, 60).n_gaussians, 450);
+    run_steps(other, 60);
+    assert_same_model(t, other);
+    splat_trainer_destroy(other);
+    splat_trainer_destroy(t);
+    close_fixture(&f);
+}
+
+static size_t n_below(splat_trainer *t, float opacity)
+{
+    const splat_gaussians *g = &splat_trainer_get_model(t)->gaussians;
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->n; i++) n += 1 / (1 + expf(-g->p.opacities[i])) < opacity;
+    return n;
+}
+
+/* The schedule of late_options, and after LATE + 46 the nearly transparent go. */
+static splat_trainer *trainer_before_a_late_prune(const fixture *f, splat_train_options o)
+{
+    o.opacity_reset_interval = LATE + 46;
+    o.iterations = 3 * LATE;
+    splat_trainer *t = make_trainer(f, &o);
+    t->iteration = LATE;
+    return t;
+}
+
+/* What comes after an iteration is done by the next step; until then both runs are the same one. */
+static void late_pruning_removes_the_transparent_alone(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = late_options(60), classic = o;
+    o.late_prune_opacity = 0.1f;
+    classic.strategy = splat_strategy_find("classic");
+    classic.late_prune_opacity = 0;
+    splat_trainer *t = trainer_before_a_late_prune(&f, o), *other = trainer_before_a_late_prune(&f, classic);
+    run_steps(t, 46);
+    run_steps(other, 46);
+    assert_same_model(t, other);
+    size_t n_transparent = n_below(t, 0.1f), n = run_steps(other, 1).n_gaussians;
+    splat_step_info info = run_steps(t, 1);
+    assert_true(n_transparent > 0 && n_transparent < n);
+    assert_int_equal(info.n_removed, n_transparent);
+    assert_int_equal(info.n_gaussians, n - n_transparent);
+    splat_trainer_destroy(other);
+    splat_trainer_destroy(t);
+    close_fixture(&f);
+}
+
+static void a_run_resumed_before_late_pruning_is_the_same_run(void **state)
+{
+    (void)state;
+    splat_error error;
+    fixture f = open_fixture(2, "auto");
+    splat_train_options o = late_options(60);
+    o.late_prune_opacity = 0.1f;
+    splat_trainer *t = trainer_before_a_late_prune(&f, o), *resumed = trainer_before_a_late_prune(&f, o);
+    run_steps(t, 46);
+    must(splat_trainer_save_checkpoint(t, "late.splatsmith", &error), &error);
+    must(splat_trainer_load_checkpoint(resumed, "late.splatsmith", &error), &error);
+    assert_true(run_steps(t, 1).n_removed > 0);
+    run_steps(t, 4);
+    run_steps(resumed, 5);
+    assert_same_model(t, resumed);
+    splat_trainer_destroy(resumed);
+    splat_trainer_destroy(t);
+    close_fixture(&f);
+}
+
 static void other_rates_fall_when_asked(void **state)
 {
     (void)state;
@@ -263,7 +405,13 @@ static uint8_t *late_result(const fixture *f, const splat_train_options *options
  * result, and with NOTHING must not. */
 static void check_effects(const fixture *f, splat_option_effect effect)
 {
-    splat_train_options usual = late_options(EFFECT_STEPS), jittered = usual;
+    splat_train_options usual = late_options(EFFECT_STEPS);
+    if (effect == SPLAT_CHANGES_LATE_PRUNE) {
+        usual.densify_until_iter = LATE + 15;
+        usual.opacity_reset_interval = LATE / 2 + 10; /* after LATE + 20; no reset within these steps */
+        usual.iterations = 2 * LATE;
+    }
+    splat_train_options jittered = usual;
     size_t sizes[2], size, n_checked = 0, n_wrong = 0;
     jittered.ray_jitter = true;
     uint8_t *results[2] = {late_result(f, &usual, &sizes[0]), late_result(f, &jittered, &sizes[1])};
@@ -293,6 +441,7 @@ static void every_option_does_what_its_line_says(void **state)
     fixture f = open_fixture(2, "auto");
     check_effects(&f, SPLAT_CHANGES_TRAINING);
     check_effects(&f, SPLAT_CHANGES_NOTHING);
+    check_effects(&f, SPLAT_CHANGES_LATE_PRUNE);
     close_fixture(&f);
 }
 
@@ -425,12 +574,17 @@ int main(void)
     splat_folder_delete(SCENE, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedule_is_the_published_one),
+        cmocka_unit_test(what_is_nearly_transparent_goes_after_densification),
         cmocka_unit_test(other_rates_fall_when_asked),
         cmocka_unit_test(every_epoch_is_a_permutation),
         cmocka_unit_test(a_photo_reads_as_its_file),
         cmocka_unit_test(training_learns_and_densifies),
         cmocka_unit_test(threads_and_simd_do_not_change_a_byte),
         cmocka_unit_test(the_cap_is_exact),
+        cmocka_unit_test(the_photos_bound_the_growth),
+        cmocka_unit_test(growth_ends_at_what_the_photos_allow),
+        cmocka_unit_test(late_pruning_removes_the_transparent_alone),
+        cmocka_unit_test(a_run_resumed_before_late_pruning_is_the_same_run),
         cmocka_unit_test(every_option_does_what_its_line_says),
         cmocka_unit_test(the_background_is_the_scenes),
         cmocka_unit_test(wide_views_are_drawn_more_often),

@@ -8,6 +8,8 @@
 #define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
 #define RESET_OPACITY 0.01f
 #define CAP_EXCHANGE 20           /* one in so many is exchanged in a round at the cap */
+#define RECOVERY_STEPS 500        /* that opacities need after a reset, at least, before the transparent may go */
+#define LEAST_PHOTO_PIXELS 405000 /* smaller photos count as many: reduced ones show as much, in fewer pixels */
 
 /* ---------------------------------------------------------------- the schedule */
 
@@ -34,6 +36,16 @@ bool splat_default_prunes_large(const splat_train_options *options, int iteratio
     return iteration > options->opacity_reset_interval;
 }
 
+/* Of no use to any photo once nothing grows any more and opacities are not reset; the last steps are for those that
+ * stay. Coarse training and refinement have no growth, and none of this. */
+bool splat_default_prunes_late_after(const splat_train_options *options, int iteration)
+{
+    int interval = options->opacity_reset_interval;
+    return options->late_prune_opacity > 0 && interval >= RECOVERY_STEPS &&
+           options->densify_until_iter > options->densify_from_iter && iteration >= options->densify_until_iter &&
+           iteration % interval == 0 && iteration < options->iterations - interval;
+}
+
 static bool resets_opacity_after(const splat_trainer *t, int iteration)
 {
     return splat_default_resets_opacity_after(&t->options, t->scene->options.white_background, iteration);
@@ -57,12 +69,28 @@ static uint64_t room_for_rows(const splat_trainer *t)
     return bound && bound < most ? bound : most;
 }
 
+uint64_t splat_default_cap(const splat_train_options *options, const splat_dataset *dataset)
+{
+    uint64_t named = options->target_gaussian_count;
+    double pixels = 0;
+    if (!(options->pixels_per_gaussian > 0)) return named;
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
+        double of_photo = (double)camera->width * camera->height;
+        pixels += of_photo > LEAST_PHOTO_PIXELS ? of_photo : LEAST_PHOTO_PIXELS;
+    }
+    double allowed = pixels / (double)options->pixels_per_gaussian;
+    uint64_t cap = allowed < UINT32_MAX ? (uint64_t)allowed : UINT32_MAX;
+    if (cap < dataset->n_points) cap = dataset->n_points;
+    return named && named < cap ? named : cap;
+}
+
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
  * most transparent. Exchanging all that the threshold asks for would never let the model settle
  * (docs/performance.md). */
 static uint64_t room_under_cap(const splat_trainer *t)
 {
-    uint64_t cap = t->options.target_gaussian_count;
+    uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
     return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
 }
 
@@ -182,7 +210,7 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
 static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
                           splat_error *error)
 {
-    size_t cap = t->options.target_gaussian_count;
+    uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
     struct splat_density_prune_args args = {
         .actions = actions,
         .n_actions = n_actions,
@@ -204,8 +232,32 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
     return SPLAT_OK;
 }
 
+/* The nearly transparent ones. Where memory has no room to work in they stay, and the next time asks again. */
+static splat_status prune_late(splat_trainer *t, int iteration, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    struct splat_density_prune_args args = {.min_opacity = t->options.late_prune_opacity};
+    splat_error refused;
+    void *unused;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
+    splat_status status = splat_density_make_room(t, old_n, old_n, &refused);
+    if (status == SPLAT_OK) {
+        SPLAT_TRY(splat_density_prune(t, iteration, args, "late_prune_opacity", error));
+    } else if (status == SPLAT_ERROR_MEMORY) {
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: no room to remove what is nearly transparent, training "
+                  "goes on: %s", iteration, refused.message);
+    } else {
+        if (error) *error = refused;
+        return status;
+    }
+    splat_density_end(t, old_n);
+    return SPLAT_OK;
+}
+
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
 {
+    if (splat_default_prunes_late_after(&t->options, iteration)) return prune_late(t, iteration, error);
     if (splat_default_densifies_after(&t->options, iteration)) {
         SPLAT_TRY(densify(t, iteration, error));
         SPLAT_TRY(splat_trainer_update_filter(t, error));
@@ -214,6 +266,12 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
     t->is_broken = true;
     return splat_op_opacity_reset(t->backend, &args, error);
+}
+
+/* As it was published. */
+static void set_classic_defaults(splat_train_options *o)
+{
+    o->pixels_per_gaussian = o->late_prune_opacity = 0;
 }
 
 /* What each is worth: docs/performance.md. */
@@ -229,7 +287,18 @@ static void set_fast_defaults(splat_train_options *o)
     o->target_gaussian_count = FAST_CAP;
     o->percent_dense = 0.001f;
     o->sh_rest_lr = 0.0005f; /* four times the usual one */
+    set_classic_defaults(o);
 }
+
+const splat_strategy splat_strategy_classic = {
+    .name = "classic",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
+    .set_defaults = set_classic_defaults,
+};
 
 const splat_strategy splat_strategy_fast = {
     .name = "fast",
@@ -237,6 +306,7 @@ const splat_strategy splat_strategy_fast = {
     .updates = updates,
     .after = after,
     .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
     .set_defaults = set_fast_defaults,
 };
 
@@ -246,4 +316,5 @@ const splat_strategy splat_strategy_default = {
     .updates = updates,
     .after = after,
     .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
 };
