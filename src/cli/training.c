@@ -168,6 +168,17 @@ static void keep_steps(cli_list *list)
     list->n = n;
 }
 
+/* Weights of losses that the scene has nothing for. */
+static void tell_depth_without_effect(const cli_values *values)
+{
+    static const char *const of_maps[] = {"depth_l1_weight_init", "depth_l1_weight_final"};
+    for (int i = 0; i < 2; i++)
+        if (cli_given(values, of_maps[i]) && !values->scene.depths)
+            cli_notice("--%s has no effect without --depths", of_maps[i]);
+    if (cli_given(values, "sfm_depth_weight") && !values->scene.sfm_depth)
+        cli_notice("--sfm_depth_weight has no effect without --sfm_depth");
+}
+
 void cli_training_fill(cli_training *j, const cli_values *values)
 {
     j->test = values->test_iterations;
@@ -198,6 +209,7 @@ void cli_training_fill(cli_training *j, const cli_values *values)
         cli_notice("--tensorboard_tags has no effect with --tensorboard False");
     if (cli_given(values, "profile_interval") && !values->profile_tensors)
         cli_notice("--profile_interval has no effect without --profile_tensors");
+    tell_depth_without_effect(values);
     run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
     run->snapshot_iterations = j->snapshot.values;
     run->n_snapshot_iterations = j->snapshot.n;

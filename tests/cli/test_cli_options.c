@@ -195,6 +195,10 @@ static void test_options_of_others(void **state)
             "-o", "a.ply");
     RUN_ERR(1, "--eval_masks has no effect with --mesh", "eval", "-s", "absent", "--mesh", "absent.ply",
             "--eval_masks", "False");
+    RUN_ERR(1, "--depth_l1_weight_init has no effect without --depths", "train", "-s", "absent",
+            "--depth_l1_weight_init", "2");
+    RUN_ERR(1, "--sfm_depth_weight has no effect without --sfm_depth", "train", "-s", "absent", "--sfm_depth_weight",
+            "2");
     RUN_ERR(2, "--what leaves out", "render", "-m", "absent", "--exposure", "own", "--what", "depth");
     RUN_ERR(2, "--mesh and --random_views go without it", "render", "-s", "x", "-o", "y", "--mesh", "absent.ply",
             "--exposure", "own");

@@ -29,8 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         fuzz_touch(model.images[i].name, strlen(model.images[i].name));
     }
+    splat_colmap_tracks tracks = {0};
+    model.tracks = &tracks;
     fuzz_judge(splat_colmap_read_points(".", &model, &error), &error);
     fuzz_touch(model.points, model.n_points * sizeof *model.points);
+    if (model.n_points && tracks.n != model.n_points) abort();
+    if (tracks.n) fuzz_touch(tracks.image_ids, tracks.ends[tracks.n - 1] * sizeof *tracks.image_ids);
+    splat_colmap_tracks_free(&tracks);
     splat_colmap_free(&model);
     return 0;
 }

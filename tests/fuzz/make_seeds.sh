@@ -19,7 +19,7 @@ seed()
     { [ -z "${3:-}" ] || printf "%b" "$3"; cat; } >"$1/$2"
 }
 
-splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1
+splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1 --tracks --depths
 splatsmith pipeline -s scene -o pipeline --eval --iterations 20 --test_iterations 20 --sh_degree 1 --skip_coarse \
     --skip_refine --skip_texture --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf \
     --background False --min_component_faces 1 \
@@ -51,6 +51,8 @@ seed ply fused <"${splat}_fused.ply"
 seed ply points <"$model/input.ply"
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty float y\nproperty int z\n'`
     `'element face 1\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n4 5 6\n3 0 1 1\n' | tee ascii.ply | seed ply ascii
+seed depth params '\0000' <scene/sparse/0/depth_params.json
+seed depth map '\0001' <scene/depths/image_000.png
 seed image png <"$(find scene/images -type f | head -n 1)"
 grep -o 'data:image/jpeg;base64,[^")]*' "$model/report.html" | head -n 1 | cut -d, -f2 | base64 -d | seed image jpeg
 printf '{"camera_angle_x": 0.7, "w": 4, "h": 3, "k1": 0, "ply_file_path": "x.ply", "train_filenames": ["a.png"],'`
