@@ -61,6 +61,9 @@ static inline size_t splat_depths_map_bytes(size_t n_pixels)
 size_t splat_depths_frame_bytes(const splat_memory_setup *setup, const splat_train_options *options, size_t n,
                                 size_t n_pixels);
 size_t splat_depths_scratch_bytes(const splat_memory_setup *setup, const splat_train_options *options);
+/* ... and beside raster_backward's, whose lists' slots geometry_backward has once more. */
+size_t splat_depths_backward_bytes(const splat_memory_setup *setup, const splat_train_options *options,
+                                   const splat_work *work);
 size_t splat_depths_point_bytes(const splat_memory_setup *setup, const splat_train_options *options);
 
 /* Uploads the points. Errors: MEMORY, DEVICE. */

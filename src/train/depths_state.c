@@ -1,6 +1,7 @@
 /* Known depth: its weights, its memory, and what is told of it (docs/method.md 8.5). */
 #include "train/depths.h"
 
+#include "ops/raster/raster_bytes.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -58,6 +59,13 @@ size_t splat_depths_frame_bytes(const splat_memory_setup *u, const splat_train_o
 size_t splat_depths_scratch_bytes(const splat_memory_setup *u, const splat_train_options *o)
 {
     return has_maps(u, o) ? splat_depth_map_scratch_bytes(u->view.on_device, u->view.width, u->view.height) : 0;
+}
+
+size_t splat_depths_backward_bytes(const splat_memory_setup *u, const splat_train_options *o, const splat_work *work)
+{
+    splat_work lists = *work;
+    lists.n = 0; /* the gradients are raster_backward's */
+    return has_maps(u, o) || has_points(u, o) ? splat_raster_backward_scratch_bytes(&lists) : 0;
 }
 
 size_t splat_depths_point_bytes(const splat_memory_setup *u, const splat_train_options *o)

@@ -99,7 +99,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
               splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
               splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(n) : 0);
     s.depth_points = splat_depths_point_bytes(u, o);
-    s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w));
+    s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) +
+                                                              splat_depths_backward_bytes(u, o, &w));
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_depths_scratch_bytes(u, o));
     s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */

@@ -350,6 +350,8 @@ static void a_plan_counts_it_and_is_kept(void **state)
     assert_int_equal(row_of(&known, "points of known depth"),
                      p.scene->dataset.n_depth_points * sizeof(splat_depth_point));
     assert_true(row_of(&known, frame) >= row_of(&plain, frame) + 36 * n_pixels + 80 * n);
+    const char *scratch = "working memory of the ops"; /* the slots of both backward passes */
+    assert_true(row_of(&known, scratch) > row_of(&plain, scratch));
     plan_for(&p, &o, known.total_bytes, &chosen, &known);
     must(splat_context_set_memory_limit(p.context, known.total_bytes, &error), &error);
     splat_memory_info memory;
