@@ -29,9 +29,10 @@ static splat_status undistort_into(const splat_dataset_view *view, const splat_i
     int width = view->camera.width, height = view->camera.height, full_width, full_height;
     splat_photo_undistorted_size(view, &full_width, &full_height);
     bool is_direct = width >= MIN_DIRECT_SCALE * full_width && height >= MIN_DIRECT_SCALE * full_height;
-    return splat_photo_undistort(&view->lens, &view->frame, view->n_crops ? view->turn : NULL,
-                                 is_direct ? width : full_width, is_direct ? height : full_height, photo, result,
-                                 error);
+    bool is_crop = view->n_crops > 0; /* as fine as the photo in the middle, and finer around it: soft when bilinear */
+    return splat_photo_undistort(&view->lens, &view->frame, is_crop ? view->turn : NULL,
+                                 is_direct ? width : full_width, is_direct ? height : full_height,
+                                 is_crop && is_direct, photo, result, error);
 }
 
 static splat_status undistort(const splat_dataset_view *view, splat_image *image, splat_error *error)

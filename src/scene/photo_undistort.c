@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CELL 8
 #define MOST_ERROR 0.05f /* pixels of the file, by which a side of a cell may bend */
@@ -21,6 +22,7 @@ typedef struct warp {
     uint8_t *pixels;
     int width, height;
     bool wraps;              /* a panorama: its left and right border are neighbours */
+    bool is_cubic;           /* colours; masks and alpha stay between what they are made of */
 } warp;
 
 typedef struct node { float x, y; bool is_seen; } node; /* in the file, 0 is the first pixel's centre */
@@ -61,6 +63,44 @@ static void sample(const splat_image *photo, bool wraps, node at, uint8_t *out)
     }
 }
 
+/* Catmull and Rom's cubic: a = -1/2. */
+static void cubic_weights(float t, float w[4])
+{
+    w[0] = ((-0.5f * t + 1) * t - 0.5f) * t;
+    w[1] = (1.5f * t - 2.5f) * t * t + 1;
+    w[2] = ((-1.5f * t + 2) * t + 0.5f) * t;
+    w[3] = (0.5f * t - 0.5f) * t * t;
+}
+
+static int column_of(int x, int width, bool wraps)
+{
+    if (wraps) return (x % width + width) % width;
+    return x < 0 ? 0 : x >= width ? width - 1 : x;
+}
+
+/* The colours of the photo at a place, by the 16 pixels around it: bilinear ones are softer than the photo. */
+static void sample_cubic(const splat_image *photo, bool wraps, node at, uint8_t *out)
+{
+    int width = photo->width, height = photo->height, columns[4];
+    if (!is_inside(at, width, height)) {
+        memset(out, 0, 3);
+        return;
+    }
+    float x = at.x, y = fminf(fmaxf(at.y, 0), (float)(height - 1)), across[4], down[4], sum[3] = {0, 0, 0};
+    if (!wraps) x = fminf(fmaxf(x, 0), (float)(width - 1));
+    int left = (int)floorf(x), top = (int)y;
+    cubic_weights(x - (float)left, across);
+    cubic_weights(y - (float)top, down);
+    for (int i = 0; i < 4; i++) columns[i] = 3 * column_of(left - 1 + i, width, wraps);
+    for (int j = 0; j < 4; j++) {
+        const uint8_t *row = photo->pixels + 3 * (size_t)column_of(top - 1 + j, height, false) * (size_t)width;
+        for (int c = 0; c < 3; c++)
+            sum[c] += down[j] * (across[0] * row[columns[0] + c] + across[1] * row[columns[1] + c] +
+                                 across[2] * row[columns[2] + c] + across[3] * row[columns[3] + c]);
+    }
+    for (int c = 0; c < 3; c++) out[c] = (uint8_t)(fminf(fmaxf(sum[c], 0), 255) + 0.5f);
+}
+
 /* Whether the lens in the middle of a side is where its ends say. */
 static bool is_straight(const warp *w, double x, double y, node a, node b)
 {
@@ -91,7 +131,9 @@ static void fill_cell(const warp *w, int left, int top, const node corners[4])
                 at = find_source(w, x, y);
             }
             size_t pixel = (size_t)y * (size_t)w->width + (size_t)x;
-            sample(w->photo, w->wraps, at, w->pixels + pixel * (size_t)w->photo->channels);
+            uint8_t *out = w->pixels + pixel * (size_t)w->photo->channels;
+            if (w->is_cubic) sample_cubic(w->photo, w->wraps, at, out);
+            else sample(w->photo, w->wraps, at, out);
         }
 }
 
@@ -101,7 +143,7 @@ static void find_row(const warp *w, int y, int n, node *row)
 }
 
 splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, const double turn[9],
-                                   int width, int height, const splat_image *photo, splat_image *result,
+                                   int width, int height, bool sharp, const splat_image *photo, splat_image *result,
                                    splat_error *error)
 {
     double zoom_x = (double)width / frame->width, zoom_y = (double)height / frame->height;
@@ -117,7 +159,7 @@ splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_fram
     }
     warp w = {lens, turn, frame->fx * zoom_x, frame->fy * zoom_y, frame->cx * zoom_x, frame->cy * zoom_y,
               (double)photo->width / lens->width, (double)photo->height / lens->height, photo, pixels, width, height,
-              lens->model == SPLAT_LENS_EQUIRECTANGULAR};
+              lens->model == SPLAT_LENS_EQUIRECTANGULAR, sharp && photo->channels == 3};
     find_row(&w, 0, n, below);
     for (int y = 0; y < height; y += CELL) {
         node *swapped = above;

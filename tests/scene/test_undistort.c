@@ -50,7 +50,7 @@ static void undistort(const splat_lens *lens, const splat_lens_frame *frame, int
 {
     splat_error error;
     splat_image result;
-    ASSERT_OK(splat_photo_undistort(lens, frame, NULL, width, height, image, &result, &error));
+    ASSERT_OK(splat_photo_undistort(lens, frame, NULL, width, height, false, image, &result, &error));
     splat_image_free(image);
     *image = result;
 }
