@@ -191,7 +191,7 @@ static void tell_history(splat_run_report *r, const splat_step_info *step)
     point.n_gaussians = (double)step->n_gaussians;
     measure_stages(r, step->iteration, &point);
     look_at_memory(r, &point);
-    bool were_read = r->trainer->options.regularizer && step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL == 0;
+    bool were_read = step->iteration % SPLAT_TENSORBOARD_STEP_INTERVAL == 0;
     for (size_t i = 0; were_read && i < r->history.losses.n; i++) point.losses[i] = r->losses[i].value;
     note_history(r, splat_run_history_add(&r->history, &point));
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS 64
+#define MAX_ROWS 96
 
 typedef struct text_table {
     splat_report_row rows[MAX_ROWS];
