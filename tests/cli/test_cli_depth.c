@@ -14,8 +14,9 @@
 static void runs_tell_of_depth(void **state)
 {
     (void)state;
-    RUN_OUT(0, "6 pictures of 48x32", "sample", "scene", "--width", "48", "--height", "32", "--cameras", "6", "--points",
-            "200", "--truth_points", "10", "--supersample", "1", "--tracks", "--depths", "--backend", "cpu");
+    RUN_OUT(0, "6 pictures of 48x32", "sample", "scene", "--width", "48", "--height", "32", "--cameras", "6",
+            "--points", "200", "--truth_points", "10", "--supersample", "1", "--tracks", "--depths", "--backend",
+            "cpu");
     assert_true(exists("scene/depths/image_005.png") && exists("scene/sparse/0/depth_params.json"));
     RUN_OUT(0, "Trained 100 steps", TRAIN, "-m", "model", "-d", "depths", "--sfm_depth");
     assert_non_null(strstr(standard_error, "depth maps: 6 of 6 training photos"));
