@@ -61,9 +61,10 @@ __device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, fl
 /* What the tenth gradient is: geometry's fourth channel, the absolute sums of colours, or nothing. */
 enum tenth_sum { TENTH_NONE, TENTH_MEAN_ABS, TENTH_GEOMETRY };
 
-/* What a lane has summed of its Gaussian. p stands for dL/dalpha0 of a pixel. */
+/* What a lane has summed of its Gaussian. p stands for dL/dalpha0 of a pixel. The gradients of u and v are p (A dx +
+ * B dy) and p (B dx + C dy): those of each pixel are needed for their absolute values only. */
 struct sums {
-    float u, v, abs_u, abs_v; /* of p (A dx + B dy), p (B dx + C dy), and of their absolute values */
+    float x, y, abs_u, abs_v; /* p dx, p dy, and the absolute values of the gradients of u and v */
     float xx, xy, yy, p;      /* p dx^2, p dx dy, p dy^2, p */
     float r, g, b;
     float fourth; /* of geometry, which has no absolute values */
@@ -73,13 +74,13 @@ template <tenth_sum TENTH>
 __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, float dx, float dy, float p,
                                            float weight, float red, float green, float blue, float fourth)
 {
-    float m = p * dx, n = p * dy, gu = a * m + b * n, gv = b * m + c * n;
-    s.u += gu;
-    s.v += gv;
+    float m = p * dx, n = p * dy;
+    s.x += m;
+    s.y += n;
     if (TENTH == TENTH_GEOMETRY) s.fourth += weight * fourth;
     if (TENTH == TENTH_MEAN_ABS) {
-        s.abs_u += fabsf(gu);
-        s.abs_v += fabsf(gv);
+        s.abs_u += fabsf(a * m + b * n);
+        s.abs_v += fabsf(b * m + c * n);
     }
     s.xx += m * dx;
     s.xy += m * dy;
@@ -92,10 +93,11 @@ __device__ __forceinline__ void add_sample(sums &s, float a, float b, float c, f
 
 /* The ten floats of splat_grad2d. */
 template <tenth_sum TENTH>
-__device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float alpha0, float v[N_GRADS])
+__device__ __forceinline__ void finish_sums(const raster_parameters &P, const sums &s, float a, float b, float c,
+                                            float alpha0, float v[N_GRADS])
 {
-    v[0] = -alpha0 * s.u;
-    v[1] = -alpha0 * s.v;
+    v[0] = -alpha0 * (a * s.x + b * s.y);
+    v[1] = -alpha0 * (b * s.x + c * s.y);
     v[2] = -0.5f * alpha0 * s.xx;
     v[3] = -alpha0 * s.xy;
     v[4] = -0.5f * alpha0 * s.yy;
@@ -146,7 +148,7 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
                               sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? rows.fourth[pixel] : 0.0f);
         }
     }
-    finish_sums<TENTH>(P, s, look.y, v);
+    finish_sums<TENTH>(P, s, geometry.z, geometry.w, look.x, look.y, v);
     float sum[N_GRADS / 2]; /* of the row: values 0 to 4 in the first half, 5 to 9 in the second */
 #pragma unroll
     for (int i = 0; i < N_GRADS / 2; i++) {
@@ -299,7 +301,7 @@ __global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constan
             }
             if (!__any_sync(0xffffffffu, any)) continue;
             float v[N_GRADS];
-            finish_sums<TENTH>(P, total, look.y, v);
+            finish_sums<TENTH>(P, total, geometry.z, geometry.w, look.x, look.y, v);
             float sum = warp_sum_ten(v, lane);
             if (my_index >= N_GRADS) continue;
             uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
