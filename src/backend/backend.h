@@ -69,6 +69,7 @@ struct splat_backend {
     size_t view_state_bytes; /* of frame->state; 0: the backend needs none */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
+    bool defers_rest;    /* puts steps of sh_rest off (ops/types.h) when the Gaussians have room for it */
     bool deterministic;  /* sums in a fixed order, no float atomics; the host is always so */
     splat_simd simd; /* the widest the CPU ops may use */
     double stamps[SPLAT_MARKS]; /* seconds, of a synchronous backend */

@@ -61,7 +61,25 @@ static splat_status cuda_stamp_ms(splat_backend *backend, int from, int to, doub
 
 static splat_status cuda_synchronize(splat_backend *backend, splat_error *error)
 {
+    SPLAT_TRY(splat_cuda_join(splat_cuda_of(backend), error));
     CUDA_TRY("finish its work", cudaStreamSynchronize(splat_cuda_of(backend)->stream));
+    return SPLAT_OK;
+}
+
+splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error)
+{
+    CUDA_TRY("mark a moment", cudaEventRecord(cuda->forked, cuda->stream));
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->side_stream, cuda->forked, 0));
+    cuda->has_side_work = true;
+    return SPLAT_OK;
+}
+
+splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error)
+{
+    if (!cuda->has_side_work) return SPLAT_OK;
+    CUDA_TRY("mark a moment", cudaEventRecord(cuda->joined, cuda->side_stream));
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, cuda->joined, 0));
+    cuda->has_side_work = false;
     return SPLAT_OK;
 }
 
@@ -94,6 +112,11 @@ static splat_status cuda_take_result(splat_backend *backend, int slot, splat_ste
 static void cuda_destroy(splat_backend *backend)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    if (cuda->side_stream) {
+        cudaStreamSynchronize(cuda->side_stream);
+        cudaStreamDestroy(cuda->side_stream);
+        cuda->has_side_work = false;
+    }
     if (cuda->stream) {
         cudaStreamSynchronize(cuda->stream);
         splat_region_free(backend, &backend->scratch);
@@ -110,6 +133,8 @@ static void cuda_destroy(splat_backend *backend)
     }
     for (int i = 0; i < SPLAT_RESULT_SLOTS; i++)
         if (cuda->result_events[i]) cudaEventDestroy(cuda->result_events[i]);
+    if (cuda->forked) cudaEventDestroy(cuda->forked);
+    if (cuda->joined) cudaEventDestroy(cuda->joined);
     for (int i = 0; i < SPLAT_MARKS; i++)
         if (cuda->marks[i]) cudaEventDestroy(cuda->marks[i]);
     cudaFreeHost(cuda->results);
@@ -226,7 +251,12 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     CUDA_TRY("tell its bus id",
              cudaDeviceGetPCIBusId(cuda->base.pci_bus_id, (int)sizeof cuda->base.pci_bus_id, gpu));
     SPLAT_TRY(splat_cuda_memory_open(cuda, error));
-    CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    int least, greatest; /* priorities: greater ones are smaller numbers */
+    CUDA_TRY("tell its priorities", cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY("make a stream", cudaStreamCreateWithPriority(&cuda->stream, cudaStreamNonBlocking, greatest));
+    CUDA_TRY("make a stream", cudaStreamCreateWithPriority(&cuda->side_stream, cudaStreamNonBlocking, least));
+    CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->forked, cudaEventDisableTiming));
+    CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->joined, cudaEventDisableTiming));
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->copy_stream, cudaStreamNonBlocking));
     CUDA_TRY("reserve pinned memory",
              cudaMallocHost((void **)&cuda->results, SPLAT_RESULT_SLOTS * sizeof *cuda->results));
@@ -245,6 +275,7 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     cuda->base.threads = threads ? threads : splat_usable_cpus(); /* decoders of photos */
     cuda->base.deterministic = deterministic;
     cuda->base.view_state_bytes = sizeof(splat_cuda_view_state);
+    cuda->base.defers_rest = true;
     splat_status status = cuda_open(cuda, gpu, error);
     if (status != SPLAT_OK) {
         cuda_destroy(&cuda->base);

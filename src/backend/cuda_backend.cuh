@@ -40,6 +40,9 @@ struct splat_cuda_backend {
     int device, n_multiprocessors;
     size_t total_bytes;
     cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
+    cudaStream_t side_stream;         /* work beside it, of lower priority */
+    cudaEvent_t forked, joined;       /* the work has come to where work beside it begins; that is done */
+    bool has_side_work;               /* since the last splat_cuda_join */
     splat_cuda_staging staging[2];
     int last_ahead;     /* the slot of the last upload_ahead */
     splat_cuda_view_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
@@ -57,6 +60,12 @@ static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
 
 /* SPLAT_OK, or SPLAT_ERROR_DEVICE / MEMORY with the runtime's words. */
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error);
+
+/* cuda.cu: work beside the stream's. What is submitted to side_stream after fork sees all that was submitted to the
+ * stream before; the stream goes on. After join the stream sees that work too. Every function of the table that moves
+ * memory joins first. */
+splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
+splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error);
 
 /* cuda_memory.cu: the memory functions of the table. Pointers may lie on the device or in blocks placed on the host. */
 splat_status splat_cuda_memory_open(splat_cuda_backend *cuda, splat_error *error);

@@ -187,6 +187,7 @@ splat_status splat_cuda_map(splat_backend *backend, splat_block *block, size_t b
                             splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    SPLAT_TRY(splat_cuda_join(cuda, error));
     block_range *range = (block_range *)block->mapping;
     size_t n_granules = reserved / backend->granularity;
     bool on_host = block->placement == SPLAT_ON_HOST;
@@ -247,6 +248,7 @@ static splat_status wait(splat_cuda_backend *cuda, splat_error *error)
 splat_status splat_cuda_upload(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    SPLAT_TRY(splat_cuda_join(cuda, error));
     if (bytes && is_on_host(cuda, device)) {
         SPLAT_TRY(wait(cuda, error));
         memcpy(device, host, bytes);
@@ -260,6 +262,7 @@ splat_status splat_cuda_download(splat_backend *backend, void *host, const void 
                                  splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    SPLAT_TRY(splat_cuda_join(cuda, error));
     if (bytes && is_on_host(cuda, device)) {
         SPLAT_TRY(wait(cuda, error));
         memcpy(host, device, bytes);
@@ -275,6 +278,7 @@ splat_status splat_cuda_download(splat_backend *backend, void *host, const void 
 splat_status splat_cuda_zero(splat_backend *backend, void *device, size_t bytes, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    SPLAT_TRY(splat_cuda_join(cuda, error));
     if (bytes && is_on_host(cuda, device)) {
         SPLAT_TRY(wait(cuda, error));
         memset(device, 0, bytes);
@@ -287,6 +291,7 @@ splat_status splat_cuda_zero(splat_backend *backend, void *device, size_t bytes,
 splat_status splat_cuda_copy(splat_backend *backend, void *to, const void *from, size_t bytes, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    SPLAT_TRY(splat_cuda_join(cuda, error));
     bool to_host = bytes && is_on_host(cuda, to), from_host = bytes && is_on_host(cuda, from);
     if (to_host && from_host) {
         SPLAT_TRY(wait(cuda, error));

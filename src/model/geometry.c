@@ -21,7 +21,8 @@ splat_status splat_model_rasterize_geometry(const splat_model *model, splat_fram
     TAKE(features, SPLAT_GEOMETRY_CHANNELS * (size_t)model->gaussians.n);
     TAKE(spans, 2 * (size_t)model->gaussians.n);
     if (counted) TAKE(frame->blended, n_pixels);
-    SPLAT_TRY(splat_op_project(backend, &(struct splat_project_args){&model->gaussians, frame}, error));
+    struct splat_project_args project = {.gaussians = &model->gaussians, .frame = frame};
+    SPLAT_TRY(splat_op_project(backend, &project, error));
     struct splat_geometry_features_args describe = {&model->gaussians, frame, world, false, features, spans};
     SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
     struct splat_geometry_args maps = {frame, features, true, geometry->maps, geometry->median, spans, world};

@@ -44,6 +44,23 @@ static inline uint32_t splat_quantized_moment_words(int tensor, int sh_degree)
     return splat_tensor_row_moment_words(&splat_gaussian_tensors.rows[tensor], sh_degree);
 }
 
+/* Steps of Adam that a backend has put off (splat_backend.defers_rest) for sh_rest in float32 on the device:
+ * most Gaussians are not seen by a view, and steps without gradient can be made later, one after the other, with the
+ * same bits. A row's are made up when a step sees its Gaussian again, those of all rows by op settle_rest: whoever
+ * reads or moves sh_rest or its moments asks for that first. */
+#define SPLAT_MAX_DEFERRED 128
+typedef struct splat_deferred_rest {
+    float *gradient;  /* [n][4] dL/dcolour, before the clamp, of the last step that saw the Gaussian; then, as bits,
+                         2 made + waits: the steps that its row has made, and whether the next is that of this
+                         gradient (without one its gradient is zero). All zero bits when nothing is put off */
+    float *direction; /* [n][3] unit vector from the camera of that step to the mean */
+    float *steps;     /* [SPLAT_MAX_DEFERRED][2] lr / correction1 and 1 / sqrt(correction2) of the steps put off; NaN:
+                         the step was left out */
+    float *m, *v;     /* the moments of sh_rest, [n][channels]; set by project_backward */
+    uint32_t n_steps; /* put off so far */
+    int active_sh_degree; /* of these steps */
+} splat_deferred_rest;
+
 typedef struct splat_gaussians {
     uint32_t n;
     int sh_degree;        /* of the stored sh_rest */
@@ -51,6 +68,7 @@ typedef struct splat_gaussians {
     splat_tensors p;      /* raw parameters; p.sh_rest is NULL when sh_rest_half is used */
     uint16_t *sh_rest_half; /* [n][splat_half_row(channels)] IEEE binary16, or NULL: p.sh_rest holds them */
     bool rest_on_host;      /* sh_rest lies in host memory (SPLAT_ON_HOST): read whole rows, and only where needed */
+    splat_deferred_rest *deferred; /* steps that sh_rest lacks, or NULL: it lacks none */
     float *filter_3d;     /* [n] standard deviation of the 3D smoothing filter, world units; 0 is none */
 } splat_gaussians;
 

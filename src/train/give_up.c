@@ -132,6 +132,15 @@ static bool gains(const splat_trainer *t, unsigned bit)
            splat_form_bytes(&forms, t->memory.form + 1, n) < splat_form_bytes(&forms, t->memory.form, n);
 }
 
+/* What a form without them holds in their place is in its smaller storages. */
+static splat_status drop_deferral(splat_trainer *t, splat_error *error)
+{
+    uint32_t n = splat_deferral_rows(t, t->deferral.n_rows);
+    if (n == t->deferral.n_rows) return SPLAT_OK;
+    SPLAT_TRY(splat_row_blocks_resize(t->backend, &t->deferral.rows, t->deferral.n_rows, n, error));
+    return splat_deferral_refresh(t, n, error);
+}
+
 /* One form further; n: Gaussians, as the notice says it. */
 static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
 {
@@ -140,9 +149,11 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
     unsigned bit = choice->bit & (unsigned)t->options.may_give_up;
     bool was_broken = t->is_broken, is_new = bit && has(t, bit) && gains(t, bit);
     if (is_new) {
+        SPLAT_TRY(splat_trainer_settle(t, error));
         SPLAT_TRY(give_up(t, bit, error));
         t->is_broken = was_broken;
         splat_trainer_refresh_moments(t);
+        SPLAT_TRY(drop_deferral(t, error));
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d: to stay below %s with %zu Gaussians: %s from here on",
                   t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit), n,
                   choice->option);

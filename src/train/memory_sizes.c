@@ -14,7 +14,7 @@
 #define USUAL_CONTEXT_BYTES ((size_t)560 << 20) /* measured on an H200: 531 MiB; smaller cards have less */
 #define GPU_GRANULE ((size_t)2 << 20)
 
-#define OTHER_BLOCKS 8 /* frame, scratch, photos, what a regularizer keeps */
+#define OTHER_BLOCKS 9 /* frame, scratch, photos, steps put off, what a regularizer keeps */
 
 /* At 0.4 to 0.5 megapixels 0.7 a Gaussian were measured (bonsai), 2.0 (fox) and 2.6 (a sample scene); larger pictures
  * need more. Too few are dearer than too many: a pair takes 13 bytes on a device, and a view with more of them than
@@ -73,6 +73,11 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
                                       splat_place_of_moments(o));
     add_rows(u, &parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
+    if (splat_defers_rest(u->view.on_device, o)) {
+        splat_row_blocks deferred = {.n_arrays = 0};
+        splat_deferral_describe(&deferred);
+        add_rows(u, &deferred, &(const splat_tensor_table){0}, n, &s->moments, &s->moments, &s->host);
+    }
     splat_statistics_describe(&statistics);
     if (strategy->wants_statistics(o, 0))
         add_rows(u, &statistics, &(const splat_tensor_table){0}, n, &s->statistics, &s->statistics, &s->host);

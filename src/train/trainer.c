@@ -122,7 +122,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_depths_stage(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 
-    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame}, error));
+    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame, .for_step = true}, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     SPLAT_TRY(splat_depths_describe(t, view, error));
     SPLAT_TRY(blend(t, view, error));

@@ -8,6 +8,7 @@
 #include "splatsmith/train.h"
 #include "train/binding.h"
 #include "train/depths.h"
+#include "train/deferred.h"
 #include "train/exposure.h"
 #include "train/memory_setup.h"
 #include "train/photo_store.h"
@@ -30,6 +31,7 @@ struct splat_trainer {
     splat_row_blocks moment_blocks[2];   /* Adam's m and v, or the first alone with both quantized */
     splat_moments moments;               /* pointers into them */
     int adam_steps[SPLAT_N_TENSORS];     /* steps each tensor has made (t of the bias correction) */
+    splat_deferral deferral;             /* those of sh_rest that the backend has put off */
     splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
     uint32_t n_statistics;               /* n while there is density control, then 0 */
 

@@ -48,8 +48,10 @@ typedef struct resized {
 static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uint32_t n_statistics, splat_error *error)
 {
     splat_backend *b = t->backend;
+    const uint32_t n_deferred = splat_deferral_rows(t, n);
     const resized all[] = {{&t->moment_blocks[0], old_n, n},
                            {&t->moment_blocks[1], old_n, n},
+                           {&t->deferral.rows, t->deferral.n_rows, n_deferred},
                            {&t->statistics, t->n_statistics, n_statistics},
                            {&t->bound.gradients, old_n, n},
                            {&t->strategy_rows.rows[SPLAT_ROWS_KEPT], old_n, n},
@@ -67,7 +69,7 @@ static splat_status resize_all(splat_trainer *t, uint32_t old_n, uint32_t n, uin
         done--; /* the one that failed is as it was */
     while (status != SPLAT_OK && done-- > 0)
         splat_row_blocks_resize(b, all[done].rows, all[done].n, all[done].old_n, NULL);
-    return status;
+    return status == SPLAT_OK ? splat_deferral_refresh(t, n_deferred, error) : status;
 }
 
 size_t splat_trainer_growth_bytes(const splat_trainer *t, uint32_t n)
@@ -81,7 +83,8 @@ size_t splat_trainer_growth_bytes(const splat_trainer *t, uint32_t n)
                                            &t->regularizer_rows.rows[SPLAT_ROWS_KEPT],
                                            &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH]};
     bool counts = t->strategy->wants_statistics(&t->options, t->iteration);
-    size_t growth = splat_row_blocks_growth(t->backend, &t->statistics, counts ? n : 0);
+    size_t growth = splat_row_blocks_growth(t->backend, &t->statistics, counts ? n : 0) +
+                    splat_row_blocks_growth(t->backend, &t->deferral.rows, splat_deferral_rows(t, n));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) growth += splat_row_blocks_growth(t->backend, all[i], n);
     return growth;
 }
@@ -108,6 +111,7 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
 splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
+    SPLAT_TRY(splat_trainer_settle(t, error));
     SPLAT_TRY(resize_within(t, n, n_statistics, error));
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
@@ -237,6 +241,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     SPLAT_TRY(splat_depths_init(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
+    splat_deferral_describe(&t->deferral.rows);
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
     if (regularizer) splat_extra_rows_init(&t->regularizer_rows, regularizer->arrays, regularizer->n_arrays);
@@ -290,6 +295,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
+    splat_deferral_free(&t->deferral, b);
     splat_bound_free(t);
     splat_exposures_free(t);
     splat_depths_free(t);

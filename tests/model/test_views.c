@@ -77,7 +77,8 @@ static void look(room *r, int view, uint64_t max_instances, splat_view_hint hint
     frame->hint = hint;
     must(splat_frame_take(b, frame, n * sizeof *grad, &device_grad, &error), &error);
     must(splat_backend_upload(b, device_grad, grad, n * sizeof *grad, &error), &error);
-    must(splat_op_project(b, &(struct splat_project_args){&r->model->gaussians, frame}, &error), &error);
+    struct splat_project_args project = {.gaussians = &r->model->gaussians, .frame = frame};
+    must(splat_op_project(b, &project, &error), &error);
     splat_view_blend blend = {.max_instances = max_instances, .colors = true};
     must(splat_view_forward(b, frame, &blend, &error), &error);
     must(splat_backend_synchronize(b, &error), &error);

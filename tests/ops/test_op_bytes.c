@@ -79,7 +79,7 @@ static void check_view(place *p, splat_frame *frame, const float *grad_image)
     frame->filter = splat_model_screen_filter(p->trainer->model);
     check(p, "view", &frame->region, 0, splat_view_bytes(&p->work), 1);
     size_t before = frame->region.used;
-    must(splat_op_project(b, &(struct splat_project_args){g, frame}, &error), &error);
+    must(splat_op_project(b, &(struct splat_project_args){.gaussians = g, .frame = frame}, &error), &error);
     must(splat_op_bin(b, &(struct splat_bin_args){frame}, &error), &error);
     p->work.n_instances = (size_t)frame->n_instances;
     check(p, "bin, of the frame", &frame->region, before, splat_bin_frame_bytes(&p->work), 0.9);

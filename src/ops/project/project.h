@@ -22,6 +22,9 @@
 struct splat_project_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
+    bool for_step; /* project_backward follows in this frame: with gaussians->deferred the steps of the visible alone
+                      are made up, and colours are written beside bin (there before raster). A colour that is not finite
+                      is then black, as bin may have listed its Gaussian. Otherwise all rows are settled first */
 };
 
 /* Adam (Kingma and Ba 2015), beta = (0.9, 0.999), epsilon 1e-15 added after the square root. */
@@ -42,6 +45,12 @@ typedef struct splat_adam {
 #define SPLAT_ADAM_BETA2 0.999f
 #define SPLAT_ADAM_EPSILON 1e-15f
 
+/* settle_rest: makes the steps that are put off, in all rows (splat_deferred_rest); the pointers are the device's.
+ * Without any it does nothing. */
+struct splat_settle_rest_args {
+    const splat_gaussians *gaussians;
+};
+
 /* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
  * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam).
  *
@@ -57,6 +66,7 @@ typedef struct splat_adam {
  * opacity_pull, scale_pull (0: none): opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
  * and scale_pull s_k to that of every scale, o and s_k raw: the gradients of opacity_pull sum o and scale_pull sum s_k.
  * Where they are not finite nothing is added.
+ * With gaussians->deferred, and no gradients asked for, sh_rest's step is put off; project was for_step then.
  * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;

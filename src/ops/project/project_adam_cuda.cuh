@@ -22,6 +22,7 @@ struct backward_parameters {
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
     splat_statistics statistics;
+    splat_deferred_rest deferred;
     splat_cuda_view_state *state;
     uint32_t *quantized[SPLAT_N_TENSORS];
     uint32_t rounding_key[SPLAT_N_TENSORS];
@@ -57,11 +58,43 @@ __device__ __forceinline__ uint32_t rounding_bits(const rounding &r, uint32_t of
 
 /* ---------------------------------------------------------------- small tensors */
 
+/* Square root and quotient of a step, right to a few units of the 23rd bit. A root below 1e-19 becomes 0: such a v is
+ * nothing beside the epsilon. */
+__device__ __forceinline__ float quick_root(float x)
+{
+#ifdef __CUDA_ARCH__
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+#else
+    return sqrtf(x);
+#endif
+}
+
+__device__ __forceinline__ float quick_quotient(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    float quotient;
+    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
+    return quotient;
+#else
+    return a / b;
+#endif
+}
+
+/* p minus the step that its moments ask for. */
+__device__ __forceinline__ float stepped(float p, float m, float v, float step_size, float inverse_root)
+{
+    const float root = __fmaf_rn(quick_root(v), inverse_root, SPLAT_ADAM_EPSILON);
+    return __fsub_rn(p, quick_quotient(__fmul_rn(step_size, m), root));
+}
+
+/* With its roundings said, so that a step that is put off has the same bits in every kernel. */
 __device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root)
 {
-    *m = SPLAT_ADAM_BETA1 * *m + (1.0f - SPLAT_ADAM_BETA1) * g;
-    *v = SPLAT_ADAM_BETA2 * *v + (1.0f - SPLAT_ADAM_BETA2) * g * g;
-    *p -= step_size * *m / (sqrtf(*v) * inverse_root + SPLAT_ADAM_EPSILON);
+    *m = __fmaf_rn(SPLAT_ADAM_BETA1, *m, __fmul_rn(1.0f - SPLAT_ADAM_BETA1, g));
+    *v = __fmaf_rn(SPLAT_ADAM_BETA2, *v, __fmul_rn(__fmul_rn(1.0f - SPLAT_ADAM_BETA2, g), g));
+    *p = stepped(*p, *m, *v, step_size, inverse_root);
 }
 
 /* Four consecutive values of a tensor and of its moments, in registers: several of these are in flight at once, which
@@ -91,21 +124,53 @@ __device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t a
     *(float4 *)(v + at) = q.v;
 }
 
-/* float32: a block's rows of one small tensor, in the order of memory; `shared` holds their gradients. Row counts of
- * whole blocks are multiples of four; the last block of all goes value by value. */
+/* float32: the last block of all, value by value; `shared` holds the gradients of its rows. */
 template <int CHANNELS>
 __device__ __forceinline__ void update_floats(const backward_parameters &P, int t, float *p, float *m, float *v,
                                               const float *shared, uint32_t first, uint32_t n)
 {
-    const uint32_t count = n * CHANNELS, quads = n == BACKWARD_THREADS ? count / 4 : 0;
     size_t base = (size_t)first * CHANNELS;
-    float step_size = P.step_size[t], inverse_root = P.inverse_root[t];
-    if (P.update[t] && threadIdx.x < quads) { /* at most one quad a thread: a block has as many threads as rows */
-        adam_quad q = load_quad(p, m, v, base + 4 * threadIdx.x);
-        step_quad(p, m, v, base + 4 * threadIdx.x, q, shared + 4 * threadIdx.x, step_size, inverse_root);
-    }
-    for (uint32_t k = 4 * quads + threadIdx.x; P.update[t] && k < count; k += BACKWARD_THREADS)
-        adam_value(p + base + k, m + base + k, v + base + k, shared[k], step_size, inverse_root);
+    for (uint32_t k = threadIdx.x; P.update[t] && k < n * CHANNELS; k += BACKWARD_THREADS)
+        adam_value(p + base + k, m + base + k, v + base + k, shared[k], P.step_size[t], P.inverse_root[t]);
+}
+
+/* float32: the rows of a small tensor of a whole block are CHANNELS quads for every four threads, at most one a thread;
+ * false: the thread has none. */
+template <int CHANNELS>
+__device__ __forceinline__ bool load_own(const backward_parameters &P, int t, const float *p, const float *m,
+                                         const float *v, uint32_t first, adam_quad *q)
+{
+    const bool has = P.update[t] && threadIdx.x < CHANNELS * BACKWARD_THREADS / 4;
+    if (has) *q = load_quad(p, m, v, (size_t)first * CHANNELS + 4 * threadIdx.x);
+    return has;
+}
+
+template <int CHANNELS>
+__device__ __forceinline__ void step_own(const backward_parameters &P, int t, float *p, float *m, float *v,
+                                         const float *shared, uint32_t first, const adam_quad &q)
+{
+    step_quad(p, m, v, (size_t)first * CHANNELS + 4 * threadIdx.x, q, shared + 4 * threadIdx.x, P.step_size[t],
+              P.inverse_root[t]);
+}
+
+/* float32, a whole block: the quads of two or three tensors are in flight at once. */
+__device__ __forceinline__ void update_whole_block(const backward_parameters &P, const block_gradients &s,
+                                                   uint32_t first)
+{
+    const splat_tensors &p = P.g.p, &m = P.m, &v = P.v;
+    enum { MEANS = SPLAT_TENSOR_means, DC = SPLAT_TENSOR_sh_dc, SCALES = SPLAT_TENSOR_scales };
+    enum { ROTATIONS = SPLAT_TENSOR_rotations, OPACITIES = SPLAT_TENSOR_opacities };
+    adam_quad a, b, c;
+    bool has_a = load_own<3>(P, MEANS, p.means, m.means, v.means, first, &a);
+    bool has_b = load_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, first, &b);
+    if (has_a) step_own<3>(P, MEANS, p.means, m.means, v.means, s.means, first, a);
+    if (has_b) step_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, s.sh_dc, first, b);
+    has_a = load_own<3>(P, SCALES, p.scales, m.scales, v.scales, first, &a);
+    has_b = load_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, first, &b);
+    const bool has_c = load_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, first, &c);
+    if (has_a) step_own<3>(P, SCALES, p.scales, m.scales, v.scales, s.scales, first, a);
+    if (has_b) step_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, s.rotations, first, b);
+    if (has_c) step_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, s.opacities, first, c);
 }
 
 /* A value whose moments are a pair in a word; returns the new pair. */
@@ -145,13 +210,14 @@ __device__ __forceinline__ void update_pairs(const backward_parameters &P, int t
                                       splat_rounding_bits(P.rounding_key[t], base + k));
 }
 
+/* Of a whole block in float32 only the gradients: update_whole_block. */
 template <int CHANNELS, bool QUANTIZED>
 __device__ __forceinline__ void update_tensor(const backward_parameters &P, int t, float *p, float *m, float *v,
                                               float *gradients, const float *shared, uint32_t first, uint32_t n)
 {
     if (QUANTIZED)
         update_pairs<CHANNELS>(P, t, p, shared, first, n);
-    else
+    else if (n < BACKWARD_THREADS)
         update_floats<CHANNELS>(P, t, p, m, v, shared, first, n);
     for (uint32_t k = threadIdx.x; gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
         gradients[(size_t)first * CHANNELS + k] = shared[k];
@@ -288,30 +354,6 @@ __device__ __forceinline__ void step_float_rows(const backward_parameters &P, co
             P.v.sh_rest[place] = v[j];
         }
     }
-}
-
-/* Square root and quotient of a step, right to a few units of the 23rd bit, which is far more than 8-bit moments are. A
- * root below 1e-19 becomes 0: such a v is nothing beside the epsilon. */
-__device__ __forceinline__ float quick_root(float x)
-{
-#ifdef __CUDA_ARCH__
-    float root;
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
-    return root;
-#else
-    return sqrtf(x);
-#endif
-}
-
-__device__ __forceinline__ float quick_quotient(float a, float b)
-{
-#ifdef __CUDA_ARCH__
-    float quotient;
-    asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
-    return quotient;
-#else
-    return a / b;
-#endif
 }
 
 /* The largest of each GROUP lanes, in each of them; no value is negative. */

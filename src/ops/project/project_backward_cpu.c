@@ -148,6 +148,16 @@ static void add_pulls(const struct splat_project_backward_args *args, const bloc
     }
 }
 
+/* The host puts nothing off (splat_backend.defers_rest). */
+splat_status splat_settle_rest_cpu(splat_backend *backend, const struct splat_settle_rest_args *args,
+                                   splat_error *error)
+{
+    (void)backend;
+    (void)args;
+    (void)error;
+    return SPLAT_OK;
+}
+
 splat_status splat_project_backward_cpu(splat_backend *backend, const struct splat_project_backward_args *args,
                                         splat_error *error)
 {

@@ -4,8 +4,9 @@
 
 #include <cstddef>
 
-/* dL/dcolour before the clamp, the basis, and what the colour gives to the mean through the view direction. */
-template <int DEGREE, bool HALF>
+/* dL/dcolour before the clamp, the basis (BASIS: is kept), and what the colour gives to the mean through the view
+ * direction. */
+template <int DEGREE, bool HALF, bool BASIS>
 __device__ __forceinline__ float3 colour_backward(const backward_parameters &P, uint32_t i, float x, float y, float z,
                                                   const uint32_t *rest, const splat_grad2d &grad, block_gradients &s)
 {
@@ -35,7 +36,7 @@ __device__ __forceinline__ float3 colour_backward(const backward_parameters &P, 
     if (DEGREE > 1) splat_sh_band2_gradient(d.x, d.y, d.z, w, 1, dd);
     if (DEGREE > 2) splat_sh_band3_gradient(d.x, d.y, d.z, w, 1, dd);
 #pragma unroll
-    for (int k = 0; k < (DEGREE + 1) * (DEGREE + 1); k++)
+    for (int k = 0; BASIS && k < (DEGREE + 1) * (DEGREE + 1); k++)
         s.basis[BASIS_STRIDE * threadIdx.x + k] = k < n_basis ? b[k] : 0.0f;
     s.colour[3 * threadIdx.x] = g.x;
     s.colour[3 * threadIdx.x + 1] = g.y;
@@ -60,20 +61,20 @@ __device__ __forceinline__ void no_gradient(block_gradients &s, int n_basis)
 
 /* The gradients of the thread's Gaussian, whose row of sh_rest is `rest`, into shared memory; zeros when it was not
  * seen or they are not finite. */
-template <int DEGREE, bool HALF>
+template <int DEGREE, bool HALF, bool BASIS>
 __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, uint32_t i, const uint32_t *rest,
                                                   block_gradients &s)
 {
     const uint32_t t = threadIdx.x;
     if (i >= P.g.n || !(P.depth[i] > 0.0f)) {
-        no_gradient(s, (DEGREE + 1) * (DEGREE + 1));
+        no_gradient(s, BASIS ? (DEGREE + 1) * (DEGREE + 1) : 0);
         return;
     }
     splat_grad2d grad = P.grad2d[i];
     const float *mean = P.g.p.means + 3 * (size_t)i;
     float x = mean[0], y = mean[1], z = mean[2];
     /* colour first: its sixteen basis values must not live beside the footprint's */
-    float3 through_colour = colour_backward<DEGREE, HALF>(P, i, x, y, z, rest, grad, s);
+    float3 through_colour = colour_backward<DEGREE, HALF, BASIS>(P, i, x, y, z, rest, grad, s);
     activated a = activate(P.g.p, P.g.filter_3d, i);
     const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
     const splat_screen_gradient screen = {grad.mean_x,  grad.mean_y,  grad.conic_a,
@@ -99,7 +100,7 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
         sum += gqk;
     }
     if (!isfinite(sum + go)) {
-        no_gradient(s, (DEGREE + 1) * (DEGREE + 1));
+        no_gradient(s, BASIS ? (DEGREE + 1) * (DEGREE + 1) : 0);
         atomicAdd(&P.state->n_degenerate, 1u);
     }
     if (P.has_statistics) {
@@ -153,6 +154,7 @@ __device__ __forceinline__ void update_small_tensors(const backward_parameters &
                                                      uint32_t first, uint32_t n)
 {
     const splat_tensors &p = P.g.p, &m = P.m, &v = P.v, &g = P.gradients;
+    if (!QUANTIZED && n == BACKWARD_THREADS) update_whole_block(P, s, first);
     update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_means, p.means, m.means, v.means, g.means, s.means, first, n);
     update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, m.sh_dc, v.sh_dc, g.sh_dc, s.sh_dc, first, n);
     update_tensor<1, QUANTIZED>(P, SPLAT_TENSOR_opacities, p.opacities, m.opacities, v.opacities, g.opacities,
@@ -169,15 +171,39 @@ __device__ __forceinline__ uint32_t rows_in_use(const backward_parameters &P, ui
     return __ballot_sync(0xffffffffu, i < P.g.n && (all || P.depth[i] > 0.0f));
 }
 
-/* ROWS: sh_rest by rows (project_adam_cuda.cuh); otherwise it is float32 and its moments too. */
-template <int DEGREE, bool HALF, bool QUANTIZED, bool ROWS>
-__global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more blocks registers spill */
+/* sh_rest's step is put off: for those that were seen, what it needs. */
+__device__ __forceinline__ void defer_rest(const backward_parameters &P, uint32_t i, const block_gradients &s)
+{
+    if (i >= P.g.n || !(P.depth[i] > 0.0f)) return;
+    const float *mean = P.g.p.means + 3 * (size_t)i, *colour = s.colour + 3 * threadIdx.x;
+    float inverse_distance;
+    const float3 d = direction_of(P.projector, mean[0], mean[1], mean[2], &inverse_distance);
+    float *direction = P.deferred.direction + 3 * (size_t)i;
+    direction[0] = d.x;
+    direction[1] = d.y;
+    direction[2] = d.z;
+    ((float4 *)P.deferred.gradient)[i] =
+        make_float4(colour[0], colour[1], colour[2], __uint_as_float(2 * P.deferred.n_steps + 1));
+}
+
+/* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
+ * (project_adam_cuda.cuh); or put off. */
+enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_DEFERRED };
+
+template <int DEGREE, bool HALF, bool QUANTIZED, rest_steps REST>
+__global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5) /* with more blocks registers spill */
     project_backward_kernel(const __grid_constant__ backward_parameters P)
 {
     __shared__ block_gradients s;
-    if (P.state->overflow || P.state->not_finite) return;
+    const bool left_out = P.state->overflow || P.state->not_finite;
+    if (REST == REST_DEFERRED && blockIdx.x == 0 && threadIdx.x == 0) {
+        const int t = SPLAT_TENSOR_sh_rest;
+        ((float2 *)P.deferred.steps)[P.deferred.n_steps] =
+            left_out ? make_float2(NAN, NAN) : make_float2(P.step_size[t], P.inverse_root[t]);
+    }
+    if (left_out) return;
     const uint32_t first = blockIdx.x * BACKWARD_THREADS, n = min(P.g.n - first, (uint32_t)BACKWARD_THREADS);
-    if constexpr (ROWS) {
+    if constexpr (REST == REST_BY_ROWS) {
         __shared__ block_rows<DEGREE, HALF> rows;
         constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
         constexpr uint32_t ROOM = MOMENT_ROWS * odd_words(moment_words(DEGREE));
@@ -187,7 +213,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
             read_rows<WORDS, STRIDE, false>(rows.rest[warp], rest_rows<HALF>(P.g), WORDS, first + 32 * warp,
                                             rows.list[warp], n_rows);
         }
-        gaussian_backward<DEGREE, HALF>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
+        gaussian_backward<DEGREE, HALF, true>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
         add_extra_gradients(P, first + threadIdx.x, s);
         add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
@@ -204,25 +230,32 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, ROWS ? 4 : 5) /* with more b
             update_float_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], first + 32 * warp, in_use);
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
-        gaussian_backward<DEGREE, false>(P, first + threadIdx.x, rest, s);
+        gaussian_backward<DEGREE, false, REST != REST_DEFERRED>(P, first + threadIdx.x, rest, s);
         add_extra_gradients(P, first + threadIdx.x, s);
         add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
+        if constexpr (REST == REST_DEFERRED) {
+            defer_rest(P, first + threadIdx.x, s);
+            __syncthreads(); /* the means are as they were seen */
+        }
         update_small_tensors<QUANTIZED>(P, s, first, n);
+        if constexpr (REST == REST_DEFERRED) return;
         update_rest<DEGREE>(P, s, first, n);
         if (DEGREE > 0 && P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
     }
 }
 
-template <bool HALF, bool QUANTIZED, bool ROWS>
+template <bool HALF, bool QUANTIZED, rest_steps REST>
 static void launch(const backward_parameters &P, cudaStream_t stream)
 {
     unsigned blocks = splat_cuda_blocks(P.g.n, BACKWARD_THREADS);
     switch (P.g.sh_degree) {
-    case 0: project_backward_kernel<0, false, QUANTIZED, false><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
-    case 1: project_backward_kernel<1, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
-    case 2: project_backward_kernel<2, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
-    default: project_backward_kernel<3, HALF, QUANTIZED, ROWS><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    case 0:
+        project_backward_kernel<0, false, QUANTIZED, REST_AT_ONCE><<<blocks, BACKWARD_THREADS, 0, stream>>>(P);
+        break;
+    case 1: project_backward_kernel<1, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    case 2: project_backward_kernel<2, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    default: project_backward_kernel<3, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
     }
 }
 
@@ -259,6 +292,20 @@ __global__ void __launch_bounds__(256)
     statistics.count[i] += 1.0f;
 }
 
+/* *now: as the step finds it. */
+static splat_status begin_deferred(splat_deferred_rest *deferred, const struct splat_project_backward_args *args,
+                                   splat_deferred_rest *now, splat_error *error)
+{
+    const int active = args->gaussians->active_sh_degree;
+    if (deferred->n_steps == SPLAT_MAX_DEFERRED || (deferred->n_steps && deferred->active_sh_degree != active))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a step is put off that no projection for a step came before");
+    deferred->active_sh_degree = active;
+    deferred->m = args->adam->moments->m.sh_rest;
+    deferred->v = args->adam->moments->v.sh_rest;
+    *now = *deferred;
+    return SPLAT_OK;
+}
+
 extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
                                                     const struct splat_project_backward_args *args, splat_error *error)
 {
@@ -287,13 +334,22 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     }
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    const bool defers = P.g.deferred && args->adam && P.update[SPLAT_TENSOR_sh_rest] && !args->gradients;
+    if (defers)
+        SPLAT_TRY(begin_deferred(P.g.deferred, args, &P.deferred, error));
+    else if (P.g.deferred)
+        SPLAT_TRY(splat_cuda_settle_rest(cuda, args->gaussians, error));
     if (half)
-        quantized ? launch<true, true, true>(P, cuda->stream) : launch<true, false, true>(P, cuda->stream);
+        quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
+                  : launch<true, false, REST_BY_ROWS>(P, cuda->stream);
     else if (quantized)
-        launch<false, true, true>(P, cuda->stream);
+        launch<false, true, REST_BY_ROWS>(P, cuda->stream);
+    else if (P.rest_of_visible_only)
+        launch<false, false, REST_BY_ROWS>(P, cuda->stream);
     else
-        P.rest_of_visible_only ? launch<false, false, true>(P, cuda->stream)
-                               : launch<false, false, false>(P, cuda->stream);
+        defers ? launch<false, false, REST_DEFERRED>(P, cuda->stream)
+               : launch<false, false, REST_AT_ONCE>(P, cuda->stream);
     CUDA_LAUNCHED("project_backward");
+    if (defers) P.g.deferred->n_steps++;
     return SPLAT_OK;
 }

@@ -93,11 +93,15 @@ __device__ __forceinline__ shape project_shape(const project_parameters &P, uint
     return s;
 }
 
-/* STAGED: the warp fetches the rows of sh_rest of those it sees through shared memory; for rows in host memory. */
-template <int DEGREE, bool HALF, bool STAGED>
+/* Where the colour comes from: rows of sh_rest that each thread reads for itself, rows that the warp fetches through
+ * shared memory (those in host memory), or another kernel. */
+enum colour_from { COLOUR_FROM_ROWS, COLOUR_FROM_STAGED, COLOUR_LATER };
+
+template <int DEGREE, bool HALF, colour_from FROM>
 __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_constant__ project_parameters P)
 {
     constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+    constexpr bool STAGED = FROM == COLOUR_FROM_STAGED;
     __shared__ uint32_t staged[STAGED ? PROJECT_WARPS : 1][STAGED ? 32 * STRIDE : 1];
     __shared__ uint8_t lists[STAGED ? PROJECT_WARPS : 1][32];
     uint32_t i = blockIdx.x * PROJECT_THREADS + threadIdx.x;
@@ -112,7 +116,7 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
         rest = staged[warp] + lane_index() * STRIDE;
     }
     bool visible = s.seen;
-    if (s.seen) {
+    if (FROM != COLOUR_LATER && s.seen) {
         float inverse_distance;
         float3 d = direction_of(P.projector, s.mean.x, s.mean.y, s.mean.z, &inverse_distance);
         float3 rgb = colour<DEGREE, HALF>(P.g.p.sh_dc + 3 * (size_t)i, rest, d);
@@ -135,15 +139,15 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
     }
 }
 
-template <bool HALF, bool STAGED>
+template <bool HALF, colour_from FROM>
 static void launch(const project_parameters &P, cudaStream_t stream)
 {
     unsigned blocks = splat_cuda_blocks(P.g.n, PROJECT_THREADS);
     switch (P.g.active_sh_degree) {
-    case 0: project_kernel<0, false, false><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    case 1: project_kernel<1, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    case 2: project_kernel<2, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
-    default: project_kernel<3, HALF, STAGED><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 0: project_kernel<0, false, COLOUR_FROM_ROWS><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 1: project_kernel<1, HALF, FROM><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    case 2: project_kernel<2, HALF, FROM><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
+    default: project_kernel<3, HALF, FROM><<<blocks, PROJECT_THREADS, 0, stream>>>(P); break;
     }
 }
 
@@ -166,10 +170,17 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     P.tile_rect = (ushort4 *)frame->tile_rect;
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
-    if (P.g.sh_rest_half)
-        P.g.rest_on_host ? launch<true, true>(P, cuda->stream) : launch<true, false>(P, cuda->stream);
+    const bool later = args->for_step && P.g.deferred && P.g.active_sh_degree > 0;
+    if (!later) SPLAT_TRY(splat_cuda_settle_rest(cuda, args->gaussians, error));
+    if (later)
+        project_kernel<0, false, COLOUR_LATER>
+            <<<splat_cuda_blocks(P.g.n, PROJECT_THREADS), PROJECT_THREADS, 0, cuda->stream>>>(P);
+    else if (P.g.sh_rest_half)
+        P.g.rest_on_host ? launch<true, COLOUR_FROM_STAGED>(P, cuda->stream)
+                         : launch<true, COLOUR_FROM_ROWS>(P, cuda->stream);
     else
-        P.g.rest_on_host ? launch<false, true>(P, cuda->stream) : launch<false, false>(P, cuda->stream);
+        P.g.rest_on_host ? launch<false, COLOUR_FROM_STAGED>(P, cuda->stream)
+                         : launch<false, COLOUR_FROM_ROWS>(P, cuda->stream);
     CUDA_LAUNCHED("project");
-    return SPLAT_OK;
+    return later ? splat_cuda_advance_rest(cuda, args->gaussians, frame, error) : SPLAT_OK;
 }

@@ -12,6 +12,12 @@ extern "C" {
 #include "ops/project/project.h"
 }
 
+/* rest_deferred_cuda.cu: op settle_rest; and the steps of sh_rest that the visible lack, then their colours into the
+ * frame, beside what is submitted to the stream next. There must be active bands. */
+splat_status splat_cuda_settle_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
+splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame,
+                                     splat_error *error);
+
 /* Scales, opacity and rotation as the screen sees them: through the 3D filter and normalised. */
 struct activated {
     float s[3], st[3], o, ot, q[4], inverse_norm, f2;

@@ -2,6 +2,7 @@
 #include "backend/cuda_backend.cuh"
 
 extern "C" {
+#include "ops/project/project.h"
 #include "ops/summary/summary_common.h"
 }
 
@@ -83,6 +84,8 @@ __global__ void __launch_bounds__(SUMMARY_THREADS) total_kernel(const summary_pa
 static splat_status summarize(splat_cuda_backend *cuda, const struct splat_summary_args *args, char *host,
                               size_t host_bytes, splat_error *error)
 {
+    const struct splat_settle_rest_args settle = {args->gaussians};
+    SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     size_t edges_bytes = splat_cuda_round_up(args->n_edges * sizeof(double)),
            parts_bytes = splat_cuda_round_up(SUMMARY_PARTS * sizeof(summary_partial));
     SPLAT_TRY(splat_block_ensure(&cuda->base, args->scratch, "summary", SPLAT_OWNER_OTHER,

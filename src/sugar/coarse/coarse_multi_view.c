@@ -91,7 +91,8 @@ splat_status splat_coarse_see_neighbor(splat_trainer *t, int iteration, uint32_t
     neighbor->transmittance = neighbor->maps + SPLAT_GEOMETRY_CHANNELS * n_pixels;
     SPLAT_TRY(splat_model_begin_view(t->model, frame, &neighbor->camera, black, error));
     frame->hint = splat_trainer_hint(t, neighbor->view);
-    SPLAT_TRY(splat_op_project(t->backend, &(struct splat_project_args){&gaussians, frame}, error));
+    struct splat_project_args project = {.gaussians = &gaussians, .frame = frame};
+    SPLAT_TRY(splat_op_project(t->backend, &project, error));
     SPLAT_TRY(splat_frame_take(t->backend, frame, SPLAT_GEOMETRY_CHANNELS * (size_t)gaussians.n * sizeof(float),
                                &features, error));
     struct splat_geometry_features_args describe = {.gaussians = &gaussians, .frame = frame, .features = features};

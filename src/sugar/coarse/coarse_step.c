@@ -272,7 +272,8 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     SPLAT_TRY(splat_coarse_search_neighbors(t, iteration, error));
     if (has_multi_view(&j)) SPLAT_TRY(splat_coarse_see_neighbor(t, iteration, view, &neighbor, error));
     SPLAT_TRY(begin(&j, view, error));
-    SPLAT_TRY(splat_op_project(j.backend, &(struct splat_project_args){&j.gaussians, j.frame}, error));
+    struct splat_project_args project = {.gaussians = &j.gaussians, .frame = j.frame};
+    SPLAT_TRY(splat_op_project(j.backend, &project, error));
     if (j.blends) SPLAT_TRY(blend(&j, &m, error));
     if (has_depth_normal(&j)) SPLAT_TRY(depth_normal_loss(&j, &m, view, error));
     if (has_multi_view(&j))

@@ -23,7 +23,8 @@ static splat_status count_views(splat_trainer *t, uint32_t **counts, splat_error
     for (size_t v = 0; v < dataset->n_train; v++, args.stamp++) {
         const splat_camera *camera = &dataset->views[dataset->train[v]].camera;
         SPLAT_TRY(splat_model_begin_view(t->model, frame, camera, black, error));
-        SPLAT_TRY(splat_op_project(t->backend, &(struct splat_project_args){&t->model->gaussians, frame}, error));
+        struct splat_project_args project = {.gaussians = &t->model->gaussians, .frame = frame};
+        SPLAT_TRY(splat_op_project(t->backend, &project, error));
         SPLAT_TRY(splat_view_forward(t->backend, frame, &blend, error));
     }
     *counts = args.counts;

@@ -1,0 +1,30 @@
+/* Steps of sh_rest that the trainer lets its backend put off (ops/types.h): the memory that takes, and when they are
+ * made up. A step does so for what it sees; whoever reads sh_rest or its moments, or changes the rows, settles first.
+ * The bits are those of steps that were made at once, so checkpoints know nothing of it. */
+#ifndef SPLAT_TRAIN_DEFERRED_H
+#define SPLAT_TRAIN_DEFERRED_H
+
+#include "model/row_blocks.h"
+#include "splatsmith/train.h"
+
+typedef struct splat_deferral {
+    splat_row_blocks rows;    /* gradient, direction: [n_rows] */
+    uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
+    splat_block steps;
+    splat_deferred_rest rest; /* into these; the model's Gaussians point here */
+} splat_deferral;
+
+/* Whether a run of these options puts steps off, on a backend that can: sh_rest and its moments are float32 on the
+ * device, and nothing but the photo's loss looks at the colours. */
+bool splat_defers_rest(bool backend_can, const splat_train_options *options);
+/* The arrays with a row for each Gaussian. */
+void splat_deferral_describe(splat_row_blocks *rows);
+/* Rows that a trainer with n Gaussians needs. */
+uint32_t splat_deferral_rows(const splat_trainer *trainer, uint32_t n);
+/* After the rows were resized, all of them settled. Errors: MEMORY: nothing is put off. */
+splat_status splat_deferral_refresh(splat_trainer *trainer, uint32_t n_rows, splat_error *error);
+/* Makes all steps up. */
+splat_status splat_trainer_settle(const splat_trainer *trainer, splat_error *error);
+void splat_deferral_free(splat_deferral *deferral, splat_backend *backend);
+
+#endif

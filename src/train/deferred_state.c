@@ -1,0 +1,52 @@
+/* The memory of steps that are put off. */
+#include "train/deferred.h"
+
+#include "train/trainer.h"
+
+#define GRADIENT_WORDS 4
+#define DIRECTION_WORDS 3
+
+bool splat_defers_rest(bool backend_can, const splat_train_options *o)
+{
+    return backend_can && o->sh_degree > 0 && o->sh_storage == SPLAT_SH_FLOAT32 &&
+           o->optimizer_storage == SPLAT_OPTIMIZER_FLOAT32 && splat_place_of_moments(o) == SPLAT_ON_DEVICE &&
+           !o->regularizer && !o->binding;
+}
+
+void splat_deferral_describe(splat_row_blocks *rows)
+{
+    rows->owner = SPLAT_OWNER_OPTIMIZER;
+    splat_row_blocks_add(rows, "deferred.gradient", SPLAT_TYPE_FLOAT32, GRADIENT_WORDS);
+    splat_row_blocks_add(rows, "deferred.direction", SPLAT_TYPE_FLOAT32, DIRECTION_WORDS);
+}
+
+uint32_t splat_deferral_rows(const splat_trainer *t, uint32_t n)
+{
+    return splat_defers_rest(t->backend->defers_rest, &t->options) ? n : 0;
+}
+
+splat_status splat_deferral_refresh(splat_trainer *t, uint32_t n_rows, splat_error *error)
+{
+    splat_deferral *d = &t->deferral;
+    d->n_rows = n_rows;
+    t->model->gaussians.deferred = NULL;
+    if (n_rows == 0) return SPLAT_OK;
+    SPLAT_TRY(splat_block_ensure(t->backend, &d->steps, "deferred.steps", SPLAT_OWNER_OPTIMIZER,
+                                 SPLAT_MAX_DEFERRED * 2 * sizeof(float), error));
+    d->rest = (splat_deferred_rest){.gradient = d->rows.blocks[0].data,
+                                    .direction = d->rows.blocks[1].data,
+                                    .steps = d->steps.data};
+    t->model->gaussians.deferred = &d->rest;
+    return SPLAT_OK;
+}
+
+splat_status splat_trainer_settle(const splat_trainer *t, splat_error *error)
+{
+    return splat_op_settle_rest(t->backend, &(struct splat_settle_rest_args){&t->model->gaussians}, error);
+}
+
+void splat_deferral_free(splat_deferral *deferral, splat_backend *backend)
+{
+    splat_row_blocks_free(backend, &deferral->rows);
+    splat_block_free(backend, &deferral->steps);
+}
