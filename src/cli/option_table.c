@@ -259,12 +259,15 @@ const cli_option cli_options[] = {
     {"coarse_iterations", 0, NULL, COARSE, CLI_GROUP_SURFACE, INT(coarse_iterations, 1, 1e8),
      "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
      "N above that iteration asks for the steps between", NULL},
-    {"strategy", 0, "densification_strategy,strategy_type", STEPS, CLI_GROUP_DENSITY,
+    {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), CLI_GROUP_DENSITY,
      CHOICE(strategy, "default|classic|fast|mcmc"),
      "how Gaussians come and go: default clones, splits and removes them by gradients and opacities, up to what the "
      "photos tell of, and in the end removes what is nearly transparent; classic, as published, does neither; fast is "
      "classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
      "seen to where others are, and shakes those that are hardly seen", NULL},
+    {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, CLI_GROUP_DENSITY,
+     CHOICE(strategy, "default|classic|fast|mcmc"),
+     "how Gaussians of the first stage come and go, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, CLI_GROUP_DENSITY, CHOICE(quality, "normal|high"),
      "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, group, help, fallback)               \

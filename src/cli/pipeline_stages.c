@@ -22,6 +22,8 @@ static void fill_train(const pipeline *p, const char *folder, stage_values *stag
 {
     stage->values.model_path = folder;
     if (!cli_given(p->values, "iterations")) stage->values.train.iterations = TRAIN_ITERATIONS;
+    /* what meshes were measured with; a quality stands for a strategy, too */
+    if (!cli_given(p->values, "strategy") && !cli_given(p->values, "quality")) stage->values.strategy = "classic";
 }
 
 static void fill_coarse(const pipeline *p, const char *folder, stage_values *stage)
