@@ -150,8 +150,8 @@ static splat_status find_list(const splat_source *source, char **path, splat_err
 {
     const char *folders[2] = {source->scene_folder, source->model_folder};
     static const char *const names[2] = {"list_test.txt", "test.txt"};
-    for (int i = 0; i < 2 && folders[i]; i++) {
-        *path = splat_format("%s/%s", folders[i], names[i]);
+    for (int i = 0; i < 4 && folders[i / 2]; i++) {
+        *path = splat_format("%s/%s", folders[i / 2], names[i % 2]);
         if (!*path) return fail_memory(error);
         if (splat_path_exists(*path)) return SPLAT_OK;
         free(*path);

@@ -297,6 +297,10 @@ static void test_lists(void **state)
     options.test_camera_count = 2;
     expect_split(&options, "1");
     assert_non_null(strstr(log_text, "test photos are taken from scene/sparse/0/test.txt"));
+    fixture_text("scene/sparse/0/list_test.txt", "p02\n"); /* either name in either place */
+    expect_split(&options, "2");
+    fixture_text("scene/test.txt", "p04\n");
+    expect_split(&options, "4");
     /* the scene's own list comes first; blanks, comments, Windows line ends, names without extension, unknown names */
     fixture_text("scene/list_test.txt", "# held out\r\np03\r\n\r\n  p05.png \r\nunplaced.png");
     expect_split(&options, "3 5");
