@@ -1,4 +1,5 @@
-/* The CUDA backend: one stream, results one step late, and the table of ops. Memory: cuda_memory.cu. */
+/* The CUDA backend: results one step late, and the table of ops. Memory: cuda_memory.cu; work beside the stream:
+ * cuda_side.cu. */
 #include "backend/cuda_backend.cuh"
 
 #include <cstdio>
@@ -63,23 +64,6 @@ static splat_status cuda_synchronize(splat_backend *backend, splat_error *error)
 {
     SPLAT_TRY(splat_cuda_join(splat_cuda_of(backend), error));
     CUDA_TRY("finish its work", cudaStreamSynchronize(splat_cuda_of(backend)->stream));
-    return SPLAT_OK;
-}
-
-splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error)
-{
-    CUDA_TRY("mark a moment", cudaEventRecord(cuda->forked, cuda->stream));
-    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->side_stream, cuda->forked, 0));
-    cuda->has_side_work = true;
-    return SPLAT_OK;
-}
-
-splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error)
-{
-    if (!cuda->has_side_work) return SPLAT_OK;
-    CUDA_TRY("mark a moment", cudaEventRecord(cuda->joined, cuda->side_stream));
-    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, cuda->joined, 0));
-    cuda->has_side_work = false;
     return SPLAT_OK;
 }
 

@@ -61,9 +61,9 @@ static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
 /* SPLAT_OK, or SPLAT_ERROR_DEVICE / MEMORY with the runtime's words. */
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error);
 
-/* cuda.cu: work beside the stream's. What is submitted to side_stream after fork sees all that was submitted to the
+/* cuda_side.cu: work beside the stream. What is submitted to side_stream after fork sees all that was submitted to the
  * stream before; the stream goes on. After join the stream sees that work too. Every function of the table that moves
- * memory joins first. */
+ * memory joins first, but for upload_ahead, whose memory that work does not touch. */
 splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error);
 

@@ -44,6 +44,7 @@ static void print_command(const cli_values *values, const splat_train_options *o
     if (values->scene.eval) ADD(" --eval");
     if (cli_given(values, "iterations")) ADD(" --iterations %d", values->train.iterations);
     if (strcmp(values->strategy, "default") != 0) ADD(" --strategy %s", values->strategy);
+    if (cli_given(values, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
@@ -98,7 +99,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,
-            plan.estimated ? " (estimated from the scene's points; --gaussians N names them)" : "",
+            plan.estimated ? " (estimated from the scene's points and photos; --gaussians N names them)" : "",
             cli_bytes(plan.limit_bytes, bytes),
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);

@@ -60,7 +60,8 @@ void cli_asked_steps(const cli_values *values, splat_train_options *options)
     if (of_strategy.field != usual.field && options->field == usual.field && !cli_given(values, #name))                \
         options->field = of_strategy.field;
 #include "splatsmith/train_options.def"
-    if (cli_given(values, "target_gaussian_count") && !cli_given(values, "pixels_per_gaussian"))
+    if ((cli_given(values, "target_gaussian_count") || values->n_gaussians) &&
+        !cli_given(values, "pixels_per_gaussian"))
         options->pixels_per_gaussian = 0; /* who names a count means it */
 }
 

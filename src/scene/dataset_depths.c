@@ -47,24 +47,24 @@ static size_t stem_of(const char *name)
     return dot && dot > base ? (size_t)(dot - name) : strlen(name);
 }
 
-/* The numbers of a photo, under its path below the photos' folder, without `images/` where the scene's files have that,
- * or under its file name alone. */
-static const splat_depth_param *param_of(const splat_depth_params *params, const char *relative)
+/* The numbers of a photo, under its path below the photos' folder; where the scene is not COLMAP's (exact) also without
+ * the first folder, as such scenes have `images/` in it, or under its file name alone. */
+static const splat_depth_param *param_of(const splat_depth_params *params, const char *relative, bool exact)
 {
     const char *slash = strchr(relative, '/'), *names[3] = {relative, slash ? slash + 1 : NULL,
                                                             splat_basename(relative)};
     const splat_depth_param *param = NULL;
-    for (int i = 0; i < 3 && !param; i++)
+    for (int i = 0; i < (exact ? 1 : 3) && !param; i++)
         if (names[i]) param = splat_depth_params_find(params, names[i], stem_of(names[i]));
     return param;
 }
 
 /* *path: malloc'd; NULL: there is no such file. */
-static splat_status map_of(const char *folder, const char *relative, char **path, splat_error *error)
+static splat_status map_of(const char *folder, const char *relative, bool exact, char **path, splat_error *error)
 {
     const char *slash = strchr(relative, '/'), *names[2] = {relative, slash ? slash + 1 : NULL};
     *path = NULL;
-    for (int i = 0; i < 2 && !*path; i++) {
+    for (int i = 0; i < (exact ? 1 : 2) && !*path; i++) {
         if (!names[i]) continue;
         *path = splat_format("%s/%.*s.png", folder, (int)stem_of(names[i]), names[i]);
         if (!*path) return fail_memory(error);
@@ -81,17 +81,17 @@ static void lacks(const splat_dataset_view *view, size_t *count, const char **fi
 }
 
 /* The map and numbers of a training view. */
-static splat_status set_map(splat_dataset_view *view, const char *relative, const char *folder,
+static splat_status set_map(splat_dataset_view *view, const char *relative, bool exact, const char *folder,
                             const splat_depth_params *params, lacking *l, splat_error *error)
 {
     char *path;
-    const splat_depth_param *param = param_of(params, relative);
+    const splat_depth_param *param = param_of(params, relative, exact);
     l->n++;
     if (view->n_crops) {
         lacks(view, &l->cut, &l->first_cut);
         return SPLAT_OK;
     }
-    SPLAT_TRY(map_of(folder, relative, &path, error));
+    SPLAT_TRY(map_of(folder, relative, exact, &path, error));
     if (!path) {
         lacks(view, &l->no_map, &l->first_map);
     } else if (!param) {
@@ -139,7 +139,8 @@ static splat_status set_maps(splat_dataset *dataset, const splat_source *source,
     lacking l = {0};
     for (size_t i = 0; i < dataset->n_views; i++)
         if (!dataset->views[i].is_test && !dataset->views[i].crop)
-            SPLAT_TRY(set_map(&dataset->views[i], source->views[i].relative, folder, params, &l, error));
+            SPLAT_TRY(set_map(&dataset->views[i], source->views[i].relative, source->model_folder != NULL, folder,
+                              params, &l, error));
     say_lacking(&l, folder, log);
     dataset->n_depths = l.n - l.no_map - l.no_param - l.unreliable - l.cut;
     if (l.n == 0 || dataset->n_depths > 0) {

@@ -64,6 +64,8 @@ size_t splat_depths_scratch_bytes(const splat_memory_setup *setup, const splat_t
 /* ... and beside raster_backward's, whose lists' slots geometry_backward has once more. */
 size_t splat_depths_backward_bytes(const splat_memory_setup *setup, const splat_train_options *options,
                                    const splat_work *work);
+/* Blocks beside the rows: of the losses, and of the points. */
+size_t splat_depths_blocks(const splat_memory_setup *setup, const splat_train_options *options);
 size_t splat_depths_point_bytes(const splat_memory_setup *setup, const splat_train_options *options);
 
 /* Uploads the points. Errors: MEMORY, DEVICE. */

@@ -68,6 +68,12 @@ size_t splat_depths_backward_bytes(const splat_memory_setup *u, const splat_trai
     return has_maps(u, o) || has_points(u, o) ? splat_raster_backward_scratch_bytes(&lists) : 0;
 }
 
+size_t splat_depths_blocks(const splat_memory_setup *u, const splat_train_options *o)
+{
+    size_t points = has_points(u, o);
+    return points || has_maps(u, o) ? 1 + points : 0;
+}
+
 size_t splat_depths_point_bytes(const splat_memory_setup *u, const splat_train_options *o)
 {
     return has_points(u, o) ? u->n_depth_points * sizeof(splat_depth_point) : 0;

@@ -56,7 +56,7 @@ splat_status splat_depths_losses(splat_trainer *t, splat_step_view *view, splat_
     const splat_step_depths *d = &view->depths;
     const splat_dataset_view *of = dataset_view(t, view);
     const size_t plane = splat_camera_pixels(view->camera);
-    const uint8_t *mask = splat_step_mask(t, view);
+    const uint8_t *mask = view->photo.mask; /* in every mode: where nothing is, nothing has a depth */
     double *results = t->depths.results.data;
     if (d->map_weight > 0) {
         const struct splat_depth_map_args args = {.width = view->camera->width,

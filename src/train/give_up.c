@@ -132,7 +132,7 @@ static bool gains(const splat_trainer *t, unsigned bit)
            splat_form_bytes(&forms, t->memory.form + 1, n) < splat_form_bytes(&forms, t->memory.form, n);
 }
 
-/* What a form without them holds in their place is in its smaller storages. */
+/* Steps are put off in float32 on the device alone. */
 static splat_status drop_deferral(splat_trainer *t, splat_error *error)
 {
     uint32_t n = splat_deferral_rows(t, t->deferral.n_rows);
@@ -150,9 +150,10 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
     bool was_broken = t->is_broken, is_new = bit && has(t, bit) && gains(t, bit);
     if (is_new) {
         SPLAT_TRY(splat_trainer_settle(t, error));
-        SPLAT_TRY(give_up(t, bit, error));
+        splat_status status = give_up(t, bit, error);
+        splat_trainer_refresh_moments(t); /* also after a failure: some may have moved */
+        SPLAT_TRY(status);
         t->is_broken = was_broken;
-        splat_trainer_refresh_moments(t);
         SPLAT_TRY(drop_deferral(t, error));
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d: to stay below %s with %zu Gaussians: %s from here on",
                   t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit), n,

@@ -121,7 +121,7 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     s.photos = streams ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
     size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0) +
-                      (s.depth_points ? 1 : 0);
+                      splat_depths_blocks(u, o);
     s.rest = n_blocks * u->granule + ((size_t)1 << 18);
     return s;
 }

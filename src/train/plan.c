@@ -149,12 +149,16 @@ static size_t usual_count(size_t n_points)
     return n < 1000000 ? 1000000 : n > 6000000 ? 6000000 : n;
 }
 
-static size_t likely_count(const splat_train_options *wanted, const splat_dataset *dataset)
+static size_t least_of(size_t usual, const splat_train_options *wanted, const splat_dataset *dataset)
 {
     const splat_strategy *strategy = splat_strategy_of(wanted);
-    size_t usual = usual_count(dataset->n_points);
     uint64_t cap = strategy->cap ? strategy->cap(wanted, dataset) : 0;
     return cap && cap < usual ? (size_t)cap : usual;
+}
+
+static size_t likely_count(const splat_train_options *wanted, const splat_dataset *dataset)
+{
+    return least_of(usual_count(dataset->n_points), wanted, dataset);
 }
 
 /* Rows of a count: while Gaussians are split there are more. */
@@ -240,7 +244,8 @@ static splat_status make_plan(const splat_context *context, const splat_scene *s
                                                  options->n_vertices);
     splat_memory_forms f = {&u, wanted, allowed(&u, wanted, options), limit};
     size_t target = wanted->target_gaussian_count;
-    plan->n_gaussians = options->n_gaussians ? options->n_gaussians : target ? target
+    plan->n_gaussians = options->n_gaussians ? options->n_gaussians
+                        : target             ? least_of(target, wanted, &scene->dataset)
                                              : likely_count(wanted, &scene->dataset);
     plan->estimated = !options->n_gaussians && !target;
     plan->limit_bytes = limit;

@@ -45,6 +45,15 @@ static void a_whole_run(void **state)
     assert_false(exists_like("base/textured.obj") || exists_like("base/*.tmp"));
 }
 
+/* A quality stands for a strategy, in the first stage too. */
+static void a_quality_reaches_the_first_stage(void **state)
+{
+    (void)state;
+    make_base();
+    PIPELINE(0, "best", "--quality", "high", "--cap_max", "450", "--skip_coarse", "--skip_refine", "--skip_texture");
+    assert_true(file_contains("best/train/stage.json", "\"strategy\": \"mcmc\""));
+}
+
 /* Of a mesh with a texture: a picture, and coordinates of every vertex in it. */
 static void the_last_result_has_a_texture(void **state)
 {
@@ -373,9 +382,10 @@ static void help(void **state)
 int main(void)
 {
     shell("rm -rf base scene again changed damaged given plain checkpoint no_ply presets mistakes later object earlier "
-          "drawn limited x");
+          "drawn limited best x");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run),
+        cmocka_unit_test(a_quality_reaches_the_first_stage),
         cmocka_unit_test(the_last_result_has_a_texture),
         cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(a_memory_limit_holds_for_all_stages),

@@ -1,0 +1,19 @@
+/* Work beside the stream. */
+#include "backend/cuda_backend.cuh"
+
+splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error)
+{
+    CUDA_TRY("mark a moment", cudaEventRecord(cuda->forked, cuda->stream));
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->side_stream, cuda->forked, 0));
+    cuda->has_side_work = true;
+    return SPLAT_OK;
+}
+
+splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error)
+{
+    if (!cuda->has_side_work) return SPLAT_OK;
+    CUDA_TRY("mark a moment", cudaEventRecord(cuda->joined, cuda->side_stream));
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, cuda->joined, 0));
+    cuda->has_side_work = false;
+    return SPLAT_OK;
+}
