@@ -44,8 +44,8 @@ const cli_option cli_options[] = {
     /* input */
     {"source_path", 's', "data_dir,scene_path", STEPS, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene: a folder with images/ and sparse/0 (COLMAP), transforms_train.json or transforms.json (NeRF, "
-     "Nerfstudio), the CSV of a registration (RealityCapture) or reconstruction.json (OpenSfM), an "
-     "XML of Metashape's cameras or keyframes/ (Polycam); train and pipeline "
+     "Nerfstudio), the CSV of a registration (RealityCapture), reconstruction.json (OpenSfM), an "
+     "XML of cameras (Metashape) or keyframes/ (Polycam); train and pipeline "
      "also take photos alone or a video, and find cameras as 'cameras' does", ""},
     {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},

@@ -91,11 +91,11 @@ splat_status splat_poses_find_points(const char *scene, const char *path, splat_
 
 /* ---------------------------------------------------------------- poses */
 
-#define NAMES_TOLD 5
+#define NAMES_REPORTED 5
 
 splat_status splat_poses_leave_out(splat_transforms *transforms, const char *name, splat_error *error)
 {
-    if (transforms->n_left_out++ >= NAMES_TOLD) return SPLAT_OK;
+    if (transforms->n_left_out++ >= NAMES_REPORTED) return SPLAT_OK;
     char *all = transforms->left_out ? splat_format("%s, %.100s", transforms->left_out, name) : strndup(name, 100);
     if (!all) return fail_memory(error);
     free(transforms->left_out);

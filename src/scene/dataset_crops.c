@@ -53,7 +53,7 @@ static splat_status find_crops(cutter *c, const splat_source_view *view, splat_e
                          "the lens of this photo (%s) shows nothing along its axis; calibrate the camera again", name);
 }
 
-static splat_status look_at(cutter *c, const splat_source_view *view, splat_error *error)
+static splat_status examine(cutter *c, const splat_source_view *view, splat_error *error)
 {
     int width = view->width, height = view->height, channels;
     if (!splat_lens_form_get(view->model)->n_coefficients && !splat_lens_form_get(view->model)->is_fisheye) {
@@ -148,7 +148,7 @@ splat_status splat_source_cut(splat_source *source, const splat_scene_options *o
     source->n_views = 0;
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < n_photos && status == SPLAT_OK; i++) {
-        status = look_at(&c, &photos[i], error);
+        status = examine(&c, &photos[i], error);
         if (status == SPLAT_OK) status = add_views(&c, &photos[i], source, error);
         if (status != SPLAT_OK || !c.n_crops) continue;
         if (n_cut++ == 0) first = c;
