@@ -14,6 +14,14 @@ bool splat_poses_is_sound(double value)
     return isfinite((float)value);
 }
 
+splat_status splat_poses_check_panorama(int width, int height, const char *path, splat_error *error)
+{
+    if (fabs(width - 2.0 * height) <= 1) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
+                         "a panorama of %d x %d pixels is not twice as wide as high: only whole ones, of 360 by 180 "
+                         "degrees, are read", width, height);
+}
+
 /* ---------------------------------------------------------------- photos */
 
 static splat_status fail_memory(splat_error *error)

@@ -27,6 +27,9 @@ void splat_poses_set(splat_transforms_frame *frame, const double axes[9], const 
  * transforms->origin; else that is zero. Points are the caller's to move. */
 void splat_poses_recenter(splat_transforms *transforms);
 
+/* UNSUPPORTED unless a panorama is twice as wide as high, or a pixel off: what a cut one shows, readers do not know. */
+splat_status splat_poses_check_panorama(int width, int height, const char *path, splat_error *error);
+
 /* A number that is finite as the float it becomes. */
 bool splat_poses_is_sound(double value);
 

@@ -47,7 +47,7 @@ static void write_camera(char *text, size_t size, int id, const char *label, con
     "<sensor id=\"1\" label=\"round\" type=\"fisheye\"><resolution width=\"36\" height=\"24\"/>"                       \
     "<calibration type=\"fisheye\" class=\"adjusted\"><resolution width=\"36\" height=\"24\"/>" FRAME_VALUES           \
     "</calibration></sensor>\n"                                                                                        \
-    "<sensor id=\"2\" label=\"all around\" type=\"spherical\"><resolution width=\"36\" height=\"24\"/></sensor>"       \
+    "<sensor id=\"2\" label=\"all around\" type=\"spherical\"><resolution width=\"48\" height=\"24\"/></sensor>"       \
     "</sensors>\n"
 
 /* p00.png is a panorama, p02.png a fisheye's, other even ones too; odd ones are tall. One is in a group, one has no
@@ -152,6 +152,7 @@ static void exports_give_the_cameras(void **state)
     if (is_built_without()) return;
     fixture_folder("capture/images");
     make_photos("capture/images");
+    make_png("capture/images/p00.png", 48, 24);
     fixture_text("capture/a.xml", "<x>another file</x>"); /* passed over */
     for (int has_component = 0; has_component <= 1; has_component++) { /* older files have the chunk's alone */
         check((double[3]){0, 0, 0}, has_component);
@@ -170,6 +171,7 @@ static void points_lie_beside(void **state)
     if (is_built_without()) return;
     fixture_folder("capture/images");
     make_photos("capture/images");
+    make_png("capture/images/p00.png", 48, 24);
     for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, (double[3]){0, 0, 0});
     write_cameras(cameras, (double[3]){0, 0, 0}, true);
     write_far_points("capture/dense.ply", (double[3]){0, 0, 0});
@@ -208,6 +210,8 @@ static void exports_that_are_wrong(void **state)
         {CHUNK(SENSOR("frame", "<resolution width=\"2000000000\" height=\"24\"/>", "<f>40</f>"), GOOD_CAMERA),
          SPLAT_ERROR_FORMAT, "too large"},
         {CHUNK(SENSOR("cylindrical", SIZE, "<f>40</f>"), GOOD_CAMERA), SPLAT_ERROR_UNSUPPORTED, "type cylindrical"},
+        {CHUNK(SENSOR("spherical", SIZE, ""), GOOD_CAMERA), SPLAT_ERROR_UNSUPPORTED,
+         "a panorama of 36 x 24 pixels is not twice"},
         {CHUNK(SENSOR("frame", SIZE, ""), GOOD_CAMERA), SPLAT_ERROR_FORMAT, "a focal length above zero"},
         {CHUNK(SENSOR("frame", SIZE, "<f>-40</f>"), GOOD_CAMERA), SPLAT_ERROR_FORMAT, "a focal length above zero"},
         {CHUNK(SENSOR("frame", SIZE, "<f>40</f><b1>-50</b1>"), GOOD_CAMERA), SPLAT_ERROR_FORMAT, "above zero"},

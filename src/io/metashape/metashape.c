@@ -45,7 +45,7 @@ static splat_status set_lens(const metashape_sensor *sensor, const char *path, s
                              sensor->id);
     if (strcmp(sensor->type, "spherical") == 0) {
         frame->model = SPLAT_LENS_EQUIRECTANGULAR;
-        return SPLAT_OK;
+        return splat_poses_check_panorama(frame->width, frame->height, path, error);
     }
     if (!is_fisheye && strcmp(sensor->type, "frame") != 0)
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,

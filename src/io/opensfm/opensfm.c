@@ -84,7 +84,8 @@ static splat_status set_lens(const json_t *camera, const char *path, splat_trans
     SPLAT_TRY(splat_json_get_number(camera, "c_y", path, &center[1], error));
     double side = frame->width > frame->height ? frame->width : frame->height;
     frame->model = type->model;
-    if (type->model == SPLAT_LENS_EQUIRECTANGULAR && frame->width > 0 && frame->height > 0) return SPLAT_OK;
+    if (type->model == SPLAT_LENS_EQUIRECTANGULAR && frame->width > 0 && frame->height > 0)
+        return splat_poses_check_panorama(frame->width, frame->height, path, error);
     frame->fx = focal * side;
     frame->fy = focal_y * side;
     frame->cx = center[0] * side + 0.5 * frame->width; /* theirs are of pixels whose first centre is 0, 0 */
