@@ -51,7 +51,8 @@ typedef struct splat_scene_options {
     bool eval_masks;           /* true: evaluations measure the pixels that masks keep, and beside them the whole */
     splat_undistort undistort; /* AUTO */
     float fisheye_degrees;     /* the field of a fisheye's image circle: what is beyond half of it from the axis is no
-                                  part of the photo; at most 360, default 190; 0 is 190 too */
+                                  part of the photo; at most 200, where crops end; default 190,
+                                  which 0 is too */
     const char *depths;        /* folder of maps of inverse depth inside the scene, as 3DGS has them, for training with
                                   depth_l1_weight_init; NULL: none are read */
     bool sfm_depth;            /* the points of the COLMAP model are kept with the photos that see them, for training

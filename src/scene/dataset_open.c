@@ -20,8 +20,8 @@ static splat_status check_options(const splat_scene_options *options, const spla
                           options->resolution_scale);
     if ((unsigned)options->undistort > SPLAT_UNDISTORT_ALL)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "undistort must be one of " SPLAT_WORDS_UNDISTORT);
-    if (!(options->fisheye_degrees >= 0 && options->fisheye_degrees <= 360))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "fisheye_degrees must be above 0 and at most 360, not %g",
+    if (!(options->fisheye_degrees >= 0 && options->fisheye_degrees <= 200))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "fisheye_degrees must be above 0 and at most 200, not %g",
                           (double)options->fisheye_degrees);
     if (r > 0 && r < 64 && (r & (r - 1)) != 0)
         splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "

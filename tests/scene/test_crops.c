@@ -317,7 +317,7 @@ static void options_choose(void **state)
     assert_true(d.n_views == N_PHOTOS && d.views[0].has_mask && d.views[0].n_crops == 1);
     assert_string_equal(d.views[0].name, "0.png#0");
     splat_dataset_free(&d);
-    static const float wrong[] = {-1, 361, NAN};
+    static const float wrong[] = {-1, 200.5f, NAN};
     for (int i = 0; i < 3; i++) {
         options.fisheye_degrees = wrong[i];
         assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "fisheye_degrees");
