@@ -254,6 +254,23 @@ static void exports_that_are_wrong(void **state)
     }
 }
 
+/* Text that is longer than any number: what an element before has left is not taken for its end. */
+static void text_that_is_too_long(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("capture");
+    char text[8192], spaces[5000];
+    if (is_built_without()) return;
+    make_png("capture/a.png", 36, 24);
+    memset(spaces, ' ', sizeof spaces);
+    snprintf(text, sizeof text, CHUNK(SENSOR("frame", SIZE, "<cx>1.5</cx><f>40\n%.*s7</f>"), GOOD_CAMERA),
+             (int)sizeof spaces, spaces);
+    fixture_text("capture/cameras.xml", text);
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "more text in an element than");
+}
+
 static void open_damaged_export(const uint8_t *data, size_t size, bool is_prefix)
 {
     (void)is_prefix;
@@ -274,7 +291,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exports_give_the_cameras), cmocka_unit_test(points_lie_beside),
-        cmocka_unit_test(exports_that_are_wrong), cmocka_unit_test(damaged_exports_are_survived),
+        cmocka_unit_test(exports_that_are_wrong), cmocka_unit_test(text_that_is_too_long),
+        cmocka_unit_test(damaged_exports_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

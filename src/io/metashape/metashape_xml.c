@@ -273,7 +273,8 @@ static void add_text(void *user, const XML_Char *text, int length)
         memcpy(r->text + r->length, text, (size_t)length);
         r->length += (size_t)length;
     } else {
-        r->length = MAX_TEXT - 1; /* of what was kept no number ends here */
+        r->text[r->length] = '?'; /* no number ends here, and what an element before left is not read */
+        r->length = MAX_TEXT - 1;
         r->text[MAX_TEXT - 2] = '?';
     }
 }
