@@ -86,7 +86,8 @@ bool splat_cameras_are_needed(const char *source, const char *images)
     if (has_cameras) return false;
     char *registration = splat_realitycapture_find(source), *reconstruction = splat_opensfm_find(source);
     char *metashape = splat_metashape_find(source);
-    bool has_poses = registration || reconstruction || metashape || splat_polycam_found(source);
+    bool has_poses = registration || reconstruction || metashape ||
+                     splat_polycam_found(source, images ? images : "images");
     free(registration);
     free(reconstruction);
     free(metashape);

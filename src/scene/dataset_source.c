@@ -256,7 +256,7 @@ static splat_status read_found(const char *images, splat_source *source, splat_t
         free(xml);
         return status;
     }
-    if (splat_polycam_found(scene)) return splat_polycam_read(scene, images, transforms, error);
+    if (splat_polycam_found(scene, images)) return splat_polycam_read(scene, images, transforms, error);
     return splat_transforms_read(scene, transforms, error); /* says what was looked for */
 }
 

@@ -119,6 +119,29 @@ static void cameras_of_arkit_will_do(void **state)
     splat_dataset_free(&d);
 }
 
+/* Where `images` names them, the corrected photos need not be there. */
+static void other_photos_of_corrected_cameras(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    truth cameras[N_CAMERAS];
+    splat_scene_options options = options_of("capture");
+    make_export(cameras);
+    ASSERT_OK(splat_folder_delete("capture/my_photos", &error));
+    assert_int_equal(rename("capture/keyframes/corrected_images", "capture/my_photos"), 0);
+    ASSERT_OK(splat_folder_delete("capture/keyframes/cameras", &error));
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "");
+    options.images = "my_photos";
+    assert_false(splat_cameras_are_needed("capture", "my_photos"));
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_string_equal(d.format, "polycam");
+    assert_null(strstr(log_text, "rim"));
+    assert_true(d.n_views == N_CAMERAS && d.views[0].camera.width == WIDTH);
+    for (int i = 0; i < N_CAMERAS; i++) expect_camera(&d.views[i].camera, &cameras[i], (double[3]){0, 0, 0});
+    splat_dataset_free(&d);
+}
+
 static void exports_that_are_wrong(void **state)
 {
     (void)state;
@@ -160,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(corrected_cameras_come_first),
         cmocka_unit_test(cameras_of_arkit_will_do),
+        cmocka_unit_test(other_photos_of_corrected_cameras),
         cmocka_unit_test(exports_that_are_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

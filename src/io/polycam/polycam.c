@@ -27,14 +27,19 @@ static bool has_folder(const char *scene, const char *name)
     return found;
 }
 
-static bool is_corrected(const char *scene)
+static bool is_own(const char *images)
 {
-    return has_folder(scene, "corrected_cameras") && has_folder(scene, "corrected_images");
+    return strcmp(images, "images") == 0;
 }
 
-bool splat_polycam_found(const char *scene)
+static bool is_corrected(const char *scene, const char *images)
 {
-    return is_corrected(scene) || has_folder(scene, "cameras");
+    return has_folder(scene, "corrected_cameras") && (!is_own(images) || has_folder(scene, "corrected_images"));
+}
+
+bool splat_polycam_found(const char *scene, const char *images)
+{
+    return is_corrected(scene, images) || has_folder(scene, "cameras");
 }
 
 /* ---------------------------------------------------------------- a camera */
@@ -129,12 +134,12 @@ static splat_status read_cameras(const export *e, splat_transforms *transforms, 
 splat_status splat_polycam_read(const char *scene, const char *images, splat_transforms *transforms,
                                 splat_error *error)
 {
-    bool corrected = is_corrected(scene), is_own = strcmp(images, "images") == 0;
+    bool corrected = is_corrected(scene, images);
     const char *photos = corrected ? "keyframes/corrected_images" : "keyframes/images";
-    export e = {.scene = scene, .rim = corrected && is_own ? RIM : 0};
+    export e = {.scene = scene, .rim = corrected && is_own(images) ? RIM : 0};
     *transforms = (splat_transforms){.format = "polycam"};
     e.cameras = splat_format("%s/keyframes/%s", scene, corrected ? "corrected_cameras" : "cameras");
-    e.photos = strdup(is_own ? photos : images);
+    e.photos = strdup(is_own(images) ? photos : images);
     splat_status status = e.cameras && e.photos ? read_cameras(&e, transforms, error) : fail_memory(error);
     free(e.cameras);
     free(e.photos);

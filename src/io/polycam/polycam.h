@@ -4,13 +4,14 @@
 
 #include "io/transforms.h"
 
-/* Whether the scene's folder holds keyframes/corrected_cameras or keyframes/cameras. */
-bool splat_polycam_found(const char *scene_folder);
+/* Whether the scene's folder holds keyframes/corrected_cameras, with keyframes/corrected_images where `images` is
+ * "images", or keyframes/cameras. */
+bool splat_polycam_found(const char *scene_folder, const char *images);
 
 /* Reads the corrected cameras with their corrected photos, whose rim of 15 pixels undistortion has left black; where
- * they are absent the cameras and photos of ARKit. `images`: a folder of other photos of these cameras (relative to the
- * scene, or absolute), "images": Polycam's own. Every photo exists when this returns. Errors: IO for a photo that is
- * not there, FORMAT. Free with splat_transforms_free. */
+ * either is absent the cameras and photos of ARKit. `images`: a folder of other photos of these cameras (relative to
+ * the scene, or absolute), with which the corrected photos may be absent; "images": Polycam's own. Every photo exists
+ * when this returns. Errors: IO for a photo that is not there, FORMAT. Free with splat_transforms_free. */
 splat_status splat_polycam_read(const char *scene_folder, const char *images, splat_transforms *transforms,
                                 splat_error *error);
 
