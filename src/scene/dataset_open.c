@@ -135,8 +135,8 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
         splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
                           source.n_reconstructions, source.reconstruction, source.n_views);
     if (source.n_left_out)
-        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "%zu cameras without a pose are left out: %s%s", source.n_left_out,
-                          source.left_out, source.n_left_out > 5 ? ", ..." : "");
+        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "%zu cameras without a pose, or switched off, are left out: %s%s",
+                          source.n_left_out, source.left_out, source.n_left_out > 5 ? ", ..." : "");
     say_origin(&source, &log);
     dataset->format = source.format;
     dataset->composite_truncates = source.is_blender;

@@ -35,7 +35,7 @@ typedef struct splat_source {
     char *point_cloud;        /* a PLY, or NULL */
     char *reconstruction;     /* the file that holds OpenSfM's points, or NULL */
     size_t n_reconstructions; /* of which the largest is taken */
-    size_t n_left_out;        /* cameras without a pose */
+    size_t n_left_out;        /* cameras without a pose, or switched off */
     char *left_out;           /* the first of their names, or NULL */
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
