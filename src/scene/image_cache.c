@@ -153,26 +153,46 @@ static int gather(splat_image_cache *cache, size_t view, uint32_t views[SPLAT_LE
     return n;
 }
 
+/* Nobody asked for it, or who did tries again. */
+static void give_up(splat_image_cache *cache, size_t view)
+{
+    cache->entries[view].state = EMPTY;
+    count_out(cache, view);
+}
+
+/* The first of the views, and the others where that goes well: *n_loaded is n or 1. */
+static splat_status load(const splat_dataset *dataset, const uint32_t *views, int n, int *n_loaded, uint8_t **rgb,
+                         splat_error *error)
+{
+    *n_loaded = n;
+    if (n > 1) {
+        splat_status status = splat_photo_load_crops(dataset, views, n, rgb, error);
+        if (status == SPLAT_OK) return SPLAT_OK;
+        *n_loaded = 1;
+        if (status != SPLAT_ERROR_MEMORY) return status;
+    }
+    return splat_photo_load(dataset, views[0], &rgb[0], error);
+}
+
 /* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
 static void decode(splat_image_cache *cache, size_t view)
 {
     uint32_t views[SPLAT_LENS_CROPS], n_kept[SPLAT_LENS_CROPS] = {0};
     uint8_t *rgb[SPLAT_LENS_CROPS] = {NULL};
-    int n = gather(cache, view, views);
+    int n = gather(cache, view, views), n_loaded;
     pthread_mutex_unlock(&cache->lock);
     splat_error error;
-    splat_status status = n > 1 ? splat_photo_load_crops(cache->dataset, views, n, rgb, &error)
-                                : splat_photo_load(cache->dataset, view, &rgb[0], &error);
-    for (int i = 0; i < n && status == SPLAT_OK; i++) {
+    splat_status status = load(cache->dataset, views, n, &n_loaded, rgb, &error);
+    for (int i = 0; i < n_loaded && status == SPLAT_OK; i++) {
         const entry *decoded = &cache->entries[views[i]];
         n_kept[i] = decoded->is_counted ? decoded->n_kept : count_kept(&cache->dataset->views[views[i]], rgb[i]);
     }
     pthread_mutex_lock(&cache->lock);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n_loaded; i++) {
         end(cache, views[i], status, &error, rgb[i], n_kept[i]);
-        if (i > 0 && status == SPLAT_OK && cache->entries[views[i]].n_users == 0)
-            list_append(cache, &cache->unused, views[i]);
+        if (i > 0 && cache->entries[views[i]].n_users == 0) list_append(cache, &cache->unused, views[i]);
     }
+    for (int i = n_loaded; i < n; i++) give_up(cache, views[i]);
     pthread_cond_broadcast(&cache->done);
 }
 
@@ -273,15 +293,17 @@ splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, co
     pthread_mutex_lock(&cache->lock);
     entry *wanted = &cache->entries[view];
     if (wanted->state == READY && wanted->n_users == 0) list_remove(cache, &cache->unused, view);
-    wanted->n_users++; /* from here on nobody evicts it, and its state only goes towards READY or FAILED */
-    if (wanted->state == EMPTY || wanted->state == QUEUED) {
+    wanted->n_users++; /* from here on nobody evicts it */
+    if (wanted->state == EMPTY || wanted->state == QUEUED) cache->info.n_misses++;
+    else cache->info.n_hits++;
+    while (wanted->state != READY && wanted->state != FAILED) {
+        if (wanted->state == DECODING) { /* EMPTY again after it: the decode was of another crop, and failed */
+            pthread_cond_wait(&cache->done, &cache->lock);
+            continue;
+        }
         if (wanted->state == QUEUED) list_remove(cache, &cache->queue, view);
-        cache->info.n_misses++;
         make_room(cache, view_bytes(cache, view));
         decode(cache, view);
-    } else {
-        cache->info.n_hits++;
-        while (wanted->state == DECODING) pthread_cond_wait(&cache->done, &cache->lock);
     }
     splat_status status = SPLAT_OK;
     if (wanted->state == READY) {

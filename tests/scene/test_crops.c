@@ -1,6 +1,7 @@
 /* Wide photos as crops: their pictures against what the cameras of the crops see, names, split, masks, the cache that
  * decodes a photo once, and the options that choose. */
 #include "dataset_fixture.h"
+#include "failing_malloc.h"
 
 #include "math/camera.h"
 #include "scene/image_cache.h"
@@ -284,6 +285,7 @@ static void a_photo_is_decoded_once(void **state)
     for (size_t i = 0; i < d.n_views; i++) splat_image_cache_prefetch(cache, (7 * i) % d.n_views);
     for (size_t i = 0; i < d.n_views; i++) use(cache, &d, (11 * i) % d.n_views);
     splat_image_cache_destroy(cache);
+    assert_int_equal(rename("s/images/3.png", "good.png"), 0);
     fixture_text("s/images/3.png", "not a picture");
     ASSERT_OK(splat_image_cache_create(&d, 100 * bytes, 0, &host_memory, &cache, &error));
     const uint8_t *rgb;
@@ -292,7 +294,44 @@ static void a_photo_is_decoded_once(void **state)
     use(cache, &d, 17);
     splat_image_cache_get_info(cache, &info);
     assert_int_equal(info.bytes, 6 * bytes);
+    assert_true(splat_image_cache_acquire(cache, 18, &rgb, &error) != SPLAT_OK);
+    assert_int_equal(rename("good.png", "s/images/3.png"), 0); /* crops that nobody asked for have no error */
+    for (size_t i = 19; i < 24; i++) use(cache, &d, i);
     splat_image_cache_destroy(cache);
+    splat_dataset_free(&d);
+}
+
+/* Wherever memory is short once: the wanted crop is made alone. */
+static void a_shortage_leaves_the_wanted_crop(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    splat_image_cache *cache;
+    splat_image_cache_info info;
+    splat_scene_options options = options_of("s");
+    uint8_t *expected;
+    size_t n_alone = 0;
+    bool reached = true;
+    make_panoramas();
+    ASSERT_OK(open_scene(&options, &d, &error));
+    size_t bytes = splat_view_photo_bytes(&d.views[0]);
+    ASSERT_OK(splat_photo_load(&d, 2, &expected, &error));
+    for (long k = 1; reached; k++) {
+        const uint8_t *rgb;
+        ASSERT_OK(splat_image_cache_create(&d, 100 * bytes, 0, &host_memory, &cache, &error));
+        failing_malloc_arm(k, false);
+        splat_status status = splat_image_cache_acquire(cache, 2, &rgb, &error);
+        reached = failing_malloc_disarm();
+        ASSERT_OK(status);
+        assert_memory_equal(rgb, expected, bytes);
+        splat_image_cache_get_info(cache, &info);
+        n_alone += info.bytes == bytes;
+        assert_true(info.bytes == bytes || info.bytes == 6 * bytes);
+        splat_image_cache_destroy(cache);
+    }
+    assert_true(n_alone > 6);
+    free(expected);
     splat_dataset_free(&d);
 }
 
@@ -441,7 +480,8 @@ int main(void)
         cmocka_unit_test(crops_are_what_their_cameras_see), cmocka_unit_test(panoramas_have_no_seam),
         cmocka_unit_test(crops_have_names),
         cmocka_unit_test(crops_are_on_the_side_of_their_photo), cmocka_unit_test(masks_are_cut_with_their_photos),
-        cmocka_unit_test(a_photo_is_decoded_once), cmocka_unit_test(options_choose),
+        cmocka_unit_test(a_photo_is_decoded_once), cmocka_unit_test(a_shortage_leaves_the_wanted_crop),
+        cmocka_unit_test(options_choose),
         cmocka_unit_test(panoramas_of_transforms), cmocka_unit_test(samples_are_panoramas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
