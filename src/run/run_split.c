@@ -56,11 +56,11 @@ static bool ends_in_one(const char *path, char *const *names, size_t n)
     return false;
 }
 
-/* split.json spells names that are no UTF-8 in its own way; checkpoints name crops. */
+/* split.json spells names that are no UTF-8 in its own way. */
 static bool is_listed(const splat_dataset_view *view, char *const *names, size_t n)
 {
     if (ends_in_one(view->path, names, n)) return true;
-    char *spelled = splat_utf8_text(view->name);
+    char *spelled = splat_utf8_text(view->photo_name);
     bool found = spelled && ends_in_one(spelled, names, n);
     free(spelled);
     return found;
@@ -84,6 +84,14 @@ static splat_status check(const splat_dataset *dataset, const splat_split *split
                          n_seen, dataset->n_test, first);
 }
 
+/* Of a photo, malloc'd: checkpoints name crops, "a.png#0", and whoever measures may have cut photos otherwise. */
+static char *photo_of(const char *name)
+{
+    char *photo = strdup(name ? name : ""), *crop = photo ? strrchr(photo, '#') : NULL;
+    if (crop && crop[1] && strspn(crop + 1, "0123456789") == strlen(crop + 1)) *crop = '\0';
+    return photo;
+}
+
 /* The names in a checkpoint's header: training views are lists that begin with the name. */
 static splat_status read_checkpoint_split(const char *path, splat_split *split, splat_error *error)
 {
@@ -96,11 +104,11 @@ static splat_status read_checkpoint_split(const char *path, splat_split *split, 
     bool good = split->train && split->test;
     for (size_t i = 0; i < json_array_size(train) && good; i++) {
         const char *name = json_string_value(json_array_get(json_array_get(train, i), 0));
-        good = (split->train[split->n_train++] = strdup(name ? name : "")) != NULL;
+        good = (split->train[split->n_train++] = photo_of(name)) != NULL;
     }
     for (size_t i = 0; i < json_array_size(test) && good; i++) {
         const char *name = json_string_value(json_array_get(test, i));
-        good = (split->test[split->n_test++] = strdup(name ? name : "")) != NULL;
+        good = (split->test[split->n_test++] = photo_of(name)) != NULL;
     }
     splat_tensor_reader_close(&reader);
     return good ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the split of a checkpoint");

@@ -62,9 +62,12 @@ static void fisheyes_train_and_are_remembered(void **state)
     assert_true(file_contains("narrow/cfg_args", "fisheye_degrees=1"));
     RUN_ERR(0, "into 6 views", "eval", "-m", "narrow", "--backend", "cpu");
     RUN_OUT(0, "25 train and 5 test views", "train", "-s", "round", "-m", "wide", "--eval", "--iterations", "10",
-            "--backend", "cpu");
+            "--checkpoint_iterations", "10", "--backend", "cpu");
     assert_false(file_contains("wide/cfg_args", "fisheye_degrees"));
     RUN_ERR(0, "into 30 views", "eval", "-m", "wide", "--backend", "cpu");
+    /* crops of these photos are known as theirs where photos are not cut, too */
+    RUN_ERR(2, "was trained on", "eval", "-s", "round", "--eval", "--llffhold", "5", "--undistort", "off", "--ply",
+            "wide/chkpnt10.splatsmith", "--backend", "cpu");
     RUN_OUT(0, "6 train and 0 test views up to 120x120", "train", "-s", "round", "-m", "as_is", "--undistort", "off",
             "--iterations", "10", "--backend", "cpu");
     assert_true(file_contains("as_is/cfg_args", "undistort='off'"));
