@@ -59,7 +59,7 @@ static void fisheyes_train_and_are_remembered(void **state)
             "--distortion", "wide_fisheye", "--backend", "cpu");
     RUN_ERR(0, "6 wide photos of 1 camera (OPENCV_FISHEYE, 120 x 120) into 6 views", "train", "-s", "round", "-m",
             "narrow", "--eval", "--fisheye_degrees", "120", "--iterations", "10", "--backend", "cpu");
-    assert_true(file_contains("narrow/cfg_args", "fisheye_degrees=1"));
+    assert_true(file_contains("narrow/cfg_args", "fisheye_degrees=1.2e+02)"));
     RUN_ERR(0, "into 6 views", "eval", "-m", "narrow", "--backend", "cpu");
     RUN_OUT(0, "25 train and 5 test views", "train", "-s", "round", "-m", "wide", "--eval", "--iterations", "10",
             "--checkpoint_iterations", "10", "--backend", "cpu");

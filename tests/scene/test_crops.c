@@ -159,6 +159,34 @@ static void panoramas_have_no_seam(void **state)
     splat_image_free(&photo);
 }
 
+/* Bilinear ones are softer than their photo. */
+static void crops_are_cubic(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("s");
+    make_panoramas();
+    ASSERT_OK(open_scene(&options, &d, &error));
+    for (size_t i = 0; i < 6; i++) {
+        const splat_dataset_view *view = &d.views[i];
+        uint8_t *loaded;
+        splat_image photo, cut[2];
+        ASSERT_OK(splat_photo_load(&d, i, &loaded, &error));
+        ASSERT_OK(splat_image_read(view->path, &photo, &error));
+        for (int sharp = 0; sharp <= 1; sharp++)
+            ASSERT_OK(splat_photo_undistort(&view->lens, &view->frame, view->turn, view->camera.width,
+                                            view->camera.height, sharp, &photo, &cut[sharp], &error));
+        assert_memory_equal(loaded, cut[1].pixels, splat_view_photo_bytes(view));
+        /* the scenery tells them apart */
+        assert_true(memcmp(loaded, cut[0].pixels, splat_view_photo_bytes(view)) != 0);
+        free(loaded);
+        splat_image_free(&photo);
+        for (int sharp = 0; sharp <= 1; sharp++) splat_image_free(&cut[sharp]);
+    }
+    splat_dataset_free(&d);
+}
+
 /* ---------------------------------------------------------------- names and sides */
 
 static void crops_have_names(void **state)
@@ -478,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crops_are_what_their_cameras_see), cmocka_unit_test(panoramas_have_no_seam),
-        cmocka_unit_test(crops_have_names),
+        cmocka_unit_test(crops_are_cubic), cmocka_unit_test(crops_have_names),
         cmocka_unit_test(crops_are_on_the_side_of_their_photo), cmocka_unit_test(masks_are_cut_with_their_photos),
         cmocka_unit_test(a_photo_is_decoded_once), cmocka_unit_test(a_shortage_leaves_the_wanted_crop),
         cmocka_unit_test(options_choose),
