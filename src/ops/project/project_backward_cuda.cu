@@ -15,14 +15,7 @@ __device__ __forceinline__ float3 colour_backward(const backward_parameters &P, 
     float inverse_distance, b[16];
     float3 d = direction_of(P.projector, x, y, z, &inverse_distance);
     sh_basis<DEGREE>(d, b);
-    float3 rgb = make_float3(0.5f + b[0] * dc[0], 0.5f + b[0] * dc[1], 0.5f + b[0] * dc[2]);
-#pragma unroll
-    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++)
-        if (k < n_basis) {
-            rgb.x += b[k] * rest_value<HALF>(rest, 3 * (k - 1));
-            rgb.y += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 1);
-            rgb.z += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 2);
-        }
+    float3 rgb = colour_of<DEGREE, HALF>(dc, rest, b, n_basis);
     float3 g = make_float3(rgb.x < 0.0f ? 0.0f : grad.rgb[0], rgb.y < 0.0f ? 0.0f : grad.rgb[1],
                            rgb.z < 0.0f ? 0.0f : grad.rgb[2]);
     float w[16], dd[3] = {0.0f, 0.0f, 0.0f};

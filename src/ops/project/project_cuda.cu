@@ -4,22 +4,6 @@
 #define PROJECT_THREADS 128
 #define PROJECT_WARPS (PROJECT_THREADS / 32)
 
-/* Colour before the clamp at 0. */
-template <int DEGREE, bool HALF>
-__device__ __forceinline__ float3 colour(const float *dc, const uint32_t *rest, float3 d)
-{
-    float b[16];
-    sh_basis<DEGREE>(d, b);
-    float3 rgb = make_float3(0.5f + b[0] * dc[0], 0.5f + b[0] * dc[1], 0.5f + b[0] * dc[2]);
-#pragma unroll
-    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++) {
-        rgb.x += b[k] * rest_value<HALF>(rest, 3 * (k - 1));
-        rgb.y += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 1);
-        rgb.z += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 2);
-    }
-    return rgb;
-}
-
 struct project_parameters {
     splat_projector projector;
     splat_gaussians g;
@@ -117,9 +101,9 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
     }
     bool visible = s.seen;
     if (FROM != COLOUR_LATER && s.seen) {
-        float inverse_distance;
-        float3 d = direction_of(P.projector, s.mean.x, s.mean.y, s.mean.z, &inverse_distance);
-        float3 rgb = colour<DEGREE, HALF>(P.g.p.sh_dc + 3 * (size_t)i, rest, d);
+        float inverse_distance, b[16];
+        sh_basis<DEGREE>(direction_of(P.projector, s.mean.x, s.mean.y, s.mean.z, &inverse_distance), b);
+        float3 rgb = colour_of<DEGREE, HALF>(P.g.p.sh_dc + 3 * (size_t)i, rest, b, (DEGREE + 1) * (DEGREE + 1));
         s.degenerate = !isfinite(rgb.x + rgb.y + rgb.z);
         visible = !s.degenerate;
         P.rgb[3 * (size_t)i] = fmaxf(rgb.x, 0.0f);

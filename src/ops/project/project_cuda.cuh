@@ -116,6 +116,21 @@ __device__ __forceinline__ const uint32_t *rest_rows(const splat_gaussians &g)
     return HALF ? (const uint32_t *)g.sh_rest_half : (const uint32_t *)g.p.sh_rest;
 }
 
+/* Colour before the clamp at 0, of the first n_basis functions b. */
+template <int DEGREE, bool HALF>
+__device__ __forceinline__ float3 colour_of(const float *dc, const uint32_t *rest, const float *b, int n_basis)
+{
+    float3 rgb = make_float3(0.5f + b[0] * dc[0], 0.5f + b[0] * dc[1], 0.5f + b[0] * dc[2]);
+#pragma unroll
+    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++)
+        if (k < n_basis) {
+            rgb.x += b[k] * rest_value<HALF>(rest, 3 * (k - 1));
+            rgb.y += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 1);
+            rgb.z += b[k] * rest_value<HALF>(rest, 3 * (k - 1) + 2);
+        }
+    return rgb;
+}
+
 /* ---------------------------------------------------------------- rows of a warp
  *
  * Rows that lie anywhere, the host's memory included, are moved by the warp as a whole: neighbouring lanes take

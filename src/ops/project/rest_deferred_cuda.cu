@@ -139,14 +139,7 @@ __device__ __forceinline__ void write_colour(const rest_parameters &P, uint32_t 
     const int n_basis = (P.active_sh_degree + 1) * (P.active_sh_degree + 1);
     float inverse_distance, b[16];
     sh_basis<DEGREE>(direction_of(P.projector, mean[0], mean[1], mean[2], &inverse_distance), b);
-    float3 rgb = make_float3(0.5f + b[0] * dc[0], 0.5f + b[0] * dc[1], 0.5f + b[0] * dc[2]);
-#pragma unroll
-    for (int k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++)
-        if (k < n_basis) {
-            rgb.x += b[k] * rest[3 * (k - 1)];
-            rgb.y += b[k] * rest[3 * (k - 1) + 1];
-            rgb.z += b[k] * rest[3 * (k - 1) + 2];
-        }
+    float3 rgb = colour_of<DEGREE, false>(dc, (const uint32_t *)rest, b, n_basis);
     if (!isfinite(rgb.x + rgb.y + rgb.z)) {
         atomicAdd(&P.state->n_degenerate, 1u);
         rgb = make_float3(0.0f, 0.0f, 0.0f);
