@@ -274,12 +274,12 @@ static size_t planned_bytes(const tiny_place *p, const char *strategy, size_t n,
     return plan.total_bytes;
 }
 
-static void a_million_need_no_more_than_by_default(void **state)
+static void a_million_need_no_more_than_with_the_classic(void **state)
 {
     (void)state;
     tiny_place p = open_tiny(2);
     splat_train_options chosen;
-    size_t usual = planned_bytes(&p, "default", 1000000, (size_t)1 << 44, &chosen);
+    size_t usual = planned_bytes(&p, "classic", 1000000, (size_t)1 << 44, &chosen);
     assert_true(planned_bytes(&p, "mcmc", 1000000, (size_t)1 << 44, &chosen) < usual);
     assert_int_equal(chosen.target_gaussian_count, 1000000);
     planned_bytes(&p, "mcmc", 1000000, (size_t)64 << 20, &chosen); /* the plan knows the cap, and lowers it */
@@ -342,7 +342,7 @@ int main(void)
         cmocka_unit_test(every_option_of_it_changes_the_result),
         cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(a_lower_cap_is_kept_after_a_resume),
-        cmocka_unit_test(a_million_need_no_more_than_by_default),
+        cmocka_unit_test(a_million_need_no_more_than_with_the_classic),
         cmocka_unit_test(a_memory_limit_is_kept),
         cmocka_unit_test(what_does_not_go_together_is_refused),
     };
