@@ -97,6 +97,45 @@ splat_status splat_poses_find_points(const char *scene, const char *path, splat_
     return status;
 }
 
+/* ---------------------------------------------------------------- the file */
+
+static bool begins_as(const char *path, bool (*is_one)(char *start))
+{
+    FILE *stream;
+    uint64_t size;
+    char start[4097];
+    if (splat_file_open_stream(path, &stream, &size, NULL) != SPLAT_OK) return false;
+    size_t n = fread(start, 1, sizeof start - 1, stream);
+    fclose(stream);
+    start[n] = '\0';
+    return is_one(start);
+}
+
+/* All small, or all capitals. */
+static bool ends_with(const char *name, const char *ending)
+{
+    char capitals[16] = {0};
+    for (size_t i = 0; ending[i] && i < sizeof capitals - 1; i++)
+        capitals[i] = ending[i] >= 'a' && ending[i] <= 'z' ? (char)(ending[i] - 'a' + 'A') : ending[i];
+    return splat_name_ends_with(name, ending) || splat_name_ends_with(name, capitals);
+}
+
+char *splat_poses_find_file(const char *scene, const char *ending, bool (*is_one)(char *start))
+{
+    char **names = NULL, *found = NULL;
+    size_t n = 0;
+    if (splat_folder_list(scene, &names, &n, NULL) != SPLAT_OK) return NULL;
+    for (size_t i = 0; i < n && !found; i++) {
+        if (!ends_with(names[i], ending)) continue;
+        found = splat_format("%s/%s", scene, names[i]);
+        if (!found || begins_as(found, is_one)) continue;
+        free(found);
+        found = NULL;
+    }
+    splat_names_free(names, n);
+    return found;
+}
+
 /* ---------------------------------------------------------------- poses */
 
 #define NAMES_REPORTED 5

@@ -11,6 +11,10 @@
 splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
                                     char **found, splat_error *error);
 
+/* The first file of the scene's folder whose name ends like `ending`, in small or capital letters, and whose beginning,
+ * NUL-terminated and at most 4 KiB, is_one knows (it may change it); malloc'd, NULL: there is none. */
+char *splat_poses_find_file(const char *scene, const char *ending, bool (*is_one)(char *start));
+
 /* Sets point_cloud: the PLY of the name that the file at `path` has, of the scene's folder, else the only PLY of the
  * folder, else none. FORMAT: there are several. */
 splat_status splat_poses_find_points(const char *scene, const char *path, splat_transforms *transforms,

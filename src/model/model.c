@@ -86,8 +86,7 @@ static void *rest_row(const splat_model *model, uint32_t row)
            (size_t)row * model->parameters.words[SPLAT_TENSOR_sh_rest];
 }
 
-/* Steps that a trainer's backend has put off are made up before rows are looked at, or set. */
-static splat_status settle(const splat_model *model, splat_error *error)
+splat_status splat_model_settle(const splat_model *model, splat_error *error)
 {
     return splat_op_settle_rest(model->backend, &(struct splat_settle_rest_args){&model->gaussians}, error);
 }
@@ -97,7 +96,7 @@ splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uin
 {
     uint32_t channels = splat_sh_rest_floats(model->gaussians.sh_degree), row = splat_half_row(channels);
     if (n == 0 || channels == 0) return SPLAT_OK;
-    SPLAT_TRY(settle(model, error));
+    SPLAT_TRY(splat_model_settle(model, error));
     if (model->sh_storage == SPLAT_SH_FLOAT32)
         return splat_backend_download(model->backend, rest, rest_row(model, first),
                                       (size_t)n * channels * sizeof(float), error);
@@ -121,7 +120,7 @@ splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t
 {
     uint32_t channels = splat_sh_rest_floats(model->gaussians.sh_degree), row = splat_half_row(channels);
     if (n == 0 || channels == 0) return SPLAT_OK;
-    SPLAT_TRY(settle(model, error));
+    SPLAT_TRY(splat_model_settle(model, error));
     if (model->sh_storage == SPLAT_SH_FLOAT32)
         return splat_backend_upload(model->backend, rest_row(model, first), rest, (size_t)n * channels * sizeof(float),
                                     error);

@@ -36,6 +36,8 @@ splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *err
 splat_status splat_model_halve_rest(splat_model *model, splat_error *error);
 /* sh_rest to another placement. Errors: MEMORY, UNSUPPORTED; on these nothing has changed. */
 splat_status splat_model_place_rest(splat_model *model, splat_placement placement, splat_error *error);
+/* Makes the steps up that a trainer's backend has put off (op settle_rest): before rows are read, set or moved. */
+splat_status splat_model_settle(const splat_model *model, splat_error *error);
 /* sh_rest as floats from its storage and back (nearest), rows first .. first + n of it; host memory, [n][channels]. */
 splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uint32_t n, float *rest,
                                    splat_error *error);

@@ -23,8 +23,6 @@ void splat_deferral_describe(splat_row_blocks *rows);
 uint32_t splat_deferral_rows(const splat_trainer *trainer, uint32_t n);
 /* After the rows were resized, all of them settled. Errors: MEMORY: nothing is put off. */
 splat_status splat_deferral_refresh(splat_trainer *trainer, uint32_t n_rows, splat_error *error);
-/* Makes all steps up. */
-splat_status splat_trainer_settle(const splat_trainer *trainer, splat_error *error);
 void splat_deferral_free(splat_deferral *deferral, splat_backend *backend);
 
 #endif

@@ -40,11 +40,6 @@ splat_status splat_deferral_refresh(splat_trainer *t, uint32_t n_rows, splat_err
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_settle(const splat_trainer *t, splat_error *error)
-{
-    return splat_op_settle_rest(t->backend, &(struct splat_settle_rest_args){&t->model->gaussians}, error);
-}
-
 void splat_deferral_free(splat_deferral *deferral, splat_backend *backend)
 {
     splat_row_blocks_free(backend, &deferral->rows);

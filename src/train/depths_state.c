@@ -2,6 +2,7 @@
 #include "train/depths.h"
 
 #include "ops/raster/raster_bytes.h"
+#include "train/schedule.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ float splat_depth_map_weight(const splat_train_options *o, int iteration)
     double first = (double)o->depth_l1_weight_init, last = (double)o->depth_l1_weight_final;
     double at = fmin((double)iteration / o->iterations, 1);
     if (!takes_part(o) || !(first > 0)) return 0;
-    return (float)exp((1 - at) * log(first) + at * log(last));
+    return (float)splat_schedule_geometric(first, last, at);
 }
 
 float splat_depth_point_weight(const splat_train_options *o, int iteration)
@@ -27,26 +28,36 @@ float splat_depth_point_weight(const splat_train_options *o, int iteration)
     return takes_part(o) && iteration <= o->densify_until_iter ? o->sfm_depth_weight : 0;
 }
 
+static bool trains_on_maps(const splat_train_options *o, bool there_are)
+{
+    return there_are && splat_depth_map_weight(o, 1) > 0;
+}
+
+static bool trains_on_points(const splat_train_options *o, bool there_are)
+{
+    return there_are && splat_depth_point_weight(o, 1) > 0;
+}
+
 bool splat_depths_has_maps(const splat_train_options *o, const splat_dataset *dataset)
 {
-    return dataset->n_depths > 0 && splat_depth_map_weight(o, 1) > 0;
+    return trains_on_maps(o, dataset->n_depths > 0);
 }
 
 bool splat_depths_has_points(const splat_train_options *o, const splat_dataset *dataset)
 {
-    return dataset->n_depth_points > 0 && splat_depth_point_weight(o, 1) > 0;
+    return trains_on_points(o, dataset->n_depth_points > 0);
 }
 
 /* ---------------------------------------------------------------- memory */
 
 static bool has_points(const splat_memory_setup *u, const splat_train_options *o)
 {
-    return u->n_depth_points > 0 && splat_depth_point_weight(o, 1) > 0;
+    return trains_on_points(o, u->n_depth_points > 0);
 }
 
 static bool has_maps(const splat_memory_setup *u, const splat_train_options *o)
 {
-    return u->has_depth_maps && splat_depth_map_weight(o, 1) > 0;
+    return trains_on_maps(o, u->has_depth_maps);
 }
 
 size_t splat_depths_frame_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n, size_t n_pixels)

@@ -6,13 +6,18 @@
 
 #include <math.h>
 
+double splat_schedule_geometric(double first, double last, double t)
+{
+    return exp((1 - t) * log(first) + t * log(last));
+}
+
 float splat_schedule_position_lr(const splat_train_options *options, float extent, int iteration)
 {
     double init = (double)options->position_lr_init * extent, final = (double)options->position_lr_final * extent;
     if (init <= 0 || final <= 0) return (float)(init > 0 ? init : 0);
     double t = (double)iteration / options->position_lr_max_steps;
     t = t < 0 ? 0 : t > 1 ? 1 : t;
-    return (float)exp((1 - t) * log(init) + t * log(final));
+    return (float)splat_schedule_geometric(init, final, t);
 }
 
 float splat_schedule_lr_factor(const splat_train_options *options, int iteration)

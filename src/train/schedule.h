@@ -6,6 +6,8 @@
 
 #include "splatsmith/train.h"
 
+/* From first (t = 0) to last (1), both above 0, by the same factor in the same time. */
+double splat_schedule_geometric(double first, double last, double t);
 /* Learning rate of the positions: E exp((1 - t) ln init + t ln final), t = min(iteration / max_steps, 1), with the
  * delay factor of the published code when delay_mult < 1 and there were delay steps (there are none: no effect). */
 float splat_schedule_position_lr(const splat_train_options *options, float extent, int iteration);

@@ -111,7 +111,7 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
 splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
-    SPLAT_TRY(splat_trainer_settle(t, error));
+    SPLAT_TRY(splat_model_settle(t->model, error));
     SPLAT_TRY(resize_within(t, n, n_statistics, error));
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */

@@ -142,32 +142,14 @@ static splat_status read_cameras(const metashape_file *file, const char *scene, 
 
 /* ---------------------------------------------------------------- the folder */
 
-static bool is_of_metashape(const char *path)
+static bool is_of_metashape(char *start)
 {
-    FILE *stream;
-    uint64_t size;
-    char start[4097];
-    if (splat_file_open_stream(path, &stream, &size, NULL) != SPLAT_OK) return false;
-    size_t n = fread(start, 1, sizeof start - 1, stream);
-    fclose(stream);
-    start[n] = '\0';
     return strstr(start, "<document") && strstr(start, "<chunk");
 }
 
 char *splat_metashape_find(const char *scene)
 {
-    char **names = NULL, *found = NULL;
-    size_t n = 0;
-    if (splat_folder_list(scene, &names, &n, NULL) != SPLAT_OK) return NULL;
-    for (size_t i = 0; i < n && !found; i++) {
-        if (!splat_name_ends_with(names[i], ".xml") && !splat_name_ends_with(names[i], ".XML")) continue;
-        found = splat_format("%s/%s", scene, names[i]);
-        if (!found || is_of_metashape(found)) continue;
-        free(found);
-        found = NULL;
-    }
-    splat_names_free(names, n);
-    return found;
+    return splat_poses_find_file(scene, ".xml", is_of_metashape);
 }
 
 splat_status splat_metashape_read(const char *scene, const char *images, const char *path,

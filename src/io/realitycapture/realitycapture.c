@@ -184,15 +184,8 @@ static splat_status read_rows(csv_file *file, const char *scene, const char *ima
 
 /* ---------------------------------------------------------------- the folder */
 
-static bool is_registration(const char *path)
+static bool is_registration(char *start)
 {
-    FILE *stream;
-    uint64_t size;
-    char start[4097];
-    if (splat_file_open_stream(path, &stream, &size, NULL) != SPLAT_OK) return false;
-    size_t n = fread(start, 1, sizeof start - 1, stream);
-    fclose(stream);
-    start[n] = '\0';
     csv_file file = {.next = start + (strncmp(start, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0)};
     for (char *line; (line = next_line(&file));)
         if (header_names(line)) return true;
@@ -201,18 +194,7 @@ static bool is_registration(const char *path)
 
 char *splat_realitycapture_find(const char *scene)
 {
-    char **names = NULL, *found = NULL;
-    size_t n = 0;
-    if (splat_folder_list(scene, &names, &n, NULL) != SPLAT_OK) return NULL;
-    for (size_t i = 0; i < n && !found; i++) {
-        if (!splat_name_ends_with(names[i], ".csv") && !splat_name_ends_with(names[i], ".CSV")) continue;
-        found = splat_format("%s/%s", scene, names[i]);
-        if (!found || is_registration(found)) continue;
-        free(found);
-        found = NULL;
-    }
-    splat_names_free(names, n);
-    return found;
+    return splat_poses_find_file(scene, ".csv", is_registration);
 }
 
 splat_status splat_realitycapture_read(const char *scene, const char *images, const char *path,

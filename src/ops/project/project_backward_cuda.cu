@@ -327,11 +327,12 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     }
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    const struct splat_settle_rest_args settle = {args->gaussians};
     const bool defers = P.g.deferred && args->adam && P.update[SPLAT_TENSOR_sh_rest] && !args->gradients;
     if (defers)
         SPLAT_TRY(begin_deferred(P.g.deferred, args, &P.deferred, error));
     else if (P.g.deferred)
-        SPLAT_TRY(splat_cuda_settle_rest(cuda, args->gaussians, error));
+        SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
     if (half)
         quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
                   : launch<true, false, REST_BY_ROWS>(P, cuda->stream);

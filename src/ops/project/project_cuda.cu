@@ -155,7 +155,8 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
     const bool later = args->for_step && P.g.deferred && P.g.active_sh_degree > 0;
-    if (!later) SPLAT_TRY(splat_cuda_settle_rest(cuda, args->gaussians, error));
+    const struct splat_settle_rest_args settle = {args->gaussians};
+    if (!later) SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
     if (later)
         project_kernel<0, false, COLOUR_LATER>
             <<<splat_cuda_blocks(P.g.n, PROJECT_THREADS), PROJECT_THREADS, 0, cuda->stream>>>(P);

@@ -12,9 +12,8 @@ extern "C" {
 #include "ops/project/project.h"
 }
 
-/* rest_deferred_cuda.cu: op settle_rest; and the steps of sh_rest that the visible lack, then their colours into the
- * frame, beside what is submitted to the stream next. There must be active bands. */
-splat_status splat_cuda_settle_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
+/* rest_deferred_cuda.cu: the steps of sh_rest that the visible lack, then their colours into the frame, beside what is
+ * submitted to the stream next. There must be active bands. */
 splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame,
                                      splat_error *error);
 

@@ -207,8 +207,11 @@ static rest_parameters parameters_of(const splat_gaussians *g)
     return P;
 }
 
-splat_status splat_cuda_settle_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_error *error)
+extern "C" splat_status splat_settle_rest_cuda(splat_backend *backend, const struct splat_settle_rest_args *args,
+                                               splat_error *error)
 {
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const splat_gaussians *g = args->gaussians;
     if (!g->deferred || g->deferred->n_steps == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_join(cuda, error));
     launch<false>(parameters_of(g), g->sh_degree, cuda->stream);
@@ -217,18 +220,13 @@ splat_status splat_cuda_settle_rest(splat_cuda_backend *cuda, const splat_gaussi
     return SPLAT_OK;
 }
 
-extern "C" splat_status splat_settle_rest_cuda(splat_backend *backend, const struct splat_settle_rest_args *args,
-                                               splat_error *error)
-{
-    return splat_cuda_settle_rest(splat_cuda_of(backend), args->gaussians, error);
-}
-
 splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_frame *frame,
                                      splat_error *error)
 {
     splat_deferred_rest *deferred = g->deferred;
+    const struct splat_settle_rest_args settle = {g};
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || deferred->active_sh_degree != g->active_sh_degree)
-        SPLAT_TRY(splat_cuda_settle_rest(cuda, g, error));
+        SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     deferred->active_sh_degree = g->active_sh_degree;
     rest_parameters P = parameters_of(g);
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
