@@ -9,8 +9,7 @@
 #define PANORAMA_FIELD 94.0 /* degrees: the faces of a cube, and two degrees more at each side */
 #define TILT 55.0           /* degrees, of the four views around the axis */
 #define ACROSS 1.35         /* tan of half their field across the tilt: what lies between two of them, to 95 degrees */
-#define ONE_DEGREES 70.0    /* from the axis: what sees no farther needs but one view, */
-#define ONE 1.8             /* and of that what has no larger tangent, 61 degrees, is shown */
+#define ONE SPLAT_LENS_PINHOLE_TANGENT
 #define SAMPLES 64          /* a side of the grid of places that are asked for */
 #define LEAST_NEW 41        /* of the grid's places, 1 %: a view that shows fewer new ones is left out */
 
@@ -153,7 +152,7 @@ int splat_lens_make_crops(const splat_lens *lens, splat_lens_crop crops[SPLAT_LE
     int n = 0;
     if (!(focal > 0) || !isfinite(focal)) return 0;
     set_turn(0, 0, crops[n].turn);
-    if (!is_panorama && !sees_beyond(lens, ONE_DEGREES)) return add(lens, focal, only, crops, n);
+    if (!is_panorama && !sees_beyond(lens, SPLAT_LENS_PINHOLE_DEGREES)) return add(lens, focal, only, crops, n);
     n = add(lens, focal, front, crops, n);
     for (int side = 1; n > 0 && side >= -1; side -= 2) {
         set_turn(side * tilt, 0, crops[n].turn);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "io/number.h"
 #include "io/python_literal.h"
+#include "math/lens.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 /* SPLAT_WORDS_MASK_MODE, SPLAT_WORDS_UNDISTORT */
 static const char *const mask_modes[] = {"ignore", "segment", "alpha"};
 static const char *const undistorts[] = {"auto", "off", "crop", "all"};
-#define FISHEYE_DEGREES 190 /* the default is not written */
 
 static void write_string(FILE *stream, const char *key, const char *value, const char *fallback)
 {
@@ -54,7 +54,7 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     if (config->depths) write_string(stream, "depths", config->depths, "");
     if (config->mask_mode) write_string(stream, "mask_mode", mask_modes[config->mask_mode], "");
     if (config->undistort) write_string(stream, "undistort", undistorts[config->undistort], "");
-    if (config->fisheye_degrees > 0 && config->fisheye_degrees != FISHEYE_DEGREES)
+    if (config->fisheye_degrees > 0 && config->fisheye_degrees != SPLAT_LENS_FISHEYE_DEGREES) /* the default */
         fprintf(stream, ", fisheye_degrees=%s", splat_number_format(number, config->fisheye_degrees));
     fprintf(stream, ")");
     return splat_save_commit(&save, error);

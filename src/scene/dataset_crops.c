@@ -26,8 +26,8 @@ static bool sees_much(const splat_lens *lens)
 {
     splat_lens_frame frame;
     double degrees;
-    if (splat_lens_undistorted_frame(lens, 0, SPLAT_MAX_PINHOLE_DEGREES, &frame, &degrees)) return false;
-    return degrees > SPLAT_MAX_PINHOLE_DEGREES || splat_lens_form_get(lens->model)->is_fisheye;
+    if (splat_lens_undistorted_frame(lens, 0, SPLAT_LENS_PINHOLE_DEGREES, &frame, &degrees)) return false;
+    return degrees > SPLAT_LENS_PINHOLE_DEGREES || splat_lens_form_get(lens->model)->is_fisheye;
 }
 
 static splat_status find_crops(cutter *c, const splat_source_view *view, splat_error *error)

@@ -55,8 +55,6 @@ splat_status splat_source_cut(splat_source *source, const splat_scene_options *o
 /* dataset_size.c: the lens of a photo that its camera is for width x height of, with the bound of the options. */
 splat_lens splat_source_lens(const splat_source_view *view, int width, int height,
                              const splat_scene_options *options);
-/* From the axis: what one pinhole camera is used for, as it stretches by 1/cos². */
-#define SPLAT_MAX_PINHOLE_DEGREES 70.0
 
 /* dataset_size.c: probes the photo and fills sizes, lens and camera of a view. *limited as in splat_resolution_apply.
  * `before`: a finished view, or NULL; of the same lens, it lends its frame. */

@@ -11,8 +11,6 @@
 
 #define DEFAULT_MAX_WIDTH 1600
 #define PI 3.14159265358979323846
-/* Of lenses that one pinhole camera takes the place of, what is beyond atan(MAX_TANGENT), 61 degrees, is cut off. */
-#define MAX_TANGENT 1.8
 
 static int clamp_side(double value)
 {
@@ -63,10 +61,10 @@ static void set_focal_lengths(const splat_source_view *source, int width, int he
     *fy = source->fov_y > 0 ? 0.5 * height / tan(0.5 * source->fov_y) : *fx;
 }
 
-/* Of a side of the frame, at most MAX_TANGENT focal lengths from the principal point *c. */
+/* Of a side of the frame, at most SPLAT_LENS_PINHOLE_TANGENT focal lengths from the principal point *c. */
 static void cut_side(double f, int *size, double *c)
 {
-    double most = MAX_TANGENT * f, low = fmin(*c, most), high = fmin(*size - *c, most);
+    double most = SPLAT_LENS_PINHOLE_TANGENT * f, low = fmin(*c, most), high = fmin(*size - *c, most);
     if (low + high >= *size) return;
     *size = clamp_side(floor(low + high));
     *c = low;
@@ -93,7 +91,8 @@ splat_lens splat_source_lens(const splat_source_view *view, int width, int heigh
     lens.cy = view->cy != 0 ? view->cy : 0.5 * height;
     memcpy(lens.coefficients, view->coefficients, sizeof lens.coefficients);
     if (splat_lens_form_get(view->model)->is_fisheye)
-        lens.max_angle = (options->fisheye_degrees > 0 ? (double)options->fisheye_degrees : 190) * PI / 360;
+        lens.max_angle =
+            (options->fisheye_degrees > 0 ? (double)options->fisheye_degrees : SPLAT_LENS_FISHEYE_DEGREES) * PI / 360;
     splat_lens_prepare(&lens);
     return lens;
 }
@@ -101,7 +100,7 @@ splat_lens splat_source_lens(const splat_source_view *view, int width, int heigh
 static splat_status find_frame(const splat_dataset_view *view, const splat_lens *lens, double blank,
                                splat_lens_frame *frame, splat_error *error)
 {
-    if (!splat_lens_undistorted_frame(lens, blank, SPLAT_MAX_PINHOLE_DEGREES, frame, NULL))
+    if (!splat_lens_undistorted_frame(lens, blank, SPLAT_LENS_PINHOLE_DEGREES, frame, NULL))
         return fail_lens(view, lens, error);
     cut_side(frame->fx, &frame->width, &frame->cx);
     cut_side(frame->fy, &frame->height, &frame->cy);

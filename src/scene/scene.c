@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "math/camera.h"
+#include "math/lens.h"
 #include "scene/mask.h"
 #include "scene/sample_scene.h"
 
@@ -18,7 +19,7 @@ void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
 {
     const splat_scene_options defaults = {
         .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1, .eval_masks = true,
-        .fisheye_degrees = 190};
+        .fisheye_degrees = SPLAT_LENS_FISHEYE_DEGREES};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
