@@ -4,8 +4,9 @@
 # --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 set -eu
-packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libcmocka-dev"
-reason="compiler, build tools, JPEG, PNG, JSON, XML, and the unit-test library"
+packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
+libcmocka-dev"
+reason="compiler, build tools, JPEG, PNG, JSON, XML, Zstandard, and the unit-test library"
 if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"
     reason="a browser for two tests"

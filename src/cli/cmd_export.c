@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
@@ -22,16 +23,23 @@ static int save(const cli_session *session, const cli_values *values, bool fused
 {
     char path[CLI_PATH_MAX];
     splat_error error;
-    splat_model_info info;
+    splat_model_info info, written;
     splat_save_options options;
     if (!choose_output(session, values, path)) return CLI_USAGE;
     splat_model_get_info(session->model, &info);
     if (fused && !info.has_filter_3d) cli_notice("%s has no 3D filter: there is nothing to fuse", session->ply);
     splat_save_options_init(&options);
     options.fused = fused;
+    options.spz_version = atoi(values->spz_version);
     if (values->reduce_sh_degree >= 0) options.sh_degree = values->reduce_sh_degree;
     if (splat_model_save(session->model, path, &options, &error) != SPLAT_OK) return cli_report(&error);
     int degree = info.sh_degree < options.sh_degree ? info.sh_degree : options.sh_degree;
+    if (splat_model_describe(path, &written, NULL) == SPLAT_OK) { /* what the format has room for */
+        if (written.sh_degree < degree)
+            cli_notice("%s holds spherical harmonics of degree %d; those above are left out", path, written.sh_degree);
+        degree = written.sh_degree;
+        fused = fused || (info.has_filter_3d && !written.has_filter_3d);
+    }
     cli_say("%s: %zu Gaussians of degree %d%s", path, info.n_gaussians, degree, fused ? ", fused" : "");
     return CLI_OK;
 }
@@ -137,13 +145,29 @@ static int transform(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
-int cmd_export(const cli_values *values)
+/* IN OUT as --ply and -o. */
+static bool take_words(cli_values *values)
 {
+    if (!values->operand) return true;
+    if (values->n_words != 1 || values->ply || values->model_path || values->output) {
+        cli_error("export takes two files without options, the one to read and the one to write, or neither");
+        return false;
+    }
+    values->ply = values->operand;
+    values->output = values->words[0];
+    return true;
+}
+
+int cmd_export(const cli_values *given)
+{
+    cli_values own = *given;
+    const cli_values *values = &own;
     cli_session session;
     splat_error error;
     splat_clean_options to_clean;
     splat_model_info before, after;
     bool cleans;
+    if (!take_words(&own)) return CLI_USAGE;
     bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
     if (!values->output && (values->ply || !fused)) {
         cli_error("give the file to write with -o");

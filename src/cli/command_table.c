@@ -22,9 +22,11 @@ const cli_command cli_commands[] = {
      "Pictures go to {train,test}/ours_N/test_preds_R and the photos beside them to gt_R; those of a\n"
      "mesh to {train,test}/mesh_<name of its file>.\n\n"
      "  splatsmith render --mesh out/garden/mesh/iteration_30000/mesh.ply -m out/garden --what shaded,rgb", false},
-    {"export", EXPORT, cmd_export, "-m MODEL [-o FILE] | --ply FILE -o FILE [options]", NULL,
-     "write a PLY that other viewers read",
-     "  splatsmith export -m out/garden --output_ply garden_fused.ply", false},
+    {"export", EXPORT, cmd_export, "IN OUT | -m MODEL [-o FILE] | --ply FILE -o FILE [options]", "FILE...",
+     "write a splat for other viewers, or in another format",
+     "The end of the name of what is written chooses its format. IN OUT is --ply IN -o OUT.\n\n"
+     "  splatsmith export -m out/garden --output_ply garden_fused.ply\n"
+     "  splatsmith export garden_fused.ply garden.spz", false},
     {"contact-sheet", SHEET, cmd_contact_sheet, "-m MODEL -o FILE [options]", NULL,
      "write one PNG with photos, renders and errors", NULL, false},
     {"bench", BENCH, cmd_bench, "[run] -s SCENE [options] | compare BASELINE CANDIDATE... | report RESULT...",

@@ -43,6 +43,7 @@ void cli_values_init(cli_values *values)
     splat_clean_options_init(&values->clean);
     values->scene_up = "-y";
     values->export_scale = 1;
+    values->spz_version = "3";
     values->mesh_method = "poisson";
     values->mesh_points = "views";
     values->reduce_sh_degree = -1;

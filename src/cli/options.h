@@ -70,6 +70,7 @@ typedef struct cli_values {
     const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
     splat_texture_options texture;
     splat_clean_options clean;  /* of export, but for its box: bbox_min, bbox_max */
+    const char *spz_version;    /* of export */
     const char *up_axis, *scene_up; /* of export; up_axis NULL: it stays */
     double export_scale;
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */

@@ -141,7 +141,7 @@ splat_status splat_model_check_path(const char *path, splat_error *error)
 
 void splat_save_options_init_sized(splat_save_options *options, size_t size)
 {
-    const splat_save_options defaults = {.sh_degree = SPLAT_MAX_SH_DEGREE};
+    const splat_save_options defaults = {.sh_degree = SPLAT_MAX_SH_DEGREE, .spz_version = 3};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 

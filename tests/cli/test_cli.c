@@ -252,7 +252,14 @@ static void test_export(void **state)
     assert_true(file_contains("plain.ply", "filter_3D"));
     RUN_OUT(0, "fused", "export", "-m", "model", "-o", "exported/here/fused.ply");
     assert_true(exists("exported/here/fused.ply"));
-    RUN_ERR(2, "chooses the format of a splat: .ply (PLY)", "export", "-m", "model", "-o", "splat.splat");
+    RUN_ERR(2, "chooses the format of a splat: .ply (PLY)", "export", "-m", "model", "-o", "splat.foo");
+    RUN_ERR(0, "those above are left out", "export", "plain.ply", "plain.splat");
+    RUN_OUT(0, "of degree 3, fused", "export", "plain.ply", "plain.spz", "--spz_version", "3");
+    RUN_OUT(0, "plain_back.ply", "export", "plain.spz", "plain_back.ply");
+    RUN_ERR(2, "takes one of 3|4", "export", "plain.ply", "plain.spz", "--spz_version", "2");
+    RUN_ERR(2, "two files", "export", "plain.ply");
+    RUN_ERR(2, "two files", "export", "plain.ply", "a.ply", "b.ply");
+    RUN_ERR(2, "two files", "export", "plain.ply", "a.ply", "-o", "b.ply");
     RUN_OUT(0, "chooses the format: .ply", "export", "--help");
     assert_false(exists("splat.splat"));
     RUN_OUT(0, "removed ", "export", "-m", "model", "--bboxmin=-1,-1,-1", "--bboxmax", "1,1,1", "-o", "box.ply");

@@ -1,4 +1,5 @@
-/* Splats in files of torch.save, as SuGaR's N.pt and as chkpntN.pth: what describe says, read gives. */
+/* Splats in files of torch.save, as SuGaR's N.pt and as chkpntN.pth, and in those of viewers: what describe says, read
+ * gives. */
 #include "fuzz.h"
 
 #include "io/splat/formats.h"
@@ -28,5 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_as("in.pt", data, size);
     read_as("in.pth", data, size);
+    read_as("in.splat", data, size);
     return 0;
 }

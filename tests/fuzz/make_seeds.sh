@@ -51,6 +51,10 @@ seed ply fused <"${splat}_fused.ply"
 seed ply points <"$model/input.ply"
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty float y\nproperty int z\n'`
     `'element face 1\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n4 5 6\n3 0 1 1\n' | tee ascii.ply | seed ply ascii
+for packed in fused.spz fused.compressed.ply fused.splat; do
+    splatsmith export "${splat}_fused.ply" "$packed"
+    seed cloud "${packed#fused.}" <"$packed"
+done
 seed depth params '\0000' <scene/sparse/0/depth_params.json
 seed depth map '\0001' <scene/depths/image_000.png
 seed image png <"$(find scene/images -type f | head -n 1)"
@@ -103,4 +107,4 @@ printf 'trian\n-x' | seed command_line wrong
 seed stage_file written <"$model/stage.json"
 printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | seed test_list split '\0001'
 printf 'a.png\n# comment\n b.v2 \nnope\n' | seed test_list list '\0000'
-rm -rf pipeline surface mesh.* textured.* *.json *.ply log
+rm -rf pipeline surface fused.* mesh.* textured.* *.json *.ply log

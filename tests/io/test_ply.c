@@ -275,7 +275,7 @@ static void test_refused(void **state)
         {"property float scale_2", "property float scale_1", SPLAT_ERROR_FORMAT, "scale_1 appears twice", 0},
         {"property float scale_2", "property half scale_2", SPLAT_ERROR_FORMAT, "unknown type", 0},
         {"property list uchar int n", "property list float int n", SPLAT_ERROR_FORMAT, "integer type", 0},
-        {"property uchar red", "property uchar packed_position", SPLAT_ERROR_UNSUPPORTED, "compressed PLY", 0},
+        {"property uchar red", "property uchar packed_position", SPLAT_ERROR_FORMAT, "chunk", 0},
         {"3e-1", "3e-1x", SPLAT_ERROR_FORMAT, "value of z is not a number", 30},
         {"-5 0.25", "-5", SPLAT_ERROR_FORMAT, "ends before its value of rot_2", 30},
         {"-5 0.25", "-5 0.25 1", SPLAT_ERROR_FORMAT, "more values", 30},

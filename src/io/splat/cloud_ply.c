@@ -4,6 +4,7 @@
 #include "base/reader.h" /* refuses big-endian hosts: floats are written as they stand in memory */
 #include "io/ply/ply_table.h"
 #include "io/splat/formats.h"
+#include "io/splat/packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +45,6 @@ static splat_status count_rest(const splat_ply_file *file, const splat_ply_eleme
 static splat_status find_columns(const splat_ply_file *file, const splat_ply_element *vertex, ply_columns *c,
                                  splat_error *error)
 {
-    if (splat_ply_find(vertex, "packed_position") >= 0)
-        return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, file->path, SPLAT_NO_OFFSET,
-                             "this is a compressed PLY (packed_position): convert it to a plain PLY first");
     SPLAT_TRY(count_rest(file, vertex, c, error));
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
         uint32_t n_channels = splat_tensor_channels(i, c->sh_degree);
@@ -145,7 +143,7 @@ static splat_status describe_ply(const char *path, splat_cloud_shape *shape, spl
 
 static bool begins_as_ply(const uint8_t *head, size_t n)
 {
-    return n >= 3 && memcmp(head, "ply", 3) == 0;
+    return n >= 3 && memcmp(head, "ply", 3) == 0 && !splat_packed_ply_begins(head, n);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -205,6 +203,7 @@ const splat_cloud_format splat_cloud_format_ply = {
     .ending = ".ply",
     .description = "the file of the 3DGS family, with filter_3D or fused; every viewer reads the fused one",
     .holds_filter = true,
+    .max_sh_degree = SPLAT_MAX_SH_DEGREE,
     .begins = begins_as_ply,
     .describe = describe_ply,
     .read = read_ply,

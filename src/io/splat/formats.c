@@ -1,6 +1,8 @@
 /* The table of splat formats, and reading and writing through it. */
 #include "io/splat/formats.h"
 
+#include "io/splat/packed.h"
+
 #include <string.h>
 
 #define SPLAT_FORMAT(name) extern const splat_cloud_format splat_cloud_format_##name;
@@ -57,9 +59,16 @@ splat_status splat_cloud_describe(const char *path, splat_cloud_shape *shape, sp
 splat_status splat_cloud_read(const char *path, splat_cloud *cloud, splat_error *error)
 {
     const splat_cloud_format *format;
+    size_t row;
+    int tensor;
     memset(cloud, 0, sizeof *cloud);
     SPLAT_TRY(find_reader(path, &format, error));
-    return format->read(path, cloud, error);
+    SPLAT_TRY(format->read(path, cloud, error));
+    if (!format->is_packed || splat_packed_is_finite(cloud, &row, &tensor)) return SPLAT_OK;
+    splat_cloud_free(cloud);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                         "the file is damaged: the %s of Gaussian %zu are not finite",
+                         splat_gaussian_tensors.rows[tensor].name, row);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -67,15 +76,21 @@ splat_status splat_cloud_read(const char *path, splat_cloud *cloud, splat_error 
 splat_status splat_cloud_write(const char *path, splat_cloud *cloud, const splat_save_options *options,
                                splat_error *error)
 {
-    static const splat_save_options usual = {.sh_degree = SPLAT_MAX_SH_DEGREE};
-    size_t row;
+    static const splat_save_options usual = {.sh_degree = SPLAT_MAX_SH_DEGREE, .spz_version = 3};
+    size_t row, gaussian;
+    int tensor;
     splat_file_formats formats = splat_cloud_formats();
     if (!options) options = &usual;
     SPLAT_TRY(splat_file_format_to_write(&formats, path, &row, error));
     if (options->sh_degree < 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "sh_degree must be at least 0, not %d", options->sh_degree);
-    if (options->sh_degree < cloud->sh_degree)
-        SPLAT_TRY(splat_cloud_set_degree(cloud, options->sh_degree, error));
+    int degree = options->sh_degree < table[row]->max_sh_degree ? options->sh_degree : table[row]->max_sh_degree;
+    if (degree < cloud->sh_degree) SPLAT_TRY(splat_cloud_set_degree(cloud, degree, error));
     if (options->fused || !table[row]->holds_filter) splat_cloud_bake_filter(cloud);
+    if (table[row]->is_packed && !splat_packed_is_finite(cloud, &gaussian, &tensor))
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "the %s of Gaussian %zu are not finite, which no %s file can hold; export with "
+                             "--min_opacity 0.001 leaves such Gaussians out",
+                             splat_gaussian_tensors.rows[tensor].name, gaussian, table[row]->name);
     return table[row]->write(path, cloud, options, error);
 }

@@ -14,6 +14,8 @@ typedef struct splat_cloud_format {
     const char *ending;      /* ".ply" */
     const char *description; /* one line, for help and docs/files.md */
     bool holds_filter;       /* has a place for filter_3d; from the others it is always baked in */
+    bool is_packed;          /* made for viewers: numbers that are not finite are neither written nor read */
+    int max_sh_degree;       /* that `write` can hold; bands above it are cut off before */
     /* Whether a file that begins with these bytes is of this format; NULL: its name alone says so. */
     bool (*begins)(const uint8_t *head, size_t n);
     /* What the file holds, from as little of it as possible; render_mode AUTO and kernel_size 0 where it does not say.

@@ -1,0 +1,441 @@
+/* Packed formats of splats: bytes that were worked out by hand, what they lose, and files that are damaged. */
+#include "base/file.h"
+#include "base/rng.h"
+#include "io/splat/formats.h"
+#include "io/splat/packed.h"
+#include "math/sh_rotation.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#define ASSERT_OK(expression)                                                                                          \
+    do {                                                                                                               \
+        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
+    } while (0)
+
+static void assert_says(const splat_error *error, const char *part)
+{
+    if (!strstr(error->message, part)) fail_msg("\"%s\" does not say \"%s\"", error->message, part);
+}
+
+/* n Gaussians like those of a trained splat, in a row along x, 0.01 apart. */
+static splat_cloud make_cloud(size_t n, int degree)
+{
+    splat_cloud c;
+    splat_error error;
+    ASSERT_OK(splat_cloud_make(&c, n, degree, false, &error));
+    static const float lows[SPLAT_N_TENSORS] = {[SPLAT_TENSOR_means] = -4,      [SPLAT_TENSOR_sh_dc] = -1.5f,
+                                                [SPLAT_TENSOR_sh_rest] = -0.5f, [SPLAT_TENSOR_opacities] = -4,
+                                                [SPLAT_TENSOR_scales] = -5,     [SPLAT_TENSOR_rotations] = -1};
+    static const float highs[SPLAT_N_TENSORS] = {[SPLAT_TENSOR_means] = 4,      [SPLAT_TENSOR_sh_dc] = 1.5f,
+                                                 [SPLAT_TENSOR_sh_rest] = 0.5f, [SPLAT_TENSOR_opacities] = 4,
+                                                 [SPLAT_TENSOR_scales] = -1,    [SPLAT_TENSOR_rotations] = 1};
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    for (size_t i = 0; i < n * splat_tensor_channels(SPLAT_TENSOR_##name, degree); i++) {                              \
+        float u = splat_uniform(splat_random(1, SPLAT_STREAM_TEST, SPLAT_TENSOR_##name, i).x[0]);                      \
+        c.name[i] = lows[SPLAT_TENSOR_##name] + u * (highs[SPLAT_TENSOR_##name] - lows[SPLAT_TENSOR_##name]);          \
+    }
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    for (size_t i = 0; i < n; i++) c.means[3 * i] = 0.01f * (float)i;
+    return c;
+}
+
+/* One Gaussian whose bytes the tests below work out by hand; degree 0 or 1. */
+static splat_cloud make_one(int degree)
+{
+    static const float sh[9] = {0.5f, 0.5f, 0.5f, 0.3f, 0.3f, 0.3f, 0.3f, 0.3f, 0.3f};
+    splat_cloud c;
+    splat_error error;
+    ASSERT_OK(splat_cloud_make(&c, 1, degree, false, &error));
+    memcpy(c.means, (float[]){1, 2, 3}, 12);
+    memcpy(c.scales, (float[]){-1, -2, -3}, 12);
+    memcpy(c.sh_dc, (float[]){0, 1, -1}, 12);
+    memcpy(c.rotations, (float[]){0.8f, 0, 0.6f, 0}, 16);
+    if (degree) memcpy(c.sh_rest, sh, sizeof sh);
+    return c;
+}
+
+/* The signs are those of half a turn about x. */
+static void axes_that_look_up_are_half_a_turn_away(void **state)
+{
+    (void)state;
+    static const double half_turn[9] = {1, 0, 0, 0, -1, 0, 0, 0, -1};
+    splat_sh_rotation turn;
+    float rest[45];
+    splat_sh_rotation_make(&turn, half_turn);
+    for (int k = 0; k < 45; k++) rest[k] = 1;
+    splat_sh_rotate(&turn, 3, rest);
+    for (int k = 0; k < 45; k++) assert_true(fabsf(rest[k] - splat_packed_sh_signs[k / 3]) < 1e-6f);
+    for (int k = 0; k < 3; k++) assert_true((double)splat_packed_axis_signs[k] == half_turn[4 * k]);
+}
+
+/* ---------------------------------------------------------------- bytes */
+
+static void a_splat_file_has_these_bytes(void **state)
+{
+    (void)state;
+    /* 255 (0.5 + 0.28209 dc) = 127.5, 199.4, 55.6; sigmoid(0) = 127.5; 128 q + 128 = 230.4, 128, 204.8, 128 */
+    static const uint8_t bytes[8] = {128, 199, 56, 128, 230, 128, 205, 128};
+    splat_error error;
+    splat_cloud c = make_one(0);
+    uint8_t *data;
+    float floats[6];
+    size_t size;
+    ASSERT_OK(splat_cloud_write("one.splat", &c, NULL, &error));
+    ASSERT_OK(splat_file_read("one.splat", &data, &size, &error));
+    assert_int_equal(size, 32);
+    memcpy(floats, data, sizeof floats);
+    for (int k = 0; k < 3; k++) {
+        assert_true(floats[k] == c.means[k]);
+        assert_true(fabs((double)floats[3 + k] - exp((double)c.scales[k])) < 1e-7);
+    }
+    assert_memory_equal(data + 24, bytes, sizeof bytes);
+    free(data);
+    splat_cloud_free(&c);
+}
+
+static void the_large_and_opaque_come_first_in_a_splat_file(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud c = make_cloud(3, 0), back;
+    for (int i = 0; i < 3; i++) c.scales[3 * i] = c.scales[3 * i + 1] = c.scales[3 * i + 2] = -3;
+    memcpy(c.opacities, (float[]){-1, 3, 1}, 12);
+    ASSERT_OK(splat_cloud_write("sorted.splat", &c, NULL, &error));
+    ASSERT_OK(splat_cloud_read("sorted.splat", &back, &error));
+    assert_true(back.means[0] == 0.01f && back.means[3] == 0.02f && back.means[6] == 0);
+    splat_cloud_free(&back);
+    splat_cloud_free(&c);
+}
+
+static void gunzip(const uint8_t *data, size_t size, uint8_t *out, size_t room, size_t *n)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .next_out = out};
+    z.avail_in = (uInt)size;
+    z.avail_out = (uInt)room;
+    assert_int_equal(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    *n = room - z.avail_out;
+    inflateEnd(&z);
+}
+
+/* The payload of one Gaussian of degree 1 in version 3. y and z are -2 and -3 in units of 2^-12; 255 (0.15 dc + 0.5) =
+ * 127.5, 165.75, 89.25; 16 (s + 10); the quaternion x y z w is (0, -0.6, 0, 0.8): the fourth is left out, y has a sign
+ * and 511 sqrt(2) 0.6 = 433.6; harmonics -0.5, -0.3, 0.3 are 64, 89.6, 166.4, in steps of 8: 64, 88, 168. */
+static const uint8_t spz_one[] = {
+    'N', 'G', 'S', 'P', 3, 0, 0, 0, 1, 0, 0, 0, 1, 12, 1, 0,                     /* antialiased */
+    0x00, 0x10, 0x00, 0x00, 0xe0, 0xff, 0x00, 0xd0, 0xff, 128, 128, 166, 89, 144, 128, 112, 0x00, 0xc8, 0x0e, 0xc0,
+    64, 64, 64, 88, 88, 88, 168, 168, 168};
+
+static void an_spz_file_has_these_bytes(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud c = make_one(1);
+    uint8_t *data, plain[256];
+    size_t size, n;
+    c.render_mode = SPLAT_RENDER_MIP;
+    ASSERT_OK(splat_cloud_write("one.spz", &c, NULL, &error));
+    ASSERT_OK(splat_file_read("one.spz", &data, &size, &error));
+    gunzip(data, size, plain, sizeof plain, &n);
+    assert_int_equal(n, sizeof spz_one);
+    assert_memory_equal(plain, spz_one, sizeof spz_one);
+    free(data);
+    splat_cloud_free(&c);
+}
+
+/* Text and words of three Gaussians. The middle one lies at 1/4, 1/2, 3/4 of the box: 512, 512 and 1535 steps; of its
+ * rotation (0.8, 0, 0.6, 0) the first is left out and the others are 511.5, 945.5 and 511.5 steps of 1023. */
+static void a_compressed_ply_has_these_words(void **state)
+{
+    (void)state;
+    static const float means[9] = {5, 6, 7, 1, 2, 3, 2, 4, 6}, scales[9] = {-1, -1, -1, -3, -3, -3, -2, -1, -3};
+    static const uint32_t words[12] = {0, 512u << 20 | 946u << 10 | 512u, 0, 0x80808080u,
+                                       512u << 21 | 512u << 11 | 1535u, 512u << 20 | 946u << 10 | 512u,
+                                       1024u << 21 | 1023u << 11 | 0u, 0x00000080u,
+                                       0xffffffffu, 512u << 20 | 946u << 10 | 512u, 0xffffffffu, 0xffffff80u};
+    splat_error error;
+    splat_cloud c;
+    uint8_t *data;
+    size_t size;
+    ASSERT_OK(splat_cloud_make(&c, 3, 0, false, &error));
+    memcpy(c.means, means, sizeof means);
+    memcpy(c.scales, scales, sizeof scales);
+    for (int i = 0; i < 3; i++) {
+        memcpy(c.rotations + 4 * i, (float[]){0.8f, 0, 0.6f, 0}, 16);
+        for (int k = 0; k < 3; k++) c.sh_dc[3 * i + k] = i == 0 ? 1 : i == 1 ? 0 : -1;
+    }
+    c.sh_dc[3] = c.sh_dc[4] = c.sh_dc[5] = 0;
+    ASSERT_OK(splat_cloud_write("three.compressed.ply", &c, NULL, &error));
+    ASSERT_OK(splat_file_read("three.compressed.ply", &data, &size, &error));
+    assert_non_null(strstr((char *)data, "element chunk 1\nproperty float min_x\n"));
+    assert_non_null(strstr((char *)data, "property float max_b\nelement vertex 3\nproperty uint packed_position\n"
+                                         "property uint packed_rotation\nproperty uint packed_scale\n"
+                                         "property uint packed_color\nend_header\n"));
+    uint32_t found[12];
+    memcpy(found, data + size - sizeof found, sizeof found);
+    for (int k = 0; k < 12; k++) /* dc is -1, 0, 1: 0 and 255, or the middle, 127.5, which rounds either way in float */
+        if (k % 4 == 3 ? ((found[k] ^ words[k]) & 255) != 0 : found[k] != words[k])
+            fail_msg("word %d is %08x instead of %08x", k, found[k], words[k]);
+    assert_int_equal(found[7] >> 8, 0);
+    assert_int_equal(found[11] >> 8, 0xffffff);
+    assert_true((found[3] >> 24) - 127u <= 1u);
+    free(data);
+    splat_cloud_free(&c);
+}
+
+/* ---------------------------------------------------------------- what is lost */
+
+/* The largest errors that the bits of a format leave: half a step, and for the middle of a chunk's range, which the
+ * test's numbers fill, half a step of that range. */
+static const struct loss {
+    const char *path;
+    int spz_version;
+    double mean, scale, opacity, color, harmonic, rotation; /* rotation: of a component of the unit quaternion */
+    bool has_mark;
+} losses[] = {
+    {"back.splat", 0, 0, 1e-6, 0.51 / 255, 0.51 / 255 / 0.28209, 0, 1.0 / 128, false},
+    {"back.spz", 3, 0x1p-13, 1.0 / 32 + 1e-6, 0.51 / 255, 0.51 / 255 / 0.15, 8.6 / 128, 0.004, true},
+    {"back.spz", 4, 0x1p-13, 1.0 / 32 + 1e-6, 0.51 / 255, 0.51 / 255 / 0.15, 8.6 / 128, 0.004, true},
+    {"back.compressed.ply", 0, 4.01 / 1023, 2.01 / 1023, 0.51 / 255, 1.51 / 255, 4.01 / 256, 0.004, true},
+};
+
+static void assert_near(const char *what, size_t i, double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance)) fail_msg("%s of Gaussian %zu: %g instead of %g", what, i, b, a);
+}
+
+static void compare_gaussian(const splat_cloud *c, size_t i, const splat_cloud *back, size_t j, const struct loss *l)
+{
+    double p[4], q[4], dot = 0;
+    for (size_t k = 0; k < 3; k++) {
+        assert_near("mean", i, (double)c->means[3 * i + k], (double)back->means[3 * j + k], l->mean);
+        assert_near("scale", i, (double)c->scales[3 * i + k], (double)back->scales[3 * j + k], l->scale);
+        assert_near("colour", i, (double)c->sh_dc[3 * i + k], (double)back->sh_dc[3 * j + k], l->color);
+    }
+    assert_near("opacity", i, splat_packed_opacity(c->opacities[i]), splat_packed_opacity(back->opacities[j]),
+                l->opacity);
+    for (size_t k = 0, n = splat_sh_rest_floats(back->sh_degree); k < n; k++)
+        assert_near("harmonic", i, (double)c->sh_rest[n * i + k], (double)back->sh_rest[n * j + k], l->harmonic);
+    splat_packed_quaternion(c->rotations + 4 * i, p);
+    splat_packed_quaternion(back->rotations + 4 * j, q);
+    for (int k = 0; k < 4; k++) dot += p[k] * q[k];
+    for (int k = 0; k < 4; k++) assert_near("rotation", i, p[k], dot < 0 ? -q[k] : q[k], l->rotation);
+}
+
+static void what_comes_back_differs_by_half_a_step(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof losses / sizeof losses[0]; f++)
+        for (int i = 0; i < 8; i++) {
+            const struct loss *l = &losses[f];
+            splat_error error;
+            splat_cloud c = make_cloud(i < 4 ? 300 : 5, i % 4), back;
+            splat_save_options options = {.sh_degree = 3, .spz_version = l->spz_version};
+            c.render_mode = i % 2 ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO;
+            splat_status status = splat_cloud_write(l->path, &c, &options, &error);
+            if (status == SPLAT_ERROR_UNSUPPORTED) {
+                print_message("SKIPPED: %s\n", error.message);
+                splat_cloud_free(&c);
+                break;
+            }
+            ASSERT_OK(status);
+            ASSERT_OK(splat_cloud_read(l->path, &back, &error));
+            assert_int_equal(back.n, c.n);
+            assert_int_equal(back.sh_degree, l->has_mark ? i % 4 : 0); /* .splat has neither */
+            assert_int_equal(back.render_mode, l->has_mark ? c.render_mode : SPLAT_RENDER_AUTO);
+            for (size_t j = 0; j < back.n; j++) {
+                size_t row = (size_t)lroundf(100 * back.means[3 * j]);
+                compare_gaussian(&c, row, &back, j, l);
+            }
+            splat_cloud_free(&back);
+            splat_cloud_free(&c);
+        }
+}
+
+/* What is far is kept with fewer bits after the point, and what SPZ has no bits for is refused. */
+static void spz_holds_far_gaussians(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud c = make_one(0), back;
+    c.means[0] = 5000.25f;
+    ASSERT_OK(splat_cloud_write("far.spz", &c, NULL, &error));
+    ASSERT_OK(splat_cloud_read("far.spz", &back, &error));
+    assert_true(back.means[0] == 5000.25f && back.means[1] == 2);
+    splat_cloud_free(&back);
+    c.means[0] = 1e7f;
+    assert_int_equal(splat_cloud_write("far.spz", &c, NULL, &error), SPLAT_ERROR_ARGUMENT);
+    assert_says(&error, "2^23");
+    splat_save_options options = {.sh_degree = 3, .spz_version = 2};
+    assert_int_equal(splat_cloud_write("far.spz", &c, &options, &error), SPLAT_ERROR_ARGUMENT);
+    splat_cloud_free(&c);
+}
+
+/* ---------------------------------------------------------------- other writers' SPZ */
+
+static void write_gzip(const char *path, const uint8_t *bytes, size_t n)
+{
+    uint8_t packed[512];
+    splat_error error;
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)bytes, .next_out = packed};
+    z.avail_in = (uInt)n;
+    z.avail_out = sizeof packed;
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    ASSERT_OK(splat_file_write(path, packed, sizeof packed - z.avail_out, &error));
+    deflateEnd(&z);
+}
+
+static void spz_of_version_2_and_of_degree_4_is_read(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud back;
+    uint8_t old[45] = {0}, rich[16 + 20 + 72] = {0};
+    memcpy(old, spz_one, 32);
+    old[4] = 2;
+    old[32] = 128, old[33] = 51, old[34] = 128; /* x y z as 127.5 q + 127.5: y is -0.6 */
+    memcpy(old + 35, spz_one + 36, 9);
+    write_gzip("old.spz", old, 44);
+    ASSERT_OK(splat_cloud_read("old.spz", &back, &error));
+    assert_int_equal(back.render_mode, SPLAT_RENDER_MIP);
+    assert_true(back.means[1] == 2 && back.means[2] == 3);
+    assert_near("rotation", 0, 0.8, (double)back.rotations[0], 0.001);
+    assert_near("rotation", 0, 0.6, (double)back.rotations[2], 0.001);
+    splat_cloud_free(&back);
+
+    memcpy(rich, spz_one, 36);
+    rich[12] = 4;
+    for (int k = 0; k < 72; k++) rich[36 + k] = (uint8_t)(128 + k);
+    write_gzip("rich.spz", rich, sizeof rich);
+    ASSERT_OK(splat_cloud_read("rich.spz", &back, &error));
+    assert_int_equal(back.sh_degree, 3);
+    assert_true(back.sh_rest[44] == splat_packed_sh_signs[14] * 44 / 128.0f);
+    splat_cloud_free(&back);
+}
+
+static void damaged_spz_is_refused(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud back;
+    static const struct { int at, value; splat_status status; const char *says; } cases[] = {
+        {0, 'X', SPLAT_ERROR_FORMAT, "begin"},         {4, 1, SPLAT_ERROR_UNSUPPORTED, "version 1"},
+        {4, 4, SPLAT_ERROR_UNSUPPORTED, "version 4"},  {8, 2, SPLAT_ERROR_FORMAT, "cut short"},
+        {11, 255, SPLAT_ERROR_FORMAT, "too short"},    {12, 5, SPLAT_ERROR_FORMAT, "degree"},
+        {13, 24, SPLAT_ERROR_FORMAT, "fractional"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[sizeof spz_one];
+        memcpy(bytes, spz_one, sizeof bytes);
+        bytes[cases[i].at] = (uint8_t)cases[i].value;
+        write_gzip("damaged.spz", bytes, sizeof bytes);
+        assert_int_equal(splat_cloud_read("damaged.spz", &back, &error), cases[i].status);
+        assert_says(&error, cases[i].says);
+        assert_null(back.means);
+    }
+}
+
+/* ---------------------------------------------------------------- hostile files */
+
+/* Without a flush to the disk, which takes longer than all else here. */
+static void write_quickly(const char *path, const uint8_t *data, size_t n)
+{
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(data, 1, n, stream), n);
+    fclose(stream);
+}
+
+/* Every prefix of a file, and the file with each byte changed: an error with a sentence, or finite numbers. */
+static void damaged_files_are_refused_or_read(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof losses / sizeof losses[0]; f++) {
+        splat_error error;
+        splat_cloud c = make_cloud(3, 1), back;
+        splat_cloud_shape shape;
+        splat_save_options options = {.sh_degree = 3, .spz_version = losses[f].spz_version};
+        const char *path = losses[f].path;
+        splat_status status = splat_cloud_write(path, &c, &options, &error);
+        splat_cloud_free(&c);
+        if (status == SPLAT_ERROR_UNSUPPORTED) continue;
+        uint8_t *data;
+        size_t size;
+        ASSERT_OK(status);
+        ASSERT_OK(splat_file_read(path, &data, &size, &error));
+        for (size_t i = 0; i < 2 * size; i++) {
+            size_t n = i < size ? i : size;
+            if (i >= size) data[i - size] ^= 0x5a;
+            write_quickly(path, data, n);
+            (void)splat_cloud_describe(path, &shape, &error);
+            error.message[0] = '\0';
+            status = splat_cloud_read(path, &back, &error);
+            if (status == SPLAT_OK) {
+                int tensor;
+                size_t row;
+                assert_true(splat_packed_is_finite(&back, &row, &tensor));
+                if (i < size && losses[f].has_mark) fail_msg("%s: %zu of %zu bytes are a whole file", path, n, size);
+            } else {
+                assert_true(error.message[0] && !back.means);
+            }
+            splat_cloud_free(&back);
+            if (i >= size) data[i - size] ^= 0x5a;
+        }
+        free(data);
+    }
+}
+
+static void numbers_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    splat_error error;
+    for (size_t f = 0; f < sizeof losses / sizeof losses[0]; f++) {
+        splat_cloud c = make_cloud(3, 1);
+        splat_save_options options = {.sh_degree = 3, .spz_version = 3};
+        c.scales[4] = NAN;
+        assert_int_equal(splat_cloud_write(losses[f].path, &c, &options, &error), SPLAT_ERROR_ARGUMENT);
+        assert_says(&error, "scales of Gaussian 1");
+        c.scales[4] = -2;
+        c.opacities[0] = INFINITY; /* is opaque */
+        ASSERT_OK(splat_cloud_write(losses[f].path, &c, &options, &error));
+        splat_cloud_free(&c);
+    }
+    float row[8] = {0, 0, 0, 1, 1, 1, 0, 0};
+    splat_cloud back;
+    for (int k = 0; k < 6; k++) {
+        float kept = row[k];
+        row[k] = k == 4 ? -1 : INFINITY;
+        ASSERT_OK(splat_file_write("infinite.splat", row, sizeof row, &error));
+        assert_int_equal(splat_cloud_read("infinite.splat", &back, &error), SPLAT_ERROR_FORMAT);
+        assert_says(&error, "not finite");
+        assert_null(back.means);
+        row[k] = kept;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(axes_that_look_up_are_half_a_turn_away),
+        cmocka_unit_test(a_splat_file_has_these_bytes),
+        cmocka_unit_test(the_large_and_opaque_come_first_in_a_splat_file),
+        cmocka_unit_test(an_spz_file_has_these_bytes),
+        cmocka_unit_test(a_compressed_ply_has_these_words),
+        cmocka_unit_test(what_comes_back_differs_by_half_a_step),
+        cmocka_unit_test(spz_holds_far_gaussians),
+        cmocka_unit_test(spz_of_version_2_and_of_degree_4_is_read),
+        cmocka_unit_test(damaged_spz_is_refused),
+        cmocka_unit_test(damaged_files_are_refused_or_read),
+        cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
