@@ -48,7 +48,7 @@ function makeSplatFile(n) {
 }
 
 // A PLY of Mip-Splatting: 63 floats, filter_3D last. Returns the values by column.
-function makeMipFile(path, n) {
+function makeMipFile(path, n, inARow = false) {
     const names = ['x', 'y', 'z', 'nx', 'ny', 'nz', 'f_dc_0', 'f_dc_1', 'f_dc_2'];
     for (let i = 0; i < 45; i++) names.push(`f_rest_${i}`);
     names.push('opacity', 'scale_0', 'scale_1', 'scale_2', 'rot_0', 'rot_1', 'rot_2', 'rot_3', 'filter_3D');
@@ -56,6 +56,8 @@ function makeMipFile(path, n) {
     for (let i = 0; i < values.length; i++) {
         const name = names[i % names.length];
         values[i] = name[0] === 'n' ? 0 : name === 'filter_3D' ? 0.2 * random() : 4 * random() - 2;
+        if (inARow && name === 'x') values[i] = 0.1 * Math.floor(i / names.length);
+        if (inARow && name.startsWith('f_')) values[i] *= name.startsWith('f_rest') ? 0.25 : 0.75; // none is cut
     }
     const header = `ply\nformat binary_little_endian 1.0\nelement vertex ${n}\n` +
         names.map((name) => `property float ${name}\n`).join('') + 'end_header\n';
@@ -154,6 +156,62 @@ function exchangeMip(n) {
     }
 }
 
+// The largest errors of packed formats, by column: a step of their bytes.
+const packed = {
+    '.splat': { x: 1e-6, scale_: 1e-5, opacity: 1.01, f_dc_: 0.0071, rot_: 0.014, columns: 0 },
+    '.spz': { x: 0.00013, scale_: 0.032, opacity: 1.01, f_dc_: 0.014, f_rest_: 0.068, rot_: 0.005, columns: 45 },
+    '.compressed.ply': { x: 0.013, scale_: 0.003, opacity: 1.01, f_dc_: 0.017, f_rest_: 0.016, rot_: 0.003, columns: 45 },
+    '.sog': { x: 0.0013, scale_: 0.04, opacity: 1.01, f_dc_: 0.04, f_rest_: 0.04, rot_: 0.008, columns: 45 },
+};
+
+// Rows of two files in the order of x, which no format changes by a tenth.
+function comparePacked(path, ending, wanted) {
+    const found = loadWithTransform(path), loss = packed[ending], near255 = (x) => 255 / (1 + Math.exp(-x));
+    check(found.n === wanted.n, `${path} has ${found.n} of ${wanted.n} splats`);
+    check(found.names.filter((name) => name.startsWith('f_rest_')).length === loss.columns, `${path}: other harmonics`);
+    for (let i = 0; i < found.n; i++) {
+        const row = Math.round(10 * found.at(i, 'x')), unit = (f, at) => {
+            const q = [0, 1, 2, 3].map((k) => f.at(at, `rot_${k}`)), norm = Math.hypot(...q);
+            return q.map((x) => x / norm);
+        };
+        for (const name of found.names) {
+            const [a, b] = [found.at(i, name), wanted.at(row, name)];
+            const kind = ['y', 'z'].includes(name) ? 'x' : name.replace(/[0-9]+$/, '');
+            if (kind === 'rot_' || !(kind in loss)) continue;
+            const good = name === 'opacity' ? near(near255(a), near255(b), loss.opacity) : near(a, b, loss[kind]);
+            check(good, `${path}: ${name} of splat ${row} is ${a} instead of ${b}`);
+        }
+        const p = unit(found, i), q = unit(wanted, row), sign = Math.sign(p.reduce((sum, x, k) => sum + x * q[k], 0));
+        p.forEach((x, k) => check(near(x, sign * q[k], loss.rot_), `${path}: rotation of splat ${row} is wrong`));
+    }
+    console.log(`${path}: ${found.n} splats: agrees`);
+}
+
+function sortByX(file) {
+    const order = [...Array(file.n).keys()].sort((a, b) => file.at(a, 'x') - file.at(b, 'x'));
+    return { ...file, at: (row, name) => file.at(order[row], name) };
+}
+
+// A PLY of ours in every packed format, read by splat-transform, and its files read by us.
+function exchangePacked(n) {
+    const mip = join(folder, 'row.ply'), source = join(folder, 'row_fused.ply');
+    makeMipFile(mip, n, true);
+    splatsmithExport(mip, source, '--fused');
+    const wanted = loadWithTransform(source);
+    for (const ending of Object.keys(packed)) {
+        const [ours, theirs, back] = ['ours', 'theirs', 'back'].map((name) => join(folder, `${name}${ending}`));
+        splatsmithExport(source, ours);
+        comparePacked(ours, ending, wanted);
+        if (ending === '.splat') continue; // which it does not write
+        runTransform(source, theirs);
+        splatsmithExport(theirs, `${back}.ply`);
+        comparePacked(`${back}.ply`, ending, sortByX(loadWithTransform(theirs)));
+    }
+    const v4 = join(folder, 'ours4.spz');
+    splatsmithExport(source, v4, '--spz_version', '4');
+    comparePacked(v4, '.spz', wanted);
+}
+
 async function main() {
     if (!folder) throw new Error('usage: node interop.mjs FOLDER [FILE.ply ...]');
     if (!existsSync(transform)) skip('the npm packages are not installed');
@@ -170,6 +228,7 @@ async function main() {
     for (const name of ['ours.ply', 'mip_plain.ply', 'mip_fused.ply']) rmSync(join(folder, name), { force: true });
     exchangeForeign(500);
     exchangeMip(300);
+    exchangePacked(400);
     console.log('OK: public loaders read our PLY files, and we read theirs');
 }
 

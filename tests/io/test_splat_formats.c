@@ -204,6 +204,7 @@ static const struct loss {
     {"back.splat", 0, 0, 1e-6, 0.51 / 255, 0.51 / 255 / 0.28209, 0, 1.0 / 128, false},
     {"back.spz", 3, 0x1p-13, 1.0 / 32 + 1e-6, 0.51 / 255, 0.51 / 255 / 0.15, 8.6 / 128, 0.004, true},
     {"back.spz", 4, 0x1p-13, 1.0 / 32 + 1e-6, 0.51 / 255, 0.51 / 255 / 0.15, 8.6 / 128, 0.004, true},
+    {"back.sog", 0, 1.3e-4, 0.02, 0.51 / 255, 0.02, 0.02, 0.007, true},
     {"back.compressed.ply", 0, 4.01 / 1023, 2.01 / 1023, 0.51 / 255, 1.51 / 255, 4.01 / 256, 0.004, true},
 };
 
@@ -258,6 +259,31 @@ static void what_comes_back_differs_by_half_a_step(void **state)
             splat_cloud_free(&back);
             splat_cloud_free(&c);
         }
+}
+
+/* More Gaussians than SOG's palette has rows, but of fewer different harmonics: what is lost is the codebook's. */
+static void a_palette_finds_harmonics_that_repeat(void **state)
+{
+    (void)state;
+    enum { N = 3000, DIFFERENT = 700 };
+    splat_error error;
+    splat_cloud c = make_cloud(N, 2), back;
+    for (size_t i = DIFFERENT; i < N; i++)
+        memcpy(c.sh_rest + 24 * i, c.sh_rest + 24 * (i % DIFFERENT), 24 * sizeof(float));
+    splat_status status = splat_cloud_write("palette.sog", &c, NULL, &error);
+    if (status == SPLAT_ERROR_UNSUPPORTED) {
+        print_message("SKIPPED: %s\n", error.message);
+    } else {
+        ASSERT_OK(status);
+        ASSERT_OK(splat_cloud_read("palette.sog", &back, &error));
+        for (size_t j = 0; j < N; j++) {
+            size_t row = (size_t)lroundf(100 * back.means[3 * j]);
+            for (size_t k = 0; k < 24; k++)
+                assert_near("harmonic", row, (double)c.sh_rest[24 * row + k], (double)back.sh_rest[24 * j + k], 0.004);
+        }
+        splat_cloud_free(&back);
+    }
+    splat_cloud_free(&c);
 }
 
 /* What is far is kept with fewer bits after the point, and what SPZ has no bits for is refused. */
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test(an_spz_file_has_these_bytes),
         cmocka_unit_test(a_compressed_ply_has_these_words),
         cmocka_unit_test(what_comes_back_differs_by_half_a_step),
+        cmocka_unit_test(a_palette_finds_harmonics_that_repeat),
         cmocka_unit_test(spz_holds_far_gaussians),
         cmocka_unit_test(spz_of_version_2_and_of_degree_4_is_read),
         cmocka_unit_test(damaged_spz_is_refused),
