@@ -158,11 +158,13 @@ splat_status splat_mesh_random_views_write(splat_scene *scene, const char *mesh_
 
 /* A mesh against photos. Means over views. */
 typedef struct splat_mesh_metrics {
-    splat_metrics all;     /* the background is part of the picture */
-    splat_metrics covered; /* l1, psnr and ssim: means over the pixels that the mesh covers with all their samples, the
-                              photo standing in the others, so that windows of SSIM across the border see no step; lpips
-                              is of the same picture, not scaled. Views without such pixels are left out */
-    double coverage;       /* such pixels, of all */
+    splat_metrics all;     /* the background is part of the picture; with masks as of a splat: kept pixels, and whole
+                              pictures beside them */
+    splat_metrics covered; /* l1, psnr and ssim: means over the pixels that the mesh covers with all their samples,
+                              and that masks keep, the photo standing in the others, so that windows of SSIM across the
+                              border see no step; lpips is of the same picture, not scaled. Views without such pixels
+                              are left out */
+    double coverage;       /* such pixels, of all, or of those that masks keep */
     bool textured;         /* the mesh has a texture */
 } splat_mesh_metrics;
 

@@ -147,7 +147,8 @@ static int measure_mesh(cli_session *session, const cli_values *values)
     print_heading(test.all.lpips_net != NULL);
     print_row("test", &test.all);
     print_row("covered", &test.covered);
-    cli_say("the mesh covers %.2f %% of the test views' pixels", 100 * test.coverage);
+    cli_say("the mesh covers %.2f %% of the test views' %spixels", 100 * test.coverage,
+            test.all.n_masked ? "kept " : "");
     if (values->model_path) cli_say("results.json and per_view.json are in %s", values->model_path);
     return CLI_OK;
 }
@@ -156,8 +157,6 @@ static int measure_mesh(cli_session *session, const cli_values *values)
 static int evaluate_mesh(const cli_values *values)
 {
     cli_session session = {0};
-    if (cli_given(values, "eval_masks"))
-        cli_notice("--eval_masks has no effect with --mesh, which is measured on whole pictures");
     int code = cli_context_create(values, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, values, true);
     if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);

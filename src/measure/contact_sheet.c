@@ -193,7 +193,7 @@ static splat_status mesh_row(sheet *s, splat_mesh_evaluator *mesh, splat_evaluat
     const uint8_t *photo;
     splat_metrics metrics;
     SPLAT_TRY(splat_image_cache_acquire(s->scene->cache, index, &photo, error));
-    splat_status status = splat_mesh_evaluator_view(mesh, view, photo, &metrics, error);
+    splat_status status = splat_mesh_evaluator_view(mesh, index, photo, &metrics, error);
     if (status == SPLAT_OK) {
         put_picture(s, row, 0, &view->camera, photo, NULL);
         put_picture(s, row, 1, &view->camera, NULL, mesh->render);

@@ -36,6 +36,9 @@ static splat_mesh_draw_options plain_options(void)
     return options;
 }
 
+/* Pixels left of this column do not count: the masks of a test hide them. */
+static size_t first_column;
+
 /* From the PNG and the PFM that render writes, and the photos. */
 static void count(const char *folder, bool covered, sums *mean)
 {
@@ -59,7 +62,8 @@ static void count(const char *folder, bool covered, sums *mean)
         snprintf(path, sizeof path, "%s/depth/%05zu.pfm", folder, i++);
         read_depths(path, depths);
         for (size_t p = 0; p < PIXELS; p++) {
-            mean->coverage += (depths[p] > 0) / (double)PIXELS;
+            if (p % WIDTH < first_column) continue;
+            mean->coverage += (depths[p] > 0) / (double)(HEIGHT * (WIDTH - first_column));
             if (covered && depths[p] == 0) continue;
             n++;
             for (size_t c = 0; c < 3; c++) {
@@ -120,6 +124,71 @@ static void figures_are_those_of_the_pictures(void **state)
     assert_true(mean.covered.ssim > -1 && mean.covered.ssim < 1 && mean.covered.ssim != mean.all.ssim);
     assert_null(mean.all.lpips_net);
     assert_true(mean.all.render_ms > 0);
+}
+
+/* SCENE with masks that hide the columns left of first_column, and where `empty` is set all of the first test view. */
+static splat_scene *open_masked(bool eval_masks, bool empty)
+{
+    splat_scene *masked;
+    splat_scene_options options;
+    splat_error error;
+    static uint8_t mask[PIXELS];
+    bool is_first = empty;
+    splat_scene_info info;
+    splat_scene_get_info(scene, &info);
+    must(splat_folder_delete(SCENE "/columns", &error), &error);
+    must(splat_folder_create(SCENE "/columns", &error), &error);
+    for (size_t v = 0; v < info.n_views; v++) {
+        splat_view_info view;
+        char path[256];
+        must(splat_scene_get_view(scene, v, &view, &error), &error);
+        for (size_t p = 0; p < PIXELS; p++)
+            mask[p] = p % WIDTH < first_column || (is_first && view.is_test) ? 0 : 255;
+        is_first = is_first && !view.is_test;
+        snprintf(path, sizeof path, SCENE "/columns/%s.png", view.name);
+        must(splat_png_write(path, WIDTH, HEIGHT, 1, 8, mask, &error), &error);
+    }
+    splat_scene_options_init(&options);
+    options.source_path = SCENE;
+    options.eval = true;
+    options.masks = "columns";
+    options.eval_masks = eval_masks;
+    must(splat_scene_open(context, &options, &masked, &error), &error);
+    return masked;
+}
+
+static void masked_pixels_do_not_count(void **state)
+{
+    sums all, covered;
+    splat_scene *whole = scene;
+    (void)state;
+    splat_mesh_metrics unmasked = evaluate("ball.ply");
+    first_column = WIDTH / 2;
+    scene = open_masked(true, false);
+    splat_mesh_metrics mean = evaluate("ball.ply");
+    count("drawn/test/mesh_ball", false, &all);
+    count("drawn/test/mesh_ball", true, &covered);
+    assert_counted(&mean.all, &all);
+    assert_counted(&mean.covered, &covered);
+    assert_true(fabs(mean.coverage - all.coverage) < 1e-9 && mean.coverage > 0.02);
+    assert_true(mean.all.n_masked == all.n && fabs(mean.all.kept - 0.5) < 1e-9);
+    assert_true(mean.all.psnr != unmasked.all.psnr && mean.all.psnr_whole == unmasked.all.psnr);
+    assert_true(mean.all.ssim_whole == unmasked.all.ssim && mean.all.l1_whole == unmasked.all.l1);
+    splat_scene_close(scene);
+    scene = whole;
+    scene = open_masked(false, false);
+    mean = evaluate("ball.ply");
+    assert_true(mean.all.psnr == unmasked.all.psnr && mean.covered.psnr == unmasked.covered.psnr &&
+                mean.coverage == unmasked.coverage && mean.all.n_masked == 0);
+    splat_scene_close(scene);
+    scene = whole;
+    scene = open_masked(true, true);
+    mean = evaluate("ball.ply");
+    assert_int_equal(mean.all.n_views, all.n - 1); /* nothing is kept of the first */
+    assert_true(mean.all.n_masked == all.n - 1 && mean.covered.n_views == all.n - 1 && isfinite(mean.all.psnr));
+    splat_scene_close(scene);
+    scene = whole;
+    first_column = 0;
 }
 
 /* From inside a ball that fills the views, covered is all. */
@@ -447,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_the_pictures), /* makes the files of the others */
+        cmocka_unit_test(masked_pixels_do_not_count),
         cmocka_unit_test(covered_is_all_where_the_mesh_fills_the_view),
         cmocka_unit_test(visitors_see_each_view_and_may_stop), cmocka_unit_test(the_command_writes_results),
         cmocka_unit_test(names_of_sugar_choose_the_file), cmocka_unit_test(the_command_writes_sugars_file),
