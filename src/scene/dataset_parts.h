@@ -85,6 +85,13 @@ splat_status splat_dataset_load_depth_points(splat_dataset *dataset, const splat
                                              const splat_scene_options *options, const splat_dataset_log *log,
                                              splat_error *error);
 
+/* dataset_masked_points.c: takes those of the dataset's points away of which more than half of the photos in their
+ * tracks have a black mask where the point is seen; a notice says how many. tracks: of all its points. Errors: those of
+ * reading masks, MEMORY. */
+splat_status splat_dataset_drop_masked_points(splat_dataset *dataset, const splat_source *source,
+                                              const splat_colmap_tracks *tracks, const splat_dataset_log *log,
+                                              splat_error *error);
+
 /* dataset_points.c: points and extent. Cameras and split must be set. */
 splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_source *source, uint64_t seed,
                                        const splat_dataset_log *log, splat_error *error);

@@ -115,7 +115,9 @@ static splat_status load_random_points(splat_dataset *dataset, const splat_sourc
     return SPLAT_OK;
 }
 
-static splat_status read_points(splat_dataset *dataset, const splat_source *source, splat_error *error)
+/* tracks: of a COLMAP model, NULL: not wanted. */
+static splat_status read_points(splat_dataset *dataset, const splat_source *source, splat_colmap_tracks *tracks,
+                                splat_error *error)
 {
     if (source->point_cloud)
         return splat_ply_read_points_from(source->point_cloud, source->origin, &dataset->points, &dataset->n_points,
@@ -124,7 +126,7 @@ static splat_status read_points(splat_dataset *dataset, const splat_source *sour
         return splat_opensfm_read_points(source->reconstruction, source->origin, &dataset->points, &dataset->n_points,
                                          error);
     if (!source->model_folder) return SPLAT_OK;
-    splat_colmap_model model = {0};
+    splat_colmap_model model = {.tracks = tracks};
     SPLAT_TRY(splat_colmap_read_points(source->model_folder, &model, error));
     dataset->points = model.points;
     dataset->n_points = model.n_points;
@@ -134,11 +136,17 @@ static splat_status read_points(splat_dataset *dataset, const splat_source *sour
 splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_source *source, uint64_t seed,
                                        const splat_dataset_log *log, splat_error *error)
 {
-    SPLAT_TRY(read_points(dataset, source, error));
-    if (dataset->n_points == 0) {
+    const bool looks_at_masks = dataset->n_masked && dataset->mask_mode == SPLAT_MASKS_IGNORE;
+    splat_colmap_tracks tracks = {0};
+    splat_status status = read_points(dataset, source, looks_at_masks ? &tracks : NULL, error);
+    if (status == SPLAT_OK && dataset->n_points == 0) {
         free(dataset->points);
         dataset->points = NULL;
-        SPLAT_TRY(load_random_points(dataset, source, seed, log, error));
+        status = load_random_points(dataset, source, seed, log, error);
     }
-    return set_extent(dataset, error);
+    if (status == SPLAT_OK) status = set_extent(dataset, error);
+    if (status == SPLAT_OK && tracks.n)
+        status = splat_dataset_drop_masked_points(dataset, source, &tracks, log, error);
+    splat_colmap_tracks_free(&tracks);
+    return status;
 }

@@ -400,6 +400,63 @@ static void alpha_of_photos(void **state)
     free(hard);
 }
 
+/* Which points are left of a model whose tracks are known: their x, in their order. */
+static void expect_points(const splat_scene_options *options, const float *x, size_t n)
+{
+    splat_error error;
+    splat_dataset d;
+    ASSERT_OK(open_scene(options, &d, &error));
+    assert_int_equal(d.n_points, n);
+    for (size_t i = 0; i < n; i++)
+        if (d.points[i].position[0] != x[i]) fail_msg("point %zu: %g", i, (double)d.points[i].position[0]);
+    splat_dataset_free(&d);
+}
+
+/* Three cameras beside each other, at x = 0, -1, -2: a point (x, 0, 4) lies at 20 (x + i)/4 + 12. The right halves of
+ * the first two photos, from 12 on, are masked; the third has no mask. */
+static void points_on_what_masks_cover_are_left_out(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a.png", "b.png", "c.png"};
+    static const float all[] = {0.4f, -1.6f, -0.8f, -0.4f, 0.45f, 0.35f}, kept[] = {-1.6f, -0.8f, -0.4f, 0.45f};
+    splat_error error;
+    splat_dataset d;
+    uint8_t half[W * H];
+    splat_scene_options options = options_of("s");
+    make_scene(names, 3);
+    fixture_text("s/sparse/0/points3D.txt", "1 0.4 0 4 1 2 3 1 1 0 2 0\n"     /* both hide it */
+                                            "2 -1.6 0 4 1 2 3 1 1 0 2 0\n"    /* none does */
+                                            "3 -0.8 0 4 1 2 3 1 1 0 2 0\n"    /* one of two: no more than half */
+                                            "4 -0.4 0 4 1 2 3 1 1 0 2 0 3 0\n" /* one of three */
+                                            "5 0.45 0 4 1 2 3 1\n"            /* no track */
+                                            "6 0.35 0 4 1 2 3 1 1 0 2 0 3 0 99 0\n"); /* two of four: stays */
+    for (int i = 0; i < W * H; i++) half[i] = i % W < W / 2 ? 255 : 0;
+    ASSERT_OK(splat_folder_create("s/masks", &error));
+    ASSERT_OK(splat_png_write("s/masks/a.png.png", W, H, 1, 8, half, &error));
+    ASSERT_OK(splat_png_write("s/masks/b.png.png", W, H, 1, 8, half, &error));
+    static const float five[] = {-1.6f, -0.8f, -0.4f, 0.45f, 0.35f};
+    expect_points(&options, five, 5);
+    assert_non_null(strstr(log_text, "masks: 1 of 6 points are left out"));
+    fixture_text("s/sparse/0/points3D.txt", "1 0.4 0 4 1 2 3 1 1 0 2 0\n2 -1.6 0 4 1 2 3 1 1 0 2 0\n"
+                                            "3 -0.8 0 4 1 2 3 1 1 0 2 0\n4 -0.4 0 4 1 2 3 1 1 0 2 0 3 0\n"
+                                            "5 0.45 0 4 1 2 3 1\n6 0.35 0 4 1 2 3 1 1 0 2 0 3 0\n");
+    expect_points(&options, kept, 4);
+    options.invert_masks = true; /* the left halves: of the second both */
+    static const float inverted[] = {0.4f, -0.8f, -0.4f, 0.45f, 0.35f};
+    expect_points(&options, inverted, 5);
+    options.invert_masks = false;
+    options.mask_mode = SPLAT_MASKS_SEGMENT;
+    expect_points(&options, all, 6);
+    options.mask_mode = SPLAT_MASKS_IGNORE;
+    options.masks = "none";
+    expect_points(&options, all, 6);
+    options.masks = NULL; /* where none would be left, all are */
+    fixture_text("s/sparse/0/points3D.txt", "1 0.4 0 4 1 2 3 1 1 0 2 0\n2 0.35 0 4 1 2 3 1 1 0 2 0\n");
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_int_equal(d.n_points, 2);
+    splat_dataset_free(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +471,7 @@ int main(void)
         cmocka_unit_test(fills_are_smooth),
         cmocka_unit_test(what_undistortion_leaves_blank_is_masked),
         cmocka_unit_test(alpha_of_photos),
+        cmocka_unit_test(points_on_what_masks_cover_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
