@@ -20,4 +20,13 @@ void splat_density_end(splat_trainer *trainer, uint32_t old_n);
 splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
                                  const char *option, splat_error *error);
 
+/* unseen.c: after some iterations of a training with masks that are ignored, the Gaussians that masked pixels of
+ * training views show, and kept pixels of none, are removed (docs/method.md 8.4): about every 1000 iterations or, where
+ * that is more, ten times the number of training views, while Gaussians are made, and before the last iteration; not
+ * soon after a reset of the opacities. A strategy calls it after its own changes and before a reset. */
+bool splat_density_prunes_masked_after(const splat_train_options *options, const splat_dataset *dataset, int iteration);
+/* Does that where it is due. Where memory has no room to look for them, training goes on without, with a warning.
+ * Errors: those of views and of splat_density_prune. */
+splat_status splat_density_prune_masked(splat_trainer *trainer, int iteration, splat_error *error);
+
 #endif

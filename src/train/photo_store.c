@@ -121,3 +121,25 @@ splat_status splat_photo_store_fetch_neighbor(splat_photo_store *store, splat_ba
     *photo = photo_at(scene, view, store->neighbor.data);
     return upload(backend, scene, view, -1, store->neighbor.data, error);
 }
+
+splat_status splat_photo_store_fetch_mask(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,
+                                          uint32_t view, splat_block *block, const uint8_t **mask, splat_error *error)
+{
+    const splat_dataset_view *of = &scene->dataset.views[view];
+    const size_t bytes = (size_t)of->camera.width * (size_t)of->camera.height;
+    const uint8_t *decoded;
+    splat_photo photo;
+    *mask = NULL;
+    if (!of->has_mask) return SPLAT_OK;
+    if (store->block.bytes) {
+        SPLAT_TRY(fetch_resident(store, backend, scene, view, &photo, error));
+        *mask = photo.mask;
+        return SPLAT_OK;
+    }
+    SPLAT_TRY(splat_block_ensure(backend, block, "mask of a view", SPLAT_OWNER_IMAGES, bytes, error));
+    SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &decoded, error));
+    splat_status status = splat_backend_upload(backend, block->data, splat_view_mask(of, decoded), bytes, error);
+    splat_image_cache_release(scene->cache, view);
+    *mask = block->data;
+    return status;
+}

@@ -47,4 +47,9 @@ splat_status splat_photo_store_fetch_neighbor(splat_photo_store *store, splat_ba
                                               const splat_scene *scene, uint32_t view, splat_photo *photo,
                                               splat_error *error);
 
+/* The mask alone of a training view, between two steps and in the order of the work, until the next call: of the photo
+ * on the device, or in *block, the caller's, which grows to it. NULL: the view has none. */
+splat_status splat_photo_store_fetch_mask(splat_photo_store *store, splat_backend *backend, const splat_scene *scene,
+                                          uint32_t view, splat_block *block, const uint8_t **mask, splat_error *error);
+
 #endif

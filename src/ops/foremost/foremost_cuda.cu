@@ -1,4 +1,4 @@
-/* foremost on CUDA: walks as raster does (walk_cuda.cuh), until half of the light is gone. */
+/* foremost on CUDA: walks as raster does (walk_cuda.cuh), until so much of the light is gone. */
 #include "ops/raster/walk_cuda.cuh"
 
 extern "C" {
@@ -14,27 +14,33 @@ struct foremost_pixel {
     uint32_t last;
     bool done;
     const uint32_t *ids;
+    float light, weight;
     uint32_t stamp, *stamps, *counts;
 };
 
 /* Most have the stamp already: reading is cheaper. */
-__device__ __forceinline__ void add_entry(foremost_pixel &q, float4, float, float T_after, uint32_t v)
+__device__ __forceinline__ void add_entry(foremost_pixel &q, float4, float weight, float T_after, uint32_t v)
 {
     const uint32_t id = q.ids[v];
-    q.done = !(T_after > SPLAT_FOREMOST_LIGHT);
+    q.done = !(T_after > q.light);
+    if (!(weight >= q.weight)) return;
     if (*(volatile uint32_t *)&q.stamps[id] == q.stamp || atomicExch(&q.stamps[id], q.stamp) == q.stamp) return;
     q.counts[id]++; /* this thread alone saw the older stamp */
 }
 
 __global__ void __launch_bounds__(FOREMOST_THREADS)
-    foremost_kernel(const __grid_constant__ raster_parameters P, const uint32_t *ids, uint32_t stamp, uint32_t *stamps,
-                    uint32_t *counts)
+    foremost_kernel(const __grid_constant__ raster_parameters P, const uint32_t *ids,
+                    const __grid_constant__ splat_foremost_args args)
 {
     __shared__ staged<false> warps[TILE_PATCHES];
     staged<false> &s = warps[threadIdx.x / 32];
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
-    foremost_pixel q = {position_of(P, p, 0), 1.0f, 0, !is_inside(P, p, 0), ids, stamp, stamps, counts};
+    const bool inside = is_inside(P, p, 0);
+    const bool kept = inside && (!args.mask || args.mask[index_of(P, p, 0)] >= SPLAT_LOSS_KEPT);
+    foremost_pixel q = {position_of(P, p, 0), 1.0f, 0, !(kept || (inside && args.masked_counts)), ids, args.light,
+                        args.weight, args.stamp, kept ? args.stamps : args.masked_stamps,
+                        kept ? args.counts : args.masked_counts};
     walk_forward(P, list_of(P, tile), p, q, s);
 }
 
@@ -43,8 +49,8 @@ extern "C" splat_status splat_foremost_cuda(splat_backend *backend, const struct
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     raster_parameters P = parameters_of(args->frame, NULL);
-    foremost_kernel<<<tiles_of_band(args->frame), FOREMOST_THREADS, 0, cuda->stream>>>(P, args->frame->ids, args->stamp,
-                                                                                      args->stamps, args->counts);
+    foremost_kernel<<<tiles_of_band(args->frame), FOREMOST_THREADS, 0, cuda->stream>>>(P, args->frame->ids,
+                                                                                      *args);
     CUDA_LAUNCHED("foremost");
     return SPLAT_OK;
 }

@@ -8,20 +8,26 @@
 
 #include <stdlib.h>
 
-/* In how many training views each Gaussian stands in front: [n], device memory. */
-static splat_status count_views(splat_trainer *t, uint32_t **counts, splat_error *error)
+/* In the kept pixels of how many training views each Gaussian stands in front: [n], device memory. */
+static splat_status count_views(splat_trainer *t, splat_block *mask, uint32_t **counts, splat_error *error)
 {
     static const float black[3];
     const splat_dataset *dataset = &t->scene->dataset;
     const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
     const splat_block *blocks[2] = {&rows->blocks[SPLAT_COARSE_SCALES], &rows->blocks[SPLAT_COARSE_OPACITIES]};
     splat_frame *frame = &t->model->frame;
-    struct splat_foremost_args args = {
-        .frame = frame, .stamp = 1, .stamps = blocks[0]->data, .counts = blocks[1]->data};
+    struct splat_foremost_args args = {.frame = frame,
+                                       .light = SPLAT_FOREMOST_LIGHT,
+                                       .stamp = 1,
+                                       .stamps = blocks[0]->data,
+                                       .counts = blocks[1]->data};
     splat_view_blend blend = {.max_instances = t->options.max_instances, .foremost = &args};
     for (int i = 0; i < 2; i++) SPLAT_TRY(splat_backend_zero(t->backend, blocks[i]->data, blocks[i]->bytes, error));
     for (size_t v = 0; v < dataset->n_train; v++, args.stamp++) {
-        const splat_camera *camera = &dataset->views[dataset->train[v]].camera;
+        const uint32_t view = dataset->train[v];
+        const splat_camera *camera = &dataset->views[view].camera;
+        if (dataset->mask_mode != SPLAT_MASKS_ALPHA)
+            SPLAT_TRY(splat_photo_store_fetch_mask(&t->photos, t->backend, t->scene, view, mask, &args.mask, error));
         SPLAT_TRY(splat_model_begin_view(t->model, frame, camera, black, error));
         struct splat_project_args project = {.gaussians = &t->model->gaussians, .frame = frame};
         SPLAT_TRY(splat_op_project(t->backend, &project, error));
@@ -50,11 +56,13 @@ splat_status splat_coarse_trim(splat_trainer *t, int iteration, splat_error *err
     uint32_t *on_device, n_kept = 0;
     void *unused, *actions_on_device = t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH].blocks[SPLAT_COARSE_MEANS].data;
     if (least <= 0) return SPLAT_OK;
-    SPLAT_TRY(count_views(t, &on_device, error));
+    splat_block mask = {0};
+    splat_status status = count_views(t, &mask, &on_device, error);
+    splat_block_free(t->backend, &mask);
+    SPLAT_TRY(status);
     uint32_t *counts = malloc(n * sizeof *counts);
     uint8_t *actions = malloc(n);
-    splat_status status = counts && actions ? SPLAT_OK
-                                            : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to count views");
+    if (!counts || !actions) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to count views");
     if (status == SPLAT_OK) status = splat_backend_download(t->backend, counts, on_device, n * sizeof *counts, error);
     if (status == SPLAT_OK) n_kept = choose(counts, n, least, actions);
     if (status == SPLAT_OK && n_kept <= SPLAT_NEIGHBORS)

@@ -257,11 +257,11 @@ static splat_status prune_late(splat_trainer *t, int iteration, splat_error *err
 
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
 {
+    const bool densifies = splat_default_densifies_after(&t->options, iteration);
     if (splat_default_prunes_late_after(&t->options, iteration)) return prune_late(t, iteration, error);
-    if (splat_default_densifies_after(&t->options, iteration)) {
-        SPLAT_TRY(densify(t, iteration, error));
-        SPLAT_TRY(splat_trainer_update_filter(t, error));
-    }
+    if (densifies) SPLAT_TRY(densify(t, iteration, error));
+    SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
+    if (densifies) SPLAT_TRY(splat_trainer_update_filter(t, error));
     if (!resets_opacity_after(t, iteration)) return SPLAT_OK;
     struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
     t->is_broken = true;

@@ -169,6 +169,7 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     if (iteration < 1) return SPLAT_OK;
     if (splat_mcmc_refines_after(&t->options, iteration) || splat_mcmc_reorders_after(&t->options, iteration))
         SPLAT_TRY(refine(t, iteration, error));
+    SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
     return add_noise(t, iteration, error);
 }
 
