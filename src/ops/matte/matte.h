@@ -17,8 +17,9 @@
  * `background`: + (background_c - composited)(1 - byte / 255). It is made of photo_u8, or changed in place where that
  * is NULL.
  *
- * maps (NULL allowed): [n_channels][maps_height][maps_width], gradients of a view at another size, become 0 where the
- * pixel of the mask under their middle is not kept. Errors: ARGUMENT (a picture without pixels). */
+ * maps (NULL allowed): [n_channels][maps_height][maps_width], of a view at another size, become maps_value where the
+ * pixel of the mask under their middle, or one of the square of pixels of the mask up to `margin` around it, is not
+ * kept. Errors: ARGUMENT (a picture without pixels). */
 struct splat_matte_args {
     int32_t width, height;
     const uint8_t *mask;        /* [height][width] */
@@ -30,7 +31,8 @@ struct splat_matte_args {
     float *photo_f32;           /* [3][height][width], or NULL: not wanted */
     float background[3], composited;
     float *maps;
-    int32_t maps_width, maps_height, n_channels;
+    int32_t maps_width, maps_height, n_channels, margin;
+    float maps_value;
 };
 
 #ifdef __CUDACC__
@@ -53,13 +55,19 @@ SPLAT_MATTE_INLINE float splat_matte_shift(uint8_t mask, float shift)
     return shift * (1.0f - (float)mask / 255.0f);
 }
 
-/* The pixel of the mask under pixel i of the maps. */
-SPLAT_MATTE_INLINE size_t splat_matte_under(const struct splat_matte_args *args, size_t i)
+/* Whether the mask hides pixel i of the maps. */
+SPLAT_MATTE_INLINE bool splat_matte_hides(const struct splat_matte_args *args, size_t i)
 {
-    size_t x = i % (size_t)args->maps_width, y = i / (size_t)args->maps_width;
-    x = (2 * x + 1) * (size_t)args->width / (2 * (size_t)args->maps_width);
-    y = (2 * y + 1) * (size_t)args->height / (2 * (size_t)args->maps_height);
-    return y * (size_t)args->width + x;
+    const int64_t width = args->width, height = args->height, m = args->margin;
+    int64_t x = (int64_t)(i % (size_t)args->maps_width), y = (int64_t)(i / (size_t)args->maps_width);
+    x = (2 * x + 1) * width / (2 * args->maps_width);
+    y = (2 * y + 1) * height / (2 * args->maps_height);
+    const int64_t left = x > m ? x - m : 0, right = x + m < width ? x + m : width - 1;
+    const int64_t top = y > m ? y - m : 0, bottom = y + m < height ? y + m : height - 1;
+    for (int64_t row = top; row <= bottom; row++)
+        for (int64_t column = left; column <= right; column++)
+            if (args->mask[row * width + column] < SPLAT_LOSS_KEPT) return true;
+    return false;
 }
 
 static inline float splat_matte_scale(const struct splat_matte_args *args)

@@ -23,7 +23,7 @@ splat_status splat_matte_cpu(splat_backend *backend, const struct splat_matte_ar
     const size_t n_maps = args->maps ? (size_t)args->maps_width * (size_t)args->maps_height : 0;
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (size_t i = 0; i < n_maps; i++)
-        if (args->mask[splat_matte_under(args, i)] < SPLAT_LOSS_KEPT)
-            for (size_t c = 0; c < (size_t)args->n_channels; c++) args->maps[c * n_maps + i] = 0;
+        if (splat_matte_hides(args, i))
+            for (size_t c = 0; c < (size_t)args->n_channels; c++) args->maps[c * n_maps + i] = args->maps_value;
     return SPLAT_OK;
 }

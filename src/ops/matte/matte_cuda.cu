@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(MATTE_THREADS)
     matte_maps_kernel(const __grid_constant__ splat_matte_args args, size_t n_maps)
 {
     const size_t i = (size_t)blockIdx.x * MATTE_THREADS + threadIdx.x;
-    if (i >= n_maps || args.mask[splat_matte_under(&args, i)] >= SPLAT_LOSS_KEPT) return;
-    for (int c = 0; c < args.n_channels; c++) args.maps[c * n_maps + i] = 0.0f;
+    if (i >= n_maps || !splat_matte_hides(&args, i)) return;
+    for (int c = 0; c < args.n_channels; c++) args.maps[c * n_maps + i] = args.maps_value;
 }
 
 extern "C" splat_status splat_matte_cuda(splat_backend *backend, const struct splat_matte_args *args,

@@ -88,20 +88,35 @@ static int test_against_reference(splat_backend *backend, int width, int height,
     return failures;
 }
 
-/* Maps of another size: each pixel looks at the one of the mask under its middle. */
-static int test_maps(splat_backend *backend, int width, int height, int maps_width, int maps_height)
+/* Whether the mask hides a pixel of the maps, from the other side: by the pixels of the mask that are not kept. */
+static bool is_hidden(const uint8_t *mask, int width, int height, double x, double y, int margin)
+{
+    int under_x = (int)x, under_y = (int)y;
+    for (int j = 0; j < height; j++)
+        for (int i = 0; i < width; i++)
+            if (mask[j * width + i] < SPLAT_LOSS_KEPT && abs(i - under_x) <= margin && abs(j - under_y) <= margin)
+                return true;
+    return false;
+}
+
+/* Maps of another size: each pixel looks at the one of the mask under its middle, and at those around. */
+static int test_maps(splat_backend *backend, int width, int height, int maps_width, int maps_height, int margin,
+                     float value)
 {
     enum { CHANNELS = 3 };
     int failures = 0;
     size_t n = (size_t)width * (size_t)height, n_maps = (size_t)maps_width * (size_t)maps_height, n_kept = 0;
     uint8_t *mask = malloc(n);
     float *maps = malloc(CHANNELS * n_maps * sizeof *maps), *got = malloc(CHANNELS * n_maps * sizeof *got);
-    for (size_t i = 0; i < n; i++) mask[i] = (uint8_t)(256 * uniform(6, i));
+    const float hidden = margin ? 0.02f : 0.5f;
+    for (size_t i = 0; i < n; i++) mask[i] = (uint8_t)(SPLAT_LOSS_KEPT * (uniform(6, i) >= hidden));
+    for (size_t i = 0; i < n; i++) mask[i] = (uint8_t)(mask[i] ? mask[i] + i % 128 : i % SPLAT_LOSS_KEPT);
     for (size_t i = 0; i < CHANNELS * n_maps; i++) maps[i] = uniform(7, i) + 0.1f;
     splat_block blocks[2] = {{0}};
     splat_error error = {0};
     struct splat_matte_args args = {.width = width, .height = height, .maps_width = maps_width,
-                                    .maps_height = maps_height, .n_channels = CHANNELS};
+                                    .maps_height = maps_height, .n_channels = CHANNELS, .margin = margin,
+                                    .maps_value = value};
     args.mask = test_upload(backend, &blocks[0], mask, n);
     args.maps = test_upload(backend, &blocks[1], maps, CHANNELS * n_maps * sizeof *maps);
     TEST_CHECK(failures, splat_op_matte(backend, &args, &error) == SPLAT_OK, "%s", error.message);
@@ -109,13 +124,13 @@ static int test_maps(splat_backend *backend, int width, int height, int maps_wid
     test_download(backend, got, args.maps, CHANNELS * n_maps * sizeof *got);
     for (size_t i = 0; i < CHANNELS * n_maps; i++) {
         size_t x = i % n_maps % (size_t)maps_width, y = i % n_maps / (size_t)maps_width;
-        size_t under_x = (size_t)(((double)x + 0.5) * width / maps_width);
-        size_t under_y = (size_t)(((double)y + 0.5) * height / maps_height);
-        bool kept = mask[under_y * (size_t)width + under_x] >= SPLAT_LOSS_KEPT;
+        bool kept = !is_hidden(mask, width, height, ((double)x + 0.5) * width / maps_width,
+                               ((double)y + 0.5) * height / maps_height, margin);
+        bool good = kept ? got[i] == maps[i] : isnan(value) ? isnan(got[i]) : got[i] == value;
         n_kept += kept;
-        TEST_CHECK(failures, got[i] == (kept ? maps[i] : 0), "map %zu: %g", i, (double)got[i]);
+        TEST_CHECK(failures, good, "margin %d, map %zu: %g", margin, i, (double)got[i]);
     }
-    TEST_CHECK(failures, n_kept > n_maps && n_kept < 2 * n_maps, "%zu kept", n_kept);
+    TEST_CHECK(failures, n_kept > n_maps / 4 && n_kept < 11 * n_maps / 4, "%zu kept", n_kept);
     for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
     free(mask);
     free(maps);
@@ -130,7 +145,8 @@ int test_op_matte(splat_backend *backend)
         failures += test_against_reference(backend, 1, 1, k % 2, k / 2);
         failures += test_against_reference(backend, 67, 31, k % 2, k / 2);
     }
-    failures += test_maps(backend, 60, 40, 60, 40) + test_maps(backend, 61, 43, 31, 22);
+    failures += test_maps(backend, 60, 40, 60, 40, 0, 0) + test_maps(backend, 61, 43, 31, 22, 0, 1);
+    failures += test_maps(backend, 61, 43, 31, 22, 3, 1) + test_maps(backend, 60, 40, 60, 40, 1, NAN);
     splat_error error = {0};
     struct splat_matte_args args = {.width = 0, .height = 4};
     TEST_CHECK(failures, splat_op_matte(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],

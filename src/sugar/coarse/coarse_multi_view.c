@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "math/camera.h"
+#include "ops/matte/matte.h"
 #include "ops/multi_view/multi_view.h"
 
 #include <math.h>
@@ -64,6 +65,42 @@ uint32_t splat_coarse_choose_neighbor(const splat_dataset *dataset, uint64_t see
     return found[((uint64_t)r.x[0] * n) >> 32].view;
 }
 
+/* ---------------------------------------------------------------- masks */
+
+#define MASK_MARGIN (SPLAT_MULTI_VIEW_RADIUS + 1) /* pixels of a photo: patches end before what its mask hides */
+
+/* Masked pixels of a view, and those around them, count as transparent, so that none of its losses counts them. */
+static splat_status hide_masked(splat_trainer *t, uint32_t view, const splat_camera *camera, const uint8_t *mask,
+                                float *transmittance, splat_error *error)
+{
+    const splat_camera *photo = &t->scene->dataset.views[view].camera;
+    struct splat_matte_args args = {.width = photo->width,
+                                    .height = photo->height,
+                                    .mask = mask,
+                                    .maps = transmittance,
+                                    .maps_width = camera->width,
+                                    .maps_height = camera->height,
+                                    .n_channels = 1,
+                                    .margin = MASK_MARGIN,
+                                    .maps_value = 1};
+    return mask ? splat_op_matte(t->backend, &args, error) : SPLAT_OK;
+}
+
+/* The transmittance of the step's view, its masked pixels hidden; that of the frame is needed as it is. */
+static splat_status transmittance_of(splat_trainer *t, uint32_t view, const splat_camera *camera, const uint8_t *mask,
+                                     const float **transmittance, splat_error *error)
+{
+    splat_frame *frame = &t->model->frame;
+    const size_t bytes = splat_camera_pixels(camera) * sizeof(float);
+    float *copy;
+    *transmittance = frame->transmittance;
+    if (!mask) return SPLAT_OK;
+    SPLAT_TRY(splat_frame_take(t->backend, frame, bytes, (void **)&copy, error));
+    SPLAT_TRY(splat_backend_copy(t->backend, copy, frame->transmittance, bytes, error));
+    *transmittance = copy;
+    return hide_masked(t, view, camera, mask, copy, error);
+}
+
 /* ---------------------------------------------------------------- what it sees */
 
 size_t splat_coarse_neighbor_bytes(const splat_train_options *options, size_t photo_pixels)
@@ -113,16 +150,20 @@ splat_status splat_coarse_multi_view(splat_trainer *t, int iteration, uint32_t v
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
     float fade = (float)splat_coarse_fade(o, iteration);
+    const splat_dataset_view *views = dataset->views;
+    const float *transmittance;
     splat_photo photo = {NULL}, other = {NULL};
     if (neighbor->view == SPLAT_NO_VIEW)
         return splat_backend_zero(t->backend, result, SPLAT_MULTI_VIEW_RESULTS * sizeof *result, error);
-    if (o->ncc_factor > 0) {
+    if (o->ncc_factor > 0 || views[view].has_mask)
         SPLAT_TRY(splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, iteration % 2, &photo, error));
+    if (o->ncc_factor > 0 || views[neighbor->view].has_mask)
         SPLAT_TRY(splat_photo_store_fetch_neighbor(&t->photos, t->backend, t->scene, neighbor->view, &other, error));
-    }
+    SPLAT_TRY(transmittance_of(t, view, camera, photo.mask, &transmittance, error));
+    SPLAT_TRY(hide_masked(t, neighbor->view, &neighbor->camera, other.mask, neighbor->transmittance, error));
     struct splat_multi_view_args args = {
-        .reference = {camera, &dataset->views[view].camera, maps, t->model->frame.transmittance, photo.rgb},
-        .neighbor = {&neighbor->camera, &dataset->views[neighbor->view].camera, neighbor->maps,
+        .reference = {camera, &views[view].camera, maps, transmittance, photo.rgb},
+        .neighbor = {&neighbor->camera, &views[neighbor->view].camera, neighbor->maps,
                      neighbor->transmittance, other.rgb},
         .geometric_weight = o->geo_factor * fade,
         .photometric_weight = o->ncc_factor * fade,

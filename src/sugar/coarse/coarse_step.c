@@ -16,6 +16,8 @@
 #include "ops/thickness/thickness.h"
 #include "ops/view.h"
 
+#include <math.h>
+
 #define LEAST_THICKNESS 1e-6f /* of the extent: thinner Gaussians are not flattened */
 
 /* The maps of the view in work, and what the losses ask of them. */
@@ -102,6 +104,7 @@ void splat_coarse_work_bytes(const splat_train_options *o, const splat_work *pho
     *scratch = splat_larger(*scratch, splat_thickness_scratch_bytes(w.on_device, w.n));
     if (!blends) return;
     *frame += blend_bytes(w.n, splat_work_pixels(&w), mode == SPLAT_REGULARIZE_SDF);
+    *frame += pair ? splat_work_pixels(&w) * sizeof(float) : 0; /* transmittance, of views with masks */
     *frame += w.bands ? splat_view_gradients_bytes(w.n) : 0;
     *scratch = splat_larger(*scratch, splat_raster_backward_scratch_bytes(&w));
     if (dn) *scratch = splat_larger(*scratch, splat_depth_normal_scratch_bytes(w.on_device, w.width, w.height));
@@ -172,7 +175,27 @@ static splat_status depth_normal_loss(job *j, const maps *m, uint32_t view, spla
     return splat_op_depth_normal(j->backend, &args, error);
 }
 
-static splat_status field_loss(job *j, const maps *m, splat_error *error)
+/* Where the photo is masked, maps of the view become `value`: n_channels of them. */
+static splat_status set_masked(job *j, float *values, int n_channels, float value, uint32_t view, splat_error *error)
+{
+    const splat_camera *camera = &j->t->scene->dataset.views[view].camera;
+    splat_photo photo;
+    if (!j->t->scene->dataset.views[view].has_mask) return SPLAT_OK;
+    SPLAT_TRY(splat_photo_store_fetch(&j->t->photos, j->backend, j->t->scene, view, j->iteration % 2, &photo, error));
+    struct splat_matte_args args = {.width = camera->width,
+                                    .height = camera->height,
+                                    .mask = photo.mask,
+                                    .maps = values,
+                                    .maps_width = j->camera.width,
+                                    .maps_height = j->camera.height,
+                                    .n_channels = n_channels,
+                                    .maps_value = value};
+    return splat_op_matte(j->backend, &args, error);
+}
+
+/* No sample of the SDF counts where there is no depth: where its depth is read beside a masked pixel, and no Gaussian
+ * there is in the pool. Nobody reads the depths afterwards. */
+static splat_status field_loss(job *j, const maps *m, uint32_t view, splat_error *error)
 {
     bool is_sdf = has_sdf(j);
     const uint32_t *neighbors = splat_extra_rows_data(&j->t->regularizer_rows, SPLAT_COARSE_NEIGHBORS);
@@ -193,6 +216,7 @@ static splat_status field_loss(job *j, const maps *m, splat_error *error)
                                          .grad_alpha = is_sdf ? m->grad_alpha : NULL,
                                          .gradients = &j->gradients,
                                          .result = j->results + SPLAT_COARSE_FIELD};
+    if (is_sdf) SPLAT_TRY(set_masked(j, m->maps, 1, NAN, view, error));
     return splat_op_field_loss(j->backend, &args, error);
 }
 
@@ -224,22 +248,8 @@ static splat_status thickness_loss(job *j, splat_error *error)
 /* Where the photo is masked, nothing is asked of depth and normals. */
 static splat_status leave_masked(job *j, const maps *m, uint32_t view, splat_error *error)
 {
-    const splat_camera *camera = &j->t->scene->dataset.views[view].camera;
-    splat_photo photo;
-    if (!j->t->scene->dataset.views[view].has_mask) return SPLAT_OK;
-    SPLAT_TRY(splat_photo_store_fetch(&j->t->photos, j->backend, j->t->scene, view, j->iteration % 2, &photo, error));
-    struct splat_matte_args args = {.width = camera->width,
-                                    .height = camera->height,
-                                    .mask = photo.mask,
-                                    .maps = m->grad_maps,
-                                    .maps_width = j->camera.width,
-                                    .maps_height = j->camera.height,
-                                    .n_channels = SPLAT_GEOMETRY_CHANNELS};
-    SPLAT_TRY(splat_op_matte(j->backend, &args, error));
-    if (!m->grad_alpha) return SPLAT_OK;
-    args.maps = m->grad_alpha;
-    args.n_channels = 1;
-    return splat_op_matte(j->backend, &args, error);
+    SPLAT_TRY(set_masked(j, m->grad_maps, SPLAT_GEOMETRY_CHANNELS, 0, view, error));
+    return m->grad_alpha ? set_masked(j, m->grad_alpha, 1, 0, view, error) : SPLAT_OK;
 }
 
 /* From the maps to the Gaussians, on top of what the other losses left in the gradients. */
@@ -279,7 +289,7 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
     if (has_multi_view(&j))
         SPLAT_TRY(splat_coarse_multi_view(t, iteration, view, &j.camera, &neighbor, m.maps, m.grad_maps,
                                           j.results + SPLAT_COARSE_MULTI_VIEW, error));
-    if (has_field) SPLAT_TRY(field_loss(&j, &m, error));
+    if (has_field) SPLAT_TRY(field_loss(&j, &m, view, error));
     if (has_entropy) SPLAT_TRY(entropy_loss(&j, error));
     if (has_thickness) SPLAT_TRY(thickness_loss(&j, error));
     if (j.blends) SPLAT_TRY(leave_masked(&j, &m, view, error));

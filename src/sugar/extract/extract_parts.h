@@ -98,6 +98,11 @@ splat_status splat_surface_gaussians_make(const splat_model *model, splat_surfac
                                           splat_error *error);
 void splat_surface_gaussians_free(splat_backend *backend, splat_surface_gaussians *opaque);
 
+/* surface_levels.c: ids[i] = 0 where the mask of a view hides pixel i of a camera of any size: nobody stands there.
+ * Errors: those of reading the photo. */
+splat_status splat_surface_hide_masked(splat_scene *scene, uint32_t view, const splat_camera *camera, uint32_t *ids,
+                                       splat_error *error);
+
 /* The sources. */
 splat_status splat_surface_depths(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                   splat_surface_points *points, splat_error *error);

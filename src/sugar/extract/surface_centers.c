@@ -61,13 +61,15 @@ static void axis_of(const center_work *w, size_t i, float axis[3])
 }
 
 /* Every pixel votes for the side from which it sees its Gaussian. */
-static splat_status look(center_work *w, const splat_camera *camera, splat_error *error)
+static splat_status look(center_work *w, splat_scene *scene, uint32_t view, const splat_camera *camera,
+                         splat_error *error)
 {
     splat_backend *b = w->model->backend;
     size_t n = splat_camera_pixels(camera);
     struct splat_front_args front = {&w->opaque->g, camera, w->ids.data, w->depth.data};
     SPLAT_TRY(splat_op_front(b, &front, error));
     SPLAT_TRY(splat_backend_download(b, w->host_ids, w->ids.data, n * sizeof *w->host_ids, error));
+    SPLAT_TRY(splat_surface_hide_masked(scene, view, camera, w->host_ids, error));
     for (size_t i = 0; i < n; i++) {
         float axis[3], along = 0, length2 = 0;
         if (!w->host_ids[i]) continue;
@@ -98,14 +100,14 @@ static void add_points(const center_work *w, splat_surface_points *points)
     }
 }
 
-static splat_status collect(center_work *w, const splat_scene *scene, const splat_mesh_extract_options *options,
+static splat_status collect(center_work *w, splat_scene *scene, const splat_mesh_extract_options *options,
                             splat_surface_points *points, splat_error *error)
 {
     SPLAT_TRY(open_work(w, splat_surface_pixels(scene, options->resolution_factor), error));
     for (size_t i = 0, n = scene->dataset.n_train; i < n; i++) {
         splat_camera camera = splat_surface_camera(scene, i, options->resolution_factor);
         SPLAT_TRY(splat_surface_go_on(options, "looking at the centres", (double)i / (double)n, error));
-        SPLAT_TRY(look(w, &camera, error));
+        SPLAT_TRY(look(w, scene, scene->dataset.train[i], &camera, error));
     }
     add_points(w, points);
     if (points->n > 0) return SPLAT_OK;

@@ -124,9 +124,8 @@ static splat_status see(level_work *w, const splat_camera *camera, splat_error *
     return splat_backend_download(b, w->host_ids, front.ids, n * sizeof *w->host_ids, error);
 }
 
-/* Nobody stands in pixels that a mask hides. */
-static splat_status leave_masked(level_work *w, splat_scene *scene, uint32_t view, const splat_camera *camera,
-                                 splat_error *error)
+splat_status splat_surface_hide_masked(splat_scene *scene, uint32_t view, const splat_camera *camera, uint32_t *ids,
+                                       splat_error *error)
 {
     size_t n = splat_camera_pixels(camera);
     if (!scene->dataset.views[view].has_mask) return SPLAT_OK;
@@ -134,7 +133,7 @@ static splat_status leave_masked(level_work *w, splat_scene *scene, uint32_t vie
     if (!kept) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mask");
     splat_status status = splat_scene_read_mask(scene, view, camera->width, camera->height, kept, error);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++)
-        if (!kept[i]) w->host_ids[i] = 0;
+        if (!kept[i]) ids[i] = 0;
     free(kept);
     return status;
 }
@@ -149,7 +148,7 @@ static splat_status collect(level_work *w, splat_scene *scene, size_t number, sp
     size_t share = splat_surface_share(scene, o, number), n_wanted = 2 * share;
     uint32_t view = scene->dataset.train[number], n_piece = 0;
     SPLAT_TRY(see(w, &camera, error));
-    SPLAT_TRY(leave_masked(w, scene, view, &camera, error));
+    SPLAT_TRY(splat_surface_hide_masked(scene, view, &camera, w->host_ids, error));
     for (size_t l = 0; l < w->n_levels; l++) before[l] = points[l].n;
     for (size_t i = 0; i < n; i++) n_left += w->host_ids[i] != 0;
     w->n_hit += n_left;
