@@ -137,7 +137,8 @@ typedef struct splat_sample_options {
     splat_sample_distortion distortion; /* NONE */
     int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
     float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
-                              stops, with a white balance of an eighth of that, and clipped */
+                              stops, less the mean of the photos that `eval` trains on, with a white balance of an
+                              eighth of that, and clipped */
     bool tracks; /* the model says which pictures see each point, of which at most 12 */
     bool depths; /* depths/ and sparse/0/depth_params.json: exact inverse depths, as 3DGS has those of a network */
 } splat_sample_options;

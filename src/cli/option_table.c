@@ -574,8 +574,8 @@ const cli_option cli_options[] = {
     {"blobs", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, INT(sample.n_blobs, 0, 64),
      "paint N things over every picture, somewhere else in each, and write masks/ that says where", NULL},
     {"exposure_spread", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, REAL(sample.exposure_spread, 0, 4),
-     "each picture is multiplied by a random 2^e, e up to so many stops, with a white balance of an eighth of that, "
-     "and clipped; ground_truth_exposure.json tells the gains", NULL},
+     "each picture is multiplied by a random 2^e, e up to so many stops beside their mean, with a white balance of an "
+     "eighth of that, and clipped; ground_truth_exposure.json tells the gains", NULL},
     {"tracks", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, FLAG(sample.tracks),
      "the COLMAP model says which pictures see each point, as --sfm_depth of train needs it", NULL},
     {"depths", 0, NULL, SAMPLE, CLI_GROUP_SAMPLE, FLAG(sample.depths),

@@ -95,13 +95,14 @@ static void correct_channel(float *render, const uint8_t *photo, const uint8_t *
     for (size_t i = 0; i < n; i++) render[i] = (float)fmin(fmax(((double)render[i] - offset) / slope, 0), 1);
 }
 
-/* The picture, its photo and its mask on the host. */
+/* On the host: the picture as it was rendered and as it was measured, its photo and its mask. */
 typedef struct host_pictures {
-    float *kept, *corrected;
+    float *corrected, *kept;
     uint8_t *photo, *mask;
 } host_pictures;
 
-/* The picture on the device is as it was in the end. */
+/* Of `corrected`, the picture before it was clamped: what is brighter than white in it has its colour under another
+ * exposure. The picture on the device is as it was in the end. */
 static splat_status measure_corrected(splat_context *context, const splat_measured_picture *p, const host_pictures *h,
                                       splat_lpips **lpips, splat_metrics *metrics, splat_error *error)
 {
@@ -111,7 +112,6 @@ static splat_status measure_corrected(splat_context *context, const splat_measur
     SPLAT_TRY(splat_backend_download(b, h->kept, p->image, bytes, error));
     SPLAT_TRY(splat_backend_download(b, h->photo, p->photo, 3 * n, error));
     if (p->mask) SPLAT_TRY(splat_backend_download(b, h->mask, p->mask, n, error));
-    memcpy(h->corrected, h->kept, bytes);
     for (size_t c = 0; c < 3; c++)
         correct_channel(h->corrected + c * n, h->photo + c, p->mask ? h->mask : NULL, n);
     SPLAT_TRY(splat_backend_upload(b, p->image, h->corrected, bytes, error));
@@ -123,24 +123,9 @@ static splat_status measure_corrected(splat_context *context, const splat_measur
     return splat_backend_upload(b, p->image, h->kept, bytes, error);
 }
 
-static splat_status measure_with_corrected_colors(splat_context *context, const splat_measured_picture *p,
-                                                  splat_lpips **lpips, splat_metrics *metrics, splat_error *error)
-{
-    const size_t n = splat_camera_pixels(p->camera);
-    float *pictures = malloc(6 * n * sizeof *pictures + 4 * n);
-    if (!pictures)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %dx%d", p->camera->width,
-                          p->camera->height);
-    uint8_t *photo = (uint8_t *)(pictures + 6 * n);
-    const host_pictures host = {pictures, pictures + 3 * n, photo, photo + 3 * n};
-    splat_status status = measure_corrected(context, p, &host, lpips, metrics, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(context->backend, error); /* it reads `pictures` */
-    free(pictures);
-    return status;
-}
-
-splat_status splat_picture_measure(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
-                                   splat_metrics *metrics, splat_error *error)
+/* The figures of the picture as it is. */
+static splat_status measure_plain(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
+                                  splat_metrics *metrics, splat_error *error)
 {
     splat_metrics whole;
     SPLAT_TRY(measure(context, p, NULL, p->share, &whole, error));
@@ -151,9 +136,34 @@ splat_status splat_picture_measure(splat_context *context, const splat_measured_
         metrics->kept = p->kept;
     }
     set_whole(metrics, &whole);
-    SPLAT_TRY(measure_lpips(context, p, lpips, metrics, &metrics->lpips, error));
-    if (!p->color_correct) return SPLAT_OK;
-    return measure_with_corrected_colors(context, p, lpips, metrics, error);
+    return measure_lpips(context, p, lpips, metrics, &metrics->lpips, error);
+}
+
+/* These, and those with corrected colours. */
+static splat_status measure_both(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
+                                 splat_metrics *metrics, splat_error *error)
+{
+    const size_t n = splat_camera_pixels(p->camera);
+    float *pictures = malloc(6 * n * sizeof *pictures + 4 * n);
+    if (!pictures)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %dx%d", p->camera->width,
+                          p->camera->height);
+    uint8_t *photo = (uint8_t *)(pictures + 6 * n);
+    const host_pictures host = {pictures, pictures + 3 * n, photo, photo + 3 * n};
+    splat_status status = splat_backend_download(context->backend, host.corrected, p->image,
+                                                 3 * n * sizeof *pictures, error);
+    if (status == SPLAT_OK) status = measure_plain(context, p, lpips, metrics, error);
+    if (status == SPLAT_OK) status = measure_corrected(context, p, &host, lpips, metrics, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(context->backend, error); /* it reads `pictures` */
+    free(pictures);
+    return status;
+}
+
+splat_status splat_picture_measure(splat_context *context, const splat_measured_picture *p, splat_lpips **lpips,
+                                   splat_metrics *metrics, splat_error *error)
+{
+    return p->color_correct ? measure_both(context, p, lpips, metrics, error)
+                            : measure_plain(context, p, lpips, metrics, error);
 }
 
 void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)

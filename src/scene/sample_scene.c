@@ -66,15 +66,32 @@ static splat_status write_mask(const splat_sample_work *s, const char *folder, i
 /* ---------------------------------------------------------------- exposure */
 
 #define EXPOSURES_FILE "ground_truth_exposure.json"
+#define TEST_EVERY 8   /* that of `eval`, from the first on */
 #define BALANCE_PART 8 /* white balance varies by this part of the exposure */
 
-/* That of a picture: log2 gains, uniform, drawn by its number. */
-static splat_photo_exposure exposure_of(const splat_sample_options *options, int picture)
+/* Log2 gains of a picture, uniform, drawn by its number. */
+static void draw_exposure(const splat_sample_options *options, int picture, double drawn[3])
 {
     splat_random4 r = splat_random(options->seed, SPLAT_STREAM_SAMPLE_EXPOSURE, 0, (uint64_t)picture);
-    double drawn[3], spread = (double)options->exposure_spread;
+    double spread = (double)options->exposure_spread;
     for (int k = 0; k < 3; k++)
         drawn[k] = spread * (2 * (double)splat_uniform(r.x[k]) - 1) / (k ? BALANCE_PART : 1);
+}
+
+/* That of a picture, less the mean of those that are trained on: what these share nobody can know from them, and a
+ * splat would be that much brighter than the scene without gains. */
+static splat_photo_exposure exposure_of(const splat_sample_options *options, int picture)
+{
+    double drawn[3], other[3], sums[3] = {0};
+    int n = 0;
+    draw_exposure(options, picture, drawn);
+    for (int i = 0; i < options->n_cameras; i++) {
+        if (i % TEST_EVERY == 0) continue;
+        draw_exposure(options, i, other);
+        for (int k = 0; k < 3; k++) sums[k] += other[k];
+        n++;
+    }
+    for (int k = 0; n && k < 3; k++) drawn[k] -= sums[k] / n;
     splat_photo_exposure exposure = {0};
     splat_photo_exposure_set(&exposure, drawn[0], drawn[1], drawn[2]);
     return exposure;

@@ -37,7 +37,7 @@ struct splat_step_view;
 splat_status splat_exposures_stage(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 /* The picture as the photo's camera would have shown it, which the loss then compares. */
 splat_status splat_exposures_apply(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
-/* After the loss: its gradient becomes that of the picture. */
+/* After the loss: its gradient becomes that of the picture, with the photo's weight. */
 splat_status splat_exposures_backward(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
 /* Adam's step of all gains, when nothing can fail any more. */
 splat_status splat_exposures_step(splat_trainer *trainer, int iteration, const struct splat_step_view *view,

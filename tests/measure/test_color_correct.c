@@ -79,6 +79,21 @@ static void gains_and_offsets_are_taken_away(void **state)
     splat_context_destroy(context);
 }
 
+/* A picture that is twice as bright as the photo, and above white where the photo is above gray, has its colours. */
+static void what_is_above_white_is_not_lost(void **state)
+{
+    (void)state;
+    static uint8_t photo[3 * N_PIXELS];
+    static float render[3 * N_PIXELS];
+    splat_context *context = open_cpu(2);
+    make_photo(photo);
+    for (int i = 0; i < 3 * N_PIXELS; i++) render[i] = 2.2f * (float)photo[i % N_PIXELS * 3 + i / N_PIXELS] / 255.0f;
+    splat_metrics m = measure(context, render, photo, true);
+    assert_true(m.cc_psnr > 90 && m.cc_ssim > 0.9999);
+    assert_true(m.psnr < 12);
+    splat_context_destroy(context);
+}
+
 /* A photo of one colour tells no contrast. The render must not become infinite. */
 static void flat_photos_have_finite_figures(void **state)
 {
@@ -141,6 +156,7 @@ static void results_have_what_was_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gains_and_offsets_are_taken_away),
+                                       cmocka_unit_test(what_is_above_white_is_not_lost),
                                        cmocka_unit_test(flat_photos_have_finite_figures),
                                        cmocka_unit_test(results_have_what_was_measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);

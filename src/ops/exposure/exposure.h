@@ -15,6 +15,9 @@
  *
  *     z_c = gain_c v/m x_c  m = max(1 + a1 R1 + a2 R2 + a3 R3, 1/16), R_j the mean of r^(2j) over the picture's pixels
  *
+ * For the picture the photo counts with the weight 2^-e, which is held: |z - y| is 2^e times what the picture is wrong
+ * by, and a photo of twice the gain shall not count twice as much for it. The gains' own gradients have no weight.
+ *
  * By m, the mean of v but for its clamp, vignetting makes no picture darker: how bright the pictures are is e's alone.
  * Where the photo is saturated (y >= 254/255) and z > y it cannot say more: there z is y, and no gradient passes. */
 #define SPLAT_EXPOSURE_ROW 3
@@ -46,7 +49,7 @@ static inline size_t splat_exposure_blocks(size_t n_pixels)
 
 struct splat_exposure_backward_args {
     struct splat_exposure_args forward;
-    float *grad;  /* [3][height][width]: dL/dz, overwritten by dL/dx */
+    float *grad;  /* [3][height][width]: dL/dz, overwritten by 2^-e dL/dx */
     double *sums; /* device, [splat_exposure_blocks][SPLAT_EXPOSURE_SUMS] */
 };
 

@@ -52,7 +52,7 @@ splat_status splat_exposure_cpu(splat_backend *backend, const struct splat_expos
     return SPLAT_OK;
 }
 
-/* One pixel: dL/dz becomes dL/dx, and its part of the sums. */
+/* One pixel: dL/dz becomes 2^-e dL/dx, and its part of the sums. */
 static void pixel_backward(const struct splat_exposure_backward_args *args, const splat_exposure_gains *g,
                            float inverse, size_t n, size_t pixel, double sums[SPLAT_EXPOSURE_SUMS])
 {
@@ -65,7 +65,7 @@ static void pixel_backward(const struct splat_exposure_backward_args *args, cons
         sums[c] += (double)(gradient * z);
         by_scale += gradient * z;
         by_falloff += gradient * g->gain[c] * x;
-        args->grad[c * n + pixel] = gradient * scale;
+        args->grad[c * n + pixel] = gradient * scale * g->weight;
     }
     if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
     for (int j = 0; j < 3; j++) sums[3 + j] += (double)((by_falloff *= r2) - by_scale * g->pull[j]);

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
             sums[c] += (double)(gradient * z);
             by_scale += gradient * z;
             by_falloff += gradient * g.gain[c] * x;
-            P.grad[at] = gradient * scale;
+            P.grad[at] = gradient * scale * g.weight;
         }
         if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
 #pragma unroll

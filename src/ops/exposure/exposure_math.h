@@ -31,9 +31,9 @@ static inline void splat_exposure_moments(int width, int height, float cx, float
     moments[2] = (float)((x[2] + 3 * (x[1] * y[0] + x[0] * y[1]) + y[2]) * inverse * inverse * inverse);
 }
 
-/* gain is divided by m; pull: d ln m / d a_j. */
+/* gain is divided by m; weight: of the photo for the picture; pull: d ln m / d a_j. */
 typedef struct splat_exposure_gains {
-    float gain[3], a1, a2, a3, pull[3];
+    float gain[3], weight, a1, a2, a3, pull[3];
 } splat_exposure_gains;
 
 SPLAT_MATH_INLINE splat_exposure_gains splat_exposure_gains_of(const float *photo, const float *camera,
@@ -44,6 +44,7 @@ SPLAT_MATH_INLINE splat_exposure_gains splat_exposure_gains_of(const float *phot
     float moving = mean > SPLAT_EXPOSURE_LEAST_MEAN ? inverse : 0.0f;
     splat_exposure_gains g = {{exp2f(photo[0] + photo[1]) * inverse, exp2f(photo[0] - (photo[1] + photo[2])) * inverse,
                                exp2f(photo[0] + photo[2]) * inverse},
+                              exp2f(-photo[0]),
                               camera[0], camera[1], camera[2],
                               {moments[0] * moving, moments[1] * moving, moments[2] * moving}};
     return g;
