@@ -70,17 +70,73 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_and(splat_vi mask, splat_vf a)
     return (splat_vf)((splat_vi)a & mask);
 }
 
-/* Whether a lane of a mask is set. */
-SPLAT_FORCE_INLINE bool splat_vi_any(splat_vi mask)
+/* A mask where the level keeps it best: AVX-512 has registers for them, of a bit a lane. `&` joins two. */
+#if defined(__AVX512F__)
+typedef __mmask16 splat_vm;
+#define SPLAT_VM_COMPARE(a, b, relation, operator) _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), relation)
+#else
+typedef splat_vi splat_vm;
+#define SPLAT_VM_COMPARE(a, b, relation, operator) ((a)operator(b))
+#endif
+#define SPLAT_VM_LESS(a, b) SPLAT_VM_COMPARE(a, b, _CMP_LT_OQ, <)
+#define SPLAT_VM_AT_MOST(a, b) SPLAT_VM_COMPARE(a, b, _CMP_LE_OQ, <=)
+#define SPLAT_VM_AT_LEAST(a, b) SPLAT_VM_COMPARE(a, b, _CMP_GE_OQ, >=)
+
+SPLAT_FORCE_INLINE splat_vm splat_vm_at_least_int(splat_vi a, splat_vi b)
 {
 #if defined(__AVX512F__)
-    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+    return _mm512_cmpge_epi32_mask((__m512i)a, (__m512i)b);
+#else
+    return a >= b;
+#endif
+}
+
+SPLAT_FORCE_INLINE splat_vm splat_vm_and_not(splat_vm a, splat_vm b)
+{
+    return (splat_vm)(a & ~b);
+}
+
+/* Whether a lane of a mask is set. */
+SPLAT_FORCE_INLINE bool splat_vm_any(splat_vm mask)
+{
+#if defined(__AVX512F__)
+    return mask != 0;
 #elif defined(__AVX2__)
     return _mm256_movemask_ps((__m256)mask) != 0;
 #elif defined(__SSE2__)
     return _mm_movemask_ps((__m128)mask) != 0;
 #else
     return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
+
+/* a in the lanes of the mask, 0 in the others. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_keep(splat_vm mask, splat_vf a)
+{
+#if defined(__AVX512F__)
+    return (splat_vf)_mm512_maskz_mov_ps(mask, (__m512)a);
+#else
+    return splat_vf_and(mask, a);
+#endif
+}
+
+/* *to takes `value` in the lanes of the mask. */
+SPLAT_FORCE_INLINE void splat_vi_put(splat_vi *to, splat_vm mask, splat_vi value)
+{
+#if defined(__AVX512F__)
+    _mm512_mask_store_epi32(to, mask, (__m512i)value);
+#else
+    *to = (value & mask) | (*to & ~mask);
+#endif
+}
+
+/* One more in the lanes of the mask. */
+SPLAT_FORCE_INLINE splat_vi splat_vi_count(splat_vi counts, splat_vm mask)
+{
+#if defined(__AVX512F__)
+    return (splat_vi)_mm512_mask_add_epi32((__m512i)counts, mask, (__m512i)counts, _mm512_set1_epi32(1));
+#else
+    return counts - mask; /* a lane of the mask is -1 */
 #endif
 }
 
@@ -98,21 +154,30 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_min(splat_vf a, splat_vf b)
 #endif
 }
 
-/* splat_vf_exp of lanes in [-87, 88]; of others anything. */
+/* y = splat_vf_exp of n <= 4 vectors with lanes in [-87, 88]; of others anything. n is a constant of the caller.
+ * Step by step for all of them: the steps of one wait for each other. */
+SPLAT_FORCE_INLINE void splat_vf_exps_within(const splat_vf *x, splat_vf *y, int n)
+{
+    enum { MOST = 4 };
+    splat_vf shifted[MOST], whole[MOST], r[MOST], p[MOST];
+    for (int k = 0; k < n; k++) shifted[k] = x[k] * 1.44269504088896341f + 12582912.0f;
+    for (int k = 0; k < n; k++) whole[k] = shifted[k] - 12582912.0f;
+    for (int k = 0; k < n; k++) r[k] = x[k] - whole[k] * 0.693359375f;
+    for (int k = 0; k < n; k++) r[k] = r[k] - whole[k] * -2.12194440e-4f;
+    for (int k = 0; k < n; k++) p[k] = r[k] * 1.9875691500e-4f + 1.3981999507e-3f;
+    for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 8.3334519073e-3f;
+    for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 4.1665795894e-2f;
+    for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 1.6666665459e-1f;
+    for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 5.0000001201e-1f;
+    for (int k = 0; k < n; k++) p[k] = p[k] * r[k] * r[k] + r[k] + 1.0f;
+    /* times 2^whole, which is normal: it lies in the low bits of `shifted`, and 0x4B400000 has none below bit 9 */
+    for (int k = 0; k < n; k++) y[k] = (splat_vf)((splat_vi)p[k] + ((splat_vi)shifted[k] << 23));
+}
+
 SPLAT_FORCE_INLINE splat_vf splat_vf_exp_within(splat_vf x)
 {
-    splat_vf shifted = x * 1.44269504088896341f + 12582912.0f;
-    splat_vf n = shifted - 12582912.0f;
-    splat_vf r = x - n * 0.693359375f;
-    r = r - n * -2.12194440e-4f;
-    splat_vf p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    splat_vi bits = ((splat_vi)shifted - 0x4B400000 + 127) << 23;
-    return p * (splat_vf)bits;
+    splat_vf_exps_within(&x, &x, 1);
+    return x;
 }
 
 /* Bit-equal to splat_exp lane by lane. */

@@ -3,14 +3,18 @@
 #include "ops/raster/raster_kernel.h"
 #include "ops/simd.h"
 
-#include <stddef.h>
-
 #define LANES SPLAT_NATIVE_LANES
 #define PARTS (SPLAT_TILE / LANES)
+/* Rows that are worked on at once, step by step, as the steps of one row wait for each other: MANY as long as more than
+ * FEW are left. The last of them may not be reached, or lie below the tile, where nothing is blended. */
+#define MANY 4
+#define FEW 2
+#define ROWS (SPLAT_TILE + MANY - 1)
+#define EACH (int k = 0; k < n; k++)
 
 /* Sampling positions of a tile. Without jitter the columns are the same in every row, and only columns[0] is set. */
 typedef struct SIMD(positions) {
-    splat_vf x[SPLAT_TILE][PARTS], y[SPLAT_TILE][PARTS];
+    splat_vf x[ROWS][PARTS], y[ROWS][PARTS];
 } SIMD(positions);
 
 /* Sixteen floats of row `row` of a picture plane at the tile; lanes outside the picture are 0. */
@@ -51,6 +55,8 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     int32_t width = frame->camera.width;
     size_t plane = (size_t)width * (size_t)frame->camera.height;
     splat_vf zero = {0};
+    for (int32_t row = tile->rows; frame->jitter && row < ROWS; row++) /* read, but nothing follows from it */
+        for (int part = 0; part < PARTS; part++) positions->x[row][part] = positions->y[row][part] = zero;
     for (int32_t row = 0; row < tile->rows; row++) {
         for (int part = 0; part < PARTS; part++) {
             positions->x[row][part] = SIMD(lane_numbers)(part) + (float)tile->x;
@@ -67,86 +73,170 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     }
 }
 
-/* Here alone it is decided who blends (raster.h). power of the lanes; the mask holds those that can still pass. */
-SPLAT_FORCE_INLINE splat_vf SIMD(power)(const splat_raster_entry *e, splat_vf dx, splat_vf dy, splat_vi *mask)
+/* What an entry's power needs of each row of the tile, and b and c for raster_backward alone. Without jitter all pixels
+ * of a row share it. */
+typedef struct SIMD(rows) {
+    float dy[ROWS];
+    float power[ROWS];      /* -1/2 C dy^2 */
+    float b[ROWS], c[ROWS]; /* B dy, C dy */
+} SIMD(rows);
+
+SPLAT_FORCE_INLINE void SIMD(rows_make)(const splat_raster_tile *tile, const splat_raster_entry *e, bool for_abs,
+                                        SIMD(rows) *rows)
 {
-    splat_vf power = -0.5f * (e->a * dx * dx + e->c * dy * dy) - e->b * dx * dy;
-    *mask = (power <= 0.0f) & (power >= e->power_min);
-    return power;
+    for (int part = 0; part < PARTS; part++) {
+        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), c = e->c * dy;
+        splat_vf power = -0.5f * (c * dy), b = e->b * dy;
+        memcpy(rows->dy + part * LANES, &dy, sizeof dy);
+        memcpy(rows->power + part * LANES, &power, sizeof power);
+        if (for_abs) memcpy(rows->b + part * LANES, &b, sizeof b);
+        if (for_abs) memcpy(rows->c + part * LANES, &c, sizeof c);
+    }
+    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->power[row] = rows->b[row] = rows->c[row] = 0;
 }
 
-/* alpha of the lanes; the mask loses those below 1/255. */
-SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, splat_vi *mask)
+/* power = -1/2 (A dx^2 + C dy^2) - B dx dy of a row's lanes without jitter, from -1/2 A dx^2 and B dx. Halving commutes
+ * with rounding, but for numbers so small that e^x is 1 either way. */
+SPLAT_FORCE_INLINE splat_vf SIMD(row_power)(const SIMD(rows) *rows, int32_t row, splat_vf power_x, splat_vf b_dx)
 {
-    splat_vf zero = {0}, most = zero + SPLAT_ALPHA_MAX, alpha = e->alpha0 * gaussian;
-    alpha = splat_vf_min(most, alpha);
-    *mask &= alpha >= SPLAT_ALPHA_MIN;
-    return alpha;
+    return (power_x + rows->power[row]) - b_dx * rows->dy[row];
 }
 
-/* A tile's pixels while they are blended. */
-typedef struct SIMD(pixels) {
-    splat_vf transmittance[SPLAT_TILE][PARTS];
-    splat_vf red[SPLAT_TILE][PARTS], green[SPLAT_TILE][PARTS], blue[SPLAT_TILE][PARTS]; /* or distance, normal's x, y */
-    splat_vi last[SPLAT_TILE][PARTS];
-    splat_vi blended[SPLAT_TILE][PARTS]; /* how many; only where they are counted */
-    splat_vi alive[SPLAT_TILE][PARTS]; /* inside the picture and not ended */
-    uint32_t parts_alive;              /* parts of rows with a lane alive */
-    splat_vf fourth[SPLAT_TILE][PARTS]; /* of geometry alone: the normal's z */
-    splat_vi middle[SPLAT_TILE][PARTS]; /* of geometry alone: position of the entry that takes T below 1/2, or 0 */
-} SIMD(pixels);
+/* The same of any lanes. */
+SPLAT_FORCE_INLINE splat_vf SIMD(power)(const splat_raster_entry *e, splat_vf dx, splat_vf dy)
+{
+    return -0.5f * (e->a * dx * dx + e->c * dy * dy) - e->b * dx * dy;
+}
 
-SPLAT_FORCE_INLINE void SIMD(pixels_begin)(const splat_raster_tile *tile, SIMD(pixels) *pixels, bool geometry)
+/* Here alone it is decided who blends (raster.h): the lanes whose power can pass. */
+SPLAT_FORCE_INLINE splat_vm SIMD(can_pass)(const splat_raster_entry *e, splat_vf power)
 {
     splat_vf zero = {0};
-    memset(pixels, 0, geometry ? sizeof *pixels : offsetof(SIMD(pixels), fourth));
-    for (int32_t row = 0; row < tile->rows; row++)
+    return SPLAT_VM_AT_MOST(power, zero) & SPLAT_VM_AT_LEAST(power, e->power_min - zero);
+}
+
+/* alpha of the lanes, 0 where not blended; the mask loses those below 1/255. */
+SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, splat_vm *mask)
+{
+    splat_vf zero = {0}, alpha = e->alpha0 * gaussian;
+    *mask &= SPLAT_VM_AT_LEAST(alpha, SPLAT_ALPHA_MIN - zero);
+    return splat_vf_keep(*mask, splat_vf_min(SPLAT_ALPHA_MAX - zero, alpha));
+}
+
+/* One part of a row of pixels while they are blended. What belongs together lies together: planes of a tile would lie
+ * 4 KiB apart here and there, and a load waits for a store that looks like its own. */
+typedef struct SIMD(pixels_part) {
+    splat_vf transmittance;
+    splat_vf red, green, blue; /* or distance, normal's x, y */
+    splat_vi last;
+    splat_vi blended;          /* how many; only where they are counted */
+    splat_vm alive;            /* inside the picture and not ended */
+    splat_vf fourth;           /* of geometry alone: the normal's z */
+    splat_vi middle;           /* of geometry alone: position of the entry that takes T below 1/2, or 0 */
+} SIMD(pixels_part);
+
+typedef struct SIMD(pixels) {
+    SIMD(pixels_part) rows[ROWS][PARTS];
+    uint32_t parts_alive;      /* parts of rows with a lane alive */
+} SIMD(pixels);
+
+SPLAT_FORCE_INLINE void SIMD(pixels_begin)(const splat_raster_tile *tile, SIMD(pixels) *pixels)
+{
+    splat_vf zero = {0};
+    memset(pixels, 0, sizeof *pixels);
+    for (int32_t row = 0; row < ROWS; row++)
         for (int part = 0; part < PARTS; part++) {
-            pixels->transmittance[row][part] = zero + 1.0f;
-            pixels->alive[row][part] = SIMD(lane_numbers)(part) < (float)tile->columns;
-            pixels->parts_alive += splat_vi_any(pixels->alive[row][part]);
+            SIMD(pixels_part) *own = &pixels->rows[row][part];
+            own->transmittance = zero + 1.0f;
+            if (row >= tile->rows) continue;
+            own->alive = SPLAT_VM_LESS(SIMD(lane_numbers)(part), zero + (float)tile->columns);
+            pixels->parts_alive += splat_vm_any(own->alive);
         }
 }
 
-/* Blends one entry, `position` 1-based in the tile's list. `jittered`, `counted` and `geometry` are constants of the
+/* The lanes of `ends` end, and what `own` was to blend there is not blended. */
+SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) *own, splat_vm ends, splat_vm *mask,
+                                        splat_vf *alpha, splat_vf *next)
+{
+    if (!splat_vm_any(ends)) return;
+    own->alive = splat_vm_and_not(own->alive, ends);
+    pixels->parts_alive -= !splat_vm_any(own->alive);
+    *mask = splat_vm_and_not(*mask, ends);
+    *alpha = splat_vf_keep(*mask, *alpha);
+    *next = own->transmittance * (1.0f - *alpha);
+}
+
+/* Blends one entry into a part of n rows, from its powers there. n, `counted` and `geometry` are constants of the
  * caller, here and below. */
-SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const splat_raster_entry *e,
-                                    int32_t position, bool jittered, bool counted, bool geometry)
+SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part) (*own)[PARTS], int n,
+                                         const splat_raster_entry *e, const splat_vf *power, int32_t position,
+                                         bool counted, bool geometry)
+{
+    splat_vf zero = {0}, alpha[MANY], t[MANY], next[MANY], weight[MANY];
+    splat_vm mask[MANY], ends[MANY], any = {0}, any_ends = {0};
+    for EACH mask[k] = SIMD(can_pass)(e, power[k]) & own[k]->alive;
+    for EACH any |= mask[k];
+    if (!splat_vm_any(any)) return;
+    splat_vf_exps_within(power, alpha, n);
+    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], &mask[k]);
+    for EACH t[k] = own[k]->transmittance;
+    for EACH next[k] = t[k] * (1.0f - alpha[k]);
+    /* Lanes that do not blend keep T, which is never below the limit. */
+    for EACH ends[k] = SPLAT_VM_LESS(next[k], SPLAT_TRANSMITTANCE_MIN - zero);
+    for EACH any_ends |= ends[k];
+    if (splat_vm_any(any_ends))
+        for EACH SIMD(end_lanes)(pixels, own[k], ends[k], &mask[k], &alpha[k], &next[k]);
+    for EACH weight[k] = alpha[k] * t[k];
+    splat_vi positions = {0};
+    positions += position;
+    for EACH own[k]->transmittance = next[k];
+    for EACH own[k]->red += e->red * weight[k];
+    for EACH own[k]->green += e->green * weight[k];
+    for EACH own[k]->blue += e->blue * weight[k];
+    for EACH splat_vi_put(&own[k]->last, mask[k], positions);
+    if (counted)
+        for EACH own[k]->blended = splat_vi_count(own[k]->blended, mask[k]);
+    if (!geometry) return;
+    for EACH own[k]->fourth += e->fourth * weight[k];
+    for EACH {
+        splat_vm passes = SPLAT_VM_AT_LEAST(t[k], 0.5f - zero) & SPLAT_VM_LESS(next[k], 0.5f - zero);
+        splat_vi_put(&own[k]->middle, passes, positions);
+    }
+}
+
+/* blend_rows of the rows from `row` on. */
+SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const SIMD(rows) *rows,
+                                       int32_t row, int part, int n, const splat_raster_entry *e, splat_vf power_x,
+                                       splat_vf b_dx, int32_t position, bool jittered, bool counted, bool geometry)
+{
+    splat_vf power[MANY];
+    if (jittered)
+        for EACH power[k] = SIMD(power)(e, e->u - positions->x[row + k][part], e->v - positions->y[row + k][part]);
+    else
+        for EACH power[k] = SIMD(row_power)(rows, row + k, power_x, b_dx);
+    SIMD(blend_rows)(pixels, (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part], n, e, power, position, counted,
+                     geometry);
+}
+
+/* Blends one entry, `position` 1-based in the tile's list. `jittered` is a constant of the caller, here and below. */
+SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions,
+                                    const splat_raster_tile *tile, const splat_raster_entry *e, int32_t position,
+                                    bool jittered, bool counted, bool geometry)
 {
     const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
+    SIMD(rows) rows;
     e = &own;
-    for (int part = 0; part < PARTS; part++)
-        for (int32_t row = e->row_begin; row < e->row_end; row++) {
-            splat_vf dx = e->u - positions->x[jittered ? row : 0][part], dy = e->v - positions->y[row][part];
-            splat_vi mask;
-            splat_vf power = SIMD(power)(e, dx, dy, &mask);
-            mask &= pixels->alive[row][part];
-            if (!splat_vi_any(mask)) continue;
-            splat_vf alpha = SIMD(alpha)(e, splat_vf_exp_within(power), &mask);
-            alpha = splat_vf_and(mask, alpha);
-            splat_vf t = pixels->transmittance[row][part], next = t * (1.0f - alpha);
-            /* Lanes that do not blend keep T, which is never below the limit. */
-            splat_vi ends = next < SPLAT_TRANSMITTANCE_MIN;
-            if (splat_vi_any(ends)) {
-                pixels->alive[row][part] &= ~ends;
-                pixels->parts_alive -= !splat_vi_any(pixels->alive[row][part]);
-                mask &= ~ends;
-                alpha = splat_vf_and(mask, alpha);
-                next = t * (1.0f - alpha);
-            }
-            splat_vf weight = alpha * t;
-            pixels->transmittance[row][part] = next;
-            pixels->red[row][part] += e->red * weight;
-            pixels->green[row][part] += e->green * weight;
-            pixels->blue[row][part] += e->blue * weight;
-            pixels->last[row][part] = (position & mask) | (pixels->last[row][part] & ~mask);
-            if (counted) pixels->blended[row][part] -= mask; /* a lane that blends is -1 */
-            if (geometry) {
-                splat_vi passes = (t >= 0.5f) & (next < 0.5f);
-                pixels->fourth[row][part] += e->fourth * weight;
-                pixels->middle[row][part] = (position & passes) | (pixels->middle[row][part] & ~passes);
-            }
-        }
+    if (!jittered) SIMD(rows_make)(tile, e, false, &rows);
+    for (int part = 0; part < PARTS; part++) {
+        splat_vf dx = e->u - positions->x[0][part], power_x = -0.5f * (e->a * dx * dx), b_dx = e->b * dx;
+        int32_t row = e->row_begin;
+        for (; e->row_end - row > FEW; row += MANY)
+            SIMD(blend_at)(pixels, positions, &rows, row, part, MANY, e, power_x, b_dx, position, jittered, counted,
+                           geometry);
+        for (; row < e->row_end; row += FEW)
+            SIMD(blend_at)(pixels, positions, &rows, row, part, FEW, e, power_x, b_dx, position, jittered, counted,
+                           geometry);
+    }
 }
 
 /* Blends the tile's list from the front into its pixels. features: of geometry; NULL: colours. */
@@ -156,17 +246,17 @@ SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *featur
     splat_raster_entry entries[SPLAT_RASTER_BATCH];
     SIMD(positions) positions;
     SIMD(positions_make)(frame, tile, &positions);
-    SIMD(pixels_begin)(tile, pixels, geometry);
+    SIMD(pixels_begin)(tile, pixels);
     for (uint32_t first = tile->begin; first < tile->end && pixels->parts_alive; first += SPLAT_RASTER_BATCH) {
         uint32_t n = tile->end - first < SPLAT_RASTER_BATCH ? tile->end - first : SPLAT_RASTER_BATCH;
         splat_raster_load(frame, features, tile, first, n, entries);
         int32_t position = (int32_t)(first - tile->begin) + 1;
         if (frame->jitter)
             for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, &entries[i], position + (int32_t)i, true, counted, geometry);
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, true, counted, geometry);
         else
             for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, &entries[i], position + (int32_t)i, false, counted, geometry);
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, false, counted, geometry);
     }
 }
 
@@ -175,17 +265,23 @@ SPLAT_FORCE_INLINE void SIMD(pixels_end)(const splat_frame *frame, const splat_r
     int32_t width = frame->camera.width;
     size_t plane = (size_t)width * (size_t)frame->camera.height;
     for (int32_t row = 0; row < tile->rows; row++) {
+        splat_vf red[PARTS], green[PARTS], blue[PARTS], transmittance[PARTS];
+        splat_vi last[PARTS], blended[PARTS];
         for (int part = 0; part < PARTS; part++) {
-            pixels->red[row][part] += pixels->transmittance[row][part] * frame->background[0];
-            pixels->green[row][part] += pixels->transmittance[row][part] * frame->background[1];
-            pixels->blue[row][part] += pixels->transmittance[row][part] * frame->background[2];
+            const SIMD(pixels_part) *own = &pixels->rows[row][part];
+            red[part] = own->red + own->transmittance * frame->background[0];
+            green[part] = own->green + own->transmittance * frame->background[1];
+            blue[part] = own->blue + own->transmittance * frame->background[2];
+            transmittance[part] = own->transmittance;
+            last[part] = own->last;
+            blended[part] = own->blended;
         }
-        SIMD(row_write)(frame->image, width, tile, row, pixels->red[row]);
-        SIMD(row_write)(frame->image + plane, width, tile, row, pixels->green[row]);
-        SIMD(row_write)(frame->image + 2 * plane, width, tile, row, pixels->blue[row]);
-        SIMD(row_write)(frame->transmittance, width, tile, row, pixels->transmittance[row]);
-        SIMD(row_write)(frame->last, width, tile, row, pixels->last[row]);
-        if (frame->blended) SIMD(row_write)(frame->blended, width, tile, row, pixels->blended[row]);
+        SIMD(row_write)(frame->image, width, tile, row, red);
+        SIMD(row_write)(frame->image + plane, width, tile, row, green);
+        SIMD(row_write)(frame->image + 2 * plane, width, tile, row, blue);
+        SIMD(row_write)(frame->transmittance, width, tile, row, transmittance);
+        SIMD(row_write)(frame->last, width, tile, row, last);
+        if (frame->blended) SIMD(row_write)(frame->blended, width, tile, row, blended);
     }
 }
 

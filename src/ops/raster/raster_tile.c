@@ -28,7 +28,7 @@ static void find_rows(const splat_raster_tile *tile, const splat_reach *reach, f
     float half = sqrtf((float)(reach->form * (double)entry->a * reach->inverse));
     half += slack + 1e-6f * fabsf(entry->v);
     float row = entry->v - (float)tile->y;
-    entry->row_begin = row_clamp(row - half, tile->rows);
+    entry->row_begin = row_clamp(row - half + 1.0f, tile->rows); /* the row at row - half itself is in the slack */
     entry->row_end = row_clamp(row + half + 1.0f, tile->rows);
     if (reach->form < 0) entry->row_end = 0;
     if (reach->form == INFINITY) {
