@@ -37,6 +37,9 @@ static int save(const cli_session *session, const cli_values *values, bool fused
     if (splat_model_describe(path, &written, NULL) == SPLAT_OK) { /* what the format has room for */
         if (written.sh_degree < degree)
             cli_notice("%s holds spherical harmonics of degree %d; those above are left out", path, written.sh_degree);
+        if (info.render_mode == SPLAT_RENDER_MIP && written.render_mode != SPLAT_RENDER_MIP)
+            cli_notice("%s has no place for the mark of antialiased splats; programs that read it are to be told "
+                       "(of ours, with --render_mode mip)", path);
         degree = written.sh_degree;
         fused = fused || (info.has_filter_3d && !written.has_filter_3d);
     }

@@ -126,7 +126,7 @@ const cli_option cli_options[] = {
      "with -m: point_cloud_fused.ply beside the input"},
     {"output", 'o', NULL, SHEET, CLI_GROUP_OUTPUT, TEXT(output, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, CHOICE(spz_version, "3|4"),
-     "of SPZ files: 3, which most viewers read, or 4, smaller and newer", NULL},
+     "of SPZ files: 3, which most viewers read, or 4, which is newer", NULL},
     {"fused", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, FLAG(fused),
      "bake the 3D filter into scales and opacities, which is what other viewers read",
      "True with -m, False with --ply"},

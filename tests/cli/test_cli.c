@@ -254,6 +254,7 @@ static void test_export(void **state)
     assert_true(exists("exported/here/fused.ply"));
     RUN_ERR(2, "chooses the format of a splat: .ply (PLY)", "export", "-m", "model", "-o", "splat.foo");
     RUN_ERR(0, "those above are left out", "export", "plain.ply", "plain.splat");
+    RUN_ERR(0, "the mark of antialiased splats", "export", "plain.ply", "plain.splat");
     RUN_OUT(0, "of degree 3, fused", "export", "plain.ply", "plain.spz", "--spz_version", "3");
     RUN_OUT(0, "plain_back.ply", "export", "plain.spz", "plain_back.ply");
     RUN_ERR(2, "takes one of 3|4", "export", "plain.ply", "plain.spz", "--spz_version", "2");

@@ -212,6 +212,26 @@ function exchangePacked(n) {
     comparePacked(v4, '.spz', wanted);
 }
 
+// glTF: ours is valid, and theirs is read. They turn their splats about z where we turn ours about x: half a turn about y.
+async function exchangeGltf() {
+    const source = join(folder, 'row_fused.ply'), [ours, theirs] = ['ours.glb', 'theirs.glb'].map((x) => join(folder, x));
+    splatsmithExport(source, ours);
+    const { default: validator } = await import('gltf-validator');
+    const { issues } = await validator.validateBytes(new Uint8Array(readFileSync(ours)));
+    const ofExtension = /"MESH_PRIMITIVE_INVALID_ATTRIBUTE".*KHR_gaussian_splatting:/; // it does not know this one
+    const errors = issues.messages.filter((m) => m.severity === 0 && !ofExtension.test(JSON.stringify(m)));
+    check(errors.length === 0, `${ours}: ${JSON.stringify(errors)}`);
+    runTransform(source, theirs);
+    splatsmithExport(theirs, `${theirs}.ply`);
+    const wanted = loadWithTransform(source), found = loadWithTransform(`${theirs}.ply`);
+    check(found.n === wanted.n, `${theirs}: ${found.n} of ${wanted.n} splats`);
+    const signs = { x: -1, y: 1, z: -1, opacity: 1, scale_0: 1, f_dc_1: 1, f_rest_0: 1, f_rest_1: -1, f_rest_2: -1 };
+    for (let i = 0; i < found.n; i++)
+        for (const [name, sign] of Object.entries(signs))
+            check(near(found.at(i, name), sign * wanted.at(i, name), 2e-5), `${theirs}: ${name} of splat ${i} is wrong`);
+    console.log(`${theirs}: ${found.n} splats: agrees; ${ours} is valid`);
+}
+
 async function main() {
     if (!folder) throw new Error('usage: node interop.mjs FOLDER [FILE.ply ...]');
     if (!existsSync(transform)) skip('the npm packages are not installed');
@@ -229,6 +249,7 @@ async function main() {
     exchangeForeign(500);
     exchangeMip(300);
     exchangePacked(400);
+    await exchangeGltf();
     console.log('OK: public loaders read our PLY files, and we read theirs');
 }
 

@@ -2,7 +2,7 @@
 #ifndef SPLAT_MESH_GLB_TEXTURE_H
 #define SPLAT_MESH_GLB_TEXTURE_H
 
-#include "mesh/files/glb_file.h"
+#include "io/glb/glb_file.h"
 #include "mesh/files/texture_files.h"
 
 typedef struct splat_glb_texture {

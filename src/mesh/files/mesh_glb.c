@@ -6,7 +6,7 @@
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
 #include "math/color.h"
-#include "mesh/files/glb_file.h"
+#include "io/glb/glb_file.h"
 #include "mesh/files/mesh_split.h"
 #include "mesh/files/texture_files.h"
 

@@ -1,7 +1,7 @@
 /* A GLB file in memory (glTF 2.0, chapter 4): its JSON, and its binary chunk seen through accessors. Everything that an
  * accessor gives lies inside the file: it was checked when it was found. */
-#ifndef SPLAT_MESH_GLB_FILE_H
-#define SPLAT_MESH_GLB_FILE_H
+#ifndef SPLAT_IO_GLB_FILE_H
+#define SPLAT_IO_GLB_FILE_H
 
 #include "base/error.h"
 

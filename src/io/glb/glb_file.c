@@ -1,5 +1,5 @@
 /* The chunks of a GLB file, and accessors into its binary one. Suspicious of every byte. */
-#include "mesh/files/glb_file.h"
+#include "io/glb/glb_file.h"
 
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts */
@@ -59,14 +59,15 @@ static splat_status read_chunks(splat_glb_file *file, splat_error *error)
 
 /* ---------------------------------------------------------------- version and extensions */
 
-/* Extensions that change how a mesh looks, not where it is; and quantized numbers, which accessors know. */
+/* Extensions that change how a mesh looks, not where it is; quantized numbers, which accessors know; and splats, whose
+ * reader knows them. */
 static bool is_harmless(const char *extension)
 {
     static const char *const known[] = {"KHR_materials_", "KHR_texture_",       "EXT_texture_",        "KHR_lights_",
                                         "EXT_lights_",    "KHR_mesh_quantization", "KHR_xmp_json_ld", "KHR_animation_"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(extension, known[i], strlen(known[i])) == 0) return true;
-    return false;
+    return strcmp(extension, "KHR_gaussian_splatting") == 0; /* not those for its compression */
 }
 
 static splat_status check_asset(const splat_glb_file *file, splat_error *error)
@@ -169,7 +170,7 @@ static splat_status find_view(const splat_glb_file *file, size_t index, const ui
     SPLAT_TRY(splat_glb_number(file, buffer, "byteLength", &buffer_size, error));
     if (number > 0 || json_object_get(buffer, "uri"))
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, file->path, SPLAT_NO_OFFSET,
-                             "the numbers of the mesh lie outside of the binary part of the GLB file; export it as "
+                             "the numbers of the file lie outside of the binary part of the GLB file; export it as "
                              "one GLB with everything inside");
     if (!file->binary || buffer_size > file->binary_size)
         return bad(file, "its binary part is shorter than it says", error);

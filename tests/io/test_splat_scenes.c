@@ -1,0 +1,167 @@
+/* Splats in scene files: what glTF (KHR_gaussian_splatting) says of one Gaussian, and files that are refused. */
+#include "base/file.h"
+#include "io/glb/glb_file.h"
+#include "io/json.h"
+#include "io/splat/formats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ASSERT_OK(expression)                                                                                          \
+    do {                                                                                                               \
+        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
+    } while (0)
+
+#define KHR "KHR_gaussian_splatting"
+
+/* Two Gaussians of degree 1; the first has numbers that the tests below know. */
+static splat_cloud make_two(void)
+{
+    static const float sh[9] = {0.5f, 0.25f, 0.125f, 0.3f, 0.2f, 0.1f, -0.3f, -0.2f, -0.1f};
+    splat_cloud c;
+    splat_error error;
+    ASSERT_OK(splat_cloud_make(&c, 2, 1, false, &error));
+    memcpy(c.means, (float[]){1, 2, 3, 4, 5, 6}, 24);
+    memcpy(c.scales, (float[]){-1, -2, -3, 0, 0, 0}, 24);
+    memcpy(c.sh_dc, (float[]){0, 1, -1, 9, 9, 9}, 24);
+    memcpy(c.rotations, (float[]){1.6f, 0.0f, 1.2f, 0.0f, 1, 0, 0, 0}, 32);
+    memcpy(c.sh_rest, sh, sizeof sh);
+    return c;
+}
+
+/* ---------------------------------------------------------------- glTF */
+
+static void assert_attribute(const splat_glb_file *file, const json_t *primitive, const char *name, int component,
+                             const double *values, int n)
+{
+    splat_error error;
+    splat_glb_accessor a;
+    ASSERT_OK(splat_glb_find(file, json_object_get(primitive, "attributes"), name, &a, &error));
+    if (!a.data || a.n != 2 || a.channels != n || a.component != component) fail_msg("%s is not as it should be", name);
+    for (int k = 0; k < n; k++)
+        if (fabs(splat_glb_value(&a, 0, k) - values[k]) > 2e-5)
+            fail_msg("%s[%d] is %g instead of %g", name, k, splat_glb_value(&a, 0, k), values[k]);
+}
+
+/* Up is y: y and z change their signs, with them those parts of the rotation and the harmonics of y and z. The colours
+ * 0.5, 0.78209, 0.21791 are made linear: ((c + 0.055) / 1.055)^2.4. */
+static void a_gltf_splat_is_as_the_extension_says(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_glb_file file;
+    splat_cloud c = make_two();
+    c.render_mode = SPLAT_RENDER_MIP;
+    ASSERT_OK(splat_cloud_write("two.glb", &c, NULL, &error));
+    ASSERT_OK(splat_glb_open(&file, "two.glb", &error));
+    const json_t *mesh = json_array_get(json_object_get(file.root, "meshes"), 0);
+    const json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), 0);
+    const json_t *extension = json_object_get(json_object_get(primitive, "extensions"), KHR);
+    assert_int_equal(json_integer_value(json_object_get(primitive, "mode")), SPLAT_GLB_POINTS);
+    assert_string_equal(json_string_value(json_object_get(extension, "kernel")), "ellipse");
+    assert_string_equal(json_string_value(json_object_get(extension, "colorSpace")), "srgb_rec709_display");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(file.root, "extensionsUsed"), 0)), KHR);
+    double linear[4] = {pow(0.555 / 1.055, 2.4), pow(0.837095 / 1.055, 2.4), pow(0.272905 / 1.055, 2.4), 0.5};
+    assert_attribute(&file, primitive, "POSITION", SPLAT_GLB_FLOAT, (double[]){1, -2, -3}, 3);
+    assert_attribute(&file, primitive, "COLOR_0", SPLAT_GLB_UINT16, linear, 4);
+    assert_attribute(&file, primitive, KHR ":ROTATION", SPLAT_GLB_FLOAT, (double[]){0, -0.6, 0, 0.8}, 4);
+    assert_attribute(&file, primitive, KHR ":SCALE", SPLAT_GLB_FLOAT, (double[]){exp(-1), exp(-2), exp(-3)}, 3);
+    assert_attribute(&file, primitive, KHR ":OPACITY", SPLAT_GLB_FLOAT, (double[]){0.5}, 1);
+    assert_attribute(&file, primitive, KHR ":SH_DEGREE_0_COEF_0", SPLAT_GLB_FLOAT, (double[]){0, 1, -1}, 3);
+    assert_attribute(&file, primitive, KHR ":SH_DEGREE_1_COEF_0", SPLAT_GLB_FLOAT, (double[]){-0.5, -0.25, -0.125}, 3);
+    assert_attribute(&file, primitive, KHR ":SH_DEGREE_1_COEF_1", SPLAT_GLB_FLOAT, (double[]){-0.3, -0.2, -0.1}, 3);
+    assert_attribute(&file, primitive, KHR ":SH_DEGREE_1_COEF_2", SPLAT_GLB_FLOAT, (double[]){-0.3, -0.2, -0.1}, 3);
+    splat_glb_close(&file);
+    splat_cloud_free(&c);
+}
+
+/* The file with some text of its description replaced by as many bytes. */
+static void write_changed(const char *from, const char *to)
+{
+    splat_error error;
+    uint8_t *data;
+    size_t size;
+    ASSERT_OK(splat_file_read("two.glb", &data, &size, &error));
+    char *at = memmem(data, size, from, strlen(from));
+    assert_non_null(at);
+    assert_int_equal(strlen(from), strlen(to));
+    memcpy(at, to, strlen(to));
+    ASSERT_OK(splat_file_write("changed.glb", data, size, &error));
+    free(data);
+}
+
+static void other_gltf_is_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *from, *to; splat_status status; const char *says; } cases[] = {
+        {"\"kernel\":\"ellipse\"", "\"kernel\":\"spheres\"", SPLAT_ERROR_UNSUPPORTED, "kernel"},
+        {"srgb_rec709_display", "lin_rec709_displays", SPLAT_ERROR_UNSUPPORTED, "colours"},
+        {KHR ":SCALE", KHR ":SIZES", SPLAT_ERROR_FORMAT, "lacks " KHR ":SCALE"},
+        {KHR ":SH_DEGREE_1_COEF_2", KHR ":SH_DEGREE_1_COEF_9", SPLAT_ERROR_FORMAT, "COEF_2"},
+        {"\"count\":2,\"type\":\"VEC4\"", "\"count\":1,\"type\":\"VEC4\"", SPLAT_ERROR_FORMAT, "ROTATION"},
+        {"\"extensions\"", "\"ext_nsions\"", SPLAT_ERROR_UNSUPPORTED, "no splat in it"},
+        {"\"nodes\":[{\"mesh\":0}]", "\"nodes\":[{\"mesh\":0}]", SPLAT_OK, ""},
+    };
+    splat_error error;
+    splat_cloud c = make_two(), back;
+    ASSERT_OK(splat_cloud_write("two.glb", &c, NULL, &error));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_changed(cases[i].from, cases[i].to);
+        splat_status status = splat_cloud_read("changed.glb", &back, &error);
+        if (status != cases[i].status) fail_msg("%s: status %d", cases[i].to, status);
+        if (status != SPLAT_OK && !strstr(error.message, cases[i].says)) fail_msg("\"%s\"", error.message);
+        splat_cloud_free(&back);
+    }
+    splat_cloud_free(&c);
+}
+
+/* The binary chunk stays where the description grows: its length is mended. */
+static void a_node_that_moves_the_splat_is_refused(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = {"[{\"mesh\":0,\"translation\":[1,0,0]}]",
+                                        "[{\"mesh\":0},{\"children\":[0],\"rotation\":[0,0,1,0]}]",
+                                        "[{\"mesh\":0},{\"children\":[0]},{\"children\":[1]}]",
+                                        "[{\"mesh\":0,\"children\":[0]}]"};
+    static const splat_status statuses[] = {SPLAT_ERROR_UNSUPPORTED, SPLAT_ERROR_UNSUPPORTED, SPLAT_OK,
+                                            SPLAT_ERROR_UNSUPPORTED}; /* the last is a circle */
+    splat_error error;
+    splat_cloud c = make_two(), back;
+    splat_glb_file file;
+    ASSERT_OK(splat_cloud_write("two.glb", &c, NULL, &error));
+    splat_cloud_free(&c);
+    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+        ASSERT_OK(splat_glb_open(&file, "two.glb", &error));
+        json_object_set_new(file.root, "nodes", json_loads(nodes[i], 0, NULL));
+        char *text = json_dumps(file.root, JSON_COMPACT);
+        uint32_t length = (uint32_t)strlen(text), binary = (uint32_t)file.binary_size;
+        const uint32_t head[5] = {0x46546C67u, 2, 28 + length + binary, length, 0x4E4F534Au};
+        const uint32_t chunk[2] = {binary, 0x004E4942u};
+        FILE *stream = fopen("moved.glb", "wb");
+        fwrite(head, sizeof head, 1, stream);
+        fputs(text, stream);
+        fwrite(chunk, sizeof chunk, 1, stream);
+        fwrite(file.binary, 1, binary, stream);
+        fclose(stream);
+        free(text);
+        splat_glb_close(&file);
+        splat_status status = splat_cloud_read("moved.glb", &back, &error);
+        if (status != statuses[i]) fail_msg("%s: status %d, %s", nodes[i], status, error.message);
+        splat_cloud_free(&back);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gltf_splat_is_as_the_extension_says),
+        cmocka_unit_test(other_gltf_is_refused),
+        cmocka_unit_test(a_node_that_moves_the_splat_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
