@@ -1,4 +1,4 @@
-/* Splats in scene files: what glTF (KHR_gaussian_splatting) says of one Gaussian, and files that are refused. */
+/* Splats in scene files: what glTF (KHR_gaussian_splatting) and USD say of two, and files that are refused. */
 #include "base/file.h"
 #include "io/glb/glb_file.h"
 #include "io/json.h"
@@ -156,12 +156,50 @@ static void a_node_that_moves_the_splat_is_refused(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- USD */
+
+/* In full, for numbers that a float holds: y and z up as above; exp(0) = 1, sigmoid(0) = 0.5. */
+static void a_usd_splat_is_this_text(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "#usda 1.0\n(\n    defaultPrim = \"Splat\"\n    doc = \"Written by Splatsmith\"\n    metersPerUnit = 1\n"
+        "    upAxis = \"Y\"\n)\n\ndef ParticleField3DGaussianSplat \"Splat\" (\n    customData = {\n"
+        "        string SplatRenderMode = \"mip\"\n    }\n)\n{\n"
+        "    float3[] extent = [(-2, -5, -6), (7, 3, 2.9)]\n"
+        "    uniform token projectionModeHint = \"perspective\"\n    uniform token sortingModeHint = \"zDepth\"\n"
+        "    point3f[] positions = [\n        (1, -2, -3), (4, 0, -0.100000001)\n    ]\n"
+        "    quatf[] orientations = [\n        (0, 1, 0, 0), (0.5, 0.5, 0.5, -0.5)\n    ]\n"
+        "    float3[] scales = [\n        (1, 1, 1), (1, 1, 1)\n    ]\n"
+        "    float[] opacities = [\n        0.5, 0.5\n    ]\n"
+        "    uniform int radiance:sphericalHarmonicsDegree = 1\n"
+        "    float3[] radiance:sphericalHarmonicsCoefficients = [\n"
+        "        (0, 1, -1), (-0.5, -0.25, -0.125), (-2, -3, -4), (5, 6, 7),\n"
+        "        (9, 9, 9), (0, 0, 0), (0, 0, 0), (0, 0, 0)\n    ] (\n"
+        "        elementSize = 4\n        interpolation = \"vertex\"\n    )\n}\n";
+    splat_error error;
+    splat_cloud c = make_two();
+    uint8_t *found;
+    size_t size;
+    c.render_mode = SPLAT_RENDER_MIP;
+    memset(c.scales, 0, 24);
+    memcpy(c.means, (float[]){1, 2, 3, 4, 0, 0.1f}, 24);
+    memcpy(c.rotations, (float[]){0, 2, 0, 0, 1, 1, -1, 1}, 32);
+    memcpy(c.sh_rest + 3, (float[]){2, 3, 4, 5, 6, 7}, 24);
+    ASSERT_OK(splat_cloud_write("two.usda", &c, NULL, &error));
+    ASSERT_OK(splat_file_read("two.usda", &found, &size, &error));
+    assert_string_equal((char *)found, text);
+    free(found);
+    splat_cloud_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gltf_splat_is_as_the_extension_says),
         cmocka_unit_test(other_gltf_is_refused),
         cmocka_unit_test(a_node_that_moves_the_splat_is_refused),
+        cmocka_unit_test(a_usd_splat_is_this_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
