@@ -136,6 +136,8 @@ typedef struct splat_metrics {
                                 with the photo, so never to be compared with plain figures */
     double cc_psnr, cc_ssim;
     double cc_lpips;         /* with lpips_net, else 0 */
+    bool is_exposed;         /* ... and with the exposure that photos before and after it have: */
+    double exposed_psnr, exposed_ssim;
 } splat_metrics;
 
 /* LPIPS, a distance of pictures (splatsmith/observe.h). */
@@ -158,6 +160,9 @@ typedef struct splat_view_job {
     bool color_correct;        /* measures with corrected colours, too (is_corrected); false */
     const char *exposures;     /* an exposure.json: views that it has are as their photos were exposed, before they are
                                   measured and shown; NULL (default): all are neutral, as the splat */
+    const char *nearby_exposures; /* an exposure.json: where photos are numbered and their exposures follow each other,
+                                     as in a video, views are also measured as the photos before and after were
+                                     exposed (is_exposed; docs/method.md 12); NULL (default): they are not */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);

@@ -30,16 +30,26 @@ static void print_corrected(const char *set, const splat_metrics *m)
     cli_say("%-12s with colours corrected to the photos: PSNR %.3f, SSIM %.4f%s", set, m->cc_psnr, m->cc_ssim, lpips);
 }
 
+static void print_exposed(const char *set, const splat_metrics *m)
+{
+    if (m->is_exposed)
+        cli_say("%-12s as the photos before and after were exposed: PSNR %.3f, SSIM %.4f", set, m->exposed_psnr,
+                m->exposed_ssim);
+}
+
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
-static splat_status measure_test(cli_session *session, const char *model_path, const char *variant,
+static splat_status measure_test(cli_session *session, const cli_values *values, const char *variant,
                                  splat_metrics *test, splat_error *error)
 {
+    const char *model_path = values->model_path;
+    char exposures[CLI_PATH_MAX];
     bool is_sugar;
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
     splat_view_job job;
     splat_view_job_init(&job);
     job.quantize = true;
     job.color_correct = true;
+    if (cli_session_find_exposures(session, values, exposures)) job.nearby_exposures = exposures;
     job.lpips = session->lpips;
     job.visit = cli_count_view;
     job.user = &c;
@@ -62,13 +72,13 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
-static int measure(cli_session *session, const char *model_path, const char *variant)
+static int measure(cli_session *session, const cli_values *values, const char *variant)
 {
     splat_metrics test = {0}, train = {0};
     splat_error error;
     splat_status status = SPLAT_OK;
     if (session->scene_info.n_test > 0)
-        status = measure_test(session, model_path, variant, &test, &error);
+        status = measure_test(session, values, variant, &test, &error);
     else
         cli_notice("there are no test views (the model was trained without --eval), so no results.json is written");
     if (status == SPLAT_OK) status = measure_train_sample(session, &train, &error);
@@ -80,7 +90,8 @@ static int measure(cli_session *session, const char *model_path, const char *var
     print_row("train sample", &train);
     print_corrected("test", &test);
     print_corrected("train sample", &train);
-    if (model_path && test.n_views) cli_say("results.json and per_view.json are in %s", model_path);
+    print_exposed("test", &test);
+    if (values->model_path && test.n_views) cli_say("results.json and per_view.json are in %s", values->model_path);
     return CLI_OK;
 }
 
@@ -91,7 +102,7 @@ static int evaluate(const cli_values *values)
     if (values->diffuse_only) own.reduce_sh_degree = 0;
     int code = cli_session_open(&session, &own, true);
     if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
-    if (code == CLI_OK) code = measure(&session, values->model_path, values->diffuse_only ? "diffuseonly" : NULL);
+    if (code == CLI_OK) code = measure(&session, values, values->diffuse_only ? "diffuseonly" : NULL);
     cli_session_close(&session);
     return code;
 }

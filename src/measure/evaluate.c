@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "math/camera.h"
+#include "measure/exposure_guess.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
 #include "ops/exposure/exposure.h"
@@ -27,18 +28,18 @@ static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bo
     return splat_backend_download(b, e->blended, frame->blended, bytes, error);
 }
 
-/* The picture in model->frame.image as the view's photo was exposed, where that is known. */
-static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, splat_error *error)
+/* The picture in model->frame.image as a photo of the view is exposed, where that is known; file: has its camera. */
+static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, const splat_photo_exposure *photo,
+                           const splat_exposures *file, splat_error *error)
 {
     splat_backend *b = e->model->context->backend;
-    const splat_photo_exposure *photo = splat_exposures_find(&e->exposures, view->photo_name);
     float host[2][SPLAT_EXPOSURE_ROW], *rows;
-    if (!photo || photo->camera + (size_t)view->crop >= e->exposures.n_cameras) return SPLAT_OK;
+    if (!photo || photo->camera + (size_t)view->crop >= file->n_cameras) return SPLAT_OK;
     double row[SPLAT_EXPOSURE_ROW];
     splat_photo_exposure_get(photo, row);
     for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
         host[0][k] = (float)row[k];
-        host[1][k] = (float)e->exposures.cameras[photo->camera + (size_t)view->crop][k];
+        host[1][k] = (float)file->cameras[photo->camera + (size_t)view->crop][k];
     }
     SPLAT_TRY(splat_frame_take(b, &e->model->frame, sizeof host, (void **)&rows, error));
     SPLAT_TRY(splat_backend_upload(b, rows, host, sizeof host, error));
@@ -54,8 +55,10 @@ static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, s
     return splat_backend_synchronize(b, error); /* `host` goes */
 }
 
-splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
-                                  splat_metrics *metrics, splat_error *error)
+/* The picture in model->frame.image against its photo, which stays acquired if this succeeds. is_whole: with all
+ * figures of the job, else without LPIPS and corrected colours. */
+static splat_status measure_picture(splat_evaluator *e, uint32_t index, bool is_whole, const uint8_t **photo,
+                                    splat_metrics *metrics, splat_error *error)
 {
     splat_backend *b = e->model->context->backend;
     const splat_dataset_view *view = &e->scene->dataset.views[index];
@@ -63,9 +66,7 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     bool is_masked = splat_scene_measures_masked(e->scene, index);
     size_t n_bytes = is_masked ? splat_view_photo_bytes(view) : 3 * splat_camera_pixels(camera);
     uint32_t n_kept = 0;
-    double render_ms;
-    SPLAT_TRY(rasterize(e, camera, shown, &render_ms, error));
-    SPLAT_TRY(expose(e, view, error));
+    splat_lpips *no_lpips = NULL;
     SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, photo, error));
     void *uploaded;
     splat_status status = SPLAT_OK;
@@ -77,13 +78,37 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
             .camera = camera, .image = e->model->frame.image, .photo = uploaded, .quantize = e->job.quantize,
             .mask = is_masked && n_kept ? splat_view_mask(view, uploaded) : NULL,
             .kept = (double)n_kept / (double)splat_camera_pixels(camera), .share = 1,
-            .color_correct = e->job.color_correct};
-        status = splat_picture_measure(e->model->context, &picture, &e->job.lpips, metrics, error);
-        metrics->render_ms = render_ms;
+            .color_correct = is_whole && e->job.color_correct};
+        status = splat_picture_measure(e->model->context, &picture, is_whole ? &e->job.lpips : &no_lpips, metrics,
+                                       error);
         if (is_masked && !n_kept) metrics->n_views = 0;
     }
     if (status != SPLAT_OK) splat_image_cache_release(e->scene->cache, index);
     return status;
+}
+
+splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
+                                  splat_metrics *metrics, splat_error *error)
+{
+    const splat_dataset_view *view = &e->scene->dataset.views[index];
+    const splat_photo_exposure *own = splat_exposures_find(&e->exposures, view->photo_name);
+    splat_photo_exposure guess;
+    splat_metrics exposed = {0};
+    double render_ms;
+    if (splat_exposure_guess(&e->nearby, view->photo_name, &guess)) {
+        SPLAT_TRY(rasterize(e, &view->camera, false, &render_ms, error));
+        SPLAT_TRY(expose(e, view, &guess, &e->nearby, error));
+        SPLAT_TRY(measure_picture(e, index, false, photo, &exposed, error));
+        splat_image_cache_release(e->scene->cache, index);
+    }
+    SPLAT_TRY(rasterize(e, &view->camera, shown, &render_ms, error));
+    SPLAT_TRY(expose(e, view, own, &e->exposures, error));
+    SPLAT_TRY(measure_picture(e, index, true, photo, metrics, error));
+    metrics->render_ms = render_ms;
+    metrics->is_exposed = e->nearby.n_photos > 0;
+    metrics->exposed_psnr = exposed.psnr;
+    metrics->exposed_ssim = exposed.ssim;
+    return SPLAT_OK;
 }
 
 /* One view: measured, added, shown. *go_on is what the visitor says. */
@@ -126,6 +151,22 @@ splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const 
     return splat_evaluator_run(&evaluator, mean, error);
 }
 
+/* e->nearby, if exposures follow each other and every view of the set has one before or after it. */
+static splat_status read_nearby(splat_evaluator *e, const uint32_t *indices, size_t n, splat_error *error)
+{
+    splat_photo_exposure guess;
+    if (!e->job.nearby_exposures) return SPLAT_OK;
+    SPLAT_TRY(splat_exposures_read(e->job.nearby_exposures, &e->nearby, error));
+    bool good = splat_exposures_follow(&e->nearby);
+    for (size_t i = 0; i < n && good; i++) {
+        const splat_dataset_view *view = &e->scene->dataset.views[indices[i]];
+        good = splat_exposure_guess(&e->nearby, view->photo_name, &guess) &&
+               guess.camera + (size_t)view->crop < e->nearby.n_cameras;
+    }
+    if (!good) splat_exposures_file_free(&e->nearby);
+    return SPLAT_OK;
+}
+
 splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_error *error)
 {
     splat_scene *scene = e->scene;
@@ -142,12 +183,14 @@ splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_
         if (!render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
     }
     splat_status status = e->job.exposures ? splat_exposures_read(e->job.exposures, &e->exposures, error) : SPLAT_OK;
+    if (status == SPLAT_OK) status = read_nearby(e, indices, n, error);
     bool go_on = true;
     for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
         if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
         status = visit_view(e, indices[i], i, render, mean, &go_on, error);
     }
     splat_exposures_file_free(&e->exposures);
+    splat_exposures_file_free(&e->nearby);
     splat_metrics_divide(mean);
     if (e->job.lpips)
         splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */

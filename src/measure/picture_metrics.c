@@ -178,6 +178,9 @@ void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)
     sum->cc_ssim += one->cc_ssim;
     sum->cc_lpips += one->cc_lpips;
     sum->is_corrected = one->is_corrected;
+    sum->is_exposed = one->is_exposed;
+    sum->exposed_psnr += one->exposed_psnr;
+    sum->exposed_ssim += one->exposed_ssim;
     sum->lpips_net = one->lpips_net;
     sum->n_views++;
     sum->n_masked += one->n_masked;
@@ -205,4 +208,6 @@ void splat_metrics_divide(splat_metrics *sum)
     sum->cc_psnr /= n;
     sum->cc_ssim /= n;
     sum->cc_lpips /= n;
+    sum->exposed_psnr /= n;
+    sum->exposed_ssim /= n;
 }

@@ -125,6 +125,7 @@ static void assert_whole_figures(void)
     assert_true(number("results.json", "PSNR_whole") == 18 && number("results.json", "SSIM_whole") == 0.25);
     assert_true(number("results.json", "LPIPS_whole") == -1 && number("results.json", "cc_psnr_whole") == -1);
     assert_true(number("results.json", "cc_ssim_whole") == -1 && number("results.json", "cc_lpips_whole") == -1);
+    assert_true(number("results.json", "exposed_psnr_whole") == -1);
 }
 
 static void results_have_what_was_measured(void **state)
@@ -146,6 +147,13 @@ static void results_have_what_was_measured(void **state)
     one.cc_lpips = 0.125;
     must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
     assert_true(number("results.json", "cc_lpips") == 0.125 && number("results.json", "LPIPS") == 0);
+    assert_true(number("results.json", "exposed_psnr") == -1 && number("per_view.json", "exposed_ssim") == -1);
+    one.is_exposed = true;
+    one.exposed_psnr = 22;
+    one.exposed_ssim = 0.625;
+    must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
+    assert_true(number("results.json", "exposed_psnr") == 22 && number("results.json", "exposed_ssim") == 0.625);
+    assert_true(number("per_view.json", "exposed_psnr") == 1 && number("results.json", "cc_psnr") == 25);
     one.n_masked = 1;
     one.psnr_whole = 18;
     one.ssim_whole = 0.25;
