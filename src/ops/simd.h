@@ -49,6 +49,19 @@ SPLAT_FORCE_INLINE float splat_exp(float x)
     return p * scale;
 }
 
+/* ln x of a normal x >= 1, error below 1e-6: x = m 2^e with m in [2/3, 4/3), ln m = 2 artanh((m - 1)/(m + 1)). */
+SPLAT_FORCE_INLINE float splat_log(float x)
+{
+    int32_t bits, exponent;
+    memcpy(&bits, &x, sizeof bits);
+    exponent = (bits - 0x3F2AAAAB) >> 23;
+    bits -= exponent * (1 << 23);
+    memcpy(&x, &bits, sizeof x);
+    float t = (x - 1.0f) / (x + 1.0f), tt = t * t;
+    float series = 1.0f + tt * (1.0f / 3 + tt * (1.0f / 5 + tt * (1.0f / 7 + tt * (1.0f / 9))));
+    return (float)exponent * 0.693147181f + 2.0f * t * series;
+}
+
 /* Vectors of the level's own width. A mask is all ones or all zeros in each lane, as comparisons give it. */
 #if defined(__AVX512F__)
 #define SPLAT_NATIVE_LANES 16

@@ -20,19 +20,6 @@ typedef struct lane_screen {
     int32_t visible[LANES], degenerate[LANES];
 } lane_screen;
 
-/* ln x of a normal x >= 1, error below 1e-6: x = m 2^e with m in [2/3, 4/3), ln m = 2 artanh((m - 1)/(m + 1)). */
-SPLAT_FORCE_INLINE float lane_log(float x)
-{
-    int32_t bits, exponent;
-    memcpy(&bits, &x, sizeof bits);
-    exponent = (bits - 0x3F2AAAAB) >> 23;
-    bits -= exponent * (1 << 23);
-    memcpy(&x, &bits, sizeof x);
-    float t = (x - 1.0f) / (x + 1.0f), tt = t * t;
-    float series = 1.0f + tt * (1.0f / 3 + tt * (1.0f / 5 + tt * (1.0f / 7 + tt * (1.0f / 9))));
-    return (float)exponent * 0.693147181f + 2.0f * t * series;
-}
-
 SPLAT_FORCE_INLINE int32_t tile_of(float position, float n_tiles)
 {
     return (int32_t)splat_clamp(position * (1.0f / SPLAT_TILE), 0.0f, n_tiles);
@@ -68,7 +55,7 @@ SPLAT_FORCE_INLINE void lane_project(const splat_projector *projector, const lan
         out->degenerate[l] = (!mean_ok) | (in_front & !ok);
         out->visible[l] = mean_ok & in_front & ok & (x0 < x1) & (y0 < y1);
 
-        float reach = splat_footprint_safe_reach(&f, 2.0f * lane_log(splat_clamp(255.0f * alpha0, 1.0f, 255.0f)));
+        float reach = splat_footprint_safe_reach(&f, 2.0f * splat_log(splat_clamp(255.0f * alpha0, 1.0f, 255.0f)));
         out->reach_x[l] = sqrtf(reach * f.a);
         out->reach_y[l] = sqrtf(reach * f.c);
     }

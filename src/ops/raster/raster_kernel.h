@@ -25,8 +25,12 @@ typedef struct splat_raster_tile {
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);
 
 /* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. features: of geometry; NULL: colours. */
-void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
-                       uint32_t n, splat_raster_entry *entries);
+#define SPLAT_RASTER_LOAD(name)                                                                                        \
+    void name(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,          \
+              uint32_t n, splat_raster_entry *entries)
+SPLAT_RASTER_LOAD(splat_raster_load_c);
+SPLAT_RASTER_LOAD(splat_raster_load_avx2);
+SPLAT_RASTER_LOAD(splat_raster_load_avx512);
 
 /* Sums over the pixels of one instance, delta = mean - position, p = dL/dalpha0 of a pixel. The gradients of mean and
  * conic follow from the moments of p; the moments of a Gaussian's instances add up. */
