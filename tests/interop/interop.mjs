@@ -6,7 +6,7 @@
 // FOLDER holds node_modules and receives the files. Leaves with 77 when there is nothing to test with.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 const [folder, ...files] = process.argv.slice(2);
 const transform = join(folder, 'node_modules', '@playcanvas', 'splat-transform', 'bin', 'cli.mjs');
@@ -160,7 +160,8 @@ function exchangeMip(n) {
 const packed = {
     '.splat': { x: 1e-6, scale_: 1e-5, opacity: 1.01, f_dc_: 0.0071, rot_: 0.014, columns: 0 },
     '.spz': { x: 0.00013, scale_: 0.032, opacity: 1.01, f_dc_: 0.014, f_rest_: 0.068, rot_: 0.005, columns: 45 },
-    '.compressed.ply': { x: 0.013, scale_: 0.003, opacity: 1.01, f_dc_: 0.017, f_rest_: 0.016, rot_: 0.003, columns: 45 },
+    '.compressed.ply': { x: 0.013, scale_: 0.003, opacity: 1.01, f_dc_: 0.017, f_rest_: 0.016, rot_: 0.003,
+        columns: 45 },
     '.sog': { x: 0.0013, scale_: 0.04, opacity: 1.01, f_dc_: 0.04, f_rest_: 0.04, rot_: 0.008, columns: 45 },
 };
 
@@ -212,9 +213,9 @@ function exchangePacked(n) {
     comparePacked(v4, '.spz', wanted);
 }
 
-// glTF: ours is valid, and theirs is read. They turn their splats about z where we turn ours about x: half a turn about y.
+// glTF: ours is valid, and theirs is read. They turn splats about z where we turn them about x: half a turn about y.
 async function exchangeGltf() {
-    const source = join(folder, 'row_fused.ply'), [ours, theirs] = ['ours.glb', 'theirs.glb'].map((x) => join(folder, x));
+    const [source, ours, theirs] = ['row_fused.ply', 'ours.glb', 'theirs.glb'].map((x) => join(folder, x));
     splatsmithExport(source, ours);
     const { default: validator } = await import('gltf-validator');
     const { issues } = await validator.validateBytes(new Uint8Array(readFileSync(ours)));
@@ -227,9 +228,48 @@ async function exchangeGltf() {
     check(found.n === wanted.n, `${theirs}: ${found.n} of ${wanted.n} splats`);
     const signs = { x: -1, y: 1, z: -1, opacity: 1, scale_0: 1, f_dc_1: 1, f_rest_0: 1, f_rest_1: -1, f_rest_2: -1 };
     for (let i = 0; i < found.n; i++)
-        for (const [name, sign] of Object.entries(signs))
-            check(near(found.at(i, name), sign * wanted.at(i, name), 2e-5), `${theirs}: ${name} of splat ${i} is wrong`);
+        for (const [name, sign] of Object.entries(signs)) {
+            const good = near(found.at(i, name), sign * wanted.at(i, name), 2e-5);
+            check(good, `${theirs}: ${name} of splat ${i} is wrong`);
+        }
     console.log(`${theirs}: ${found.n} splats: agrees; ${ours} is valid`);
+}
+
+// The HTML page in a headless Chromium, where there is one: a red Gaussian in the middle, blue from the harmonics of z
+// as it is looked at along z. The page says what it has drawn when a line is added to it.
+function drawPage() {
+    const browser = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].find((name) => {
+        try { execFileSync(name, ['--version'], { stdio: 'ignore' }); return true; } catch { return false; }
+    });
+    if (!browser) { console.log('SKIPPED: no Chromium; no browser has drawn our HTML page'); return; }
+    const names = ['x', 'y', 'z', 'f_dc_0', 'f_dc_1', 'f_dc_2', ...[...Array(9).keys()].map((k) => `f_rest_${k}`),
+                   'opacity', 'scale_0', 'scale_1', 'scale_2', 'rot_0', 'rot_1', 'rot_2', 'rot_3'];
+    const one = { f_dc_0: 1.2, f_dc_1: -1.7, f_dc_2: -1.7, f_rest_7: 0.9, opacity: 9, rot_0: 1 };
+    const [ply, html] = ['one.ply', 'one.html'].map((name) => join(folder, name));
+    writeFileSync(ply, Buffer.concat([
+        Buffer.from(`ply\nformat binary_little_endian 1.0\nelement vertex 1\n` +
+                    names.map((name) => `property float ${name}\n`).join('') + 'end_header\n'),
+        Buffer.from(Float32Array.from(names, (name) => one[name] ?? 0).buffer)]));
+    splatsmithExport(ply, html);
+    const page = readFileSync(html, 'utf8'), end = '    draw();\n}\nmain()';
+    check(page.includes(end), 'the page has changed; this test looks for its last call');
+    writeFileSync(html, page.replace(end, `    paint();
+    const rgba = new Uint8Array(4);
+    gl.readPixels(canvas.width >> 1, canvas.height >> 1, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, rgba);
+    note.textContent += ' RGB ' + rgba.slice(0, 3).join(' ') + ';';
+}\nmain()`));
+    const text = execFileSync(browser, ['--headless', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
+        '--enable-unsafe-swiftshader', '--disable-dev-shm-usage', '--virtual-time-budget=20000', '--dump-dom',
+        `file://${resolve(html)}`], { stdio: ['ignore', 'pipe', 'ignore'], timeout: 100000 }).toString();
+    const said = /<p>(.*)<\/p>/.exec(text)?.[1] ?? '';
+    if (said.includes('has no WebGL2')) { console.log('SKIPPED: this Chromium has no WebGL2'); return; }
+    const found = /1 Gaussians.* RGB ([0-9]+) ([0-9]+) ([0-9]+);/.exec(said)?.slice(1).map(Number);
+    check(found, `the page says: ${said}`);
+    // 0.99 of 255 (0.5 + 0.28209 f_dc), and for blue, of which f_rest_7 is b_2 = 0.4886 z, 0.875 times that more (of SPZ's
+    // steps the next to 0.9): the page looks along z of the PLY
+    const wanted = [211.7, 5.2, 113.1];
+    wanted.forEach((x, k) => check(near(found[k], x, 3), `the page draws ${found} instead of ${wanted}`));
+    console.log(`${html}: drawn by ${browser}: ${found}`);
 }
 
 async function main() {
@@ -250,6 +290,7 @@ async function main() {
     exchangeMip(300);
     exchangePacked(400);
     await exchangeGltf();
+    drawPage();
     console.log('OK: public loaders read our PLY files, and we read theirs');
 }
 

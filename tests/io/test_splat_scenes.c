@@ -1,4 +1,5 @@
-/* Splats in scene files: what glTF (KHR_gaussian_splatting) and USD say of two, and files that are refused. */
+/* Splats in scene files: what glTF (KHR_gaussian_splatting), USD and HTML hold, and files that are refused. */
+#include "base/base64.h"
 #include "base/file.h"
 #include "io/glb/glb_file.h"
 #include "io/json.h"
@@ -193,6 +194,38 @@ static void a_usd_splat_is_this_text(void **state)
     splat_cloud_free(&c);
 }
 
+/* ---------------------------------------------------------------- HTML */
+
+/* The page holds the very SPZ that is written alone, and names nothing that would have to be loaded. */
+static void a_page_holds_the_spz_and_loads_nothing(void **state)
+{
+    (void)state;
+    static const char mark[] = "id=\"spz\">";
+    splat_error error;
+    splat_cloud c = make_two();
+    uint8_t *page, *spz;
+    size_t page_size, spz_size, n;
+    ASSERT_OK(splat_cloud_write("<two> & more.html", &c, NULL, &error));
+    ASSERT_OK(splat_cloud_write("two.spz", &c, NULL, &error));
+    ASSERT_OK(splat_file_read("<two> & more.html", &page, &page_size, &error));
+    ASSERT_OK(splat_file_read("two.spz", &spz, &spz_size, &error));
+    char *from = strstr((char *)page, mark);
+    assert_non_null(from);
+    from += strlen(mark);
+    size_t length = strcspn(from, "<");
+    uint8_t *found = malloc(length + 3);
+    assert_true(splat_base64_get(from, length, found, &n));
+    assert_int_equal(n, spz_size);
+    assert_memory_equal(found, spz, n);
+    assert_non_null(strstr((char *)page, "<title>&lt;two&gt; &amp; more.html</title>"));
+    static const char *const loads[] = {"http", "src=", "import", "fetch("};
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) assert_null(strstr((char *)page, loads[i]));
+    free(found);
+    free(page);
+    free(spz);
+    splat_cloud_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +233,7 @@ int main(void)
         cmocka_unit_test(other_gltf_is_refused),
         cmocka_unit_test(a_node_that_moves_the_splat_is_refused),
         cmocka_unit_test(a_usd_splat_is_this_text),
+        cmocka_unit_test(a_page_holds_the_spz_and_loads_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
