@@ -124,6 +124,12 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
 splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,
                                          const splat_mesh_extract_options *options, size_t *n_removed,
                                          splat_error *error);
+/* Removes Gaussians from a splat that fewer than least_views training views show: in which there is a pixel, of those
+ * that the view's mask keeps, to which the Gaussian gives at least 1/255 of its light. Photos are read where they have
+ * masks. *n_removed: how many. Errors: ARGUMENT (least_views below 1, or above the number of training views), NUMERIC
+ * (none would be left: nothing has changed), MEMORY, DEVICE; those of decoding masks. */
+splat_status splat_model_remove_unseen(splat_scene *scene, splat_model *model, int least_views, size_t *n_removed,
+                                       splat_error *error);
 
 #ifdef __cplusplus
 }

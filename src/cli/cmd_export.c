@@ -52,10 +52,10 @@ static int open_splat(cli_session *session, const cli_values *values)
     static const char *const of_scene[] = {"source_path", "images",       "resolution", "eval",           "masks",
                                            "mask_mode",   "invert_masks", "undistort",  "fisheye_degrees"};
     splat_error error;
-    if (values->remove_floaters) return cli_session_open(session, values, true);
+    if (values->remove_floaters || values->min_views) return cli_session_open(session, values, true);
     for (size_t i = 0; i < sizeof of_scene / sizeof of_scene[0]; i++)
         if (cli_given(values, of_scene[i]))
-            cli_notice("--%s has no effect without --remove_floaters", of_scene[i]);
+            cli_notice("--%s has no effect without --remove_floaters or --min_views", of_scene[i]);
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
     if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
@@ -76,6 +76,19 @@ static bool fill_clean_options(const cli_values *values, splat_clean_options *op
     if (cli_given(values, "scene_up") && !values->up_axis)
         cli_notice("--scene_up has no effect without --up_axis");
     return true;
+}
+
+static int remove_unseen(cli_session *session, int least_views)
+{
+    splat_model_info info;
+    splat_error error;
+    size_t n_removed;
+    splat_model_get_info(session->model, &info);
+    if (splat_model_remove_unseen(session->scene, session->model, least_views, &n_removed, &error) != SPLAT_OK)
+        return cli_report(&error);
+    cli_say("removed %zu of %zu Gaussians, which fewer than %d training views show", n_removed, info.n_gaussians,
+            least_views);
+    return CLI_OK;
 }
 
 static int clean(cli_session *session, const splat_clean_options *options)
@@ -182,6 +195,7 @@ int cmd_export(const cli_values *given)
     int code = open_splat(&session, values);
     if (code == CLI_OK) splat_model_get_info(session.model, &before);
     if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
+    if (code == CLI_OK && values->min_views) code = remove_unseen(&session, values->min_views);
     if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
     bool moves = values->up_axis || values->export_scale != 1;
     if (code == CLI_OK && moves) code = transform(&session, values);

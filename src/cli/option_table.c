@@ -50,7 +50,7 @@ const cli_option cli_options[] = {
     {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
      "the scene, when it is not where the model's cfg_args says", ""},
     {"source_path", 's', "scene_path", EXPORT, CLI_GROUP_INPUT, TEXT(scene.source_path, "FOLDER"),
-     "with --remove_floaters, the scene, when it is not where the model's cfg_args says", ""},
+     "with --remove_floaters and --min_views, the scene, when it is not where the model's cfg_args says", ""},
     {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~(MESH_ALONE | TEXTURE), CLI_GROUP_INPUT,
      TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
@@ -431,6 +431,8 @@ const cli_option cli_options[] = {
     {"remove_floaters", 0, NULL, MESH | EXPORT, CLI_GROUP_MESH, FLAG(remove_floaters),
      "first remove Gaussians in free space: those that at least three training views, and more than see them on a "
      "surface, look through at a surface that views agree on", NULL},
+    {"min_views", 0, NULL, EXPORT, CLI_GROUP_OUTPUT, INT(min_views, 0, 100000),
+     "remove Gaussians that fewer training views show, in a pixel that they give 1/255 at least; 0: none", NULL},
     {"surface_points", 0, NULL, MESH, CLI_GROUP_MESH, COUNT(mesh.n_points, 1000, 5e8),
      "level, depth: points to take from the training views, for each level; views: the most to take", NULL},
     {"mesh_extraction_resolution_factor", 0, NULL, MESH, CLI_GROUP_MESH, REAL(mesh.resolution_factor, 0.05, 8),

@@ -73,6 +73,7 @@ typedef struct cli_values {
     const char *spz_version;    /* of export */
     const char *up_axis, *scene_up; /* of export; up_axis NULL: it stays */
     double export_scale;
+    int min_views;             /* of export; 0: all stay */
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */

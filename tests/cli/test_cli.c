@@ -248,6 +248,8 @@ static void test_export(void **state)
     assert_true(file_contains("fused.ply", "SplatRenderMode: mip"));
     assert_false(file_contains("fused.ply", "filter_3D"));
     RUN_OUT(0, "Gaussians were floaters", "export", "-m", "model", "--remove_floaters", "-o", "clean.ply");
+    RUN_OUT(0, "training views show", "export", "-m", "model", "--min_views", "2", "-o", "seen.ply");
+    RUN_ERR(2, "not in 5000", "export", "-m", "model", "--min_views", "5000", "-o", "seen.ply");
     RUN_OUT(0, "plain.ply", "export", "--ply", "model/point_cloud/iteration_30/point_cloud.ply", "-o", "plain.ply");
     assert_true(file_contains("plain.ply", "filter_3D"));
     RUN_OUT(0, "fused", "export", "-m", "model", "-o", "exported/here/fused.ply");
