@@ -187,7 +187,14 @@ static void every_format_gives_back_what_it_was_given(void **state)
             splat_save_options options = {.fused = fused, .sh_degree = asked, .spz_version = 3};
             splat_cloud_shape shape;
             char *path = splat_format("each%s", row->ending);
-            ASSERT_OK(splat_cloud_write(path, &c, &options, &error));
+            splat_status status = splat_cloud_write(path, &c, &options, &error);
+            if (status == SPLAT_ERROR_UNSUPPORTED) { /* built without a library */
+                print_message("SKIPPED: %s\n", error.message);
+                free(path);
+                splat_cloud_free(&c);
+                break;
+            }
+            ASSERT_OK(status);
             ASSERT_OK(splat_cloud_describe(path, &shape, &error));
             ASSERT_OK(splat_cloud_read(path, &back, &error));
             assert_int_equal(back.n, 9);

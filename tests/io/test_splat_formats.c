@@ -433,7 +433,8 @@ static void numbers_that_are_not_finite_are_refused(void **state)
         assert_says(&error, "scales of Gaussian 1");
         c.scales[4] = -2;
         c.opacities[0] = INFINITY; /* is opaque */
-        ASSERT_OK(splat_cloud_write(losses[f].path, &c, &options, &error));
+        splat_status status = splat_cloud_write(losses[f].path, &c, &options, &error);
+        if (status != SPLAT_ERROR_UNSUPPORTED) ASSERT_OK(status);
         splat_cloud_free(&c);
     }
     float row[8] = {0, 0, 0, 1, 1, 1, 0, 0};

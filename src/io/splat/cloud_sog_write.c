@@ -69,7 +69,6 @@ static splat_status add_means(sog_writer *w, splat_error *error)
 {
     const splat_cloud *c = w->cloud;
     float low[3] = {0}, high[3] = {0};
-    json_t *means = json_object();
     for (size_t i = 0; i < 3 * c->n; i++) {
         float x = (float)log_position(c->means[i]);
         low[i % 3] = i < 3 ? x : fminf(low[i % 3], x);
@@ -86,6 +85,7 @@ static splat_status add_means(sog_writer *w, splat_error *error)
         }
         SPLAT_TRY(add_picture(w, byte ? "means_u.webp" : "means_l.webp", error));
     }
+    json_t *means = json_object();
     splat_json_set(&means, "mins", number_list(low, 3));
     splat_json_set(&means, "maxs", number_list(high, 3));
     splat_json_set(&means, "files", file_list("means_l.webp", "means_u.webp"));
