@@ -32,9 +32,9 @@ static const hint commands[] = {
     {"train_refined", "'splatsmith refine' does it"},
     {"refined_mesh", "'splatsmith texture' does it"},
     {"extract_refined_mesh_with_texture", "'splatsmith texture' does it"},
-    {"view", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
-    {"viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
-    {"run_viewer", "there is no viewer; 'splatsmith export' writes a PLY for those that exist"},
+    {"view", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
+    {"viewer", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
+    {"run_viewer", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
 };
 
 /* Of SuGaR's second half, then of 3DGS, gsplat and others. */

@@ -65,7 +65,7 @@ const cli_option cli_options[] = {
     {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
      "the splat that is bound to the mesh ({splats read})", "that of the folder of -m"},
     {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, CLI_GROUP_INPUT, TEXT(ply, "FILE"),
-     "a splat instead of the model folder's: a PLY of the 3DGS family, or a checkpoint ({splats read})", ""},
+     "a splat instead of the model folder's, in any format that is read ({splats read})", ""},
     {"mesh", 0, NULL, RENDER, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),
      "draw this mesh ({meshes read}) instead of a splat", ""},
     {"mesh", 0, NULL, SHEET, CLI_GROUP_INPUT, TEXT(mesh_file, "FILE"),

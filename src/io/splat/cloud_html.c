@@ -1,10 +1,10 @@
 /* A splat as one HTML page that shows it: the splat as SPZ in base64, and a drawer of our own in WebGL2
- * (viewer_page.h). Nothing is loaded from elsewhere; browsers of 2023 and later unpack gzip themselves. */
+ * (viewer_page.inc). Nothing is loaded from elsewhere; browsers of 2023 and later unpack gzip themselves. */
 #include "base/base64.h"
 #include "base/file.h"
 #include "io/splat/formats.h"
 #include "io/splat/spz.h"
-#include "io/splat/viewer_page.h"
+#include "io/splat/viewer_page.inc"
 #include "io/svg/xml_text.h"
 
 #include <stdlib.h>
