@@ -13,11 +13,22 @@ extern "C" {
 
 /* Which photos COLMAP compares. */
 typedef enum splat_matcher {
-    SPLAT_MATCHER_AUTO,       /* exhaustive up to 150 photos, on a GPU 300; sequential beyond, and for videos */
+    SPLAT_MATCHER_AUTO,       /* exhaustive up to 150 photos, on a GPU 300; beyond, VOCAB_TREE where there is one, else
+                                 sequential; sequential for videos */
     SPLAT_MATCHER_EXHAUSTIVE, /* every pair */
-    SPLAT_MATCHER_SEQUENTIAL  /* neighbours by name, and every tenth photo with every tenth */
+    SPLAT_MATCHER_SEQUENTIAL, /* neighbours by name, and every tenth photo with every tenth */
+    SPLAT_MATCHER_VOCAB_TREE  /* those that look alike, by a vocabulary tree */
 } splat_matcher;
-#define SPLAT_WORDS_MATCHER "auto|exhaustive|sequential"
+#define SPLAT_WORDS_MATCHER "auto|exhaustive|sequential|vocab_tree"
+
+/* How COLMAP finds the cameras of matched photos. */
+typedef enum splat_mapper {
+    SPLAT_MAPPER_AUTO,        /* global for more than 300 photos whose EXIF all tells a focal length, where COLMAP has
+                                 it (4.0 and later) and it succeeds, else incremental */
+    SPLAT_MAPPER_INCREMENTAL, /* one photo after the other */
+    SPLAT_MAPPER_GLOBAL       /* all at once: faster, and in need of good focal lengths */
+} splat_mapper;
+#define SPLAT_WORDS_MAPPER "auto|incremental|global"
 
 typedef struct splat_cameras_options {
     size_t size;
@@ -28,6 +39,10 @@ typedef struct splat_cameras_options {
     const char *camera_model; /* COLMAP's name of one, in any case of letters; NULL or "auto": OPENCV for twenty photos
                                  and more of one camera, else SIMPLE_RADIAL */
     splat_matcher matcher;    /* AUTO */
+    splat_mapper mapper;      /* AUTO */
+    const char *vocab_tree;   /* the file of a vocabulary tree that fits this COLMAP (up to 3.11 of FLANN, later of
+                                 faiss; neither reads the other's): VOCAB_TREE needs it, as nothing is downloaded.
+                                 NULL: none */
     int n_frames;             /* of a video; 0 (default): two a second, at most 300 */
     int threads;              /* of COLMAP; 0 (default): all */
     /* Called several times a second with what is done and how far it is (0 to 1); false stops. NULL: nobody asks. */

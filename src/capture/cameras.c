@@ -64,8 +64,14 @@ splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_e
     if (!is_chosen_by_us(o->camera_model) && !find_model(o->camera_model))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_model` must be auto or a camera model of COLMAP, such "
                           "as PINHOLE, SIMPLE_RADIAL, OPENCV or OPENCV_FISHEYE, not '%.100s'", o->camera_model);
-    if (o->matcher < SPLAT_MATCHER_AUTO || o->matcher > SPLAT_MATCHER_SEQUENTIAL)
+    if (o->matcher < SPLAT_MATCHER_AUTO || o->matcher > SPLAT_MATCHER_VOCAB_TREE)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`matcher` is %d, which is none", (int)o->matcher);
+    if (o->mapper < SPLAT_MAPPER_AUTO || o->mapper > SPLAT_MAPPER_GLOBAL)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`mapper` is %d, which is none", (int)o->mapper);
+    if (o->matcher == SPLAT_MATCHER_VOCAB_TREE && !o->vocab_tree)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the matcher vocab_tree needs the file of a vocabulary tree, "
+                          "`vocab_tree`: COLMAP's site has them, of FLANN for COLMAP up to 3.11, of faiss for "
+                          "later ones");
     return SPLAT_OK;
 }
 
@@ -141,9 +147,12 @@ static void choose_matcher(splat_cameras_work *work)
     if (work->matcher != SPLAT_MATCHER_AUTO) return;
     bool neighbours = work->is_video || work->photos.n > most;
     work->matcher = neighbours ? SPLAT_MATCHER_SEQUENTIAL : SPLAT_MATCHER_EXHAUSTIVE;
-    if (neighbours && !work->is_video)
+    if (!neighbours || work->is_video) return;
+    if (work->options->vocab_tree) work->matcher = SPLAT_MATCHER_VOCAB_TREE;
+    else
         splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
-                          "names say nothing of where they were taken, `matcher exhaustive` compares all", most);
+                          "names say nothing of where they were taken, a vocabulary tree finds those that look alike "
+                          "(`vocab_tree`), and `matcher exhaustive` compares all", most);
 }
 
 /* ---------------------------------------------------------------- the folder */
@@ -357,7 +366,10 @@ splat_status splat_cameras_find(const splat_cameras_options *given, splat_camera
     if (work.is_video && !splat_is_video_name(options.source))
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, options.source, SPLAT_NO_OFFSET,
                                "this is neither a folder of photos nor a video (.mp4, .mov, .mkv and the like)");
-    if (!work.is_video) status = read_photos(&work, error); /* before anything is written */
+    if (status == SPLAT_OK && options.vocab_tree && !is_file(options.vocab_tree))
+        status = splat_fail_at(error, SPLAT_ERROR_IO, options.vocab_tree, SPLAT_NO_OFFSET,
+                               "there is no such vocabulary tree");
+    if (status == SPLAT_OK && !work.is_video) status = read_photos(&work, error); /* before anything is written */
     if (status == SPLAT_OK) status = splat_cameras_folder_open(&work, error);
     if (status == SPLAT_OK) status = splat_folder_lock(work.folder, &lock, error);
     if (status == SPLAT_OK) status = find(&work, info, error);

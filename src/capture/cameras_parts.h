@@ -17,7 +17,7 @@ typedef struct splat_cameras_work {
     bool use_gpu, is_video;
     const char *camera_model;    /* COLMAP's name */
     splat_sharing sharing;
-    splat_matcher matcher;       /* EXHAUSTIVE or SEQUENTIAL, chosen once the program is known */
+    splat_matcher matcher;       /* not AUTO; chosen once the program is known */
     char *folder;                /* the scene */
     char *images, *database, *sparse, *partial, *log, *list, *pairs; /* paths in it; partial: where the mapper works */
     json_t *state;               /* cameras.json */

@@ -14,7 +14,8 @@
 #define FORMAT "splatsmith cameras"
 
 static const char *const sharing_names[] = {"one", "one a folder", "one a photo"};
-static const char *const matcher_names[] = {"auto", "exhaustive", "sequential"};
+static const char *const matcher_names[] = {"auto", "exhaustive", "sequential", "vocab_tree"};
+static const char *const mapper_names[] = {"auto", "incremental", "global"};
 
 static splat_status fail_memory(splat_error *error)
 {
@@ -117,8 +118,9 @@ splat_status splat_cameras_set_done(splat_cameras_work *work, const char *stage,
 splat_matcher splat_cameras_state_get_matcher(const splat_cameras_work *work)
 {
     const char *name = json_string_value(json_object_get(work->state, "matcher"));
-    return name && strcmp(name, matcher_names[SPLAT_MATCHER_SEQUENTIAL]) == 0 ? SPLAT_MATCHER_SEQUENTIAL
-                                                                              : SPLAT_MATCHER_EXHAUSTIVE;
+    for (int i = SPLAT_MATCHER_SEQUENTIAL; i <= SPLAT_MATCHER_VOCAB_TREE; i++)
+        if (name && strcmp(name, matcher_names[i]) == 0) return (splat_matcher)i;
+    return SPLAT_MATCHER_EXHAUSTIVE;
 }
 
 static void forget(const splat_cameras_work *work, const char *stage)
@@ -182,7 +184,9 @@ splat_status splat_cameras_state_settle(splat_cameras_work *work, bool program, 
 {
     const char *reason = difference(work, program);
     bool other_pairs = differs(work, "matcher_asked", matcher_names[work->options->matcher]);
+    other_pairs |= differs(work, "vocab_tree", work->options->vocab_tree ? work->options->vocab_tree : "");
     if (program) other_pairs |= differs(work, "matcher", matcher_names[work->matcher]);
+    if (differs(work, "mapper_asked", mapper_names[work->options->mapper])) forget(work, "mapping");
     if (!work->state) return fail_memory(error);
     if (!splat_path_exists(work->database) && splat_cameras_is_done(work, "features")) reason = "database.db is gone";
     if (splat_cameras_is_done(work, "mapping") && !splat_path_is_folder(work->sparse)) forget(work, "mapping");

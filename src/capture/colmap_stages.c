@@ -10,6 +10,7 @@
 #define MAX_IMAGE_SIZE "2400"
 #define MAX_FEATURES "8192"
 #define TENTH 10          /* of photos in a sequence, every so many-th is compared with all of these */
+#define MANY_PHOTOS 300   /* more take long one after the other */
 #define LEAST_MODEL 10    /* photos of a model that COLMAP keeps, unless it is told otherwise */
 
 typedef struct stage_command {
@@ -173,7 +174,13 @@ static splat_status match_with(const splat_cameras_work *work, const char *comma
             add(&c, "match_list_path", work->pairs);
             add(&c, "match_type", "pairs");
         }
-        status = run(work, &c, end, error);
+        if (strcmp(command, "vocab_tree_matcher") == 0 &&
+            !splat_words_add_option(&c.words, c.help,
+                                    "VocabTreeMatching.vocab_tree_path|VocabTreePairing.vocab_tree_path",
+                                    work->options->vocab_tree))
+            status = splat_fail(error, SPLAT_ERROR_IO, "vocab_tree_matcher of %.200s takes no vocabulary tree; choose "
+                                "another `matcher`", work->program.name);
+        if (status == SPLAT_OK) status = run(work, &c, end, error);
     }
     command_end(&c);
     return status;
@@ -193,6 +200,8 @@ splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
     bool any = false;
     if (work->matcher == SPLAT_MATCHER_EXHAUSTIVE) {
         SPLAT_TRY(match(work, "exhaustive_matcher", error));
+    } else if (work->matcher == SPLAT_MATCHER_VOCAB_TREE) {
+        SPLAT_TRY(match(work, "vocab_tree_matcher", error));
     } else {
         SPLAT_TRY(match(work, "sequential_matcher", error));
         SPLAT_TRY(write_pairs(work, &any, error));
@@ -209,12 +218,13 @@ static const struct {
 } demands[] = {{NULL, NULL}, {"50", "4"}, {"50", "2"}};
 #define N_DEMANDS (sizeof demands / sizeof demands[0])
 
-static splat_status map_once(const splat_cameras_work *work, size_t demand, splat_colmap_end *end, splat_error *error)
+static splat_status map_once(const splat_cameras_work *work, const char *command, size_t demand,
+                             splat_colmap_end *end, splat_error *error)
 {
     stage_command c;
     SPLAT_TRY(splat_folder_delete(work->partial, error));
     SPLAT_TRY(splat_folder_create(work->partial, error));
-    splat_status status = command_begin(work, "mapping", "mapper", &c, error);
+    splat_status status = command_begin(work, "mapping", command, &c, error);
     if (status == SPLAT_OK) {
         add(&c, "image_path", work->photos.folder);
         add(&c, "output_path", work->partial);
@@ -244,16 +254,57 @@ static bool has_model(const char *folder)
     return found;
 }
 
+/* Whether all cameras are looked for at once. IO: that was asked for, and COLMAP cannot. */
+static splat_status choose_mapper(const splat_cameras_work *work, bool *is_global, splat_error *error)
+{
+    const splat_photo_list *photos = &work->photos;
+    help_tick tick = {work, "mapping"};
+    splat_mapper asked = work->options->mapper;
+    splat_error refused;
+    char *help;
+    *is_global = false;
+    if (asked == SPLAT_MAPPER_INCREMENTAL) return SPLAT_OK;
+    if (asked == SPLAT_MAPPER_AUTO && (photos->n <= MANY_PHOTOS || photos->n_with_focal < photos->n)) return SPLAT_OK;
+    splat_status status = splat_colmap_help(&work->program, "global_mapper", tick_help, &tick, &help, &refused);
+    if (status == SPLAT_OK) {
+        free(help);
+        *is_global = true;
+        return SPLAT_OK;
+    }
+    if (status == SPLAT_ERROR_IO && asked == SPLAT_MAPPER_AUTO) return SPLAT_OK;
+    if (status == SPLAT_ERROR_IO)
+        return splat_fail(error, status, "this COLMAP (%s) has no global_mapper, which came with 4.0; leave `mapper` "
+                          "away", work->program.version[0] ? work->program.version : work->program.name);
+    if (error) *error = refused;
+    return status;
+}
+
+/* All cameras at once; *good: they were found. What was not asked for may fail. */
+static splat_status map_globally(const splat_cameras_work *work, bool *good, splat_error *error)
+{
+    splat_colmap_end end;
+    SPLAT_TRY(map_once(work, "global_mapper", 0, &end, error));
+    *good = end.is_good && has_model(work->partial);
+    if (!*good && work->options->mapper == SPLAT_MAPPER_GLOBAL)
+        return splat_cameras_fail(work, "global_mapper", &end, error);
+    if (!*good)
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "the global mapper found no cameras (%s); they are looked for one "
+                          "after the other", work->log);
+    return SPLAT_OK;
+}
+
 splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
 {
     splat_colmap_end end = {0};
     double begin = splat_clock_seconds();
-    bool good = false;
+    bool good = false, is_global;
+    SPLAT_TRY(choose_mapper(work, &is_global, error));
+    if (is_global) SPLAT_TRY(map_globally(work, &good, error));
     for (size_t i = 0; i < N_DEMANDS && !good; i++) {
         if (i > 0)
             splat_cameras_say(work, SPLAT_LOG_NOTICE, "no pair of photos is good to begin with; trying again with %s "
                               "inliers and %s degrees between them", demands[i].inliers, demands[i].degrees);
-        SPLAT_TRY(map_once(work, i, &end, error));
+        SPLAT_TRY(map_once(work, "mapper", i, &end, error));
         good = end.is_good && has_model(work->partial);
         if (!good && end.is_good) end.fault = splat_colmap_worse_fault(end.fault, SPLAT_COLMAP_FAULT_NO_START);
         if (!good && end.fault != SPLAT_COLMAP_FAULT_NO_START) break;

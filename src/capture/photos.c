@@ -105,15 +105,14 @@ static bool count(size_t *n, char **first, const char *name)
 }
 
 /* Two zooms of one lens, or two lenses of one telephone, are two cameras. */
-static uint64_t camera_number(const char *path, int width, int height)
+static uint64_t camera_number(const splat_exif *exif, int width, int height)
 {
     uint64_t hash = FNV_BEGIN;
-    splat_exif exif = splat_exif_read(path);
     mix(&hash, &width, sizeof width);
     mix(&hash, &height, sizeof height);
-    mix(&hash, exif.model, strlen(exif.model) + 1);
-    mix(&hash, &exif.focal_mm, sizeof exif.focal_mm);
-    mix(&hash, &exif.focal_35mm, sizeof exif.focal_35mm);
+    mix(&hash, exif->model, strlen(exif->model) + 1);
+    mix(&hash, &exif->focal_mm, sizeof exif->focal_mm);
+    mix(&hash, &exif->focal_35mm, sizeof exif->focal_35mm);
     return hash;
 }
 
@@ -127,7 +126,9 @@ static splat_status add_photo(splat_photo_list *list, const char *path, const ch
     char *copy = strdup(name);
     if (!copy) return fail_memory(error);
     list->names[list->n] = copy;
-    list->cameras[list->n++] = camera_number(path, width, height);
+    const splat_exif exif = splat_exif_read(path);
+    list->n_with_focal += exif.focal_mm > 0 || exif.focal_35mm > 0;
+    list->cameras[list->n++] = camera_number(&exif, width, height);
     note_file(list, path, name);
     return SPLAT_OK;
 }

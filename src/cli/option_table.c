@@ -175,8 +175,14 @@ const cli_option cli_options[] = {
     {"camera_model", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, TEXT(cameras.camera_model, "MODEL"),
      "of photos alone: COLMAP's camera model", "OPENCV for 20 photos of one camera and more, else SIMPLE_RADIAL"},
     {"matcher", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
-     "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; auto: all of up to 150 "
-     "(with COLMAP for CUDA 300), else neighbours", NULL},
+     "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; vocab_tree: those that "
+     "look alike, by --vocab_tree; auto: all of up to 150 (with COLMAP for CUDA 300), else by the tree, if one is "
+     "given, else neighbours", NULL},
+    {"vocab_tree", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, TEXT(cameras.vocab_tree, "FILE"),
+     "of many photos alone: a vocabulary tree of COLMAP's site, of FLANN up to COLMAP 3.11, of faiss from 3.12 on", ""},
+    {"mapper", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.mapper, splat_mapper, SPLAT_WORDS_MAPPER),
+     "of photos alone: incremental, or global, which COLMAP has from 4.0 on; auto: global for more than 300 photos "
+     "whose EXIF tells focal lengths, where there is one, else incremental", NULL},
     {"frames", 0, "n_frames", TRAIN | CAMERAS, CLI_GROUP_SCENE, INT(cameras.n_frames, 3, 100000),
      "of a video: how many photos it becomes, of each few frames the sharpest", "2 a second, at most 300"},
     {"colmap", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_MACHINE, TEXT(cameras.colmap, "PROGRAM"),

@@ -34,6 +34,12 @@ feature_extractor)
         $size.max_image_size SiftExtraction.max_num_features" ;;
 exhaustive_matcher) options="$matching.use_gpu $matching.num_threads ExhaustiveMatching.block_size" ;;
 sequential_matcher) options="$matching.use_gpu $matching.num_threads SequentialMatching.overlap" ;;
+vocab_tree_matcher)
+    options="$matching.use_gpu $matching.num_threads"
+    [ "$dialect" = 3.13 ] || options="$options VocabTreeMatching.vocab_tree_path" ;;
+global_mapper)
+    [ "$dialect" = 4.1 ] || { echo "ERROR: Command \`$command\` not recognized." >&2; exit 1; }
+    options="image_path output_path" ;;
 matches_importer) options="$matching.use_gpu $matching.num_threads match_list_path match_type" ;;
 mapper)
     options="image_path output_path Mapper.num_threads Mapper.ba_global_function_tolerance Mapper.min_model_size
@@ -61,6 +67,7 @@ while [ $# -gt 0 ]; do
     image_path) images=$2 ;;
     image_list_path) list=$2 ;;
     match_list_path) pairs=$2 ;;
+    *vocab_tree_path) [ -f "$2" ] || { echo "no tree $2" >&2; exit 9; } ;;
     output_path) output=$2 ;;
     *use_gpu) gpu=$2 ;;
     *init_min_num_inliers) inliers=$2 ;;
@@ -107,9 +114,9 @@ feature_extractor)
 exhaustive_matcher)
     [ -f "$database" ] || exit 9
     for i in 1 2 3; do for j in 1 2 3; do say "Matching block [$i/3, $j/3] in 0.001s"; done; done ;;
-sequential_matcher) say "Matching image [1/2] in 0.4s"; say "Matching image [2/2] in 0.4s" ;;
+sequential_matcher|vocab_tree_matcher) say "Matching image [1/2] in 0.4s"; say "Matching image [2/2] in 0.4s" ;;
 matches_importer) [ -s "$pairs" ] || exit 9; say "Matching block [1/1]" ;;
-mapper)
+mapper|global_mapper)
     [ -d "$output" ] || exit 9
     say "Registering image #4 (3)"
     cp -r "$FAKE_MODELS"/* "$output" ;;

@@ -1,0 +1,220 @@
+/* Cameras of many photos, against a stand-in for colmap: vocabulary trees, and the mapper of all cameras at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "capture_fixture.h"
+#include "exif_fixture.h"
+#include "io/picture/image.h"
+#include "splatsmith/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char log_text[4000];
+
+static void remember(void *user, splat_log_level level, const char *message)
+{
+    size_t n = strlen(log_text);
+    (void)user, (void)level;
+    snprintf(log_text + n, sizeof log_text - n, "%s\n", message);
+}
+
+static splat_cameras_options options;
+static splat_cameras_info info;
+static splat_error error;
+
+static splat_status find(void)
+{
+    log_text[0] = '\0';
+    unlink("calls.txt");
+    memset(&error, 0, sizeof error);
+    return splat_cameras_find(&options, &info, &error);
+}
+
+/* No photo yet, and a model of twelve. */
+static int begin(void **state)
+{
+    (void)state;
+    splat_folder_delete("photos", NULL);
+    splat_folder_delete("models", NULL);
+    splat_folder_delete("scene", NULL);
+    make_model("models/0", 1, 12);
+    splat_cameras_options_init(&options);
+    options.source = "photos";
+    options.folder = "scene";
+    options.colmap = fake_colmap();
+    options.log = remember;
+    return 0;
+}
+
+static bool called(const char *part)
+{
+    return file_has("calls.txt", part);
+}
+
+static void expect_said(const char *part)
+{
+    if (!strstr(log_text, part)) fail_msg("\"%s\" is not in: %s", part, log_text);
+}
+
+static void expect_error(splat_status status, const char *part)
+{
+    assert_int_equal(find(), status);
+    if (!strstr(error.message, part)) fail_msg("\"%s\" is not in: %s", part, error.message);
+}
+
+/* ---------------------------------------------------------------- vocabulary trees */
+
+static void many_photos_are_compared_by_a_tree(void **state)
+{
+    (void)state;
+    make_photos("photos", 151);
+    must_succeed(splat_file_write("tree.bin", "tree", 4, &error), &error);
+    options.vocab_tree = "tree.bin";
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_VOCAB_TREE);
+    assert_true(called("vocab_tree_matcher --database"));
+    assert_true(called("--VocabTreeMatching.vocab_tree_path tree.bin"));
+    assert_false(called("sequential_matcher --database"));
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before && info.matcher == SPLAT_MATCHER_VOCAB_TREE);
+    must_succeed(splat_file_write("other.bin", "tree", 4, &error), &error);
+    options.vocab_tree = "other.bin"; /* other pairs, the same features */
+    must_succeed(find(), &error);
+    assert_true(called("--VocabTreeMatching.vocab_tree_path other.bin"));
+    assert_false(called("feature_extractor --database"));
+    options.vocab_tree = NULL;
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_SEQUENTIAL);
+    expect_said("`vocab_tree`");
+}
+
+static void few_photos_need_no_tree_unless_it_is_asked_for(void **state)
+{
+    (void)state;
+    make_photos("photos", 12);
+    must_succeed(splat_file_write("tree.bin", "tree", 4, &error), &error);
+    options.vocab_tree = "tree.bin";
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_EXHAUSTIVE);
+    options.matcher = SPLAT_MATCHER_VOCAB_TREE;
+    must_succeed(find(), &error);
+    assert_true(called("vocab_tree_matcher --database"));
+}
+
+static void a_tree_must_be_there(void **state)
+{
+    (void)state;
+    make_photos("photos", 12);
+    options.matcher = SPLAT_MATCHER_VOCAB_TREE;
+    expect_error(SPLAT_ERROR_ARGUMENT, "FLANN for COLMAP up to 3.11");
+    options.vocab_tree = "absent.bin";
+    expect_error(SPLAT_ERROR_IO, "no such vocabulary tree");
+    assert_false(splat_path_exists("scene"));
+    must_succeed(splat_file_write("tree.bin", "tree", 4, &error), &error);
+    options.vocab_tree = "tree.bin";
+    setenv("FAKE_DIALECT", "3.13", 1); /* here without the option: nothing may be downloaded in its place */
+    expect_error(SPLAT_ERROR_IO, "takes no vocabulary tree");
+    assert_false(called("vocab_tree_matcher --database"));
+    unsetenv("FAKE_DIALECT");
+}
+
+/* ---------------------------------------------------------------- the mapper */
+
+static bool was_mapped(bool globally, bool one_by_one)
+{
+    int n_global = count_in_file("calls.txt", "global_mapper --database");
+    int n_one = count_in_file("calls.txt", "mapper --database") - n_global;
+    return n_global == globally && n_one == one_by_one;
+}
+
+static void a_mapper_can_be_asked_for(void **state)
+{
+    (void)state;
+    make_photos("photos", 12);
+    setenv("FAKE_DIALECT", "4.1", 1);
+    must_succeed(find(), &error);
+    assert_true(was_mapped(false, true));
+    options.mapper = SPLAT_MAPPER_GLOBAL; /* nothing else is done again */
+    must_succeed(find(), &error);
+    assert_true(was_mapped(true, false));
+    assert_false(called("exhaustive_matcher --database"));
+    assert_int_equal(info.n_registered, 12);
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    options.mapper = SPLAT_MAPPER_INCREMENTAL;
+    must_succeed(find(), &error);
+    assert_true(was_mapped(false, true));
+    options.mapper = SPLAT_MAPPER_GLOBAL;
+    setenv("FAKE_FAULT", "global_mapper:exit", 1);
+    expect_error(SPLAT_ERROR_IO, "global_mapper failed with exit code 3");
+    assert_true(was_mapped(true, false));
+    unsetenv("FAKE_FAULT");
+    setenv("FAKE_DIALECT", "3.8", 1);
+    expect_error(SPLAT_ERROR_IO, "which came with 4.0");
+    unsetenv("FAKE_DIALECT");
+}
+
+/* A photo whose EXIF tells its focal length, or nothing. */
+static void make_photo_with_focal(int number, bool told)
+{
+    static const uint8_t pixels[32 * 24 * 3];
+    const exif_field field = {37386, 5, 24, 1};
+    exif_writer segment = exif_segment(&field, told, 0);
+    char path[64];
+    uint8_t *jpeg;
+    size_t size;
+    snprintf(path, sizeof path, "photos/%03d.jpg", number);
+    must_succeed(splat_jpeg_encode(path, 32, 24, pixels, 90, &jpeg, &size, &error), &error);
+    uint8_t *file = malloc(size + segment.n);
+    assert_non_null(file);
+    memcpy(file, jpeg, 2);
+    memcpy(file + 2, segment.bytes, segment.n);
+    memcpy(file + 2 + segment.n, jpeg + 2, size - 2);
+    must_succeed(splat_file_write(path, file, size + segment.n, &error), &error);
+    free(jpeg);
+    free(file);
+}
+
+static void many_photos_with_focal_lengths_are_mapped_at_once(void **state)
+{
+    (void)state;
+    must_succeed(splat_folder_create("photos", &error), &error);
+    for (int i = 0; i < 300; i++) make_photo_with_focal(i, true);
+    setenv("FAKE_DIALECT", "4.1", 1);
+    must_succeed(find(), &error);
+    assert_true(was_mapped(false, true)); /* not that many */
+    make_photo_with_focal(300, true);
+    must_succeed(find(), &error);
+    assert_true(was_mapped(true, false));
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "global_mapper:exit", 1);
+    must_succeed(find(), &error);
+    expect_said("the global mapper found no cameras");
+    assert_true(was_mapped(true, true));
+    unsetenv("FAKE_FAULT");
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_DIALECT", "3.8", 1);
+    must_succeed(find(), &error);
+    assert_true(was_mapped(false, true));
+    setenv("FAKE_DIALECT", "4.1", 1);
+    make_photo_with_focal(7, false);
+    must_succeed(find(), &error);
+    assert_true(was_mapped(false, true));
+    unsetenv("FAKE_DIALECT");
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, begin)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(many_photos_are_compared_by_a_tree),
+                                       TEST(few_photos_need_no_tree_unless_it_is_asked_for),
+                                       TEST(a_tree_must_be_there), TEST(a_mapper_can_be_asked_for),
+                                       TEST(many_photos_with_focal_lengths_are_mapped_at_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
