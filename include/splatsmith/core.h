@@ -102,6 +102,9 @@ typedef struct splat_context_options {
     bool deterministic;     /* GPU: the same bytes on every run, slower; the CPU always gives the same bytes */
     const char *simd;       /* "auto", "avx512", "avx2" or "c"; NULL is "auto" (the widest this CPU has) */
     splat_fragmentation fragmentation; /* NORMAL */
+    bool sole_user;         /* GPU: nothing else in this process uses the device, so its context may be made smaller (a
+                               quarter of a GiB on an H200): threads get the stack that kernels were compiled for, and
+                               kernels of others that recurse would have none. Default false */
     splat_log_function log; /* NULL: silence */
     void *log_user;
 } splat_context_options;

@@ -216,7 +216,11 @@ splat_status splat_device_list(splat_device_info *devices, size_t capacity, size
     return status;
 }
 
-static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *error)
+/* The stack that the driver keeps for every thread which the device can hold: a KiB each unless told otherwise, where
+ * the kernels here need next to none. A kernel that needs more makes the driver take it when it is first launched. */
+#define LEAST_STACK_BYTES 16
+
+static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user, splat_error *error)
 {
     int n_devices;
     SPLAT_TRY(count_devices(&n_devices, error));
@@ -225,6 +229,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
                           n_devices, n_devices - 1);
     cudaDeviceProp properties;
     CUDA_TRY("be selected", cudaSetDevice(gpu));
+    if (sole_user) CUDA_TRY("bound its stack", cudaDeviceSetLimit(cudaLimitStackSize, LEAST_STACK_BYTES));
     CUDA_TRY("describe itself", cudaGetDeviceProperties(&properties, gpu));
     cuda->device = gpu;
     cuda->n_multiprocessors = properties.multiProcessorCount;
@@ -249,8 +254,8 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, splat_error *er
     return SPLAT_OK;
 }
 
-extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, splat_backend **backend,
-                                                  splat_error *error)
+extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, bool sole_user,
+                                                  splat_backend **backend, splat_error *error)
 {
     *backend = NULL;
     splat_cuda_backend *cuda = (splat_cuda_backend *)calloc(1, sizeof *cuda);
@@ -260,7 +265,7 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     cuda->base.deterministic = deterministic;
     cuda->base.view_state_bytes = sizeof(splat_cuda_view_state);
     cuda->base.defers_rest = true;
-    splat_status status = cuda_open(cuda, gpu, error);
+    splat_status status = cuda_open(cuda, gpu, sole_user, error);
     if (status != SPLAT_OK) {
         cuda_destroy(&cuda->base);
         return status;

@@ -17,6 +17,7 @@ void cli_values_init(cli_values *values)
     static const int usual[] = {7000, 30000};
     memset(values, 0, sizeof *values);
     splat_context_options_init(&values->context);
+    values->context.sole_user = true;
     splat_scene_options_init(&values->scene);
     splat_train_options_init(&values->train);
     splat_sample_options_init(&values->sample);

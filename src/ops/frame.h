@@ -84,7 +84,6 @@ typedef struct splat_frame {
     uint32_t *tile_begin;       /* [tiles_x tiles_y + 1] first instance of each tile; set for the tiles of the band and
                                    the one after them */
     uint32_t *tile_order;       /* [tiles of the band] those with the longest lists first; not set on the CPU */
-    uint32_t n_slots;           /* room that the band's launches count on; the true count is on the device */
     /* written by raster */
     float *image;               /* [3][height][width] colour over the background, not clamped */
     float *transmittance;       /* [height][width] final T */

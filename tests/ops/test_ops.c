@@ -75,9 +75,10 @@ static void run_cuda(int argc, char **argv, test_totals *totals)
     splat_error error = {.message = "this build has no CUDA backend"};
 #if SPLATSMITH_HAS_CUDA
     splat_backend *backend;
-    if (splat_backend_cuda_create(0, 1, false, &backend, &error) == SPLAT_OK) {
+    if (splat_backend_cuda_create(0, 1, false, true, &backend, &error) == SPLAT_OK) {
         run_tests(backend, argc, argv, totals);
-        if (splat_backend_cuda_create(0, 1, true, &backend, &error) == SPLAT_OK) run_tests(backend, argc, argv, totals);
+        if (splat_backend_cuda_create(0, 1, true, true, &backend, &error) == SPLAT_OK)
+            run_tests(backend, argc, argv, totals);
         return;
     }
 #else

@@ -43,10 +43,10 @@ static inline size_t splat_bin_slots_bytes(size_t n)
     return (n + 1) * sizeof(uint32_t);
 }
 
-/* Of the frame. A device keeps the list, and where it is deterministic slots as the CPU does. */
+/* Of the frame. A device keeps the list alone. */
 static inline size_t splat_bin_frame_bytes(const splat_work *w)
 {
-    if (!w->on_device || w->deterministic) return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n);
+    if (!w->on_device) return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n);
     return w->n_instances * sizeof(uint32_t);
 }
 
@@ -63,7 +63,7 @@ static inline size_t splat_bin_blocks(size_t n)
 }
 
 /* Working memory. A device: a length of each tile's list, and the share of each block in those that it counts; a key of
- * 64 bits of each instance; where it is deterministic the Gaussian of each slot, and what CUB takes for a sum. */
+ * 64 bits of each instance. */
 static inline size_t splat_bin_scratch_bytes(const splat_work *w)
 {
     size_t n_tiles = splat_work_tiles(w);
@@ -73,8 +73,7 @@ static inline size_t splat_bin_scratch_bytes(const splat_work *w)
                splat_bin_rows_bytes(w->height / SPLAT_TILE + 1);
     size_t of_block = n_tiles < SPLAT_BIN_RANGE_TILES ? n_tiles : SPLAT_BIN_RANGE_TILES;
     size_t of_tiles = (2 * n_tiles + splat_bin_blocks(w->n) * of_block) * sizeof(uint32_t);
-    size_t of_instance = sizeof(uint64_t) + (w->deterministic ? sizeof(uint32_t) : 0);
-    return of_tiles + w->n * (w->deterministic ? 1 : 0) + w->n_instances * of_instance;
+    return of_tiles + w->n_instances * sizeof(uint64_t);
 }
 
 #endif

@@ -17,7 +17,6 @@ extern "C" {
 
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_scan.cuh>
 #include <cstdlib>
 
 #define BIN_THREADS 256 /* of simple kernels */
@@ -58,10 +57,9 @@ __global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT)
     const walk_range r = range_of(P);
     for (uint32_t i = threadIdx.x; i < r.n_tiles; i += WALK_THREADS) counts[i] = 0;
     __syncthreads();
-    walk_rows(P, r.begin, r.end, [&](uint32_t v, const tile_walk &, uint32_t y, int2 span) {
+    walk_rows(P, r.begin, r.end, [&](uint32_t, uint32_t y, int2 span) {
         uint32_t *row = counts + (y - r.begin) * P.tiles_x;
         for (int x = span.x; x < span.y; x++) atomicAdd(&row[x], 1u);
-        if (P.slot_begin) atomicAdd(&P.slot_begin[v], (uint32_t)(span.y - span.x));
     });
     __syncthreads();
     uint32_t *share = share_of(P, r), *lengths = P.lengths + r.first;
@@ -127,11 +125,7 @@ __global__ void __launch_bounds__(LISTS_THREADS) lists_kernel(const __grid_const
         P.tile_order[atomicAdd(&next[length_class(P.lengths[tile])], 1u)] = P.tiles_x * P.row_begin + tile;
 }
 
-/* SLOTS: of a deterministic view; a Gaussian's slots are in the order of its rows. It needs the registers of two blocks
- * a multiprocessor. */
-template <bool SLOTS>
-__global__ void __launch_bounds__(WALK_THREADS, SLOTS ? 2 : WALK_RESIDENT)
-    emit_kernel(const __grid_constant__ bin_parameters P)
+__global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT) emit_kernel(const __grid_constant__ bin_parameters P)
 {
     extern __shared__ uint32_t next[];
     if (P.state->overflow) return;
@@ -139,18 +133,10 @@ __global__ void __launch_bounds__(WALK_THREADS, SLOTS ? 2 : WALK_RESIDENT)
     const uint32_t *share = share_of(P, r), *tile_begin = P.tile_begin + P.row_begin * P.tiles_x + r.first;
     for (uint32_t i = threadIdx.x; i < r.n_tiles; i += WALK_THREADS) next[i] = tile_begin[i] + share[i];
     __syncthreads();
-    walk_rows(P, r.begin, r.end, [&](uint32_t v, const tile_walk &w, uint32_t y, int2 span) {
-        uint32_t *row = next + (y - r.begin) * P.tiles_x, low = SLOTS ? P.slot_begin[v] : v;
-        const uint64_t depth = (uint64_t)__float_as_uint(P.depth[v]) << 32;
-        if (SLOTS)
-            for (int above = w.rect.y; above < (int)y; above++) {
-                int2 other = row_span(P, w, above);
-                low += other.y - other.x;
-            }
-        for (int x = span.x; x < span.y; x++) {
-            P.keys[atomicAdd(&row[x], 1u)] = depth | low;
-            if (SLOTS) P.slot_owner[low++] = v;
-        }
+    walk_rows(P, r.begin, r.end, [&](uint32_t v, uint32_t y, int2 span) {
+        uint32_t *row = next + (y - r.begin) * P.tiles_x;
+        const uint64_t key = (uint64_t)__float_as_uint(P.depth[v]) << 32 | v;
+        for (int x = span.x; x < span.y; x++) P.keys[atomicAdd(&row[x], 1u)] = key;
     });
 }
 
@@ -166,13 +152,6 @@ __global__ void __launch_bounds__(WALK_THREADS, SLOTS ? 2 : WALK_RESIDENT)
 struct less_than {
     __device__ __forceinline__ bool operator()(uint64_t a, uint64_t b) const { return a < b; }
 };
-
-__device__ __forceinline__ void list_instance(const bin_parameters &P, uint32_t at, uint64_t key)
-{
-    uint32_t low = (uint32_t)key;
-    P.instances[at] = P.slot_owner ? P.slot_owner[low] : low;
-    if (P.instance_slots) P.instance_slots[at] = low;
-}
 
 /* n <= THREADS * ITEMS keys by a block, to the list or, not yet LAST, to where they were. An odd number of ITEMS has no
  * conflicts of banks where a thread writes its items side by side. */
@@ -192,7 +171,7 @@ __device__ __forceinline__ void sort_run(const bin_parameters &P, uint32_t begin
         uint32_t i = ITEMS * threadIdx.x + k;
         if (i >= n) break;
         if (LAST)
-            list_instance(P, begin + i, keys[k]);
+            P.instances[begin + i] = (uint32_t)keys[k];
         else
             P.keys[begin + i] = keys[k];
     }
@@ -268,7 +247,7 @@ __global__ void __launch_bounds__(BIN_THREADS) merge_runs_kernel(const __grid_co
             uint32_t rank = k % LONG_RUN;
             for (uint32_t run = 0; run < n; run += LONG_RUN)
                 if (run != k - k % LONG_RUN) rank += count_less(keys + run, min(n - run, LONG_RUN), key);
-            list_instance(P, begin + rank, key);
+            P.instances[begin + rank] = (uint32_t)key;
         }
     }
 }
@@ -368,31 +347,18 @@ static splat_status take_counts(splat_cuda_backend *cuda, splat_frame *frame, bi
     P->range_rows = SPLAT_BIN_RANGE_TILES / P->tiles_x;
     SPLAT_TRY(splat_scratch_take(backend, bytes, (void **)&P->lengths, error));
     SPLAT_TRY(splat_scratch_take(backend, walk_grid(cuda, P).x * bytes, (void **)&P->shares, error));
-    if (cuda->base.deterministic && !frame->slot_begin)
-        SPLAT_TRY(splat_frame_take(backend, frame, splat_bin_slots_bytes(P->n), (void **)&frame->slot_begin, error));
-    P->slot_begin = frame->slot_begin;
     return SPLAT_OK;
 }
 
-/* The lengths of the tiles' lists, and the order of the tiles; in a deterministic view the slots of the Gaussians. */
+/* The lengths of the tiles' lists, and the order of the tiles. */
 static splat_status count_tiles(splat_cuda_backend *cuda, const bin_parameters &P, splat_error *error)
 {
     const size_t n_tiles = (size_t)P.tiles_x * (P.row_end - P.row_begin);
     CUDA_TRY("clear memory", cudaMemsetAsync(P.lengths, 0, n_tiles * sizeof(uint32_t), cuda->stream));
-    if (P.slot_begin)
-        CUDA_TRY("clear memory", cudaMemsetAsync(P.slot_begin, 0, splat_bin_slots_bytes(P.n), cuda->stream));
     count_kernel<<<walk_grid(cuda, &P), WALK_THREADS, walk_shared_bytes(&P), cuda->stream>>>(P);
     CUDA_LAUNCHED("count");
     lists_kernel<<<1, LISTS_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("lists");
-    if (!P.slot_begin) return SPLAT_OK;
-    void *temporary;
-    size_t bytes = 0;
-    const int n = (int)P.n + 1; /* the last is 0: the sums run to it */
-    cub::DeviceScan::ExclusiveSum(NULL, bytes, P.slot_begin, P.slot_begin, n, cuda->stream);
-    SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, &temporary, error));
-    CUDA_TRY("sum counts", cub::DeviceScan::ExclusiveSum(temporary, bytes, P.slot_begin, P.slot_begin, n,
-                                                         cuda->stream));
     return SPLAT_OK;
 }
 
@@ -413,20 +379,14 @@ static splat_status take_instances(splat_cuda_backend *cuda, splat_frame *frame,
 {
     splat_backend *backend = &cuda->base;
     SPLAT_TRY(splat_scratch_take(backend, P->capacity * sizeof(uint64_t), (void **)&P->keys, error));
-    if (P->slot_begin)
-        SPLAT_TRY(splat_scratch_take(backend, P->capacity * sizeof(uint32_t), (void **)&P->slot_owner, error));
     if (!frame->instances || P->capacity > frame->instance_room) {
         uint64_t room = splat_band_is_view(frame) ? P->capacity : frame->max_instances;
         size_t bytes = splat_cuda_round_up(room * sizeof(uint32_t));
-        void *data;
         frame->instances = NULL;
-        SPLAT_TRY(splat_frame_take(backend, frame, (backend->deterministic ? 2 : 1) * bytes, &data, error));
-        frame->instances = (uint32_t *)data;
-        frame->instance_slots = backend->deterministic ? (uint32_t *)((char *)data + bytes) : NULL;
+        SPLAT_TRY(splat_frame_take(backend, frame, bytes, (void **)&frame->instances, error));
         frame->instance_room = room;
     }
     P->instances = frame->instances;
-    P->instance_slots = frame->instance_slots;
     return SPLAT_OK;
 }
 
@@ -434,8 +394,7 @@ static splat_status list_instances(splat_cuda_backend *cuda, const bin_parameter
 {
     const unsigned n_tiles = P.tiles_x * (P.row_end - P.row_begin), most = 2 * (unsigned)cuda->n_multiprocessors;
     const unsigned columns = n_tiles < most ? n_tiles : most;
-    auto emit = P.slot_begin ? emit_kernel<true> : emit_kernel<false>;
-    emit<<<walk_grid(cuda, &P), WALK_THREADS, walk_shared_bytes(&P), cuda->stream>>>(P);
+    emit_kernel<<<walk_grid(cuda, &P), WALK_THREADS, walk_shared_bytes(&P), cuda->stream>>>(P);
     CUDA_LAUNCHED("emit");
     sort_short_kernel<<<n_tiles, SHORT_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("sort short lists");
@@ -493,7 +452,6 @@ extern "C" splat_status splat_bin_cuda(splat_backend *backend, const struct spla
         SPLAT_TRY(count_tiles(cuda, P, error));
         SPLAT_TRY(wait_for_count(cuda, frame, &P, error));
     }
-    frame->n_slots = P.capacity;
     const bool any = P.capacity && P.n;
     if (any) SPLAT_TRY(take_instances(cuda, frame, &P, error)); /* before the launches, so that they follow closely */
     if (!waits) SPLAT_TRY(count_tiles(cuda, P, error));

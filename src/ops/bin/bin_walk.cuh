@@ -27,10 +27,8 @@ struct bin_parameters {
     uint32_t range_rows;   /* rows of tiles that a block counts: those of one blockIdx.y */
     uint32_t *lengths;     /* [tiles of the band] of their lists */
     uint32_t *shares;      /* [blocks along x][tiles of the band] where the block's share of the list begins in it */
-    uint64_t *keys;        /* [capacity] depth and visible index; of the deterministic: depth and slot */
-    uint32_t *slot_begin;  /* deterministic: [n + 1] tiles of each Gaussian, then their exclusive sums */
-    uint32_t *slot_owner;  /* deterministic: [capacity] visible index of each slot */
-    uint32_t *tile_begin, *tile_order, *instances, *instance_slots;
+    uint64_t *keys;        /* [capacity] depth and visible index */
+    uint32_t *tile_begin, *tile_order, *instances;
     splat_cuda_view_state *state;
 };
 
@@ -102,7 +100,7 @@ __device__ __forceinline__ uint32_t inclusive_warp_sum(uint32_t value)
     return value;
 }
 
-/* Calls take(v, walk, y, span) for the rows of tiles begin to end of the Gaussians that this block has. A warp takes
+/* Calls take(v, y, span) for the rows of tiles begin to end of the Gaussians that this block has. A warp takes
  * some at a time, and spreads their rows over its lanes: most Gaussians of a model are not in the picture, and of those
  * that are most have a row or two and some have all. Every launch with as many blocks gives them the same Gaussians. */
 template <typename TAKE>
@@ -143,7 +141,7 @@ __device__ __forceinline__ void walk_rows(const bin_parameters &P, uint32_t begi
             const tile_walk w = walk_of(P, v);
             const uint32_t y = min((uint32_t)P.rects[v].w, end) - (ends[at] - row);
             const int2 span = w.rect.x < w.rect.z ? row_span(P, w, (int)y) : make_int2(0, 0);
-            if (span.x < span.y) take(v, w, y, span);
+            if (span.x < span.y) take(v, y, span);
         }
         __syncwarp();
     }

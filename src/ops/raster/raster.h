@@ -8,9 +8,6 @@
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
 #define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
 
-/* A deterministic device's slots of gradients an instance, one for each warp that works on its tile. */
-#define SPLAT_RASTER_SLOTS 4
-
 /* raster: writes image, transmittance, last and, when the frame has it, blended, at the pixels of the band's rows of
  * tiles. The picture is the same with and without it.
  * delta = (u, v) - (i + jitter_x, j + jitter_y); power = -1/2 (A dx^2 + C dy^2) - B dx dy, skipped when > 0;

@@ -4,7 +4,12 @@
  * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
  * other way, two lanes a Gaussian: sums over pixels need no shuffles, and ten neighbouring floats a Gaussian reach
  * memory at once. docs/performance.md has what it was measured against. */
+#include "ops/raster/fixed_sums_cuda.cuh"
 #include "ops/raster/walk_cuda.cuh"
+
+extern "C" {
+#include "ops/raster/raster_bytes.h"
+}
 
 /* A pixel on its way from the back. */
 struct walk {
@@ -112,6 +117,7 @@ __device__ __forceinline__ void finish_sums(const raster_parameters &P, const su
 
 #define ROW_WARPS 4 /* of a block: half a tile */
 #define ROWS 16     /* Gaussians whose samples wait to be summed */
+#define BOUNDS_THREADS 256
 
 /* A warp's pixels, and rows of samples: written a pixel a lane, read a Gaussian a lane. */
 template <bool GEOMETRY>
@@ -124,8 +130,33 @@ struct row_buffer {
     float fourth[GEOMETRY ? 32 : 0]; /* dL/dmap of the fourth channel */
 };
 
-/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. */
-template <tenth_sum TENTH>
+__device__ __forceinline__ void add_to(float *to, float value)
+{
+    atomicAdd(to, value);
+}
+
+__device__ __forceinline__ void add_to(unsigned long long *to, long long value)
+{
+    atomicAdd(to, (unsigned long long)value);
+}
+
+/* The sums of the first n rows, N_GRADS each, of which N_SUMS count: neighbouring lanes add neighbouring sums. */
+template <uint32_t N_SUMS, typename TO, typename SUM>
+__device__ __forceinline__ void add_flat(TO *to, const SUM *flat, const float4 *look, int n)
+{
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < ROWS * N_GRADS / 32; i++) {
+        const uint32_t at = i * 32 + (threadIdx.x & 31), owner = at / N_GRADS, value = at - owner * N_GRADS;
+        if ((int)owner < n && value < N_SUMS)
+            add_to(&to[(size_t)__float_as_uint(look[owner].z) * N_GRADS + value], flat[at]);
+    }
+    __syncwarp();
+}
+
+/* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. FIXED: to the sums in fixed
+ * point; a sum that is not finite goes to the gradients, and no order makes another of it. */
+template <tenth_sum TENTH, bool FIXED>
 __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<TENTH == TENTH_GEOMETRY> &rows, int n)
 {
     constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
@@ -156,21 +187,25 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
         sum[i] = keep + __shfl_xor_sync(all, give, 16); /* also: all have read the samples */
     }
     __syncwarp();
-    float *flat_sums = (float *)rows.samples;
+    if constexpr (FIXED) {
+        int unit[N_GRADS / 2];
+        fixed_units(fixed_exponents_of(P.bounds), P, GEOMETRY, half, geometry.z, geometry.w, look.x, unit);
+        long long *flat = (long long *)rows.samples;
 #pragma unroll
-    for (int i = 0; i < N_GRADS / 2; i++) flat_sums[row * N_GRADS + half * 5 + i] = sum[i];
-    __syncwarp();
+        for (int i = 0; i < N_GRADS / 2; i++) {
+            flat[row * N_GRADS + half * 5 + i] = to_fixed(P, sum[i], unit[i]);
+            if (row < n && !isfinite(sum[i])) ((float *)&P.grad2d[__float_as_uint(look.z)])[half * 5 + i] = NAN;
+        }
+        add_flat<N_SUMS>(P.fixed_sums, flat, rows.look, n);
+    } else {
+        float *flat = (float *)rows.samples;
 #pragma unroll
-    for (int i = 0; i < ROWS * N_GRADS / 32; i++) {
-        const uint32_t flat = i * 32 + lane, owner = flat / N_GRADS;
-        const uint32_t value = flat - owner * N_GRADS;
-        if ((int)owner < n && value < N_SUMS)
-            atomicAdd((float *)&P.grad2d[__float_as_uint(rows.look[owner].z)] + value, flat_sums[flat]);
+        for (int i = 0; i < N_GRADS / 2; i++) flat[row * N_GRADS + half * 5 + i] = sum[i];
+        add_flat<N_SUMS>((float *)P.grad2d, flat, rows.look, n);
     }
-    __syncwarp();
 }
 
-template <tenth_sum TENTH, bool ALPHA>
+template <tenth_sum TENTH, bool ALPHA, bool FIXED>
 __global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 7)
     rows_backward_kernel(const __grid_constant__ raster_parameters P)
 {
@@ -207,137 +242,99 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 
                 rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
             }
             if (++n_rows < ROWS) continue;
-            add_rows<TENTH>(P, rows, ROWS);
+            add_rows<TENTH, FIXED>(P, rows, ROWS);
             n_rows = 0;
         }
     }
-    if (n_rows) add_rows<TENTH>(P, rows, n_rows);
+    if (n_rows) add_rows<TENTH, FIXED>(P, rows, n_rows);
 }
 
-/* ---------------------------------------------------------------- deterministic: fixed order, no atomics */
+/* ---------------------------------------------------------------- deterministic: sums in fixed point */
 
-/* Sums ten values over the warp with twelve shuffles: at each step a lane keeps half of its values and gives the other
- * half away. Afterwards lane holds, in value[0], the sum number `index` (see index_of_lane). */
-__device__ __forceinline__ float warp_sum_ten(float v[N_GRADS], int lane)
+__device__ __forceinline__ void raise_to(uint32_t *bound, float value)
 {
-    const unsigned all = 0xffffffffu;
-    bool high = lane & 16;
-    float a[6];
-#pragma unroll
-    for (int i = 0; i < 5; i++) {
-        float keep = high ? v[5 + i] : v[i], give = high ? v[i] : v[5 + i];
-        a[i] = keep + __shfl_xor_sync(all, give, 16);
-    }
-    a[5] = 0.0f;
-    high = lane & 8;
-    float b[4];
-#pragma unroll
-    for (int i = 0; i < 3; i++) {
-        float keep = high ? a[3 + i] : a[i], give = high ? a[i] : a[3 + i];
-        b[i] = keep + __shfl_xor_sync(all, give, 8);
-    }
-    b[3] = 0.0f;
-    high = lane & 4;
-    float c[2];
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        float keep = high ? b[2 + i] : b[i], give = high ? b[i] : b[2 + i];
-        c[i] = keep + __shfl_xor_sync(all, give, 4);
-    }
-    high = lane & 2;
-    float keep = high ? c[1] : c[0], give = high ? c[0] : c[1];
-    float d = keep + __shfl_xor_sync(all, give, 2);
-    return d + __shfl_xor_sync(all, d, 1);
+    const uint32_t most = splat_warp_max_u32(__float_as_uint(value));
+    if ((threadIdx.x & 31) == 0) atomicMax(bound, most);
 }
 
-/* Which of the ten sums a lane ends with; N_GRADS: none (or a duplicate). */
-__device__ __forceinline__ int index_of_lane(int lane)
+/* What fixed_bounds says, over the band's pixels and the visible Gaussians. */
+template <bool GEOMETRY, bool ALPHA>
+__global__ void __launch_bounds__(BOUNDS_THREADS)
+    bounds_kernel(const __grid_constant__ raster_parameters P, const float *depth, uint32_t n, size_t begin, size_t end)
 {
-    int within = ((lane & 8) ? 3 : 0) + ((lane & 4) ? 2 : 0) + ((lane & 2) ? 1 : 0);
-    bool real = !(lane & 1) && !((lane & 4) && (lane & 2)) && within < 5;
-    return real ? within + ((lane & 16) ? 5 : 0) : N_GRADS;
+    constexpr int channels = GEOMETRY ? 4 : 3;
+    const size_t plane = (size_t)P.width * P.height, first = (size_t)blockIdx.x * BOUNDS_THREADS + threadIdx.x;
+    const size_t stride = (size_t)gridDim.x * BOUNDS_THREADS;
+    float gradient = 0.0f, fourth = 0.0f, alpha = 0.0f, colour = 0.0f;
+    for (size_t at = begin + first; at < end; at += stride) {
+        float sum = 0.0f;
+        for (int c = 0; c < channels; c++) sum += fabsf(P.grad_image[c * plane + at]);
+        gradient = fmaxf(gradient, sum);
+        if (GEOMETRY) fourth = fmaxf(fourth, fabsf(P.grad_image[3 * plane + at]));
+        if ((GEOMETRY || ALPHA) && P.grad_alpha) alpha = fmaxf(alpha, fabsf(P.grad_alpha[at]));
+    }
+    for (size_t i = first; i < n; i += stride) {
+        if (!(depth[i] > 0.0f)) continue;
+        for (int c = 0; c < channels; c++)
+            colour = fmaxf(colour, fabsf(GEOMETRY ? ((const float *)P.features)[4 * i + c] : P.rgb[3 * i + c]));
+    }
+    for (int c = 0; c < 3 && !GEOMETRY; c++) colour = fmaxf(colour, fabsf(P.background[c]));
+    raise_to(&P.bounds->gradient, gradient);
+    raise_to(&P.bounds->fourth, fourth);
+    raise_to(&P.bounds->alpha, alpha);
+    raise_to(&P.bounds->colour, colour);
 }
 
-/* Several warps a tile, a pixel of each of its patches a lane: a warp's sum of an instance goes to a slot of its own,
- * those of an instance side by side. Fewer patches a warp are faster and take more slots. */
-#define SLOT_PATCHES (TILE_PATCHES / SPLAT_RASTER_SLOTS)
-static_assert(SLOT_PATCHES >= 2 && SLOT_PATCHES % 2 == 0, "a warp's patches are whole rows of two");
+/* Adds the sums to the gradients, where another band may have added before; a thread a sum. */
+template <bool GEOMETRY>
+__global__ void __launch_bounds__(BOUNDS_THREADS)
+    finish_fixed_kernel(const __grid_constant__ raster_parameters P, const float *depth, uint32_t n)
+{
+    const uint64_t thread = (uint64_t)blockIdx.x * BOUNDS_THREADS + threadIdx.x;
+    const uint32_t v = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
+    if (v >= n || !(depth[v] > 0.0f)) return;
+    const long long sum = (long long)P.fixed_sums[thread];
+    if (sum == 0) return;
+    const float4 conic = P.conic[v];
+    int unit[N_GRADS / 2], mine = 0;
+    fixed_units(fixed_exponents_of(P.bounds), P, GEOMETRY, value >= N_GRADS / 2, conic.x, conic.y, conic.z, unit);
+#pragma unroll
+    for (uint32_t i = 0; i < N_GRADS / 2; i++) mine = value % (N_GRADS / 2) == i ? unit[i] : mine;
+    ((float *)&P.grad2d[v])[value] += __fmul_rn(__ll2float_rn(sum), power_of_two(mine));
+}
+
+static int log2_above(size_t n)
+{
+    int bits = 0;
+    while ((size_t)1 << bits < n) bits++;
+    return bits;
+}
+
 template <tenth_sum TENTH, bool ALPHA>
-__global__ void __launch_bounds__(32) slots_backward_kernel(const __grid_constant__ raster_parameters P)
+static splat_status backward_fixed(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
+                                   splat_error *error)
 {
     constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
-    __shared__ staged<GEOMETRY> s;
-    if (P.state->overflow || P.state->not_finite) return;
-    const uint32_t tile = P.tile_order[blockIdx.x / SPLAT_RASTER_SLOTS], part = blockIdx.x % SPLAT_RASTER_SLOTS;
-    lane_pixels p = pixels_of(P, tile, (int)part * SLOT_PATCHES);
-    uint32_t begin = P.tile_begin[tile], last = 0;
-    int lane = threadIdx.x & 31, my_index = index_of_lane(lane);
-    walk pixels[SLOT_PATCHES];
-#pragma unroll
-    for (int k = 0; k < SLOT_PATCHES; k++) {
-        pixels[k] = walk_from<GEOMETRY, ALPHA>(P, p, k);
-        last = max(last, pixels[k].last);
-    }
-    uint32_t warp_last = splat_warp_max_u32(last);
-
-    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
-    while (has_batch(list)) {
-        int n_staged = stage_before<SLOT_PATCHES>(P, p, list, s);
-        for (int i = n_staged - 1; i >= 0; i--) {
-            float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
-            sums total = {};
-            bool any = false;
-#pragma unroll
-            for (int k = 0; k < SLOT_PATCHES; k++) {
-                walk &w = pixels[k];
-                float dx, dy, e, alpha;
-                if (!(__float_as_uint(rest.w) >> k & 1)) continue;
-                if (__float_as_uint(rest.z) > w.last || !alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha))
-                    continue;
-                float2 sample = step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? s.fourth[i] : 0.0f, e, alpha);
-                add_sample<TENTH>(total, geometry.z, geometry.w, look.x, dx, dy, sample.x, sample.y, w.red, w.green,
-                                  w.blue, w.fourth);
-                any = true;
-            }
-            if (!__any_sync(0xffffffffu, any)) continue;
-            float v[N_GRADS];
-            finish_sums<TENTH>(P, total, geometry.z, geometry.w, look.x, look.y, v);
-            float sum = warp_sum_ten(v, lane);
-            if (my_index >= N_GRADS) continue;
-            uint32_t slot = P.instance_slots[begin + __float_as_uint(rest.z) - 1];
-            ((float *)&P.slots[(size_t)slot * SPLAT_RASTER_SLOTS + part])[my_index] = sum;
-        }
-    }
-}
-
-/* The slots of one Gaussian are contiguous; a thread sums one of its ten values. */
-__global__ void __launch_bounds__(256)
-    sum_slots_kernel(const splat_grad2d *slots, const uint32_t *slot_begin, uint32_t n_visible,
-                     const splat_cuda_view_state *state, splat_grad2d *grad2d)
-{
-    uint64_t thread = (uint64_t)blockIdx.x * 256 + threadIdx.x;
-    uint32_t v = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
-    if (state->overflow || v >= n_visible || slot_begin[v] == slot_begin[v + 1]) return;
-    float sum = 0.0f;
-    const uint64_t end = (uint64_t)slot_begin[v + 1] * SPLAT_RASTER_SLOTS;
-    for (uint64_t slot = (uint64_t)slot_begin[v] * SPLAT_RASTER_SLOTS; slot < end; slot++)
-        sum += ((const float *)&slots[slot])[value];
-    ((float *)&grad2d[v])[value] += sum; /* another band may have added to it */
-}
-
-/* The slots of the instances, then the sum of each Gaussian's slots in their order. */
-template <tenth_sum TENTH, bool ALPHA>
-static splat_status backward_in_order(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
-                                      splat_error *error)
-{
-    size_t bytes = (size_t)frame->n_slots * SPLAT_RASTER_SLOTS * sizeof *P.slots;
-    SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, (void **)&P.slots, error));
-    CUDA_TRY("clear gradients", cudaMemsetAsync(P.slots, 0, bytes, cuda->stream));
-    slots_backward_kernel<TENTH, ALPHA><<<tiles_of_band(frame) * SPLAT_RASTER_SLOTS, 32, 0, cuda->stream>>>(P);
+    const uint32_t n = frame->n_visible;
+    const size_t bytes = splat_raster_fixed_bytes(n), row = (size_t)frame->camera.width * SPLAT_TILE;
+    const size_t pixels = (size_t)frame->camera.width * frame->camera.height, end = row * frame->row_end;
+    const unsigned tiles = tiles_of_band(frame), blocks = 4 * (unsigned)cuda->n_multiprocessors;
+    void *data;
+    SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, &data, error));
+    P.bounds = (fixed_bounds *)data;
+    P.fixed_sums = (unsigned long long *)(P.bounds + 1);
+    P.fixed_bits = 62 - log2_above((size_t)tiles * TILE_PATCHES);
+    CUDA_TRY("clear gradients", cudaMemsetAsync(data, 0, bytes, cuda->stream));
+    bounds_kernel<GEOMETRY, ALPHA><<<blocks, BOUNDS_THREADS, 0, cuda->stream>>>(
+        P, frame->depth, n, row * frame->row_begin, end < pixels ? end : pixels);
+    CUDA_LAUNCHED("bounds of gradients");
+    rows_backward_kernel<TENTH, ALPHA, true>
+        <<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
-    sum_slots_kernel<<<splat_cuda_blocks((uint64_t)frame->n_visible * N_GRADS, 256), 256, 0, cuda->stream>>>(
-        P.slots, frame->slot_begin, frame->n_visible, P.state, P.grad2d);
-    CUDA_LAUNCHED("sum of slots");
+    finish_fixed_kernel<GEOMETRY>
+        <<<splat_cuda_blocks((uint64_t)n * N_GRADS, BOUNDS_THREADS), BOUNDS_THREADS, 0, cuda->stream>>>(
+            P, frame->depth, n);
+    CUDA_LAUNCHED("sums of gradients");
     return SPLAT_OK;
 }
 
@@ -346,8 +343,8 @@ static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame,
                              splat_error *error)
 {
     const unsigned tiles = tiles_of_band(frame);
-    if (cuda->base.deterministic && frame->n_slots) return backward_in_order<TENTH, ALPHA>(cuda, frame, P, error);
-    rows_backward_kernel<TENTH, ALPHA><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    if (cuda->base.deterministic && frame->n_visible) return backward_fixed<TENTH, ALPHA>(cuda, frame, P, error);
+    rows_backward_kernel<TENTH, ALPHA, false><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }

@@ -5,13 +5,19 @@
 #include "ops/raster/raster_kernel.h"
 #include "ops/work.h"
 
+/* A deterministic device's sums in fixed point, 8 bytes where the gradients have 4, and their bounds. */
+static inline size_t splat_raster_fixed_bytes(size_t n)
+{
+    return 4 * sizeof(uint32_t) + n * sizeof(splat_grad2d) * 2;
+}
+
 /* Scratch, with the gradients on the screen where they lie there: on the CPU a slot of moments an instance; on a
- * deterministic device slots of gradients. */
+ * deterministic device sums in fixed point. */
 static inline size_t splat_raster_backward_scratch_bytes(const splat_work *w)
 {
     size_t gradients = w->bands ? 0 : w->n * sizeof(splat_grad2d);
     if (!w->on_device) return gradients + splat_raster_slots_bytes(w->n_instances);
-    return gradients + (w->deterministic ? w->n_instances * SPLAT_RASTER_SLOTS * sizeof(splat_grad2d) : 0);
+    return gradients + (w->deterministic ? splat_raster_fixed_bytes(w->n) : 0);
 }
 
 #endif

@@ -13,6 +13,8 @@ extern "C" {
 
 static_assert(sizeof(splat_grad2d) == N_GRADS * sizeof(float), "the reduction writes splat_grad2d as ten floats");
 
+struct fixed_bounds;
+
 struct raster_parameters {
     int width, height;
     uint32_t tiles_x;
@@ -29,8 +31,10 @@ struct raster_parameters {
     const float4 *features;  /* of geometry, as the next */
     const float *grad_alpha; /* or NULL */
     splat_grad2d *grad2d;
-    const uint32_t *instance_slots; /* with slots */
-    splat_grad2d *slots;
+    /* of a deterministic device's backward passes, else NULL (fixed_sums_cuda.cuh) */
+    unsigned long long *fixed_sums; /* [n_visible][N_GRADS] */
+    fixed_bounds *bounds;
+    int fixed_bits; /* of what a patch may add to one of them */
     const splat_cuda_view_state *state;
 };
 
@@ -62,8 +66,9 @@ static inline raster_parameters parameters_of(const splat_frame *frame, const fl
     P.features = NULL;
     P.grad_alpha = NULL;
     P.grad2d = frame->grad2d;
-    P.instance_slots = frame->instance_slots;
-    P.slots = NULL;
+    P.fixed_sums = NULL;
+    P.bounds = NULL;
+    P.fixed_bits = 0;
     P.state = splat_cuda_state_of(frame);
     return P;
 }
