@@ -25,8 +25,8 @@ void splat_context_options_init_sized(splat_context_options *options, size_t siz
 static splat_status open_gpu(const splat_context_options *options, splat_backend **backend, splat_error *error)
 {
 #if SPLATSMITH_HAS_CUDA
-    return splat_backend_cuda_create(options->gpu, options->threads, options->deterministic, options->sole_user, backend,
-                                     error);
+    return splat_backend_cuda_create(options->gpu, options->threads, options->deterministic, options->sole_user,
+                                     backend, error);
 #else
     (void)options;
     *backend = NULL;

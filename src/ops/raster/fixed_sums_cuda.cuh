@@ -43,7 +43,7 @@ __device__ __forceinline__ fixed_exponents fixed_exponents_of(const fixed_bounds
             headroom + exponent_above(__uint_as_float(bounds->fourth))};
 }
 
-/* Exponents of the five sums of splat_grad2d that begin at 0 or, `high`, at 5. d is the distance of a pixel that blends,
+/* Exponents of the five sums of splat_grad2d that begin at 0 or, `high`, at 5. d is the way to a pixel that blends,
  * so Q(d) <= 2 ln 255 < 2^4; from it, as Q is positive, |Q d|_x <= (2^4 A)^1/2 and d_x^2 <= 2^4 C / det. Of needles,
  * whose det is rounding, more is not known than of the thinnest that float tells. All kernels must find the same: only
  * exponents are added, and products are rounded one by one. */

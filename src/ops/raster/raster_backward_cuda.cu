@@ -344,7 +344,8 @@ static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame,
 {
     const unsigned tiles = tiles_of_band(frame);
     if (cuda->base.deterministic && frame->n_visible) return backward_fixed<TENTH, ALPHA>(cuda, frame, P, error);
-    rows_backward_kernel<TENTH, ALPHA, false><<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    rows_backward_kernel<TENTH, ALPHA, false>
+        <<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }

@@ -71,6 +71,32 @@ static float *opacity_gradient(const test_scene *scene)
     return grad;
 }
 
+/* The gradients of a loss that is as small or as large as this are so, too: a device that sums in fixed point chooses
+ * its units by them. wanted: the gradients of the loss as it is. */
+static int check_loss_times(splat_backend *backend, test_scene *scene, float factor, const float *grad,
+                            const float *alpha, const ref_grad2d_f32 *wanted)
+{
+    int failures = 0;
+    splat_error error = {0};
+    const size_t n_pixels = scene->n_pixels, n = scene->spec.n;
+    float *scaled = calloc(4 * n_pixels, sizeof *scaled);
+    ref_grad2d_f32 *expected = calloc(n + 1, sizeof *expected);
+    for (size_t i = 0; i < 3 * n_pixels; i++) scaled[i] = factor * grad[i];
+    for (size_t i = 0; i < n_pixels && alpha; i++) scaled[3 * n_pixels + i] = factor * alpha[i];
+    for (size_t v = 0; v < n; v++)
+        for (size_t k = 0; k < N_VALUES; k++) ((float *)&expected[v])[k] = factor * ((const float *)&wanted[v])[k];
+    const float *kept = scene->grad_alpha;
+    if (alpha) scene->grad_alpha = scaled + 3 * n_pixels;
+    TEST_CHECK(failures, test_scene_run(backend, scene, scaled, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, scene);
+    failures += check_gradients(&scene->spec, r.grad2d, expected);
+    scene->grad_alpha = kept;
+    test_result_free(&r);
+    free(scaled);
+    free(expected);
+    return failures;
+}
+
 /* Pixels of the band have no gradient (test_scene_gradient), so all others are compared. */
 static int check_scene(splat_backend *backend, const test_scene_spec *spec, bool with_alpha)
 {
@@ -93,6 +119,8 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec, bool
     ref_raster_backward_f32(spec->n, scene.splats, spec->width, spec->height, spec->background, scene.jitter, grad,
                             alpha, wanted);
     failures += check_gradients(spec, r.grad2d, wanted);
+    failures += check_loss_times(backend, &scene, 0x1p-40f, grad, alpha, wanted);
+    failures += check_loss_times(backend, &scene, 0x1p30f, grad, alpha, wanted);
     failures += check_without_mean_abs(backend, &scene, grad, wanted);
     free(grad);
     free(alpha);
