@@ -72,6 +72,7 @@ SPLAT_FORCE_INLINE float splat_log(float x)
 #endif
 typedef float splat_vf __attribute__((vector_size(4 * SPLAT_NATIVE_LANES)));
 typedef int32_t splat_vi __attribute__((vector_size(4 * SPLAT_NATIVE_LANES)));
+typedef uint32_t splat_vu __attribute__((vector_size(4 * SPLAT_NATIVE_LANES)));
 
 SPLAT_FORCE_INLINE splat_vf splat_vf_select(splat_vi mask, splat_vf a, splat_vf b)
 {
@@ -183,8 +184,9 @@ SPLAT_FORCE_INLINE void splat_vf_exps_within(const splat_vf *x, splat_vf *y, int
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 1.6666665459e-1f;
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 5.0000001201e-1f;
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] * r[k] + r[k] + 1.0f;
-    /* times 2^whole, which is normal: it lies in the low bits of `shifted`, and 0x4B400000 has none below bit 9 */
-    for (int k = 0; k < n; k++) y[k] = (splat_vf)((splat_vi)p[k] + ((splat_vi)shifted[k] << 23));
+    /* times 2^whole, which is normal: it lies in the low bits of `shifted`, and 0x4B400000 has none below bit 9;
+     * unsigned, as lanes that do not matter are anything */
+    for (int k = 0; k < n; k++) y[k] = (splat_vf)((splat_vu)p[k] + ((splat_vu)shifted[k] << 23));
 }
 
 SPLAT_FORCE_INLINE splat_vf splat_vf_exp_within(splat_vf x)
