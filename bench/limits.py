@@ -149,11 +149,12 @@ def judge_plan(row, planned):
         wrong.append(f"{name}: plan says {[s['what'] for s in planned]}, train {[s['what'] for s in row['announced']]}")
     beyond = {s["what"]: s["gaussians"] for s in planned}
     most = max([h[2] for h in row["history"]] or [0])
+    first = min([h[2] for h in row["history"]] or [0])  # beyond 0: already the first do not fit
     for given in row["given_up"]:
         n = beyond.get(given["what"])
         if n is None:
             wrong.append(f"{name}: {given['what']} was given up at {given['gaussians']:,}, and plan does not name it")
-        elif given["gaussians"] > 1.05 * n or most < 0.9 * n:
+        elif given["gaussians"] > 1.05 * max(n, first) or most < 0.9 * n:
             wrong.append(f"{name}: {given['what']} was given up at {given['gaussians']:,}, and plan says {n:,}; "
                          f"at most there were {most:,}")
     return wrong
