@@ -28,7 +28,7 @@ __device__ __forceinline__ void add_entry(foremost_pixel &q, float4, float weigh
     q.counts[id]++; /* this thread alone saw the older stamp */
 }
 
-__global__ void __launch_bounds__(FOREMOST_THREADS)
+__global__ void __launch_bounds__(FOREMOST_THREADS, 4)
     foremost_kernel(const __grid_constant__ raster_parameters P, const uint32_t *ids,
                     const __grid_constant__ splat_foremost_args args)
 {
