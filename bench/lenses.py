@@ -13,8 +13,8 @@ Usage: lenses.py OUT SPLATSMITH [--models opencv,fov,...|all|wide] [--seeds 3,4]
   --jobs      scenes that are made, trained and measured at a time, which share the machine's threads
 
 A scene of a seed has the same world and the same poses through every lens. Each splat is measured on the pinhole
-camera's test photos, which none was trained on, by the same command: a lens that shows more of the world at the same
-focal length may be better than the pinhole camera, and one that is worse lost something. A run that fails is a line
+camera's test photos, which none was trained on, by the same command: each lens shows all of the world that the pinhole
+camera does, one that shows more may be better than it, and one that is worse lost something. A run that fails is a line
 that says so; the exit code is then 1. Each run is a line as it ends, and the files have what has ended.
 """
 import argparse

@@ -323,8 +323,36 @@ static void set_wide_fisheye(splat_lens *lens)
     lens->fx = lens->fy = 0.5 * lens->width / (half * (1 + t * (k[0] + t * (k[1] + t * (k[2] + t * k[3])))));
 }
 
-/* The focal length is that of the pinhole camera but where the model sees everything, the principal point a little
- * beside the middle. */
+/* Whether a lens, of a focal length of its own, shows all that the pinhole camera of focal length `focal` does. */
+static bool shows_as_much(const splat_lens *lens, double focal)
+{
+    const int n = 64;
+    double pixel[2];
+    for (int side = 0; side < 4; side++)
+        for (int i = 0; i <= n; i++) {
+            double along = (double)i / n, across = side & 1;
+            double u = side < 2 ? along : across, v = side < 2 ? across : along;
+            const double ray[3] = {(u - 0.5) * lens->width / focal, (v - 0.5) * lens->height / focal, 1};
+            if (!splat_lens_project(lens, ray, pixel) || pixel[0] < 0 || pixel[1] < 0 || pixel[0] > lens->width ||
+                pixel[1] > lens->height)
+                return false;
+        }
+    return true;
+}
+
+/* Shortens the focal length, by steps of half a percent, until the lens shows the pinhole camera's view: what a splat
+ * of its photos lacks in that view is then the lens's, and no part of the world that none of them shows. */
+static void widen(splat_lens *lens)
+{
+    double focal = lens->fx;
+    while (!shows_as_much(lens, focal) && lens->fx > 0.5 * focal) {
+        lens->fx = lens->fy = lens->fx - 0.005 * focal;
+        splat_lens_prepare(lens);
+    }
+}
+
+/* The focal length is that of the pinhole camera, or as much less as makes the photo show what that does, but where
+ * the model sees everything; the principal point is a little beside the middle. */
 static void set_lens(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;
@@ -345,6 +373,7 @@ static void set_lens(splat_sample_work *s)
         memcpy(lens->coefficients, coefficients[options->distortion - 1], sizeof lens->coefficients);
     }
     splat_lens_prepare(lens);
+    if (options->distortion < SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) widen(lens);
     for (int i = 0; i < options->n_cameras; i++) s->cameras[i].lens = lens;
 }
 

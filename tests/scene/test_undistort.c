@@ -186,14 +186,15 @@ static void write_sample(const char *folder, splat_sample_distortion distortion)
     ASSERT_OK(splat_sample_scene_write(folder, &options, 2, &error));
 }
 
-/* Of what both pictures show, at the same focal length: a pixel has its place beside the principal point. */
+/* Of what both pictures show. */
 static double psnr(const uint8_t *rgb, const splat_camera *camera, const uint8_t *other, const splat_camera *reference)
 {
     double sum = 0;
     long n = 0;
     for (int y = 0; y < camera->height; y++)
         for (int x = 0; x < camera->width; x++) {
-            float u = (float)x - camera->cx + reference->cx, v = (float)y - camera->cy + reference->cy;
+            float u = ((float)x + 0.5f - camera->cx) * reference->fx / camera->fx + reference->cx - 0.5f;
+            float v = ((float)y + 0.5f - camera->cy) * reference->fy / camera->fy + reference->cy - 0.5f;
             if (u < 0 || v < 0 || u >= (float)(reference->width - 1) || v >= (float)(reference->height - 1)) continue;
             int x0 = (int)u, y0 = (int)v;
             float a = u - (float)x0, b = v - (float)y0;
@@ -207,6 +208,23 @@ static double psnr(const uint8_t *rgb, const splat_camera *camera, const uint8_t
         }
     assert_true(n > 3L * 120 * 90);
     return -10 * log10(sum / (double)n);
+}
+
+/* The pinhole camera's corners and the middles of its sides are in the lens's photo, and near a side of it: splats of
+ * both are compared on the pinhole camera's photos. */
+static void check_field(const splat_lens *lens, const splat_camera *pinhole)
+{
+    double least = lens->width;
+    for (int i = 0; i < 9; i++) {
+        const double ray[3] = {((i % 3) * 0.5 * pinhole->width - pinhole->cx) / pinhole->fx,
+                               ((i / 3) * 0.5 * pinhole->height - pinhole->cy) / pinhole->fy, 1};
+        double at[2];
+        assert_true(splat_lens_project(lens, ray, at));
+        double inside = fmin(fmin(at[0], lens->width - at[0]), fmin(at[1], lens->height - at[1]));
+        assert_true(inside >= -1e-6);
+        least = fmin(least, inside);
+    }
+    assert_true(least < 0.05 * lens->width);
 }
 
 /* The ray tracer looks through the lens, the reader through its inverse. */
@@ -226,6 +244,7 @@ static void samples_of_every_lens(void **state)
         ASSERT_OK(open_scene(&options, &d, &error));
         const splat_dataset_view *view = &d.views[1];
         assert_true(view->is_distorted && view->lens.model == SPLAT_LENS_SIMPLE_RADIAL + (unsigned)i - 1);
+        check_field(&view->lens, &flat.views[1].camera);
         ASSERT_OK(splat_photo_load(&d, 1, &rgb, &error));
         double undistorted = psnr(rgb, &view->camera, expected, &flat.views[1].camera);
         free(rgb);
@@ -234,6 +253,8 @@ static void samples_of_every_lens(void **state)
         splat_camera as_is = flat.views[1].camera;
         as_is.cx = (float)view->lens.cx;
         as_is.cy = (float)view->lens.cy;
+        as_is.fx = (float)view->lens.fx;
+        as_is.fy = (float)view->lens.fy;
         double distorted = psnr(raw.pixels, &as_is, expected, &flat.views[1].camera);
         splat_image_free(&raw);
         print_message("%s: %.1f dB, as it is %.1f dB\n", splat_lens_form_get((int)view->lens.model)->name, undistorted,
