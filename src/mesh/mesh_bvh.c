@@ -1,6 +1,8 @@
 /* Building the tree from sorted Morton keys, and the search through it. */
 #include "mesh/mesh_bvh.h"
 
+#include "math/morton.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +23,12 @@ static void primitive_box(const splat_mesh *mesh, size_t i, float box[6])
     }
 }
 
-/* 21 bits with two zeros between each. */
-static uint64_t spread(uint64_t x)
-{
-    x = (x | x << 32) & 0x1F00000000FFFFu;
-    x = (x | x << 16) & 0x1F0000FF0000FFu;
-    x = (x | x << 8) & 0x100F00F00F00F00Fu;
-    x = (x | x << 4) & 0x10C30C30C30C30C3u;
-    return (x | x << 2) & 0x1249249249249249u;
-}
-
 static uint64_t morton_key(const float box[6], const float low[3], double scale)
 {
     uint64_t key = 0;
     for (int c = 0; c < 3; c++) {
         double x = (0.5 * ((double)box[c] + (double)box[3 + c]) - (double)low[c]) * scale;
-        key |= spread((uint64_t)x & 0x1FFFFF) << c;
+        key |= splat_morton_spread((uint64_t)x & 0x1FFFFF) << c;
     }
     return key;
 }

@@ -68,6 +68,13 @@ typedef struct splat_ply_file {
     bool tagged_mip, tagged_default; /* comment SplatRenderMode: mip, default */
 } splat_ply_file;
 
+/* What the comment says of a splat. */
+static inline splat_render_mode splat_ply_render_mode(const splat_ply_file *file)
+{
+    if (file->tagged_default) return SPLAT_RENDER_CLASSIC;
+    return file->tagged_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO;
+}
+
 /* Reads the file and its header. On failure there is nothing to close. */
 splat_status splat_ply_open(splat_ply_file *file, const char *path, splat_error *error);
 void splat_ply_close(splat_ply_file *file);

@@ -199,19 +199,13 @@ static splat_status read_rest(splat_ply_file *file, splat_cloud *cloud, splat_er
     return status;
 }
 
-static splat_render_mode mode_of(const splat_ply_file *file)
-{
-    if (file->tagged_default) return SPLAT_RENDER_CLASSIC;
-    return file->tagged_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO;
-}
-
 static splat_status read_open(splat_ply_file *file, splat_cloud *cloud, splat_error *error)
 {
     packed_elements e;
     float *ranges = NULL;
     SPLAT_TRY(check_elements(file, &e, error));
     SPLAT_TRY(splat_cloud_make(cloud, e.n, e.sh_degree, false, error));
-    cloud->render_mode = mode_of(file);
+    cloud->render_mode = splat_ply_render_mode(file);
     splat_status status = read_ranges(file, &ranges, error);
     if (status == SPLAT_OK) status = read_words(file, ranges, cloud, error);
     if (status == SPLAT_OK && e.n_rest) status = read_rest(file, cloud, error);
@@ -237,7 +231,7 @@ static splat_status describe_packed_ply(const char *path, splat_cloud_shape *sha
     SPLAT_TRY(splat_ply_open(&file, path, error));
     splat_status status = check_elements(&file, &e, error);
     if (status == SPLAT_OK)
-        *shape = (splat_cloud_shape){.n = e.n, .sh_degree = e.sh_degree, .render_mode = mode_of(&file)};
+        *shape = (splat_cloud_shape){.n = e.n, .sh_degree = e.sh_degree, .render_mode = splat_ply_render_mode(&file)};
     splat_ply_close(&file);
     return status;
 }

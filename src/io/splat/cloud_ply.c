@@ -79,12 +79,6 @@ static void store_floats(const splat_cloud *cloud, const ply_columns *columns, s
     if (columns->filter >= 0) memcpy(&cloud->filter_3d[row], values + 4 * columns->filter, sizeof(float));
 }
 
-static splat_render_mode mode_of(const splat_ply_file *file)
-{
-    if (file->tagged_default) return SPLAT_RENDER_CLASSIC;
-    return file->tagged_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO;
-}
-
 static splat_status read_rows(splat_ply_file *file, const splat_ply_element *vertex, const ply_columns *columns,
                               splat_cloud *cloud, splat_error *error)
 {
@@ -111,7 +105,7 @@ static splat_status read_open(splat_ply_file *file, splat_cloud *cloud, splat_er
     SPLAT_TRY(splat_ply_seek(file, "vertex", &vertex, error)); /* has checked the count against the file's bytes */
     SPLAT_TRY(find_columns(file, vertex, &columns, error));
     SPLAT_TRY(splat_cloud_make(cloud, (size_t)vertex->n, columns.sh_degree, columns.filter >= 0, error));
-    cloud->render_mode = mode_of(file);
+    cloud->render_mode = splat_ply_render_mode(file);
     splat_status status = read_rows(file, vertex, &columns, cloud, error);
     if (status != SPLAT_OK) splat_cloud_free(cloud);
     return status;
@@ -136,7 +130,8 @@ static splat_status describe_ply(const char *path, splat_cloud_shape *shape, spl
     splat_status status = splat_ply_seek(&file, "vertex", &vertex, error);
     if (status == SPLAT_OK) status = find_columns(&file, vertex, &columns, error);
     if (status == SPLAT_OK)
-        *shape = (splat_cloud_shape){(size_t)vertex->n, columns.sh_degree, columns.filter >= 0, mode_of(&file), 0};
+        *shape = (splat_cloud_shape){(size_t)vertex->n, columns.sh_degree, columns.filter >= 0,
+                                      splat_ply_render_mode(&file), 0};
     splat_ply_close(&file);
     return status;
 }

@@ -1,6 +1,8 @@
 /* What the packed formats of splats share. */
 #include "io/splat/packed.h"
 
+#include "math/morton.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +17,6 @@ typedef struct place {
     uint64_t key;
     uint32_t row;
 } place;
-
-/* 21 bits with two zeros between each. */
-static uint64_t spread(uint64_t x)
-{
-    x = (x | x << 32) & 0x1f00000000ffffu;
-    x = (x | x << 16) & 0x1f0000ff0000ffu;
-    x = (x | x << 8) & 0x100f00f00f00f00fu;
-    x = (x | x << 4) & 0x10c30c30c30c30c3u;
-    return (x | x << 2) & 0x1249249249249249u;
-}
 
 static int compare_places(const void *a, const void *b)
 {
@@ -47,7 +39,7 @@ splat_status splat_packed_order(const splat_cloud *cloud, uint32_t *order, splat
         places[i] = (place){0, (uint32_t)i};
         for (int k = 0; k < 3; k++) {
             double size = high[k] - low[k], at = size > 0 ? ((double)cloud->means[3 * i + k] - low[k]) / size : 0;
-            places[i].key |= spread(splat_packed_round(steps * at, steps)) << k;
+            places[i].key |= splat_morton_spread(splat_packed_round(steps * at, steps)) << k;
         }
     }
     qsort(places, cloud->n, sizeof *places, compare_places);

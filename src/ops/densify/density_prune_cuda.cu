@@ -1,6 +1,7 @@
 /* density_prune on CUDA: a reason for each Gaussian, the exact cap, an order of the survivors, then every array moves
  * in place, at most MOVE_COLUMNS columns at a time, so that no second copy of the model is needed. */
 #include "backend/cuda_backend.cuh"
+#include "math/morton.h"
 #include "ops/densify/broken_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
 
@@ -128,16 +129,6 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
     }
 }
 
-/* Two zero bits after each of the low 21. */
-__device__ __forceinline__ uint64_t spread(uint64_t x)
-{
-    x = (x | x << 32) & 0x001F00000000FFFFull;
-    x = (x | x << 16) & 0x001F0000FF0000FFull;
-    x = (x | x << 8) & 0x100F00F00F00F00Full;
-    x = (x | x << 4) & 0x10C30C30C30C30C3ull;
-    return (x | x << 2) & 0x1249249249249249ull;
-}
-
 __global__ void __launch_bounds__(PRUNE_THREADS)
     morton_kernel(const float *means, const uint32_t *ids, uint32_t n, const uint32_t *box, uint64_t *codes)
 {
@@ -150,7 +141,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
         float low = 0.5f * splat_order_value(box[k]), side = 0.5f * splat_order_value(~box[k + 3]) - low;
         float t = side > 0.0f ? (0.5f * p[k] - low) / side : 0.0f;
         uint32_t cell = min((uint32_t)(t * (float)(1u << MORTON_BITS)), (1u << MORTON_BITS) - 1);
-        code |= spread(cell) << k;
+        code |= splat_morton_spread(cell) << k;
     }
     codes[j] = code;
 }
