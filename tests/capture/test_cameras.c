@@ -1,21 +1,12 @@
 /* Finding cameras with a stand-in for colmap: what every version is told, faults and what is said of them, resuming.
  * The real one is asked in tests/cli/test_colmap_recipe.c. */
-#include "capture_fixture.h"
-#include "splatsmith/capture.h"
+#include "cameras_fixture.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-static char log_text[16384], last_stage[64];
+static char last_stage[64];
 static double last_fraction;
-
-static void remember(void *user, splat_log_level level, const char *message)
-{
-    (void)user;
-    strncat(log_text, level == SPLAT_LOG_WARNING ? "warning: " : "notice: ", sizeof log_text - strlen(log_text) - 1);
-    strncat(log_text, message, sizeof log_text - strlen(log_text) - 1);
-    strncat(log_text, "\n", sizeof log_text - strlen(log_text) - 1);
-}
 
 static bool watch(void *user, const char *stage, double fraction)
 {
@@ -26,50 +17,14 @@ static bool watch(void *user, const char *stage, double fraction)
     return true;
 }
 
-static splat_cameras_options options;
-static splat_cameras_info info;
-static splat_error error;
-
-static splat_status find(void)
-{
-    log_text[0] = '\0';
-    unlink("calls.txt");
-    memset(&error, 0, sizeof error);
-    return splat_cameras_find(&options, &info, &error);
-}
-
 /* Photos p001.png to p012.png, and a model of all of them. */
 static int begin(void **state)
 {
     (void)state;
-    splat_folder_delete("photos", NULL);
-    splat_folder_delete("models", NULL);
-    splat_folder_delete("scene", NULL);
+    begin_with_photos();
     make_photos("photos", 12);
-    make_model("models/0", 1, 12);
-    splat_cameras_options_init(&options);
-    options.source = "photos";
-    options.folder = "scene";
-    options.colmap = fake_colmap();
     options.progress = watch;
-    options.log = remember;
     return 0;
-}
-
-static bool called(const char *part)
-{
-    return file_has("calls.txt", part);
-}
-
-static void expect_said(const char *part)
-{
-    if (!strstr(log_text, part)) fail_msg("\"%s\" is not in: %s", part, log_text);
-}
-
-static void expect_error(splat_status status, const char *part)
-{
-    assert_int_equal(find(), status);
-    if (!strstr(error.message, part)) fail_msg("\"%s\" is not in: %s", part, error.message);
 }
 
 /* ---------------------------------------------------------------- versions */

@@ -5,66 +5,19 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "capture_fixture.h"
+#include "cameras_fixture.h"
 #include "exif_fixture.h"
 #include "io/picture/image.h"
-#include "splatsmith/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char log_text[4000];
-
-static void remember(void *user, splat_log_level level, const char *message)
-{
-    size_t n = strlen(log_text);
-    (void)user, (void)level;
-    snprintf(log_text + n, sizeof log_text - n, "%s\n", message);
-}
-
-static splat_cameras_options options;
-static splat_cameras_info info;
-static splat_error error;
-
-static splat_status find(void)
-{
-    log_text[0] = '\0';
-    unlink("calls.txt");
-    memset(&error, 0, sizeof error);
-    return splat_cameras_find(&options, &info, &error);
-}
-
-/* No photo yet, and a model of twelve. */
 static int begin(void **state)
 {
     (void)state;
-    splat_folder_delete("photos", NULL);
-    splat_folder_delete("models", NULL);
-    splat_folder_delete("scene", NULL);
-    make_model("models/0", 1, 12);
-    splat_cameras_options_init(&options);
-    options.source = "photos";
-    options.folder = "scene";
-    options.colmap = fake_colmap();
-    options.log = remember;
+    begin_with_photos();
     return 0;
-}
-
-static bool called(const char *part)
-{
-    return file_has("calls.txt", part);
-}
-
-static void expect_said(const char *part)
-{
-    if (!strstr(log_text, part)) fail_msg("\"%s\" is not in: %s", part, log_text);
-}
-
-static void expect_error(splat_status status, const char *part)
-{
-    assert_int_equal(find(), status);
-    if (!strstr(error.message, part)) fail_msg("\"%s\" is not in: %s", part, error.message);
 }
 
 /* ---------------------------------------------------------------- vocabulary trees */

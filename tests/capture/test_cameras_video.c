@@ -1,7 +1,6 @@
 /* Cameras of a video, with stand-ins for ffmpeg, ffprobe and colmap; and with the ffmpeg of this machine. */
-#include "capture_fixture.h"
+#include "cameras_fixture.h"
 #include "capture/video.h"
-#include "splatsmith/capture.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -13,17 +12,7 @@
 #define PROBE_END "}], \"format\": {\"duration\": \"4.000000\"}}"
 #define PROBE(rest) PROBE_BEGIN rest PROBE_END
 
-static char log_text[4096], path_before[4096];
-static splat_cameras_options options;
-static splat_cameras_info info;
-static splat_error error;
-
-static void remember(void *user, splat_log_level level, const char *message)
-{
-    (void)user;
-    (void)level;
-    strncat(log_text, message, sizeof log_text - strlen(log_text) - 1);
-}
+static char path_before[4096];
 
 /* Noise that is new in every frame, and softer in all but every third. */
 static void write_candidates(const char *path, int n)
@@ -70,7 +59,6 @@ static int begin(void **state)
     char path[9000];
     size_t size;
     (void)state;
-    splat_folder_delete("scene", NULL);
     make_frame_model();
     for (size_t i = 0; i < 3; i++) unsetenv(names[i]);
     write_file("clip.MP4", "not looked into");
@@ -84,31 +72,8 @@ static int begin(void **state)
     setenv("FAKE_PHOTO", "photo.jpg", 1);
     snprintf(path, sizeof path, "%s/tests/capture/fake_ffmpeg:%s", getenv("SPLATSMITH_SOURCE"), path_before);
     setenv("PATH", path, 1);
-    splat_cameras_options_init(&options);
-    options.source = "clip.MP4";
-    options.folder = "scene";
-    options.colmap = fake_colmap();
-    options.log = remember;
+    begin_search("clip.MP4");
     return 0;
-}
-
-static splat_status find(void)
-{
-    log_text[0] = '\0';
-    unlink("calls.txt");
-    memset(&error, 0, sizeof error);
-    return splat_cameras_find(&options, &info, &error);
-}
-
-static bool called(const char *part)
-{
-    return file_has("calls.txt", part);
-}
-
-static void expect_error(splat_status status, const char *part)
-{
-    assert_int_equal(find(), status);
-    if (!strstr(error.message, part)) fail_msg("\"%s\" is not in: %s", part, error.message);
 }
 
 /* Four seconds at two a second: eight photos, each of three candidates, of which the second is the sharpest. */

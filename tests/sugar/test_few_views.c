@@ -146,21 +146,11 @@ static void masked_pixels_show_nothing(void **state)
     (void)state;
     splat_error error;
     splat_context *context = open_cpu(1);
-    splat_sample_options sample;
     splat_scene_options options;
     splat_scene *scene;
     splat_cloud all = make_spread();
     size_t n_removed;
-    splat_sample_options_init(&sample);
-    sample.width = WIDTH;
-    sample.height = HEIGHT;
-    sample.n_cameras = 12;
-    sample.n_points = 100;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    sample.n_blobs = 1;
-    splat_folder_delete("masked", NULL);
-    must(splat_sample_write(context, "masked", &sample, &error), &error);
+    write_small_sample(context, "masked", WIDTH, HEIGHT, 12, 100, 1);
     for (int i = 0; i < 12; i++) {
         static uint8_t mask[WIDTH * HEIGHT];
         char path[64];

@@ -64,18 +64,9 @@ static int make_all(void **state)
 {
     (void)state;
     splat_error error;
-    splat_sample_options sample;
     splat_train_options o;
     splat_context *context = open_cpu(2);
-    splat_sample_options_init(&sample);
-    sample.width = W;
-    sample.height = H;
-    sample.n_cameras = N_CAMERAS;
-    sample.n_points = 400;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    must(splat_folder_delete("close", &error), &error);
-    must(splat_sample_write(context, "close", &sample, &error), &error);
+    write_small_sample(context, "close", W, H, N_CAMERAS, 400, 0);
     for (kind_of_masks k = WHITE; k <= OWN_BLACK; k++) write_masks(k);
     splat_scene *scene = open_with(context, "none");
     splat_train_options_init(&o);

@@ -24,17 +24,7 @@
 static void write_sample(const char *folder)
 {
     splat_context *context = open_cpu(2);
-    splat_sample_options sample;
-    splat_error error;
-    splat_sample_options_init(&sample);
-    sample.width = W;
-    sample.height = H;
-    sample.n_cameras = N_CAMERAS;
-    sample.n_points = 300;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    must(splat_folder_delete(folder, &error), &error);
-    must(splat_sample_write(context, folder, &sample, &error), &error);
+    write_small_sample(context, folder, W, H, N_CAMERAS, 300, 0);
     splat_context_destroy(context);
 }
 

@@ -23,18 +23,7 @@
 static void write_sample(const char *folder, int n_blobs)
 {
     splat_context *context = open_cpu(2);
-    splat_sample_options sample;
-    splat_error error;
-    splat_sample_options_init(&sample);
-    sample.width = LITTLE_W;
-    sample.height = LITTLE_H;
-    sample.n_cameras = N_CAMERAS;
-    sample.n_points = 200;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    sample.n_blobs = n_blobs;
-    must(splat_folder_delete(folder, &error), &error);
-    must(splat_sample_write(context, folder, &sample, &error), &error);
+    write_small_sample(context, folder, LITTLE_W, LITTLE_H, N_CAMERAS, 200, n_blobs);
     splat_context_destroy(context);
 }
 
