@@ -149,6 +149,7 @@ static void choose_matcher(splat_cameras_work *work)
     work->matcher = neighbours ? SPLAT_MATCHER_SEQUENTIAL : SPLAT_MATCHER_EXHAUSTIVE;
     if (!neighbours || work->is_video) return;
     if (work->options->vocab_tree) work->matcher = SPLAT_MATCHER_VOCAB_TREE;
+    else if (5 * work->photos.n_with_place > 4 * work->photos.n) work->by_place = true;
     else
         splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
                           "names say nothing of where they were taken, a vocabulary tree finds those that look alike "

@@ -18,6 +18,7 @@ typedef struct splat_cameras_work {
     const char *camera_model;    /* COLMAP's name */
     splat_sharing sharing;
     splat_matcher matcher;       /* not AUTO; chosen once the program is known */
+    bool by_place;               /* photos are also compared with those that were taken nearby */
     char *folder;                /* the scene */
     char *images, *database, *sparse, *partial, *log, *list, *pairs; /* paths in it; partial: where the mapper works */
     json_t *state;               /* cameras.json */

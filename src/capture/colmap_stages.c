@@ -194,6 +194,32 @@ static splat_status match(splat_cameras_work *work, const char *command, splat_e
     return end.is_good ? SPLAT_OK : splat_cameras_fail(work, command, &end, error);
 }
 
+/* Photos with those that their GPS says were taken nearby, as far as COLMAP can: its features come with their places.
+ * That was not asked for, so it may fail. */
+static splat_status match_by_place(splat_cameras_work *work, splat_error *error)
+{
+    help_tick tick = {work, "matches"};
+    splat_colmap_end end;
+    splat_error refused;
+    char *help;
+    splat_status status = splat_colmap_help(&work->program, "spatial_matcher", tick_help, &tick, &help, &refused);
+    if (status == SPLAT_OK) {
+        free(help);
+        SPLAT_TRY(match_with(work, "spatial_matcher", &end, error));
+        if (give_up_gpu(work, &end)) SPLAT_TRY(match_with(work, "spatial_matcher", &end, error));
+        if (!end.is_good)
+            splat_cameras_say(work, SPLAT_LOG_WARNING, "COLMAP did not compare photos by where they were taken (%s); "
+                              "neighbours by name are compared", work->log);
+    } else if (status == SPLAT_ERROR_IO) {
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "this COLMAP has no spatial_matcher; neighbours by name are "
+                          "compared");
+        status = SPLAT_OK;
+    } else if (error) {
+        *error = refused;
+    }
+    return status;
+}
+
 splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
 {
     double begin = splat_clock_seconds();
@@ -206,6 +232,7 @@ splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
         SPLAT_TRY(match(work, "sequential_matcher", error));
         SPLAT_TRY(write_pairs(work, &any, error));
         if (any) SPLAT_TRY(match(work, "matches_importer", error));
+        if (work->by_place) SPLAT_TRY(match_by_place(work, error));
     }
     return splat_cameras_set_done(work, "matches", splat_clock_seconds() - begin, error);
 }

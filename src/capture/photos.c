@@ -128,6 +128,7 @@ static splat_status add_photo(splat_photo_list *list, const char *path, const ch
     list->names[list->n] = copy;
     const splat_exif exif = splat_exif_read(path);
     list->n_with_focal += exif.focal_mm > 0 || exif.focal_35mm > 0;
+    list->n_with_place += exif.has_place;
     list->cameras[list->n++] = camera_number(&exif, width, height);
     note_file(list, path, name);
     return SPLAT_OK;

@@ -10,6 +10,7 @@ typedef struct splat_photo_list {
     uint64_t *cameras;        /* equal for photos of one size with the same EXIF model and focal length */
     size_t n, capacity;
     size_t n_with_focal;      /* photos whose EXIF tells a focal length */
+    size_t n_with_place;      /* photos whose EXIF tells where they were taken */
     size_t n_unreadable;      /* photos whose header is damaged */
     char *unreadable;         /* the first of them */
     size_t n_others;          /* pictures of formats that are not read */

@@ -40,6 +40,9 @@ vocab_tree_matcher)
 global_mapper)
     [ "$dialect" = 4.1 ] || { echo "ERROR: Command \`$command\` not recognized." >&2; exit 1; }
     options="image_path output_path" ;;
+spatial_matcher)
+    [ "$dialect" != 3.13 ] || { echo "ERROR: Command \`$command\` not recognized." >&2; exit 1; }
+    options="$matching.use_gpu $matching.num_threads" ;;
 matches_importer) options="$matching.use_gpu $matching.num_threads match_list_path match_type" ;;
 mapper)
     options="image_path output_path Mapper.num_threads Mapper.ba_global_function_tolerance Mapper.min_model_size
@@ -114,7 +117,7 @@ feature_extractor)
 exhaustive_matcher)
     [ -f "$database" ] || exit 9
     for i in 1 2 3; do for j in 1 2 3; do say "Matching block [$i/3, $j/3] in 0.001s"; done; done ;;
-sequential_matcher|vocab_tree_matcher) say "Matching image [1/2] in 0.4s"; say "Matching image [2/2] in 0.4s" ;;
+sequential_matcher|vocab_tree_matcher|spatial_matcher) say "Matching image [1/2] in 0.4s"; say "Matching image [2/2] in 0.4s" ;;
 matches_importer) [ -s "$pairs" ] || exit 9; say "Matching block [1/1]" ;;
 mapper|global_mapper)
     [ -d "$output" ] || exit 9

@@ -112,12 +112,9 @@ static void a_mapper_can_be_asked_for(void **state)
     unsetenv("FAKE_DIALECT");
 }
 
-/* A photo whose EXIF tells its focal length, or nothing. */
-static void make_photo_with_focal(int number, bool told)
+static void make_photo_with(int number, exif_writer segment)
 {
     static const uint8_t pixels[32 * 24 * 3];
-    const exif_field field = {37386, 5, 24, 1};
-    exif_writer segment = exif_segment(&field, told, 0);
     char path[64];
     uint8_t *jpeg;
     size_t size;
@@ -131,6 +128,49 @@ static void make_photo_with_focal(int number, bool told)
     must_succeed(splat_file_write(path, file, size + segment.n, &error), &error);
     free(jpeg);
     free(file);
+}
+
+/* A photo whose EXIF tells its focal length, or nothing. */
+static void make_photo_with_focal(int number, bool told)
+{
+    const exif_field field = {37386, 5, 24, 1};
+    make_photo_with(number, exif_segment(&field, told, 0));
+}
+
+static void make_photo_with_place(int number, bool told)
+{
+    make_photo_with(number, exif_gps_segment(told ? 48 : 0, told ? 11 : 0, number % 2));
+}
+
+static void many_photos_with_places_are_compared_by_them(void **state)
+{
+    (void)state;
+    must_succeed(splat_folder_create("photos", &error), &error);
+    for (int i = 0; i < 151; i++) make_photo_with_place(i, i < 121); /* four fifths are 120.8 */
+    must_succeed(find(), &error);
+    assert_int_equal(info.matcher, SPLAT_MATCHER_SEQUENTIAL);
+    assert_true(called("sequential_matcher --database") && called("spatial_matcher --database"));
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_DIALECT", "3.13", 1); /* here without the matcher */
+    must_succeed(find(), &error);
+    expect_said("has no spatial_matcher");
+    assert_false(called("spatial_matcher --database"));
+    unsetenv("FAKE_DIALECT");
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "spatial_matcher:exit", 1);
+    must_succeed(find(), &error);
+    expect_said("did not compare photos by where they were taken");
+    unsetenv("FAKE_FAULT");
+    options.matcher = SPLAT_MATCHER_SEQUENTIAL; /* just that */
+    must_succeed(find(), &error);
+    assert_true(called("sequential_matcher --database") && !called("spatial_matcher"));
+    options.matcher = SPLAT_MATCHER_AUTO;
+    make_photo_with_place(120, false);
+    must_succeed(find(), &error);
+    expect_said("`vocab_tree`");
+    assert_true(called("sequential_matcher --database") && !called("spatial_matcher"));
 }
 
 static void many_photos_with_focal_lengths_are_mapped_at_once(void **state)
@@ -168,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(many_photos_are_compared_by_a_tree),
                                        TEST(few_photos_need_no_tree_unless_it_is_asked_for),
                                        TEST(a_tree_must_be_there), TEST(a_mapper_can_be_asked_for),
+                                       TEST(many_photos_with_places_are_compared_by_them),
                                        TEST(many_photos_with_focal_lengths_are_mapped_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

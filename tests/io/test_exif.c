@@ -55,6 +55,32 @@ static void values_are_read(void **state)
     }
 }
 
+static bool is_placed(exif_writer segment, size_t cut)
+{
+    size_t size;
+    uint8_t *jpeg = jpeg_of(&segment, &size);
+    uint8_t *part = malloc(size - cut); /* of just its size */
+    memcpy(part, jpeg, size - cut);
+    bool is_there = splat_exif_parse(part, size - cut).has_place;
+    free(jpeg);
+    free(part);
+    return is_there;
+}
+
+static void places_are_found(void **state)
+{
+    (void)state;
+    for (int big_endian = 0; big_endian < 2; big_endian++) {
+        assert_true(is_placed(exif_gps_segment(48, 11, big_endian), 0));
+        assert_true(is_placed(exif_gps_segment(0, 11, big_endian), 0));
+        assert_false(is_placed(exif_gps_segment(0, 0, big_endian), 0));
+        assert_false(is_placed(exif_gps_segment(91, 11, big_endian), 0));
+        assert_false(is_placed(exif_gps_segment(48, 181, big_endian), 0));
+        assert_false(is_placed(exif_segment(usual, 3, big_endian), 0));
+        for (size_t cut = 3; cut < 80; cut++) assert_false(is_placed(exif_gps_segment(48, 11, big_endian), cut));
+    }
+}
+
 static void what_is_no_number_is_not_told(void **state)
 {
     (void)state;
@@ -146,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read), cmocka_unit_test(what_is_no_number_is_not_told),
-        cmocka_unit_test(what_tells_cameras_apart_is_read),
+        cmocka_unit_test(what_tells_cameras_apart_is_read), cmocka_unit_test(places_are_found),
         cmocka_unit_test(hostile_bytes_are_harmless), cmocka_unit_test(files_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

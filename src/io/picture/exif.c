@@ -10,7 +10,8 @@
 #define MAX_BEGINNING ((size_t)1 << 15) /* of a file: EXIF is the first or second segment, thumbnail and notes last */
 
 enum { TAG_EXIF = 0x8769, TAG_TIME = 33434, TAG_F_NUMBER = 33437, TAG_ISO = 34855, TAG_TV = 37377, TAG_AV = 37378,
-       TAG_MODEL = 272, TAG_FOCAL = 37386, TAG_FOCAL_35MM = 41989 };
+       TAG_MODEL = 272, TAG_FOCAL = 37386, TAG_FOCAL_35MM = 41989, TAG_GPS = 0x8825, TAG_LATITUDE = 2,
+       TAG_LONGITUDE = 4 };
 enum { TYPE_TEXT = 2, TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_RATIONAL = 5, TYPE_SIGNED_RATIONAL = 10 };
 
 /* ---------------------------------------------------------------- TIFF */
@@ -76,7 +77,7 @@ static void get_text(const tiff *t, size_t entry, uint32_t count, char text[64])
 typedef struct found {
     double time, tv, f_number, av, iso, focal, focal_35mm; /* NAN: not there */
     char model[64];
-    uint32_t exif;                      /* offset of the folder with these; 0: not there */
+    uint32_t exif, gps;                 /* offsets of the folders with these and with the place; 0: not there */
 } found;
 
 /* The fields of one folder; folders are not followed from here, so that no loop of them can be. */
@@ -92,6 +93,7 @@ static void read_folder(const tiff *t, size_t at, found *f)
         if (count == 0 || !get_number(t, entry, type, &number)) continue;
         switch (tag) {
         case TAG_EXIF: if (type == TYPE_LONG) f->exif = (uint32_t)number; break;
+        case TAG_GPS: if (type == TYPE_LONG) f->gps = (uint32_t)number; break;
         case TAG_TIME: f->time = number; break;
         case TAG_TV: f->tv = number; break;
         case TAG_F_NUMBER: f->f_number = number; break;
@@ -104,6 +106,37 @@ static void read_folder(const tiff *t, size_t at, found *f)
     }
 }
 
+/* Degrees, minutes and seconds of an entry, without their sign, or what is told of them. */
+static bool get_degrees(const tiff *t, size_t entry, uint32_t count, double *degrees)
+{
+    static const double units[3] = {1, 60, 3600};
+    uint32_t at, value, below;
+    *degrees = 0;
+    if (!get(t, entry + 8, 4, &at)) return false;
+    for (uint32_t i = 0; i < count && i < 3; i++) {
+        size_t place = (size_t)at + 8 * (size_t)i;
+        if (!get(t, place, 4, &value) || !get(t, place + 4, 4, &below) || (below == 0 && i == 0)) return false;
+        if (below) *degrees += (double)value / (double)below / units[i];
+    }
+    return count > 0;
+}
+
+static bool has_place(const tiff *t, size_t at)
+{
+    uint32_t n = 0, tag, type, count;
+    double latitude = NAN, longitude = NAN, degrees;
+    if (!get(t, at, 2, &n)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t entry = at + 2 + 12 * (size_t)i;
+        if (!get(t, entry, 2, &tag) || !get(t, entry + 2, 2, &type) || !get(t, entry + 4, 4, &count)) break;
+        if (type != TYPE_RATIONAL || (tag != TAG_LATITUDE && tag != TAG_LONGITUDE)) continue;
+        if (!get_degrees(t, entry, count, &degrees)) continue;
+        if (tag == TAG_LATITUDE) latitude = degrees;
+        else longitude = degrees;
+    }
+    return latitude <= 90 && longitude <= 180 && (latitude > 0 || longitude > 0);
+}
+
 static double positive(double value, double other)
 {
     double chosen = value > 0 && isfinite(value) ? value : other;
@@ -113,7 +146,7 @@ static double positive(double value, double other)
 static splat_exif read_tiff(const uint8_t *data, size_t size)
 {
     tiff t = {data, size, size > 0 && data[0] == 'M'};
-    found f = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", 0};
+    found f = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", 0, 0};
     uint32_t order, magic, first;
     splat_exif nothing = {0};
     if (!get(&t, 0, 2, &order) || (order != 0x4949 && order != 0x4d4d) || !get(&t, 2, 2, &magic) || magic != 42 ||
@@ -125,7 +158,8 @@ static splat_exif read_tiff(const uint8_t *data, size_t size)
                        .f_number = positive(f.f_number, exp2(f.av / 2)),
                        .iso = positive(f.iso, 0),
                        .focal_mm = positive(f.focal, 0),
-                       .focal_35mm = positive(f.focal_35mm, 0)};
+                       .focal_35mm = positive(f.focal_35mm, 0),
+                       .has_place = f.gps && has_place(&t, f.gps)};
     memcpy(exif.model, f.model, sizeof exif.model);
     return exif;
 }

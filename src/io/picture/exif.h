@@ -13,6 +13,7 @@ typedef struct splat_exif {
     double iso;      /* PhotographicSensitivity */
     double focal_mm; /* FocalLength, and the same as on 35 mm film */
     double focal_35mm;
+    bool has_place;  /* GPSLatitude and GPSLongitude are told, and are not both 0, as without reception */
     char model[64];  /* of the camera, cut when longer; "": not told */
 } splat_exif;
 
