@@ -177,7 +177,7 @@ const cli_option cli_options[] = {
     {"matcher", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
      "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; vocab_tree: those that "
      "look alike, by --vocab_tree; auto: all of up to 150 (with COLMAP for CUDA 300), else by the tree, if one is "
-     "given, else neighbours", NULL},
+     "given, else neighbours, and with GPS in the EXIF of most those nearby", NULL},
     {"vocab_tree", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, TEXT(cameras.vocab_tree, "FILE"),
      "of many photos alone: a vocabulary tree of COLMAP's site, of FLANN up to COLMAP 3.11, of faiss from 3.12 on", ""},
     {"mapper", 0, NULL, TRAIN | CAMERAS, CLI_GROUP_SCENE, WORD(cameras.mapper, splat_mapper, SPLAT_WORDS_MAPPER),
@@ -472,7 +472,8 @@ const cli_option cli_options[] = {
      "views, with --planes: beyond the foreground's box, what is plain in the photos and on no plane, or lies where "
      "they contradict it, makes no surface", "True"},
     {"bboxmin", 'b', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_min, "X,Y,Z"),
-     "lower corner of the foreground, in the world", "the scene's extent around the cameras"},
+     "lower corner of the foreground, in the world; with --background False nothing lies outside",
+     "the scene's extent around the cameras"},
     {"bboxmax", 'B', NULL, MESH | REFINE, CLI_GROUP_MESH, TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
      "the scene's extent around the cameras"},
     {"center_bbox", 0, NULL, MESH, CLI_GROUP_MESH, FLAG(mesh.center_bbox),

@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include "io/ply/ply_points.h"
 #include "pipeline_fixture.h"
 
+#include <math.h>
 #include <sys/file.h>
 
 /* ---------------------------------------------------------------- a run, and nothing to do */
@@ -331,6 +333,33 @@ static void mistakes(void **state)
     close(folder);
 }
 
+/* ---------------------------------------------------------------- a box */
+
+static void check_inside(const char *path, float half)
+{
+    splat_point *points;
+    size_t n;
+    splat_error error;
+    assert_int_equal(splat_ply_read_points(path, &points, &n, &error), SPLAT_OK);
+    assert_true(n > 0);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) assert_true(fabsf(points[i].position[k]) <= half);
+    free(points);
+}
+
+/* One box for the mesh, the splat that is bound to it and the texture, when there shall be no background. */
+static void a_box(void **state)
+{
+    (void)state;
+    copy_base("boxed");
+    PIPELINE(0, "boxed", "--bboxmin", "-2,-2,-2", "--bboxmax", "2,2,2", "--background", "False");
+    SAID("[2/5] coarse: done before");
+    check_inside("boxed" MESH_PLY, 2);
+    check_inside("boxed/refined_mesh.ply", 2.02f); /* vertices move a little */
+    check_inside("boxed/refined.ply", 2.02f);
+    assert_different_file("base/textured.glb", "boxed/textured.glb");
+}
+
 /* What the last stage would refuse is refused before the first has begun, and nothing is written. */
 static void mistakes_of_later_stages(void **state)
 {
@@ -382,7 +411,7 @@ static void help(void **state)
 int main(void)
 {
     shell("rm -rf base scene again changed damaged given plain checkpoint no_ply presets mistakes later object earlier "
-          "drawn limited best x");
+          "drawn limited best boxed x");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run),
         cmocka_unit_test(a_quality_reaches_the_first_stage),
@@ -397,6 +426,7 @@ int main(void)
         cmocka_unit_test(given_splats),
         cmocka_unit_test(without_a_ply),
         cmocka_unit_test(presets),
+        cmocka_unit_test(a_box),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(mistakes_of_later_stages),
         cmocka_unit_test(help),
