@@ -2,9 +2,7 @@
  * other views or behind what is in focus. They are removed now and then. docs/method.md 8.4. */
 #include "train/density.h"
 
-#include "ops/foremost/foremost.h"
-#include "ops/project/project.h"
-#include "ops/view.h"
+#include "model/shown.h"
 
 #include <stdlib.h>
 
@@ -52,31 +50,25 @@ static splat_status make_room(job *j, splat_error *error)
     return SPLAT_OK;
 }
 
+static splat_status fetch_mask(void *user, size_t i, const uint8_t **mask, splat_error *error)
+{
+    job *j = user;
+    return splat_photo_store_fetch_mask(&j->t->photos, j->t->backend, j->t->scene, j->t->scene->dataset.train[i],
+                                        &j->blocks[MASK], mask, error);
+}
+
 /* The training views that show each Gaussian in kept pixels, and in masked ones. */
 static splat_status count_views(job *j, splat_error *error)
 {
-    static const float black[3];
-    splat_trainer *t = j->t;
-    splat_frame *frame = &t->model->frame;
-    struct splat_foremost_args args = {.frame = frame,
-                                       .light = LEAST_SHOWN,
-                                       .weight = LEAST_SHOWN,
-                                       .stamp = 1,
-                                       .stamps = j->blocks[STAMPS].data,
-                                       .counts = j->blocks[COUNTS].data,
-                                       .masked_stamps = j->blocks[MASKED_STAMPS].data,
-                                       .masked_counts = j->blocks[MASKED_COUNTS].data};
-    splat_view_blend blend = {.max_instances = t->options.max_instances, .foremost = &args};
-    for (size_t v = 0; v < t->scene->dataset.n_train; v++, args.stamp++) {
-        const uint32_t view = t->scene->dataset.train[v];
-        SPLAT_TRY(splat_photo_store_fetch_mask(&t->photos, t->backend, t->scene, view, &j->blocks[MASK], &args.mask,
-                                               error));
-        SPLAT_TRY(splat_model_begin_view(t->model, frame, &t->scene->dataset.views[view].camera, black, error));
-        struct splat_project_args project = {.gaussians = &t->model->gaussians, .frame = frame};
-        SPLAT_TRY(splat_op_project(t->backend, &project, error));
-        SPLAT_TRY(splat_view_forward(t->backend, frame, &blend, error));
-    }
-    return SPLAT_OK;
+    const splat_trainer *t = j->t;
+    const struct splat_foremost_args args = {.light = LEAST_SHOWN,
+                                             .weight = LEAST_SHOWN,
+                                             .stamps = j->blocks[STAMPS].data,
+                                             .counts = j->blocks[COUNTS].data,
+                                             .masked_stamps = j->blocks[MASKED_STAMPS].data,
+                                             .masked_counts = j->blocks[MASKED_COUNTS].data};
+    return splat_model_count_shown(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
+                                   t->options.max_instances, args, fetch_mask, j, error);
 }
 
 /* Splits are what the prune removes by their action. Returns how many go. */

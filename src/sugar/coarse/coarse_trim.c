@@ -1,40 +1,39 @@
 /* Gaussians that hardly any training view has in front are removed (the trim of PGSR, Chen et al., TVCG 2024): what
  * stands before one camera, and what lies behind surfaces. Once, after the transparent went. */
-#include "ops/foremost/foremost.h"
-#include "ops/project/project.h"
-#include "ops/view.h"
+#include "model/shown.h"
 #include "sugar/coarse/coarse_parts.h"
 #include "train/density.h"
 
 #include <stdlib.h>
 
-/* In the kept pixels of how many training views each Gaussian stands in front: [n], device memory. */
-static splat_status count_views(splat_trainer *t, splat_block *mask, uint32_t **counts, splat_error *error)
+typedef struct masks {
+    splat_trainer *trainer;
+    splat_block block;
+} masks;
+
+static splat_status fetch_mask(void *user, size_t i, const uint8_t **mask, splat_error *error)
 {
-    static const float black[3];
-    const splat_dataset *dataset = &t->scene->dataset;
+    masks *m = user;
+    splat_trainer *t = m->trainer;
+    if (t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA) return SPLAT_OK;
+    return splat_photo_store_fetch_mask(&t->photos, t->backend, t->scene, t->scene->dataset.train[i], &m->block, mask,
+                                        error);
+}
+
+/* In the kept pixels of how many training views each Gaussian stands in front: [n], device memory. */
+static splat_status count_views(splat_trainer *t, uint32_t **counts, splat_error *error)
+{
     const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
     const splat_block *blocks[2] = {&rows->blocks[SPLAT_COARSE_SCALES], &rows->blocks[SPLAT_COARSE_OPACITIES]};
-    splat_frame *frame = &t->model->frame;
-    struct splat_foremost_args args = {.frame = frame,
-                                       .light = SPLAT_FOREMOST_LIGHT,
-                                       .stamp = 1,
-                                       .stamps = blocks[0]->data,
-                                       .counts = blocks[1]->data};
-    splat_view_blend blend = {.max_instances = t->options.max_instances, .foremost = &args};
+    const struct splat_foremost_args args = {
+        .light = SPLAT_FOREMOST_LIGHT, .stamps = blocks[0]->data, .counts = blocks[1]->data};
+    masks m = {.trainer = t};
     for (int i = 0; i < 2; i++) SPLAT_TRY(splat_backend_zero(t->backend, blocks[i]->data, blocks[i]->bytes, error));
-    for (size_t v = 0; v < dataset->n_train; v++, args.stamp++) {
-        const uint32_t view = dataset->train[v];
-        const splat_camera *camera = &dataset->views[view].camera;
-        if (dataset->mask_mode != SPLAT_MASKS_ALPHA)
-            SPLAT_TRY(splat_photo_store_fetch_mask(&t->photos, t->backend, t->scene, view, mask, &args.mask, error));
-        SPLAT_TRY(splat_model_begin_view(t->model, frame, camera, black, error));
-        struct splat_project_args project = {.gaussians = &t->model->gaussians, .frame = frame};
-        SPLAT_TRY(splat_op_project(t->backend, &project, error));
-        SPLAT_TRY(splat_view_forward(t->backend, frame, &blend, error));
-    }
     *counts = args.counts;
-    return SPLAT_OK;
+    splat_status status = splat_model_count_shown(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
+                                                  t->options.max_instances, args, fetch_mask, &m, error);
+    splat_block_free(t->backend, &m.block);
+    return status;
 }
 
 /* Splits are what the prune removes by their action. */
@@ -56,10 +55,8 @@ splat_status splat_coarse_trim(splat_trainer *t, int iteration, splat_error *err
     uint32_t *on_device, n_kept = 0;
     void *unused, *actions_on_device = t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH].blocks[SPLAT_COARSE_MEANS].data;
     if (least <= 0) return SPLAT_OK;
-    splat_block mask = {0};
-    splat_status status = count_views(t, &mask, &on_device, error);
-    splat_block_free(t->backend, &mask);
-    SPLAT_TRY(status);
+    splat_status status = SPLAT_OK;
+    SPLAT_TRY(count_views(t, &on_device, error));
     uint32_t *counts = malloc(n * sizeof *counts);
     uint8_t *actions = malloc(n);
     if (!counts || !actions) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to count views");

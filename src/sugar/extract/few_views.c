@@ -1,11 +1,7 @@
 /* Gaussians that hardly any training view shows, removed from a splat. */
 #include "math/camera.h"
-#include "ops/foremost/foremost.h"
-#include "ops/loss/loss.h"
-#include "ops/project/project.h"
-#include "ops/view.h"
+#include "model/shown.h"
 #include "scene/scene.h"
-#include "model/model.h"
 #include "splatsmith/mesh.h"
 
 #include <stdlib.h>
@@ -14,48 +10,44 @@
 
 enum { STAMPS, COUNTS, MASK, N_BLOCKS };
 
-/* The kept pixels of a view's mask on the device; NULL: all are. */
-static splat_status upload_mask(splat_scene *scene, uint32_t view, splat_backend *b, splat_block *block,
-                                const uint8_t **mask, splat_error *error)
+typedef struct masks {
+    splat_scene *scene;
+    splat_backend *backend;
+    splat_block *block;
+} masks;
+
+static splat_status upload_mask(void *user, size_t i, const uint8_t **mask, splat_error *error)
 {
-    const splat_dataset_view *v = &scene->dataset.views[view];
+    masks *m = user;
+    const uint32_t view = m->scene->dataset.train[i];
+    const splat_dataset_view *v = &m->scene->dataset.views[view];
     const size_t n = splat_camera_pixels(&v->camera);
-    *mask = NULL;
-    if (!v->has_mask || scene->dataset.mask_mode == SPLAT_MASKS_ALPHA) return SPLAT_OK;
+    if (!v->has_mask || m->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA) return SPLAT_OK;
     uint8_t *kept = malloc(n);
     if (!kept) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the mask of a view");
-    splat_status status = splat_scene_read_mask(scene, view, v->camera.width, v->camera.height, kept, error);
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++) kept[i] = kept[i] ? UINT8_MAX : 0;
-    if (status == SPLAT_OK) status = splat_block_resize(b, block, "mask", SPLAT_OWNER_OTHER, n, error);
-    if (status == SPLAT_OK) status = splat_backend_upload(b, block->data, kept, n, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(b, error); /* it reads `kept` */
+    splat_status status = splat_scene_read_mask(m->scene, view, v->camera.width, v->camera.height, kept, error);
+    for (size_t k = 0; k < n && status == SPLAT_OK; k++) kept[k] = kept[k] ? UINT8_MAX : 0;
+    if (status == SPLAT_OK) status = splat_block_resize(m->backend, m->block, "mask", SPLAT_OWNER_OTHER, n, error);
+    if (status == SPLAT_OK) status = splat_backend_upload(m->backend, m->block->data, kept, n, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(m->backend, error); /* it reads `kept` */
     free(kept);
-    *mask = block->data;
+    *mask = m->block->data;
     return status;
 }
 
 static splat_status count_views(splat_scene *scene, splat_model *model, splat_block *blocks, splat_error *error)
 {
-    static const float black[3];
     splat_backend *b = model->backend;
-    splat_frame *frame = &model->frame;
     for (int i = 0; i < MASK; i++) {
         SPLAT_TRY(splat_block_resize(b, &blocks[i], i == STAMPS ? "stamps" : "views", SPLAT_OWNER_OTHER,
                                      model->gaussians.n * sizeof(uint32_t), error));
         SPLAT_TRY(splat_backend_zero(b, blocks[i].data, blocks[i].bytes, error));
     }
-    struct splat_foremost_args args = {.frame = frame, .light = 0, .weight = LEAST_PART, .stamp = 1,
-                                       .stamps = blocks[STAMPS].data, .counts = blocks[COUNTS].data};
-    const splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .foremost = &args};
-    for (size_t i = 0; i < scene->dataset.n_train; i++, args.stamp++) {
-        const uint32_t view = scene->dataset.train[i];
-        SPLAT_TRY(upload_mask(scene, view, b, &blocks[MASK], &args.mask, error));
-        SPLAT_TRY(splat_model_begin_view(model, frame, &scene->dataset.views[view].camera, black, error));
-        const struct splat_project_args project = {.gaussians = &model->gaussians, .frame = frame};
-        SPLAT_TRY(splat_op_project(b, &project, error));
-        SPLAT_TRY(splat_view_forward(b, frame, &blend, error));
-    }
-    return SPLAT_OK;
+    const struct splat_foremost_args args = {
+        .weight = LEAST_PART, .stamps = blocks[STAMPS].data, .counts = blocks[COUNTS].data};
+    masks m = {scene, b, &blocks[MASK]};
+    return splat_model_count_shown(model, scene->train_cameras, scene->dataset.n_train,
+                                   splat_model_max_instances(model), args, upload_mask, &m, error);
 }
 
 /* counts, keep: [n], scratch of the caller. */
