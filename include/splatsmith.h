@@ -8,6 +8,7 @@
  *   splatsmith/mesh.h     meshes from splats
  *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
  *   splatsmith/texture.h  textures for meshes
+ *   splatsmith/viewer.h   a splat in a browser
  *   splatsmith/observe.h  monitor, profiles, benchmarks, reports: the program's own, may change until 1.0
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -34,6 +35,7 @@
 #include "splatsmith/mesh.h"
 #include "splatsmith/refine.h"
 #include "splatsmith/texture.h"
+#include "splatsmith/viewer.h"
 #include "splatsmith/observe.h"
 
 #endif

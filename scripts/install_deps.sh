@@ -5,7 +5,7 @@
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
-libwebp-dev libcmocka-dev"
+libwebp-dev libcivetweb-dev libcmocka-dev"
 reason="compiler, build tools, JPEG, PNG, JSON, XML, Zstandard, WebP, and the unit-test library"
 if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"

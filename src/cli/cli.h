@@ -33,6 +33,7 @@ int cmd_monitor(const cli_values *values);
 int cmd_profile(const cli_values *values);
 int cmd_mesh_report(const cli_values *values);
 int cmd_texture(const cli_values *values);
+int cmd_view(const cli_values *values);
 int cmd_help(const cli_values *values);
 int cmd_man(const cli_values *values);
 int cmd_completion(const cli_values *values);
@@ -112,6 +113,8 @@ bool cli_check_mesh_options(const cli_values *values);
 /* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an
  * exit code; close the session in either case. */
 int cli_session_open(cli_session *session, const cli_values *values, bool hold_out);
+/* Opens the splat alone: of -m or --ply, without its scene. Else as cli_session_open. */
+int cli_session_open_splat(cli_session *session, const cli_values *values);
 /* Takes the floaters from the session's splat and says how many. options: NULL for those of values. */
 int cli_remove_floaters(cli_session *session, const cli_values *values, const splat_mesh_extract_options *options);
 void cli_session_close(cli_session *session);

@@ -612,6 +612,12 @@ const cli_option cli_options[] = {
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
+    /* view */
+    {"port", 0, "viewer", VIEW, CLI_GROUP_MACHINE, INT(viewer.port, 0, 65535),
+     "the port of the page; 0: any that is free", NULL},
+    {"viewer_host", 0, NULL, VIEW, CLI_GROUP_MACHINE, TEXT(viewer.host, "ADDRESS"),
+     "the address of this machine to listen at; 0.0.0.0 lets others in who know the token, unencrypted", "127.0.0.1"},
+
     /* monitor */
     {"pid", 'p', NULL, MONITOR, CLI_GROUP_INPUT, INT(monitor_pid, 1, INT_MAX),
      "the process to watch; without it the machine alone is shown", ""},

@@ -29,6 +29,7 @@ void cli_values_init(cli_values *values)
     values->monitor_interval = 1;
     splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
+    splat_viewer_options_init(&values->viewer);
     splat_mesh_draw_options_init(&values->mesh_draw);
     values->bench_mode = "training";
     values->render_exposure = "neutral";

@@ -26,6 +26,7 @@ typedef struct cli_values {
     splat_sample_options sample;
     splat_cameras_options cameras;
     splat_bench_options bench;
+    splat_viewer_options viewer;
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;

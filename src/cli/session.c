@@ -201,21 +201,39 @@ static int set_render_mode(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
-int cli_session_open(cli_session *session, const cli_values *values, bool hold_out)
+/* session->ply, with what the command line says of it. */
+static int load_splat(cli_session *session, const cli_values *values)
 {
     splat_error error;
-    memset(session, 0, sizeof *session);
-    session->outcome = values->outcome;
-    int code = cli_session_find_ply(session, values);
-    if (code == CLI_OK) code = cli_context_create(values, &session->context);
-    if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
-    if (code != CLI_OK) return code;
-    if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
     if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK ||
         (values->reduce_sh_degree >= 0 &&
          splat_model_reduce_sh(session->model, values->reduce_sh_degree, &error) != SPLAT_OK))
         return cli_report(&error);
     return set_render_mode(session, values);
+}
+
+static int start_session(cli_session *session, const cli_values *values)
+{
+    memset(session, 0, sizeof *session);
+    session->outcome = values->outcome;
+    int code = cli_session_find_ply(session, values);
+    return code == CLI_OK ? cli_context_create(values, &session->context) : code;
+}
+
+int cli_session_open(cli_session *session, const cli_values *values, bool hold_out)
+{
+    splat_error error;
+    int code = start_session(session, values);
+    if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
+    if (code != CLI_OK) return code;
+    if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
+    return load_splat(session, values);
+}
+
+int cli_session_open_splat(cli_session *session, const cli_values *values)
+{
+    int code = start_session(session, values);
+    return code == CLI_OK ? load_splat(session, values) : code;
 }
 
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)

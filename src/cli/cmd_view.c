@@ -1,0 +1,89 @@
+/* splatsmith view: a splat in a browser. */
+#include "cli.h"
+#include "progress.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_stop(int number)
+{
+    (void)number;
+    stop_asked = 1;
+}
+
+static void install_stop(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_stop;
+    action.sa_flags = SA_RESETHAND; /* the second one ends a render that takes long */
+    sigemptyset(&action.sa_mask);
+    stop_asked = 0;
+    for (int i = 0; i < 2; i++) /* what is ignored (nohup) stays ignored */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+}
+
+/* Where to look, and how from another machine. */
+static void print_address(const splat_viewer *viewer, const char *given_host)
+{
+    char host[256] = "";
+    int port = splat_viewer_get_port(viewer);
+    cli_say("%s", splat_viewer_get_address(viewer));
+    gethostname(host, sizeof host - 1);
+    if (!given_host)
+        cli_notice("from another machine: ssh -L %d:127.0.0.1:%d %s, then the same address there", port, port,
+                   host[0] ? host : "HOST");
+    else
+        cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", given_host);
+    cli_notice("Ctrl-C ends it");
+}
+
+static int show(cli_session *session, const cli_values *values, const char *title)
+{
+    splat_viewer_options options = values->viewer;
+    splat_viewer *viewer;
+    splat_error error;
+    const float background[3] = {values->scene.white_background, values->scene.white_background,
+                                 values->scene.white_background};
+    options.title = title;
+    if (splat_viewer_open(&options, &viewer, &error) != SPLAT_OK) return cli_report(&error);
+    splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
+    if (status == SPLAT_OK) {
+        install_stop();
+        print_address(viewer, options.host);
+        fflush(stdout);
+    }
+    while (status == SPLAT_OK && !stop_asked)
+        status = splat_viewer_serve(viewer, session->model, background, 0.1, NULL, &error);
+    splat_viewer_close(viewer);
+    return status == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
+int cmd_view(const cli_values *values)
+{
+    cli_values own = *values;
+    cli_session session;
+    struct stat about;
+    if (values->operand && (values->model_path || values->ply)) {
+        cli_error("the splat is named twice: give a folder, a file, -m or --ply");
+        return CLI_USAGE;
+    }
+    if (values->operand && stat(values->operand, &about) == 0 && S_ISDIR(about.st_mode))
+        own.model_path = values->operand;
+    else if (values->operand)
+        own.ply = values->operand;
+    bool has_scene = own.model_path || own.scene.source_path;
+    int code = has_scene ? cli_session_open(&session, &own, false) : cli_session_open_splat(&session, &own);
+    if (code == CLI_OK) {
+        own.scene.white_background = has_scene ? session.scene_options.white_background : own.scene.white_background;
+        const char *slash = strrchr(session.ply, '/');
+        code = show(&session, &own, own.model_path ? own.model_path : slash ? slash + 1 : session.ply);
+    }
+    cli_session_close(&session);
+    return code;
+}

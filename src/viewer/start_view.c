@@ -1,0 +1,98 @@
+/* Where the viewer's page begins, from the splat and its scene. */
+#include "viewer/start_view.h"
+
+#include "io/json.h"
+#include "scene/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static json_t *numbers(const float *values, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) splat_json_append(&array, json_real(isfinite(values[i]) ? (double)values[i] : 0));
+    return array;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+#define SAMPLES 20000
+
+/* From at most SAMPLES Gaussians, evenly spread over the list; half of them lie within the radius, doubled. */
+static void measure_splat(const splat_cloud *cloud, float *storage, float center[3], float *radius)
+{
+    const size_t step = cloud->n / SAMPLES + 1;
+    size_t n = 0;
+    for (int k = 0; k < 3; k++) {
+        n = 0;
+        for (size_t i = 0; i < cloud->n; i += step)
+            if (isfinite(cloud->means[3 * i + (size_t)k])) storage[n++] = cloud->means[3 * i + (size_t)k];
+        qsort(storage, n, sizeof *storage, by_value);
+        center[k] = n ? storage[n / 2] : 0;
+    }
+    n = 0;
+    for (size_t i = 0; i < cloud->n; i += step) {
+        const float *m = cloud->means + 3 * i;
+        const float distance = sqrtf((m[0] - center[0]) * (m[0] - center[0]) + (m[1] - center[1]) * (m[1] - center[1]) +
+                                     (m[2] - center[2]) * (m[2] - center[2]));
+        if (isfinite(distance)) storage[n++] = distance;
+    }
+    qsort(storage, n, sizeof *storage, by_value);
+    *radius = n && storage[n / 2] > 0 ? 2 * storage[n / 2] : 1;
+}
+
+static json_t *view_json(const splat_dataset_view *view)
+{
+    const splat_camera *c = &view->camera;
+    json_t *object = json_object();
+    splat_json_set(&object, "name", splat_json_text(view->name));
+    splat_json_set(&object, "test", json_boolean(view->is_test));
+    splat_json_set(&object, "position", numbers(c->center, 3));
+    splat_json_set(&object, "rotation", numbers(c->rotation, 9));
+    const double half_height = 0.5 * c->height / (double)c->fy;
+    splat_json_set(&object, "fov_y", json_real(360 * atan(half_height) / 3.14159265358979323846));
+    splat_json_set(&object, "width", json_integer(c->width));
+    splat_json_set(&object, "height", json_integer(c->height));
+    return object;
+}
+
+static json_t *views_json(const splat_scene *scene)
+{
+    json_t *views = json_array();
+    for (size_t i = 0; scene && i < scene->dataset.n_views; i++)
+        splat_json_append(&views, view_json(&scene->dataset.views[i]));
+    return views;
+}
+
+splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_scene *scene, char **text,
+                                   splat_error *error)
+{
+    splat_cloud cloud;
+    float center[3], radius, up[3] = {0, 0, 0};
+    float *storage = malloc(SAMPLES * sizeof *storage);
+    *text = NULL;
+    if (!storage) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the viewer");
+    splat_status status = splat_model_download(model, &cloud, error);
+    if (status != SPLAT_OK) {
+        free(storage);
+        return status;
+    }
+    measure_splat(&cloud, storage, center, &radius);
+    splat_cloud_free(&cloud);
+    free(storage);
+    if (scene) splat_scene_up(scene, up);
+    json_t *root = json_object();
+    splat_json_set(&root, "title", splat_json_text(title));
+    splat_json_set(&root, "gaussians", json_integer(model->gaussians.n));
+    splat_json_set(&root, "center", numbers(center, 3));
+    splat_json_set(&root, "radius", json_real((double)radius));
+    splat_json_set(&root, "up", numbers(up, 3));
+    splat_json_set(&root, "views", views_json(scene));
+    *text = splat_json_print(root, JSON_COMPACT);
+    json_decref(root);
+    return *text ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the viewer");
+}

@@ -1,0 +1,15 @@
+/* What the viewer's page is told once: where to begin, and the cameras of the scene. */
+#ifndef SPLAT_VIEWER_START_VIEW_H
+#define SPLAT_VIEWER_START_VIEW_H
+
+#include "model/model.h"
+#include "splatsmith/scene.h"
+
+/* JSON: title, gaussians, center (the median of the Gaussians' along each axis), radius (twice the distance from it
+ * that half of them lie within), up (0, 0, 0: unknown), views: name, test, position, rotation (world to camera,
+ * row-major), fov_y in degrees, width, height.
+ * scene: may be NULL. The caller frees *text. Errors: MEMORY, DEVICE. */
+splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_scene *scene, char **text,
+                                   splat_error *error);
+
+#endif

@@ -1,0 +1,379 @@
+/* The viewer: messages, headers, and the server by a small WebSocket client. Without civetweb the latter is skipped. */
+#include "scene_fixture.h"
+#include "model/model.h"
+#include "viewer/server.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <turbojpeg.h>
+
+/* ---------------------------------------------------------------- messages */
+
+#define CAMERA "\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[2,0,0,0],\"fov_y\":90},\"size\":[320,200]"
+
+static splat_status parse(const char *text, splat_viewer_message *message)
+{
+    splat_error error;
+    return splat_viewer_message_parse(text, strlen(text), message, &error);
+}
+
+static void test_camera_of_a_message(void **state)
+{
+    (void)state;
+    splat_viewer_message m;
+    assert_int_equal(parse("{" CAMERA ",\"what\":\"normal\",\"moving\":true}", &m), SPLAT_OK);
+    assert_true(m.has_wish && !m.has_ack && m.wish.moving);
+    assert_int_equal(m.wish.seq, 7);
+    assert_int_equal(m.wish.kind, SPLAT_VIEWER_NORMAL);
+    assert_int_equal(m.wish.camera.width, 320);
+    assert_float_equal(m.wish.camera.fy, 100, 1e-4); /* half the height at 90 degrees */
+    assert_float_equal(m.wish.camera.rotation[0], 1, 1e-6);
+    assert_float_equal(m.wish.camera.translation[2], -3, 1e-6);
+}
+
+/* A quarter turn about y takes the camera's z to the world's x. */
+static void test_quaternion_turns_the_axes_of_the_camera_into_the_world(void **state)
+{
+    (void)state;
+    splat_viewer_message m;
+    assert_int_equal(parse("{\"camera\":{\"seq\":0,\"position\":[0,0,0],\"quaternion\":[1,0,1,0],\"fov_y\":60},"
+                           "\"size\":[64,64]}", &m), SPLAT_OK);
+    const float *r = m.wish.camera.rotation; /* world to camera: its last row is the camera's z in the world */
+    assert_float_equal(r[6], 1, 1e-6);
+    assert_float_equal(r[7], 0, 1e-6);
+    assert_float_equal(r[8], 0, 1e-6);
+    assert_float_equal(r[2], -1, 1e-6);
+}
+
+static void test_bad_messages_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "", "{", "[]", "7", "{}", "{\"ack\":-1}", "{\"ack\":1.5}", "{\"ack\":4294967296}", "{\"ack\":1,\"ack\":1}",
+        "{\"camera\":[]}", "{" CAMERA ",\"what\":\"money\"}", "{" CAMERA ",\"what\":1}", "{" CAMERA ",\"moving\":1}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[320,200]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,1e30],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[320,200]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[0,0,0,0],\"fov_y\":90},\"size\":[320,200]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":180},\"size\":[320,200]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[15,200]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[4097,16]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[4096,4096]}",
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90}}"};
+    splat_viewer_message m;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (parse(bad[i], &m) != SPLAT_ERROR_FORMAT) fail_msg("taken: %s", bad[i]);
+    char *deep = malloc(SPLAT_VIEWER_MESSAGE_MAX + 2);
+    memset(deep, '[', SPLAT_VIEWER_MESSAGE_MAX + 1);
+    deep[SPLAT_VIEWER_MESSAGE_MAX + 1] = 0;
+    assert_int_equal(parse(deep, &m), SPLAT_ERROR_FORMAT);
+    deep[SPLAT_VIEWER_MESSAGE_MAX] = 0;
+    assert_int_equal(parse(deep, &m), SPLAT_ERROR_FORMAT);
+    free(deep);
+}
+
+static void test_hosts_and_origins(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"localhost", "LocalHost:8080", "127.0.0.1:1", "192.168.1.7", "[::1]:80"};
+    static const char *const bad[] = {"", "evil.example", "evil.example:8080", "localhost.evil", "127.0.0.1.evil",
+                                      "127.0.0.1:80:80", "localhost:", "[::1", "1.2.3.4@evil", "localhost:8x"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) assert_true(splat_viewer_host_is_good(good[i], ""));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (splat_viewer_host_is_good(bad[i], "")) fail_msg("taken: %s", bad[i]);
+    assert_false(splat_viewer_host_is_good(NULL, ""));
+    assert_true(splat_viewer_origin_is_good(NULL, "localhost:80"));
+    assert_true(splat_viewer_origin_is_good("http://localhost:80", "localhost:80"));
+    assert_false(splat_viewer_origin_is_good("http://localhost:81", "localhost:80"));
+    assert_false(splat_viewer_origin_is_good("http://evil.example", "localhost:80"));
+    assert_false(splat_viewer_origin_is_good("null", "localhost:80"));
+}
+
+/* ---------------------------------------------------------------- the server */
+
+static splat_viewer *open_viewer(void)
+{
+    splat_viewer_options options;
+    splat_viewer *viewer;
+    splat_error error;
+    splat_viewer_options_init(&options);
+    options.port = 0;
+    splat_status status = splat_viewer_open(&options, &viewer, &error);
+    if (status == SPLAT_ERROR_UNSUPPORTED) {
+        printf("SKIPPED: the viewer's server: built without civetweb\n");
+        skip();
+    }
+    if (status != SPLAT_OK) fail_msg("%s", error.message);
+    return viewer;
+}
+
+static int dial(const splat_viewer *viewer)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)splat_viewer_get_port(viewer))};
+    struct timeval limit = {.tv_sec = 20};
+    int s = socket(AF_INET, SOCK_STREAM, 0);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(s, (struct sockaddr *)&to, sizeof to), 0);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    return s;
+}
+
+/* Sends a request and returns the status of the answer; the header is read to its end, a byte at a time. 0: closed. */
+static int request(int s, const char *method, const char *path, const char *token, const char *headers)
+{
+    char text[2048];
+    int n = snprintf(text, sizeof text, "%s %s?token=%s HTTP/1.1\r\n%s\r\n", method, path, token, headers);
+    assert_int_equal(send(s, text, (size_t)n, MSG_NOSIGNAL), n);
+    size_t got = 0;
+    while (got < sizeof text - 1 && recv(s, text + got, 1, 0) == 1) {
+        text[++got] = 0;
+        if (got >= 4 && memcmp(text + got - 4, "\r\n\r\n", 4) == 0) return atoi(text + 9);
+    }
+    return 0;
+}
+
+static int ask(const splat_viewer *viewer, const char *method, const char *path, const char *token,
+               const char *headers)
+{
+    int s = dial(viewer), status = request(s, method, path, token, headers);
+    close(s);
+    return status;
+}
+
+#define LOCAL "Host: localhost\r\n"
+#define UPGRADE                                                                                                        \
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"                     \
+    "Sec-WebSocket-Version: 13\r\n"
+
+static void test_pages_need_token_host_and_origin(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    char wrong[SPLAT_VIEWER_TOKEN_LENGTH + 1];
+    memcpy(wrong, v->token, sizeof wrong);
+    wrong[SPLAT_VIEWER_TOKEN_LENGTH - 1] = wrong[SPLAT_VIEWER_TOKEN_LENGTH - 1] == '0' ? '1' : '0';
+    assert_int_equal(ask(v, "GET", "/", v->token, LOCAL), 200);
+    assert_int_equal(ask(v, "GET", "/api/scene", v->token, LOCAL), 200);
+    assert_int_equal(ask(v, "GET", "/etc/passwd", v->token, LOCAL), 404);
+    assert_int_equal(ask(v, "GET", "/../../etc/passwd", v->token, LOCAL) / 100, 4);
+    assert_int_equal(ask(v, "POST", "/", v->token, LOCAL "Content-Length: 0\r\n"), 405);
+    assert_int_equal(ask(v, "GET", "/", wrong, LOCAL), 403);
+    assert_int_equal(ask(v, "GET", "/", "", LOCAL), 403);
+    assert_int_equal(ask(v, "GET", "/", v->token, "Host: evil.example\r\n"), 403);
+    assert_int_equal(ask(v, "GET", "/", v->token, LOCAL "Origin: http://evil.example\r\n"), 403);
+    assert_int_equal(ask(v, "GET", "/ws", v->token, LOCAL UPGRADE), 101);
+    assert_int_not_equal(ask(v, "GET", "/ws", wrong, LOCAL UPGRADE), 101);
+    assert_int_not_equal(ask(v, "GET", "/ws", v->token, LOCAL "Origin: http://evil.example\r\n" UPGRADE), 101);
+    assert_int_not_equal(ask(v, "GET", "/ws", v->token, "Host: evil.example\r\n" UPGRADE), 101);
+    splat_viewer_close(v);
+}
+
+static int dial_socket(const splat_viewer *viewer)
+{
+    int s = dial(viewer);
+    assert_int_equal(request(s, "GET", "/ws", viewer->token, LOCAL UPGRADE), 101);
+    return s;
+}
+
+/* A masked frame of a client. */
+static void send_frame(int s, int bits, const char *text)
+{
+    uint8_t frame[SPLAT_VIEWER_MESSAGE_MAX + 64];
+    size_t n = strlen(text), at = 2;
+    frame[0] = (uint8_t)bits;
+    frame[1] = (uint8_t)(128 | (n < 126 ? n : 126));
+    if (n >= 126) {
+        frame[at++] = (uint8_t)(n >> 8);
+        frame[at++] = (uint8_t)n;
+    }
+    for (int k = 0; k < 4; k++) frame[at++] = (uint8_t)(k + 1);
+    for (size_t i = 0; i < n; i++) frame[at++] = (uint8_t)(text[i] ^ (int)(i % 4 + 1));
+    assert_int_equal(send(s, frame, at, MSG_NOSIGNAL), at);
+}
+
+static void wish(int s, int seq)
+{
+    char text[512];
+    snprintf(text, sizeof text, "{\"camera\":{\"seq\":%d,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":60},"
+             "\"size\":[64,48],\"what\":\"color\",\"moving\":false}", seq);
+    send_frame(s, 0x81, text);
+}
+
+/* The next binary frame's payload; pings are passed over. */
+static size_t read_frame(int s, uint8_t *data, size_t room)
+{
+    for (;;) {
+        uint8_t head[4];
+        assert_int_equal(recv(s, head, 2, MSG_WAITALL), 2);
+        size_t n = head[1];
+        if (n == 126) {
+            assert_int_equal(recv(s, head + 2, 2, MSG_WAITALL), 2);
+            n = (size_t)head[2] << 8 | head[3];
+        }
+        assert_true(n <= room);
+        if (n) assert_int_equal(recv(s, data, n, MSG_WAITALL), n);
+        if ((head[0] & 15) == 2) return n;
+    }
+}
+
+/* Whether the server closes, within ten seconds. */
+static bool is_closed(int s)
+{
+    char byte;
+    struct pollfd p = {s, POLLIN, 0};
+    while (poll(&p, 1, 10000) == 1)
+        if (recv(s, &byte, 1, 0) <= 0) return true;
+    return false;
+}
+
+static uint8_t *picture(size_t n)
+{
+    uint8_t *rgb = malloc(n);
+    memset(rgb, 99, n);
+    return rgb;
+}
+
+static void test_newest_camera_wins_and_one_picture_is_on_its_way(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    splat_viewer_job job;
+    uint8_t data[65536];
+    int s = dial_socket(v);
+    wish(s, 1);
+    assert_true(splat_viewer_take(v, 10, &job));
+    assert_int_equal(job.wish.seq, 1);
+    wish(s, 2);
+    wish(s, 3);
+    assert_false(splat_viewer_take(v, 0.3, &job)); /* 1 is not made yet */
+    splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48));
+    size_t n = read_frame(s, data, sizeof data);
+    assert_true(n > SPLAT_VIEWER_HEADER_BYTES + 100);
+    assert_memory_equal(data, "SPLV\1\0\0\0", 8);
+    assert_int_equal(data[12], 64);
+    assert_int_equal(data[14], 48);
+    assert_int_equal(data[18], 1);
+    assert_memory_equal(data + SPLAT_VIEWER_HEADER_BYTES, "\xff\xd8\xff", 3); /* a JPEG */
+    assert_false(splat_viewer_take(v, 0.3, &job)); /* nor has 1 been acknowledged */
+    send_frame(s, 0x81, "{\"ack\":1}");
+    assert_true(splat_viewer_take(v, 10, &job));
+    assert_int_equal(job.wish.seq, 3);
+    splat_viewer_deliver(v, &job, 64, 48, NULL); /* failed: the client may ask again */
+    wish(s, 4);
+    assert_true(splat_viewer_take(v, 10, &job));
+    close(s);
+    splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48)); /* gone, or about to go */
+    splat_viewer_close(v);
+}
+
+static void test_what_the_page_does_not_send_closes(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits;
+        const char *text;
+    } bad[] = {{0x81, "hello"}, {0x82, "{\"ack\":1}"}, {0x01, "{\"ack\":1}"}, {0xc1, "{\"ack\":1}"}};
+    splat_viewer *v = open_viewer();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int s = dial_socket(v);
+        send_frame(s, bad[i].bits, bad[i].text);
+        if (!is_closed(s)) fail_msg("message %zu was taken", i);
+        close(s);
+    }
+    int s = dial_socket(v);
+    for (int i = 0; i < 300; i++) {
+        uint8_t frame[] = {0x81, 0x80 | 9, 0, 0, 0, 0, '{', '"', 'a', 'c', 'k', '"', ':', '1', '}'};
+        if (send(s, frame, sizeof frame, MSG_NOSIGNAL) < 0) break;
+    }
+    assert_true(is_closed(s)); /* too many a second */
+    close(s);
+    splat_viewer_close(v);
+}
+
+static void test_clients_are_few(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    int s[SPLAT_VIEWER_CLIENTS_MAX];
+    splat_viewer_job job;
+    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) {
+        s[i] = dial_socket(v);
+        wish(s[i], i); /* seen: the client is in the list */
+        assert_true(splat_viewer_take(v, 10, &job));
+    }
+    assert_int_not_equal(ask(v, "GET", "/ws", v->token, LOCAL UPGRADE), 101);
+    assert_int_equal(ask(v, "GET", "/", v->token, LOCAL), 200);
+    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) close(s[i]);
+    splat_viewer_close(v);
+}
+
+/* One Gaussian, red, opaque, at (0, 0, 2). */
+static splat_model *red_model(splat_context *context)
+{
+    splat_model *model;
+    splat_cloud cloud;
+    splat_error error;
+    ASSERT_OK(splat_cloud_make(&cloud, 1, 0, false, &error));
+    cloud.means[2] = 2;
+    cloud.rotations[0] = 1;
+    cloud.opacities[0] = 8;
+    cloud.sh_dc[0] = 1.7f;
+    cloud.sh_dc[1] = cloud.sh_dc[2] = -1.7f;
+    for (int k = 0; k < 3; k++) cloud.scales[k] = -1;
+    ASSERT_OK(splat_model_create(context, 0, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, &model, &error));
+    ASSERT_OK(splat_model_resize(model, 1, &error));
+    ASSERT_OK(splat_model_upload(model, &cloud, &error));
+    splat_cloud_free(&cloud);
+    return model;
+}
+
+static void test_the_picture_shows_the_splat(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    splat_context_options options;
+    splat_context *context;
+    splat_error error;
+    const float blue[3] = {0, 0, 1};
+    uint8_t data[65536], rgb[48][64][3];
+    bool rendered;
+    splat_context_options_init(&options);
+    options.backend = "cpu";
+    ASSERT_OK(splat_context_create(&options, &context, &error));
+    splat_model *model = red_model(context);
+    ASSERT_OK(splat_viewer_serve(v, model, blue, 0, &rendered, &error));
+    assert_false(rendered); /* nobody looks */
+    int s = dial_socket(v);
+    wish(s, 1);
+    ASSERT_OK(splat_viewer_serve(v, model, blue, 10, &rendered, &error));
+    assert_true(rendered);
+    size_t n = read_frame(s, data, sizeof data);
+    tjhandle decoder = tjInitDecompress();
+    assert_int_equal(tjDecompress2(decoder, data + SPLAT_VIEWER_HEADER_BYTES, n - SPLAT_VIEWER_HEADER_BYTES, rgb[0][0],
+                                   64, 0, 48, TJPF_RGB, 0), 0);
+    tjDestroy(decoder);
+    assert_true(rgb[24][32][0] > 200 && rgb[24][32][2] < 50);
+    assert_true(rgb[2][2][0] < 50 && rgb[2][2][2] > 200);
+    close(s);
+    splat_model_destroy(model);
+    splat_context_destroy(context);
+    splat_viewer_close(v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_camera_of_a_message),
+        cmocka_unit_test(test_quaternion_turns_the_axes_of_the_camera_into_the_world),
+        cmocka_unit_test(test_bad_messages_are_refused),
+        cmocka_unit_test(test_hosts_and_origins),
+        cmocka_unit_test(test_pages_need_token_host_and_origin),
+        cmocka_unit_test(test_newest_camera_wins_and_one_picture_is_on_its_way),
+        cmocka_unit_test(test_what_the_page_does_not_send_closes),
+        cmocka_unit_test(test_clients_are_few),
+        cmocka_unit_test(test_the_picture_shows_the_splat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
