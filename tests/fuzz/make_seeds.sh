@@ -107,4 +107,7 @@ printf 'trian\n-x' | seed command_line wrong
 seed stage_file written <"$model/stage.json"
 printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | seed test_list split '\0001'
 printf 'a.png\n# comment\n b.v2 \nnope\n' | seed test_list list '\0000'
+printf '{"ack":3,"camera":{"seq":1,"position":[1,2.5,-3],"quaternion":[1,0,0.5,0],"fov_y":50},"size":[640,360],'`
+    `'"what":"depth","moving":true}' | seed viewer message
+for host in localhost:80 127.0.0.1 '[::1]:8080' http://gpubox:1; do printf %s "$host" | seed viewer host_${#host}; done
 rm -rf pipeline surface fused.* mesh.* textured.* *.json *.ply log
