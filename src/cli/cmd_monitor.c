@@ -1,32 +1,12 @@
 /* splatsmith monitor: GPU, machine and a process, live in the terminal. */
 #include "cli.h"
 #include "progress.h"
+#include "stop.h"
 
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-
-static volatile sig_atomic_t stop_asked;
-
-static void on_stop(int number)
-{
-    (void)number;
-    stop_asked = 1;
-}
-
-static void install_stop(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM};
-    struct sigaction action, old;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_stop; /* without SA_RESTART: a sleep ends at once */
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < 2; i++) /* what is ignored (nohup) stays ignored */
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
-}
 
 /* "62", "5.9"; "-" when the figure is unknown. Of a few texts in turn, enough for one line. */
 static const char *number(double value, int decimals)
@@ -103,7 +83,7 @@ static void show(splat_monitor *monitor, int pid, double period)
     uint64_t shown = 0;
     double wait = fmin(period / 4, 0.1);
     struct timespec pause = {0, (long)(wait * 1e9)};
-    while (!stop_asked) {
+    while (!cli_stop_is_asked()) {
         splat_monitor_sample sample;
         splat_monitor_get_latest(monitor, &sample);
         if (sample.number != shown) print_sample(pid, &sample, over);
@@ -130,8 +110,7 @@ int cmd_monitor(const cli_values *values)
     options.log = cli_log;
     snprintf(gpu, sizeof gpu, "%d", values->context.gpu);
     options.gpu = gpu;
-    stop_asked = 0;
-    install_stop();
+    cli_stop_install(false);
     if (splat_monitor_create(&options, &monitor, &error) != SPLAT_OK) return cli_report(&error);
     show(monitor, options.pid, options.period_s);
     splat_monitor_destroy(monitor);

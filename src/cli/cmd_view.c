@@ -1,32 +1,11 @@
 /* splatsmith view: a splat in a browser. */
 #include "cli.h"
 #include "progress.h"
+#include "stop.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t stop_asked;
-
-static void on_stop(int number)
-{
-    (void)number;
-    stop_asked = 1;
-}
-
-static void install_stop(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM};
-    struct sigaction action, old;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_stop;
-    action.sa_flags = SA_RESETHAND; /* the second one ends a render that takes long */
-    sigemptyset(&action.sa_mask);
-    stop_asked = 0;
-    for (int i = 0; i < 2; i++) /* what is ignored (nohup) stays ignored */
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
-}
 
 /* Where to look, and how from another machine. */
 static void print_address(const splat_viewer *viewer, const char *given_host)
@@ -54,11 +33,11 @@ static int show(cli_session *session, const cli_values *values, const char *titl
     if (splat_viewer_open(&options, &viewer, &error) != SPLAT_OK) return cli_report(&error);
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
     if (status == SPLAT_OK) {
-        install_stop();
+        cli_stop_install(true); /* the second one ends a render that takes long */
         print_address(viewer, options.host);
         fflush(stdout);
     }
-    while (status == SPLAT_OK && !stop_asked)
+    while (status == SPLAT_OK && !cli_stop_is_asked())
         status = splat_viewer_serve(viewer, session->model, background, 0.1, NULL, &error);
     splat_viewer_close(viewer);
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);

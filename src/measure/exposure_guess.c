@@ -1,6 +1,8 @@
 /* Names as a sequence, and gains between its members. */
 #include "measure/exposure_guess.h"
 
+#include "base/file.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ typedef struct place {
 
 static bool find_place(const char *name, place *p)
 {
-    const char *slash = strrchr(name, '/'), *dot = strrchr(slash ? slash : name, '.');
+    const char *dot = strrchr(splat_basename(name), '.');
     size_t end = dot ? (size_t)(dot - name) : strlen(name);
     while (end > 0 && !isdigit((unsigned char)name[end - 1])) end--;
     size_t begin = end;

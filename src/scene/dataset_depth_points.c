@@ -52,20 +52,30 @@ static int compare_images(const void *a, const void *b)
 
 /* ---------------------------------------------------------------- candidates */
 
-/* The place of a point in a view; false: behind the camera or outside of the picture. */
-static bool place_point(const splat_camera *c, const float position[3], candidate *out)
+bool splat_dataset_place_point(const splat_camera *c, const float position[3], double least_depth, double place[3])
 {
     double t[3];
     for (int r = 0; r < 3; r++) {
         t[r] = (double)c->translation[r];
         for (int k = 0; k < 3; k++) t[r] += (double)c->rotation[3 * r + k] * (double)position[k];
     }
-    if (!(t[2] > (double)LEAST_DEPTH)) return false;
-    double u = (double)c->fx * t[0] / t[2] + (double)c->cx, v = (double)c->fy * t[1] / t[2] + (double)c->cy;
+    if (!(t[2] > least_depth)) return false;
+    place[0] = (double)c->fx * t[0] / t[2] + (double)c->cx;
+    place[1] = (double)c->fy * t[1] / t[2] + (double)c->cy;
+    place[2] = t[2];
+    return true;
+}
+
+/* The place of a point in a view; false: behind the camera or outside of the picture. */
+static bool place_point(const splat_camera *c, const float position[3], candidate *out)
+{
+    double place[3];
+    if (!splat_dataset_place_point(c, position, (double)LEAST_DEPTH, place)) return false;
+    const double u = place[0], v = place[1];
     if (!(u >= 0 && v >= 0 && u <= c->width && v <= c->height)) return false;
     out->x = (float)fmin(fmax(u - 0.5, 0), c->width - 1);
     out->y = (float)fmin(fmax(v - 0.5, 0), c->height - 1);
-    out->z = (float)t[2];
+    out->z = (float)place[2];
     return isfinite(out->z);
 }
 

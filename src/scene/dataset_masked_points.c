@@ -81,13 +81,9 @@ static splat_status list_points(job *j, splat_error *error)
 /* The pixel of a point in a view; false: behind the camera or outside of the picture. */
 static bool pixel_of(const splat_camera *c, const float position[3], size_t *pixel)
 {
-    double t[3];
-    for (int r = 0; r < 3; r++) {
-        t[r] = (double)c->translation[r];
-        for (int k = 0; k < 3; k++) t[r] += (double)c->rotation[3 * r + k] * (double)position[k];
-    }
-    if (!(t[2] > 0)) return false;
-    double u = (double)c->fx * t[0] / t[2] + (double)c->cx, v = (double)c->fy * t[1] / t[2] + (double)c->cy;
+    double place[3];
+    if (!splat_dataset_place_point(c, position, 0, place)) return false;
+    const double u = place[0], v = place[1];
     if (!(u >= 0 && v >= 0 && u < c->width && v < c->height)) return false;
     *pixel = (size_t)v * (size_t)c->width + (size_t)u;
     return true;

@@ -85,6 +85,11 @@ splat_status splat_dataset_load_depth_points(splat_dataset *dataset, const splat
                                              const splat_scene_options *options, const splat_dataset_log *log,
                                              splat_error *error);
 
+/* dataset_depth_points.c: where a point lies in a picture, in pixels from its upper left corner, and its depth: (u, v,
+ * z), u and v also beyond the borders. False, and nothing is written: z is not above least_depth (0 or more). */
+bool splat_dataset_place_point(const splat_camera *camera, const float position[3], double least_depth,
+                               double place[3]);
+
 /* dataset_masked_points.c: takes those of the dataset's points away of which more than half of the photos in their
  * tracks have a black mask where the point is seen; a notice says how many. tracks: of all its points. Errors: those of
  * reading masks, MEMORY. */

@@ -1,6 +1,7 @@
 /* Where the viewer's page begins, from the splat and its scene. */
 #include "viewer/start_view.h"
 
+#include "base/compare.h"
 #include "io/json.h"
 #include "scene/scene.h"
 
@@ -14,12 +15,6 @@ static json_t *numbers(const float *values, size_t n)
     return array;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 #define SAMPLES 20000
 
 /* From at most SAMPLES Gaussians, evenly spread over the list; half of them lie within the radius, doubled. */
@@ -31,7 +26,7 @@ static void measure_splat(const splat_cloud *cloud, float *storage, float center
         n = 0;
         for (size_t i = 0; i < cloud->n; i += step)
             if (isfinite(cloud->means[3 * i + (size_t)k])) storage[n++] = cloud->means[3 * i + (size_t)k];
-        qsort(storage, n, sizeof *storage, by_value);
+        qsort(storage, n, sizeof *storage, splat_compare_floats);
         center[k] = n ? storage[n / 2] : 0;
     }
     n = 0;
@@ -41,7 +36,7 @@ static void measure_splat(const splat_cloud *cloud, float *storage, float center
                                      (m[2] - center[2]) * (m[2] - center[2]));
         if (isfinite(distance)) storage[n++] = distance;
     }
-    qsort(storage, n, sizeof *storage, by_value);
+    qsort(storage, n, sizeof *storage, splat_compare_floats);
     *radius = n && storage[n / 2] > 0 ? 2 * storage[n / 2] : 1;
 }
 

@@ -1,6 +1,8 @@
 /* Few values for many. */
 #include "io/splat/codebook.h"
 
+#include "base/compare.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +10,6 @@
 enum { N = SPLAT_CODEBOOK_SIZE, N_ROUNDS = 40, MAX_WIDTH = 64, N_POWER_STEPS = 3 };
 
 /* ---------------------------------------------------------------- numbers */
-
-static int compare_floats(const void *a, const void *b)
-{
-    float p = *(const float *)a, q = *(const float *)b;
-    return (p > q) - (p < q);
-}
 
 /* How many of sorted values are below a bound. */
 static size_t count_below(const float *sorted, size_t n, double bound)
@@ -51,7 +47,7 @@ splat_status splat_codebook_make(const float *values, size_t n, float codebook[N
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a codebook of %zu numbers", n);
     } else if (n > 0) {
         memcpy(sorted, values, n * sizeof *sorted);
-        qsort(sorted, n, sizeof *sorted, compare_floats);
+        qsort(sorted, n, sizeof *sorted, splat_compare_floats);
         sums[0] = 0;
         for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (double)sorted[i];
         double low = (double)sorted[0], size = (double)sorted[n - 1] - low;
@@ -59,9 +55,9 @@ splat_status splat_codebook_make(const float *values, size_t n, float codebook[N
             codebook[k] = sorted[(size_t)((k / 2 + 0.5) / (N / 2) * (double)n)];
             codebook[k + 1] = (float)(low + size * (k / 2) / (N / 2 - 1));
         }
-        qsort(codebook, N, sizeof *codebook, compare_floats);
+        qsort(codebook, N, sizeof *codebook, splat_compare_floats);
         for (int round = 0; round < N_ROUNDS; round++) move_to_means(sorted, sums, n, codebook);
-        qsort(codebook, N, sizeof *codebook, compare_floats); /* empty cells stay behind */
+        qsort(codebook, N, sizeof *codebook, splat_compare_floats); /* empty cells stay behind */
     }
     free(sorted);
     free(sums);

@@ -15,6 +15,8 @@ struct fixed_bounds {
     uint32_t colour;   /* absolute value of a channel of a Gaussian or of the background */
 };
 
+static_assert(sizeof(fixed_bounds) == 4 * sizeof(uint32_t), "as splat_raster_fixed_bytes counts them");
+
 /* An integer k with 2^k > x >= 0; of what is not finite 129. */
 __device__ __forceinline__ int exponent_above(float x)
 {
