@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench/peers/compare.py with peers that are none: one that hands in a splat, if it was given the training photos alone,
-# one that fails, and one that is not there. Usage: check_peers.sh SPLATSMITH SOURCE
+# one that fails, one that is not there, and one that does not end. Usage: check_peers.sh SPLATSMITH SOURCE
 set -eu
 splatsmith=$1
 compare=$2/bench/peers/compare.py
@@ -24,7 +24,8 @@ cat >recipes.json <<'EOF'
 {"fake": {"build": [{"in": ".", "run": ["{python}", "-c", "open('built', 'w')"]}], "training_photos": true,
           "train": ["{python}", "train.py", "{scene}", "{out}"], "ply": "splat.ply"},
  "broken": {"train": ["{python}", "-c", "import sys; sys.exit(5)"], "ply": "splat.ply"},
- "absent": {"train": ["none"], "ply": "splat.ply"}}
+ "absent": {"train": ["none"], "ply": "splat.ply"},
+ "endless": {"train": ["{python}", "-c", "import time; time.sleep(100)"], "ply": "splat.ply"}}
 EOF
 code=0
 HANDED_IN=$PWD/model/point_cloud/iteration_60/point_cloud.ply python3 "$compare" out "$splatsmith" scene \
@@ -49,4 +50,9 @@ expect "what is not there" grep -q '^| absent | not run: there is no checkout .*
 expect "the table is a file" cmp said out/peers.md
 expect "a peer without a recipe is refused" sh -c \
     "! python3 $compare out $splatsmith scene other=checkout --recipes recipes.json 2>&1 | grep -v 'NAME one of fake'"
+python3 "$compare" out2 "$splatsmith" scene endless=checkout --recipes recipes.json --iterations 60 --seeds 3 \
+    --backend cpu --threads 1 --limit 2 --budget 2 >said2 || true
+cat said2
+expect "a peer that does not end is ended" grep -q '^| endless | not run: .* was not done after 2 seconds' said2
+expect "no run starts when time is up" grep -q '^| splatsmith | 1 |' said2
 echo "all of it was so"
