@@ -115,6 +115,16 @@ splat_status splat_random_views_make(const splat_scene *scene, const splat_rando
 splat_status splat_random_views_write(splat_model *model, splat_scene *scene, const splat_random_views_options *options,
                                       const char *folder, splat_error *error);
 
+/* ---------------------------------------------------------------- camera paths */
+
+/* How many pictures a camera path has (docs/viewer.md, "Camera paths"). Errors: IO, FORMAT, MEMORY. */
+splat_status splat_path_describe(const char *path_file, size_t *n_frames, splat_error *error);
+/* Renders a camera path into output/000000.png ..., or, where output ends with .mp4, into a film, by the program
+ * ffmpeg. background: rgb in [0,1]. Of the job visit and user count: the camera, the number in place of a name and the
+ * unclamped render. Errors: IO (also: there is no ffmpeg), FORMAT, MEMORY, STOPPED. */
+splat_status splat_path_write(splat_model *model, const char *path_file, const float background[3],
+                              const splat_view_job *job, const char *output, splat_error *error);
+
 /* ---------------------------------------------------------------- pictures of meshes */
 
 /* How the texels of a texture become a colour. All in the photos' encoding (sRGB), as 3DGS and SuGaR blend. */

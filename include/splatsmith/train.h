@@ -391,6 +391,9 @@ void splat_run_options_init_sized(splat_run_options *options, size_t size);
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
 /* Async-signal-safe: the run ends after the step in progress. */
 void splat_trainer_request_stop(splat_trainer *trainer);
+/* Async-signal-safe: after the step in progress the run saves a checkpoint and the splat, and goes on. What cannot be
+ * written is a warning. */
+void splat_trainer_request_save(splat_trainer *trainer);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* splatsmith/viewer.h - a splat in a browser: a small HTTP server whose one page shows pictures that this program
- * renders.
+/* splatsmith/viewer.h - a splat in a browser, also while it is trained: a small HTTP server whose one page shows
+ * pictures that this program renders.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,7 @@
 #include "splatsmith/core.h"
 #include "splatsmith/model.h"
 #include "splatsmith/scene.h"
+#include "splatsmith/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +22,7 @@ typedef struct splat_viewer_options {
     const char *host;  /* an address of this machine to listen at; NULL: 127.0.0.1, which other machines do not reach */
     int port;          /* 0: any that is free; default 8080 */
     const char *title; /* of the page, UTF-8; NULL: "Splatsmith" */
+    double budget;     /* the share of the time of a training that pictures may take, above 0 and at most 1; 0.05 */
 } splat_viewer_options;
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);
@@ -33,15 +35,30 @@ void splat_viewer_close(splat_viewer *viewer);
 /* "http://127.0.0.1:8080/?token=...": whoever knows it may look. Lives as long as the viewer. */
 const char *splat_viewer_get_address(const splat_viewer *viewer);
 int splat_viewer_get_port(const splat_viewer *viewer);
-/* Where clients begin, and which cameras they see drawn: those of the scene, or without one (NULL) around the splat.
- * Errors: MEMORY, DEVICE. */
-splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, const splat_scene *scene,
+/* Where clients begin, which cameras they see drawn, and which photos they may compare with: those of the scene, which
+ * is borrowed until the next call, or without one (NULL) around the splat. Without a model (NULL) the scene's points
+ * tell where the splat is. Errors: MEMORY, DEVICE. */
+splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error);
 /* Waits at most `seconds` until a client wants a picture, and renders it; with 0, returns at once when nobody does.
  * Encoding and sending are done by other threads. background: rgb in [0,1]. *rendered: whether there was one; may be
  * NULL. Errors: those of splat_model_render. */
 splat_status splat_viewer_serve(splat_viewer *viewer, splat_model *model, const float background[3], double seconds,
                                 bool *rendered, splat_error *error);
+
+/* ---------------------------------------------------------------- beside a training */
+
+/* From now on the page shows the splat that `trainer` trains, in its scene, with its figures; what it calls it is
+ * `stage` ("train"; copied). Both are borrowed until the next call: NULL for a trainer that is about to go, with the
+ * stage that comes next, or NULL. Errors: MEMORY. */
+splat_status splat_viewer_watch(splat_viewer *viewer, splat_trainer *trainer, const char *stage, splat_error *error);
+/* A splat_event_function, whose user is a viewer that watches the trainer: splat_run_options.event, or called from
+ * there. Who steps the trainer alone gives it a SPLAT_EVENT_STEP after each step. It notes the event for the page.
+ * After a step it renders at most one picture, if somebody looks and the budget allows it; it waits for no client, and
+ * what fails is logged and ends nothing. When a client pauses the training it returns when one ends the pause, or the
+ * run is to stop. Saves and stops that clients ask for become splat_trainer_request_save and _stop, which
+ * splat_trainer_run obeys. Results do not depend on who looks. */
+void splat_viewer_event(void *viewer, const splat_event *event);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 #include "find_cameras.h"
 #include "pipeline.h"
 #include "progress.h"
+#include "viewer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -314,6 +315,12 @@ static void measure(const pipeline_run *r, const pipeline_stage *stage, const st
         cli_notice("the result of the stage %s could not be measured on the test views", stage->name);
 }
 
+/* Pages see which stage works, also where it is none that trains. */
+static void show_stage(const pipeline_run *r, size_t i)
+{
+    if (r->p.viewer) splat_viewer_watch(r->p.viewer, NULL, pipeline_stages[i].name, NULL);
+}
+
 /* The command of the stage, and its file before and after. */
 static int execute(pipeline_run *r, size_t i, stage_values *v)
 {
@@ -324,6 +331,7 @@ static int execute(pipeline_run *r, size_t i, stage_values *v)
     if (code != CLI_OK) return code;
     reset_host_peak();
     double begin = cli_seconds();
+    show_stage(r, i);
     code = pipeline_command(stage)->run(&v->values);
     uint64_t host = host_peak();
     s->file.seconds += cli_seconds() - begin;
@@ -472,11 +480,14 @@ static int find_cameras(pipeline_run *r)
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
+    if (code == CLI_OK && r->p.values->viewer_port >= 0)
+        code = cli_viewer_open(r->p.values, r->p.values->viewer_port, r->p.folder, &r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
+    splat_viewer_close(r->p.viewer);
     print_table(r);
     return code;
 }

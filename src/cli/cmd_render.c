@@ -188,6 +188,53 @@ static int render_random_views(cli_session *session, const cli_values *values)
     return CLI_OK;
 }
 
+/* ---------------------------------------------------------------- a camera path */
+
+static int write_path(cli_session *session, const cli_values *values, bool white)
+{
+    char folder[CLI_PATH_MAX], name[64];
+    splat_error error;
+    size_t n;
+    const float background[3] = {white, white, white};
+    snprintf(name, sizeof name, "path/ours_%d", session->iteration);
+    if (values->output)
+        snprintf(folder, sizeof folder, "%s", values->output);
+    else if (!cli_path_join(folder, values->model_path, name))
+        return CLI_USAGE;
+    if (splat_path_describe(values->camera_path, &n, &error) != SPLAT_OK) return cli_report(&error);
+    cli_counter c = cli_counter_start("rendering the path", n);
+    const splat_view_job job = counted_job(SPLAT_VIEWS_TEST, &c);
+    splat_status status = splat_path_write(session->model, values->camera_path, background, &job, folder, &error);
+    cli_progress_end();
+    if (status != SPLAT_OK) return cli_report(&error);
+    cli_say("%zu pictures in %s", n, folder);
+    return CLI_OK;
+}
+
+/* Needs the splat, and of a scene only its background. */
+static int render_path(const cli_values *values)
+{
+    static const char *const others[] = {"mesh", "random_views", "perturb", "seed", "what", "skip_train", "skip_test",
+                                         "exposure"};
+    cli_session session;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (!cli_given(values, others[i])) continue;
+        cli_error("--path renders the colours of a splat; --%s goes without it", others[i]);
+        return CLI_USAGE;
+    }
+    if (!values->output && !values->model_path) {
+        cli_error("give the model folder with -m, or --ply FILE -o FOLDER");
+        return CLI_USAGE;
+    }
+    bool has_scene = values->model_path || values->scene.source_path;
+    int code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
+    if (code == CLI_OK)
+        code = write_path(&session, values, has_scene ? session.scene_options.white_background
+                                                      : values->scene.white_background);
+    cli_session_close(&session);
+    return code;
+}
+
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* Needs the scene alone, and no GPU. */
@@ -219,6 +266,7 @@ int cmd_render(const cli_values *values)
     cli_session session;
     bool random = values->random_views.n > 0;
     unsigned what;
+    if (values->camera_path) return render_path(values);
     if (!read_what(values->what, values->mesh_file != NULL, &what)) return CLI_USAGE;
     if (!random && (values->perturb || cli_given(values, "seed"))) {
         cli_error("--perturb and --seed need --random_views N");

@@ -2,40 +2,23 @@
 #include "cli.h"
 #include "progress.h"
 #include "stop.h"
+#include "viewer.h"
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* Where to look, and how from another machine. */
-static void print_address(const splat_viewer *viewer, const char *given_host)
-{
-    char host[256] = "";
-    int port = splat_viewer_get_port(viewer);
-    cli_say("%s", splat_viewer_get_address(viewer));
-    gethostname(host, sizeof host - 1);
-    if (!given_host)
-        cli_notice("from another machine: ssh -L %d:127.0.0.1:%d %s, then the same address there", port, port,
-                   host[0] ? host : "HOST");
-    else
-        cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", given_host);
-    cli_notice("Ctrl-C ends it");
-}
 
 static int show(cli_session *session, const cli_values *values, const char *title)
 {
-    splat_viewer_options options = values->viewer;
     splat_viewer *viewer;
     splat_error error;
     const float background[3] = {values->scene.white_background, values->scene.white_background,
                                  values->scene.white_background};
-    options.title = title;
-    if (splat_viewer_open(&options, &viewer, &error) != SPLAT_OK) return cli_report(&error);
+    int code = cli_viewer_open(values, values->viewer.port, title, &viewer);
+    if (code != CLI_OK) return code;
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
-        print_address(viewer, options.host);
-        fflush(stdout);
+        cli_notice("Ctrl-C ends it");
     }
     while (status == SPLAT_OK && !cli_stop_is_asked())
         status = splat_viewer_serve(viewer, session->model, background, 0.1, NULL, &error);

@@ -12,6 +12,7 @@
 #define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
 #define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
 #define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
+#define PORT(field) CLI_PORT, AT(field, int), "[PORT]", 0, 65535
 #define SIZE(field, low, high) CLI_SIZE, AT(field, int), "N", low, high
 #define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
 #define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
@@ -162,6 +163,9 @@ const cli_option cli_options[] = {
     {"random_views", 0, NULL, RENDER, CLI_GROUP_OUTPUT, COUNT(random_views.n, 1, 1000000),
      "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
      "transforms.json and in sparse/0", ""},
+    {"path", 0, "camera_path", RENDER, CLI_GROUP_OUTPUT, TEXT(camera_path, "FILE"),
+     "instead of the scene's views: pictures along a camera path that was saved in the viewer's page, as PNGs in the "
+     "folder of -o, or, where its name ends with .mp4, as a film, by ffmpeg", ""},
     {"perturb", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(perturb, "T,R"),
      "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
      "degrees", "0.1,2"},
@@ -615,7 +619,12 @@ const cli_option cli_options[] = {
     /* view */
     {"port", 0, "viewer", VIEW, CLI_GROUP_MACHINE, INT(viewer.port, 0, 65535),
      "the port of the page; 0: any that is free", NULL},
-    {"viewer_host", 0, NULL, VIEW, CLI_GROUP_MACHINE, TEXT(viewer.host, "ADDRESS"),
+    {"viewer", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, PORT(viewer_port),
+     "show the splat in a browser while it is trained, at this port (without a number 8080; 0: any that is free)",
+     "not shown"},
+    {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, DOUBLE(viewer_budget, 0.1, 100),
+     "percent of the time of the training that pictures of --viewer may take while somebody looks", NULL},
+    {"viewer_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, TEXT(viewer.host, "ADDRESS"),
      "the address of this machine to listen at; 0.0.0.0 lets others in who know the token, unencrypted", "127.0.0.1"},
 
     /* monitor */
@@ -680,9 +689,9 @@ const cli_option cli_options[] = {
     {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
     {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
      "NaN and infinity always stop the training with an error", NULL},
-    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "this version has no network viewer", NULL},
-    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "this version has no network viewer", NULL},
-    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "this version has no network viewer", NULL},
+    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "the viewer is off unless --viewer asks for it", NULL},
+    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "for SIBR's network viewer; ours has --viewer", NULL},
+    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer; ours has --viewer", NULL},
 };
 const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
 _Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");

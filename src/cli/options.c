@@ -30,6 +30,8 @@ void cli_values_init(cli_values *values)
     splat_mesh_report_options_init(&values->mesh_report);
     splat_random_views_options_init(&values->random_views);
     splat_viewer_options_init(&values->viewer);
+    values->viewer_port = -1;
+    values->viewer_budget = 5;
     splat_mesh_draw_options_init(&values->mesh_draw);
     values->bench_mode = "training";
     values->render_exposure = "neutral";
@@ -116,6 +118,7 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
     text[0] = '\0';
     switch (option->kind) {
     case CLI_INT:
+    case CLI_PORT:
     case CLI_SIZE: snprintf(text, size, "%d", *(const int *)field); break;
     case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)field); break;
     case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)field); break;

@@ -27,6 +27,9 @@ typedef struct cli_values {
     splat_cameras_options cameras;
     splat_bench_options bench;
     splat_viewer_options viewer;
+    const char *camera_path; /* of render; NULL: the views of the scene */
+    int viewer_port;      /* of --viewer beside a training; -1: none */
+    double viewer_budget; /* percent */
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
@@ -49,6 +52,7 @@ typedef struct cli_values {
     int refinement_iterations;
     float normal_consistency_factor;
     bool skip_training, skip_coarse, skip_refine, skip_texture, low_poly, high_poly, export_obj;
+    splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
     bool optimize_memory;
@@ -88,6 +92,8 @@ typedef struct cli_values {
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
 } cli_values;
 
+#define CLI_USUAL_PORT "8080"
+
 typedef enum cli_kind {
     CLI_FLAG,   /* bool; the value may be left out */
     CLI_TEXT,   /* const char * */
@@ -95,6 +101,7 @@ typedef enum cli_kind {
     CLI_WORD,   /* an enum: the number of one of the words of `metavar` */
     CLI_INT,    /* int */
     CLI_SIZE,   /* int, like CLI_INT but never 0 */
+    CLI_PORT,   /* int; the value may be left out: CLI_USUAL_PORT */
     CLI_INTS,   /* cli_list */
     CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
     CLI_SEED,   /* uint64_t */

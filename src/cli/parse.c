@@ -336,7 +336,8 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
         return false;
     case CLI_CHOICE: return set_choice(option, text, field);
     case CLI_WORD: return set_word(option, text, field);
-    case CLI_INT: return set_int(option, text, field);
+    case CLI_INT:
+    case CLI_PORT: return set_int(option, text, field);
     case CLI_SIZE: return set_size(option, text, field);
     case CLI_COUNT: return set_count(option, text, field);
     case CLI_SEED: return set_seed(option, text, field);
@@ -380,6 +381,8 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
     if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
         return set_value(values, option, "true");
+    if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0])))
+        return set_value(values, option, CLI_USUAL_PORT);
     if (!text) {
         cli_error("--%s needs a value", option->name);
         return false;

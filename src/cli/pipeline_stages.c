@@ -169,6 +169,7 @@ static size_t kind_size(cli_kind kind)
     case CLI_CHOICE: return sizeof(const char *);
     case CLI_WORD:
     case CLI_INT:
+    case CLI_PORT:
     case CLI_SIZE: return sizeof(int);
     case CLI_INTS: return sizeof(cli_list);
     case CLI_COUNT: return sizeof(size_t);
@@ -211,6 +212,7 @@ void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const
     values->quiet = p->values->quiet;
     values->export_obj = p->values->export_obj;
     values->outcome = &out->outcome;
+    values->shared_viewer = p->viewer;
     if ((stage->makes & PIPELINE_SPLAT) && !cli_given(p->values, "checkpoint_interval"))
         values->checkpoint_interval = CHECKPOINT_INTERVAL;
     stage->fill(p, folder, out);

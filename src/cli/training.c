@@ -1,5 +1,6 @@
 /* The callbacks, signals and summary of a run of train or coarse. */
 #include "training.h"
+#include "viewer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define PAUSE_SECONDS 1.0 /* an event that takes the viewer longer was a pause, no picture */
 
 /* ---------------------------------------------------------------- Ctrl-C, SIGTERM, a lost terminal */
 
@@ -94,9 +97,21 @@ static void on_evaluation(cli_report_state *r, const splat_event *event, int ite
     r->psnr_iteration = iteration;
 }
 
-static void on_event(void *user, const splat_event *event)
+/* What the viewer does with an event; a pause is no time of training. */
+static void show_event(cli_report_state *r, const splat_event *event)
 {
-    cli_report_state *r = user;
+    const double begin = cli_seconds();
+    if (!r->viewer) return;
+    splat_viewer_event(r->viewer, event);
+    const double seconds = cli_seconds() - begin;
+    if (seconds < PAUSE_SECONDS) return;
+    r->other_seconds += seconds;
+    r->mark = cli_seconds();
+    cli_progress_resume(&r->progress, r->last_step.iteration);
+}
+
+static void report_event(cli_report_state *r, const splat_event *event)
+{
     int iteration = event->step ? event->step->iteration : r->last_step.iteration;
     switch (event->kind) {
     case SPLAT_EVENT_STEP: on_step(r, event->step); return;
@@ -113,6 +128,12 @@ static void on_event(void *user, const splat_event *event)
     cli_progress_resume(&r->progress, iteration);
     r->other_seconds += cli_seconds() - r->mark;
     r->mark = cli_seconds();
+}
+
+static void on_event(void *user, const splat_event *event)
+{
+    report_event(user, event);
+    show_event(user, event);
 }
 
 /* The blocks' peak, in evaluations too, and what the driver holds beside them. */
@@ -277,14 +298,22 @@ static int train(cli_training *j, const cli_values *values)
     return code;
 }
 
+static const char *stage_name(const cli_training *j)
+{
+    return j->train_options.binding ? "refine" : j->train_options.regularizer ? "coarse" : "train";
+}
+
 int cli_training_run(cli_training *j, const cli_values *values)
 {
     int code = cli_lpips_open(values, j->context, false, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, values);
     j->run_options.monitor = j->monitor;
     j->run_options.lpips = j->lpips;
+    if (code == CLI_OK)
+        code = cli_viewer_begin(values, j->model_path, stage_name(j), j->trainer, &j->report.viewer);
     if (code != CLI_OK) return code;
     code = train(j, values);
+    cli_viewer_end(values, j->report.viewer);
     cli_note_memory(values->outcome, j->context);
     if (values->outcome && j->report.psnr_iteration) {
         values->outcome->psnr = j->report.psnr;

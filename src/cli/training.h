@@ -15,6 +15,7 @@ typedef struct cli_report_state {
     double mark;                   /* end of the last step */
     double psnr;                   /* of the last test evaluation */
     int psnr_iteration;            /* 0: there was none */
+    splat_viewer *viewer;          /* NULL: none */
     size_t training_peak_bytes, evaluation_peak_bytes; /* of the last evaluation's event; 0: there was none */
     char checkpoint[CLI_PATH_MAX]; /* the last one written, "" without any */
     char saved[CLI_PATH_MAX];

@@ -69,4 +69,26 @@ static inline splat_camera splat_camera_resized(const splat_camera *camera, int 
     return resized;
 }
 
+/* A camera at a place, looking as a quaternion (w, x, y, z) of any length but zero turns its axes (x right, y down, z
+ * forward) into the world's; square pixels, fov_y in degrees, the principal point in the middle. */
+static inline void splat_camera_look(splat_camera *camera, const double position[3], const double quaternion[4],
+                                     double fov_y, int width, int height)
+{
+    double to_world[9], rotation[9], translation[3];
+    splat_quaternion_to_rotation(quaternion, to_world);
+    for (int i = 0; i < 3; i++) {
+        translation[i] = 0;
+        for (int k = 0; k < 3; k++) {
+            rotation[3 * i + k] = to_world[3 * k + i];
+            translation[i] -= to_world[3 * k + i] * position[k];
+        }
+    }
+    splat_camera_set_pose(camera, rotation, translation);
+    camera->width = width;
+    camera->height = height;
+    camera->fx = camera->fy = (float)(0.5 * height / tan(fov_y * 3.14159265358979323846 / 360));
+    camera->cx = 0.5f * (float)width;
+    camera->cy = 0.5f * (float)height;
+}
+
 #endif

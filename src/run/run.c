@@ -233,6 +233,23 @@ static splat_status save_stopped(splat_trainer *t, const splat_run_options *run,
                       t->iteration, t->options.iterations);
 }
 
+/* A save that somebody asked for, between those that the options name. */
+static void save_requested(splat_trainer *t, const splat_run_options *run, splat_run_checkpoints *checkpoints,
+                           const splat_step_info *step, bool *saved)
+{
+    splat_error failure;
+    char text[1536];
+    t->save_requested = 0;
+    splat_status status = SPLAT_OK;
+    if (checkpoints->last != t->iteration)
+        status = splat_run_checkpoints_save(checkpoints, SPLAT_CHECKPOINT_REQUESTED, step, &failure);
+    if (status == SPLAT_OK && !*saved) status = save_model(t, run, step, &failure);
+    *saved = *saved || status == SPLAT_OK;
+    if (status != SPLAT_OK)
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: the save that was asked for failed, and training goes "
+                  "on: %s", t->iteration, splat_error_format(&failure, text, sizeof text));
+}
+
 /* Two checkpoints in a row could not be written: hours more would be at risk. */
 static splat_status give_up(splat_trainer *t, const splat_run_options *run, const splat_run_checkpoints *checkpoints,
                             const splat_step_info *step, bool saved, splat_error *error)
@@ -262,6 +279,7 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
                 (t->iteration == last && !run->only_checkpoint);
         if (saved) SPLAT_TRY(save_model(t, run, step, error));
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));
+        if (t->save_requested) save_requested(t, run, checkpoints, step, &saved);
         if (enough) return give_up(t, run, checkpoints, step, saved, error);
     }
     if (t->iteration >= last && run->only_checkpoint) SPLAT_TRY(save_exposures(t, run->model_path, error));

@@ -65,7 +65,7 @@ struct splat_trainer {
     bool measures_stages;
     int n_marked;                        /* steps since then */
     splat_stage_times times;             /* sums since they were last read */
-    volatile sig_atomic_t stop_requested;
+    volatile sig_atomic_t stop_requested, save_requested;
 };
 
 /* density_control.c: what belongs after `iteration`, see schedule.h. */

@@ -338,3 +338,8 @@ void splat_trainer_request_stop(splat_trainer *t)
 {
     t->stop_requested = 1;
 }
+
+void splat_trainer_request_save(splat_trainer *t)
+{
+    t->save_requested = 1;
+}

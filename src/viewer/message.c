@@ -2,13 +2,16 @@
 #include "viewer/message.h"
 
 #include "io/json.h"
+#include "math/camera.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *const kind_names[SPLAT_VIEWER_N_KINDS] = {"color", "depth", "normal", "alpha", "density"};
+static const char *const kind_names[SPLAT_VIEWER_N_KINDS] = {"color", "depth", "normal", "alpha", "density",
+                                                           "error", "photo"};
+static const char *const command_names[SPLAT_VIEWER_N_COMMANDS] = {"pause", "go on", "save", "stop"};
 
 #define FAIL(what) splat_fail(error, SPLAT_ERROR_FORMAT, "a viewer's message " what)
 
@@ -33,24 +36,6 @@ static bool read_seq(const json_t *value, uint32_t *seq)
     return true;
 }
 
-/* World to camera: the transpose of the rotation of the unit quaternion q. */
-static void place_camera(splat_camera *camera, const double q[4], const double position[3])
-{
-    const double w = q[0], x = q[1], y = q[2], z = q[3];
-    const double r[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y),
-                         2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
-                         2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)};
-    for (int i = 0; i < 3; i++) {
-        double sum = 0;
-        for (int k = 0; k < 3; k++) {
-            camera->rotation[3 * i + k] = (float)r[3 * i + k];
-            sum += r[3 * i + k] * position[k];
-        }
-        camera->translation[i] = (float)-sum;
-        camera->center[i] = (float)position[i];
-    }
-}
-
 static splat_status read_camera(const json_t *root, const json_t *object, splat_viewer_wish *wish, splat_error *error)
 {
     double position[3], q[4], sides[2];
@@ -59,36 +44,72 @@ static splat_status read_camera(const json_t *root, const json_t *object, splat_
     if (!read_seq(json_object_get(object, "seq"), &wish->seq)) return FAIL("has no seq from 0 to 4294967295");
     if (!read_numbers(json_object_get(object, "position"), 3, 1e7, position)) return FAIL("has no position");
     if (!read_numbers(json_object_get(object, "quaternion"), 4, 1e3, q)) return FAIL("has no quaternion");
-    double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    if (!(length > 1e-6)) return FAIL("has a quaternion of length 0");
-    for (int k = 0; k < 4; k++) q[k] /= length;
+    if (!(sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) > 1e-6))
+        return FAIL("has a quaternion of length 0");
     if (!json_is_number(fov) || !(json_number_value(fov) >= 1 && json_number_value(fov) <= 160))
         return FAIL("has no fov_y from 1 to 160 degrees");
     if (!read_numbers(json_object_get(root, "size"), 2, SPLAT_VIEWER_SIDE_MAX, sides)) return FAIL("has no size");
     if (sides[0] < 16 || sides[1] < 16 || sides[0] * sides[1] > SPLAT_VIEWER_PIXELS_MAX)
         return FAIL("wants a picture that is too small or too large");
-    splat_camera *c = &wish->camera;
-    c->width = (int32_t)sides[0];
-    c->height = (int32_t)sides[1];
-    c->fy = (float)(0.5 * c->height / tan(json_number_value(fov) * 3.14159265358979323846 / 360));
-    c->fx = c->fy;
-    c->cx = 0.5f * (float)c->width;
-    c->cy = 0.5f * (float)c->height;
-    place_camera(c, q, position);
+    splat_camera_look(&wish->camera, position, q, json_number_value(fov), (int)sides[0], (int)sides[1]);
+    return SPLAT_OK;
+}
+
+/* Which of the names a text is; n: none of them. */
+static int find_name(const json_t *text, const char *const names[], int n)
+{
+    int i = 0;
+    while (i < n && (!json_is_string(text) || strcmp(names[i], json_string_value(text)) != 0)) i++;
+    return i;
+}
+
+static splat_status read_box(const json_t *array, splat_viewer_wish *wish, splat_error *error)
+{
+    double corners[6];
+    wish->has_box = array != NULL;
+    if (!array) return SPLAT_OK;
+    if (!read_numbers(array, 6, 1e7, corners)) return FAIL("has a box that is not six numbers");
+    for (int k = 0; k < 3; k++) {
+        if (corners[k] > corners[3 + k]) return FAIL("has a box whose lower corner is not the lower one");
+        wish->box.low[k] = corners[k];
+        wish->box.high[k] = corners[3 + k];
+    }
     return SPLAT_OK;
 }
 
 static splat_status read_wish(const json_t *root, const json_t *camera, splat_viewer_wish *wish, splat_error *error)
 {
-    const json_t *what = json_object_get(root, "what"), *moving = json_object_get(root, "moving");
-    int kind = SPLAT_VIEWER_COLOR;
-    if (what && !json_is_string(what)) return FAIL("has a what that is no text");
-    while (what && kind < SPLAT_VIEWER_N_KINDS && strcmp(kind_names[kind], json_string_value(what)) != 0) kind++;
+    const json_t *what = json_object_get(root, "what"), *moving = json_object_get(root, "moving"),
+                 *view = json_object_get(root, "view");
+    int kind = what ? find_name(what, kind_names, SPLAT_VIEWER_N_KINDS) : SPLAT_VIEWER_COLOR;
     if (kind == SPLAT_VIEWER_N_KINDS) return FAIL("wants an unknown kind of picture");
     if (moving && !json_is_boolean(moving)) return FAIL("has a moving that is neither true nor false");
+    if (view && (!json_is_integer(view) || json_integer_value(view) < -1 || json_integer_value(view) > INT32_MAX))
+        return FAIL("has a view that is no number from -1 on");
     wish->kind = (splat_viewer_kind)kind;
     wish->moving = json_is_true(moving);
+    wish->view = view ? (int32_t)json_integer_value(view) : -1;
+    if (wish->view < 0 && kind >= SPLAT_VIEWER_ERROR) return FAIL("wants a photo, but names no view");
+    SPLAT_TRY(read_box(json_object_get(root, "box"), wish, error));
     return read_camera(root, camera, wish, error);
+}
+
+static splat_status read_message(const json_t *root, splat_viewer_message *read, splat_error *error)
+{
+    const json_t *ack = json_object_get(root, "ack"), *camera = json_object_get(root, "camera"),
+                 *command = json_object_get(root, "do"), *sees = json_object_get(root, "sees");
+    int number = find_name(command, command_names, SPLAT_VIEWER_N_COMMANDS);
+    if (!json_is_object(root) || (!ack && !camera && !command && !sees)) return FAIL("asks for nothing");
+    if (ack && !read_seq(ack, &read->ack)) return FAIL("has an ack that is no number");
+    if (command && number == SPLAT_VIEWER_N_COMMANDS) return FAIL("has an unknown do");
+    if (sees && !json_is_boolean(sees)) return FAIL("has a sees that is neither true nor false");
+    read->has_ack = ack != NULL;
+    read->has_wish = camera != NULL;
+    read->has_command = command != NULL;
+    read->command = (splat_viewer_command)(command ? number : 0);
+    read->has_sight = sees != NULL;
+    read->sees = json_is_true(sees);
+    return camera ? read_wish(root, camera, &read->wish, error) : SPLAT_OK;
 }
 
 splat_status splat_viewer_message_parse(const char *text, size_t size, splat_viewer_message *message,
@@ -101,12 +122,7 @@ splat_status splat_viewer_message_parse(const char *text, size_t size, splat_vie
     splat_status status = splat_json_parse(text, size, JSON_REJECT_DUPLICATES, &root, &problem);
     if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory for a viewer's message");
     if (status != SPLAT_OK) return FAIL("is not JSON");
-    const json_t *ack = json_object_get(root, "ack"), *camera = json_object_get(root, "camera");
-    if (!json_is_object(root) || (!ack && !camera)) status = FAIL("has neither a camera nor an ack");
-    if (status == SPLAT_OK && ack && !read_seq(ack, &read.ack)) status = FAIL("has an ack that is no number");
-    if (status == SPLAT_OK && camera) status = read_wish(root, camera, &read.wish, error);
-    read.has_ack = ack != NULL;
-    read.has_wish = camera != NULL;
+    status = read_message(root, &read, error);
     json_decref(root);
     if (status == SPLAT_OK) *message = read;
     return status;

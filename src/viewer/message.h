@@ -12,25 +12,43 @@
 
 typedef enum splat_viewer_kind {
     SPLAT_VIEWER_COLOR, SPLAT_VIEWER_DEPTH, SPLAT_VIEWER_NORMAL, SPLAT_VIEWER_ALPHA, SPLAT_VIEWER_DENSITY,
+    SPLAT_VIEWER_ERROR, /* against the photo of a view of the scene, */
+    SPLAT_VIEWER_PHOTO, /* and that photo */
     SPLAT_VIEWER_N_KINDS
 } splat_viewer_kind;
+
+/* What a client wants of the training. */
+typedef enum splat_viewer_command {
+    SPLAT_VIEWER_PAUSE, SPLAT_VIEWER_GO_ON, SPLAT_VIEWER_SAVE, SPLAT_VIEWER_STOP, SPLAT_VIEWER_N_COMMANDS
+} splat_viewer_command;
+
+/* A box in the world, along its axes. */
+typedef struct splat_viewer_box {
+    double low[3], high[3];
+} splat_viewer_box;
 
 /* A picture that a client wants. */
 typedef struct splat_viewer_wish {
     uint32_t seq;          /* the client's number of it */
     splat_viewer_kind kind;
     bool moving;           /* a small picture soon is better than a full one later */
-    splat_camera camera;   /* at full size */
+    splat_camera camera;   /* at full size; with a view its size alone counts, as the most there may be */
+    int32_t view;          /* of the scene, whose camera it is; -1: none. ERROR and PHOTO need one */
+    bool has_box;          /* only the Gaussians with their centres in it */
+    splat_viewer_box box;
 } splat_viewer_wish;
 
 typedef struct splat_viewer_message {
-    bool has_ack, has_wish;
+    bool has_ack, has_wish, has_command, has_sight;
     uint32_t ack;          /* the picture that has arrived */
     splat_viewer_wish wish;
+    splat_viewer_command command;
+    bool sees;             /* the page can be seen: one that cannot gets no pictures of its own accord */
 } splat_viewer_message;
 
-/* Reads {"ack": n} or {"camera": {"seq", "position", "quaternion", "fov_y"}, "size": [w, h], "what", "moving"}, or both
- * in one: quaternion (w, x, y, z) of any length but 0 turns the camera's axes (x right, y down, z forward) into the
+/* Reads one or more of {"ack": n}, {"do": "pause", "go on", "save" or "stop"}, {"sees": true or false} and {"camera":
+ * {"seq", "position", "quaternion", "fov_y"}, "size": [w, h], "what", "moving", "view": i, "box": [low x, y, z, high x,
+ * y, z]}: quaternion (w, x, y, z) of any length but 0 turns the camera's axes (x right, y down, z forward) into the
  * world's, fov_y is in degrees, 1 to 160. FORMAT when anything is wrong: no part of it is used then. MEMORY. */
 splat_status splat_viewer_message_parse(const char *text, size_t size, splat_viewer_message *message,
                                         splat_error *error);

@@ -1,71 +1,19 @@
-/* The viewer's HTTP server and its WebSocket, by civetweb. Its threads read what clients want into mailboxes of one
- * letter each; a thread of each client encodes and sends. Whoever renders only ever waits for a mutex that is held for
- * a few instructions, so that a slow client, or one that is gone, slows nobody but itself. */
+/* The viewer's HTTP server, by civetweb: the page and what it asks for once. */
 #include "viewer/server.h"
 
-#include "base/clock.h"
-#include "io/picture/image.h"
+#include "io/camera_path.h"
+#include "viewer/clients.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #if SPLATSMITH_HAS_CIVETWEB
 
-#include "viewer_page.inc" /* made by CMake of page.html */
+#include "viewer_page.inc" /* made by CMake of page.html and its scripts */
 
 #include <civetweb.h>
 
-#define MESSAGES_PER_SECOND 240
-#define QUALITY_MOVING 75
-#define QUALITY_STILL 92
-
-struct splat_viewer_client {
-    splat_viewer *viewer;
-    struct mg_connection *connection;
-    uint64_t number;
-    pthread_t sender;
-    pthread_cond_t changed;    /* a picture to send, or the end */
-    bool is_closing, is_dead;  /* dead: nothing can be sent any more */
-    bool has_wish, in_flight;  /* in flight: being rendered, encoded, sent, or not acknowledged */
-    splat_viewer_wish wish, sent;
-    int width, height;
-    uint8_t *rgb;              /* to be sent */
-    double second;             /* when the second began in which ... */
-    int n_messages;            /* ... so many messages came */
-};
-
-/* ---------------------------------------------------------------- checks */
-
-/* Takes the same time wherever they differ. */
-static bool tokens_are_equal(const char *a, const char *b)
-{
-    unsigned difference = 0;
-    for (int i = 0; i < SPLAT_VIEWER_TOKEN_LENGTH; i++) difference |= (unsigned)(a[i] ^ b[i]);
-    return difference == 0;
-}
-
-static bool has_token(const splat_viewer *viewer, const struct mg_request_info *request)
-{
-    char token[SPLAT_VIEWER_TOKEN_LENGTH + 2];
-    const char *query = request->query_string;
-    return query && mg_get_var(query, strlen(query), "token", token, sizeof token) == SPLAT_VIEWER_TOKEN_LENGTH &&
-           tokens_are_equal(token, viewer->token);
-}
-
-/* NULL, or why a request is refused. */
-static const char *refusal(const splat_viewer *viewer, const struct mg_connection *connection)
-{
-    const char *host = mg_get_header(connection, "Host");
-    if (!splat_viewer_host_is_good(host, viewer->host))
-        return "The Host of this request is not this machine's address.";
-    if (!splat_viewer_origin_is_good(mg_get_header(connection, "Origin"), host))
-        return "This request comes from the page of another site.";
-    if (!has_token(viewer, mg_get_request_info(connection)))
-        return "Open the whole address that the program printed: its token is missing or not this run's.";
-    return NULL;
-}
+#define PATH_BYTES_MAX 65536
 
 /* ---------------------------------------------------------------- pages */
 
@@ -87,174 +35,94 @@ static void answer_text(struct mg_connection *connection, const char *status, co
     answer(connection, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
+/* text: the caller's, which is freed; NULL without memory. */
+static void answer_json(struct mg_connection *connection, char *text)
+{
+    if (text)
+        answer(connection, "200 OK", "application/json", text, strlen(text));
+    else
+        answer_text(connection, "500 Internal Server Error", "No memory.");
+    free(text);
+}
+
+static char *curves_now(splat_viewer *viewer)
+{
+    splat_viewer_curves *curves = malloc(sizeof *curves);
+    if (!curves) return NULL;
+    pthread_mutex_lock(&viewer->mutex);
+    *curves = viewer->curves;
+    const uint32_t n_stages = viewer->status.n_stages;
+    pthread_mutex_unlock(&viewer->mutex);
+    char *text = splat_viewer_curves_json(curves, n_stages);
+    free(curves);
+    return text;
+}
+
+/* The text that *shared points to, or that of nothing. */
+static char *copy_of(splat_viewer *viewer, char *const *shared, const char *nothing)
+{
+    pthread_mutex_lock(&viewer->mutex);
+    char *text = strdup(*shared ? *shared : nothing);
+    pthread_mutex_unlock(&viewer->mutex);
+    return text;
+}
+
+/* A camera path for other pages: kept as it came, when it is one. */
+static void keep_path(splat_viewer *viewer, struct mg_connection *connection, long long length)
+{
+    splat_camera_path path;
+    splat_error error;
+    size_t n = 0;
+    if (length < 0 || length > PATH_BYTES_MAX) {
+        answer_text(connection, "413 Content Too Large", "A path that is kept has at most 64 KiB.");
+        return;
+    }
+    char *text = malloc((size_t)length + 1);
+    while (text && n < (size_t)length) {
+        int got = mg_read(connection, text + n, (size_t)length - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    if (text) text[n] = '\0';
+    if (!text || n < (size_t)length || strlen(text) < n) {
+        answer_text(connection, "400 Bad Request", "This path did not arrive whole.");
+    } else if (splat_camera_path_parse("the path", text, n, &path, &error) != SPLAT_OK) {
+        answer_text(connection, "400 Bad Request", error.message);
+    } else {
+        splat_camera_path_free(&path);
+        pthread_mutex_lock(&viewer->mutex);
+        char *old = viewer->path_json;
+        viewer->path_json = text;
+        pthread_mutex_unlock(&viewer->mutex);
+        text = old;
+        answer_text(connection, "200 OK", "kept");
+    }
+    free(text);
+}
+
 static int on_request(struct mg_connection *connection, void *user)
 {
     splat_viewer *viewer = user;
     const struct mg_request_info *request = mg_get_request_info(connection);
-    const char *reason = refusal(viewer, connection);
-    if (reason) {
+    const char *reason = splat_viewer_refusal(viewer, connection), *uri = request->local_uri;
+    const bool posts_path = strcmp(request->request_method, "POST") == 0 && strcmp(uri, "/api/path") == 0;
+    if (reason)
         answer_text(connection, "403 Forbidden", reason);
-    } else if (strcmp(request->request_method, "GET") != 0) {
+    else if (posts_path)
+        keep_path(viewer, connection, request->content_length);
+    else if (strcmp(request->request_method, "GET") != 0)
         answer_text(connection, "405 Method Not Allowed", "Only GET.");
-    } else if (strcmp(request->local_uri, "/") == 0) {
+    else if (strcmp(uri, "/") == 0)
         answer(connection, "200 OK", "text/html; charset=utf-8", (const char *)viewer_page, sizeof viewer_page);
-    } else if (strcmp(request->local_uri, "/api/scene") == 0) {
-        pthread_mutex_lock(&viewer->mutex);
-        char *text = strdup(viewer->scene_json ? viewer->scene_json : "{}");
-        pthread_mutex_unlock(&viewer->mutex);
-        if (text)
-            answer(connection, "200 OK", "application/json", text, strlen(text));
-        else
-            answer_text(connection, "500 Internal Server Error", "No memory.");
-        free(text);
-    } else {
+    else if (strcmp(uri, "/api/scene") == 0)
+        answer_json(connection, copy_of(viewer, &viewer->scene_json, "{}"));
+    else if (strcmp(uri, "/api/curves") == 0)
+        answer_json(connection, curves_now(viewer));
+    else if (strcmp(uri, "/api/path") == 0)
+        answer_json(connection, copy_of(viewer, &viewer->path_json, "{}"));
+    else
         answer_text(connection, "404 Not Found", "There is no such page.");
-    }
     return 1;
-}
-
-/* ---------------------------------------------------------------- a client's sender */
-
-static bool send_picture(splat_viewer_client *client, const splat_viewer_wish *wish, int width, int height,
-                         const uint8_t *rgb)
-{
-    uint8_t *jpeg, *message;
-    size_t size;
-    bool full = width == wish->camera.width && height == wish->camera.height;
-    if (splat_jpeg_encode("a picture", width, height, rgb, wish->moving ? QUALITY_MOVING : QUALITY_STILL, &jpeg, &size,
-                          NULL) != SPLAT_OK)
-        return false;
-    bool good = (message = malloc(SPLAT_VIEWER_HEADER_BYTES + size)) != NULL;
-    if (good) {
-        splat_viewer_header_write(message, wish->seq, 0, width, height, wish->kind, full);
-        memcpy(message + SPLAT_VIEWER_HEADER_BYTES, jpeg, size);
-        good = mg_websocket_write(client->connection, MG_WEBSOCKET_OPCODE_BINARY, (const char *)message,
-                                  SPLAT_VIEWER_HEADER_BYTES + size) > 0;
-    }
-    free(message);
-    free(jpeg);
-    return good;
-}
-
-static void *sender(void *user)
-{
-    splat_viewer_client *client = user;
-    splat_viewer *viewer = client->viewer;
-    pthread_mutex_lock(&viewer->mutex);
-    while (!client->is_closing) {
-        if (!client->rgb) {
-            pthread_cond_wait(&client->changed, &viewer->mutex);
-            continue;
-        }
-        uint8_t *rgb = client->rgb;
-        const splat_viewer_wish wish = client->sent;
-        const int width = client->width, height = client->height;
-        client->rgb = NULL;
-        pthread_mutex_unlock(&viewer->mutex);
-        bool good = send_picture(client, &wish, width, height, rgb);
-        free(rgb);
-        pthread_mutex_lock(&viewer->mutex);
-        if (!good) client->is_dead = true;
-    }
-    pthread_mutex_unlock(&viewer->mutex);
-    return NULL;
-}
-
-/* ---------------------------------------------------------------- clients come and go */
-
-static int find_room(const splat_viewer *viewer)
-{
-    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++)
-        if (!viewer->clients[i]) return i;
-    return -1;
-}
-
-static int on_connect(const struct mg_connection *connection, void *user)
-{
-    splat_viewer *viewer = user;
-    if (refusal(viewer, connection)) return 1;
-    pthread_mutex_lock(&viewer->mutex);
-    bool full = find_room(viewer) < 0;
-    pthread_mutex_unlock(&viewer->mutex);
-    return full;
-}
-
-/* A connection without a client, for want of room or memory, is closed with its first message. */
-static void on_ready(struct mg_connection *connection, void *user)
-{
-    splat_viewer *viewer = user;
-    splat_viewer_client *client = calloc(1, sizeof *client);
-    mg_set_user_connection_data(connection, NULL);
-    if (!client) return;
-    *client = (splat_viewer_client){.viewer = viewer, .connection = connection, .second = splat_clock_seconds()};
-    pthread_cond_init(&client->changed, NULL);
-    pthread_mutex_lock(&viewer->mutex);
-    int room = find_room(viewer);
-    bool good = room >= 0 && pthread_create(&client->sender, NULL, sender, client) == 0;
-    if (good) {
-        client->number = ++viewer->n_clients_ever;
-        viewer->clients[room] = client;
-        mg_set_user_connection_data(connection, client);
-    }
-    pthread_mutex_unlock(&viewer->mutex);
-    if (good) return;
-    pthread_cond_destroy(&client->changed);
-    free(client);
-}
-
-static void on_close(const struct mg_connection *connection, void *user)
-{
-    splat_viewer *viewer = user;
-    splat_viewer_client *client = mg_get_user_connection_data(connection);
-    if (!client) return;
-    pthread_mutex_lock(&viewer->mutex);
-    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++)
-        if (viewer->clients[i] == client) viewer->clients[i] = NULL;
-    client->is_closing = true;
-    pthread_cond_signal(&client->changed);
-    pthread_mutex_unlock(&viewer->mutex);
-    pthread_join(client->sender, NULL);
-    pthread_cond_destroy(&client->changed);
-    free(client->rgb);
-    free(client);
-}
-
-static bool is_too_often(splat_viewer_client *client)
-{
-    double now = splat_clock_seconds();
-    if (now - client->second >= 1) {
-        client->second = now;
-        client->n_messages = 0;
-    }
-    return ++client->n_messages > MESSAGES_PER_SECOND;
-}
-
-static bool note_message(splat_viewer_client *client, const splat_viewer_message *message)
-{
-    splat_viewer *viewer = client->viewer;
-    pthread_mutex_lock(&viewer->mutex);
-    if (message->has_ack && message->ack == client->sent.seq) client->in_flight = false;
-    if (message->has_wish) {
-        client->wish = message->wish;
-        client->has_wish = true;
-    }
-    if (client->has_wish && !client->in_flight) pthread_cond_signal(&viewer->wished);
-    bool good = !client->is_dead;
-    pthread_mutex_unlock(&viewer->mutex);
-    return good;
-}
-
-/* Returns 0 to close the connection, which is what anything gets that our page does not send. */
-static int on_data(struct mg_connection *connection, int bits, char *data, size_t size, void *user)
-{
-    splat_viewer_client *client = mg_get_user_connection_data(connection);
-    splat_viewer_message message;
-    const int opcode = bits & 15;
-    (void)user;
-    if (!client || is_too_often(client)) return 0;
-    if (opcode == MG_WEBSOCKET_OPCODE_PING || opcode == MG_WEBSOCKET_OPCODE_PONG) return 1;
-    if (opcode != MG_WEBSOCKET_OPCODE_TEXT || !(bits & 128) || (bits & 112)) return 0; /* whole texts alone */
-    return splat_viewer_message_parse(data, size, &message, NULL) == SPLAT_OK && note_message(client, &message);
 }
 
 /* ---------------------------------------------------------------- start and stop */
@@ -292,7 +160,8 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
     }
     viewer->server = (splat_viewer_server *)context;
     if (mg_get_server_ports(context, 1, &port) == 1) viewer->port = port.port;
-    mg_set_websocket_handler(context, "/ws$", on_connect, on_ready, on_data, on_close, viewer);
+    mg_set_websocket_handler(context, "/ws$", splat_viewer_on_connect, splat_viewer_on_ready,
+                             splat_viewer_on_data, splat_viewer_on_close, viewer);
     mg_set_request_handler(context, "/", on_request, viewer);
     return SPLAT_OK;
 }
@@ -303,62 +172,6 @@ void splat_viewer_server_stop(splat_viewer *viewer)
     mg_stop((struct mg_context *)viewer->server); /* closes every connection: on_close */
     mg_exit_library();
     viewer->server = NULL;
-}
-
-/* ---------------------------------------------------------------- the renderer's side */
-
-static splat_viewer_client *next_wish(splat_viewer *viewer)
-{
-    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) {
-        unsigned at = viewer->next_client++ % SPLAT_VIEWER_CLIENTS_MAX;
-        splat_viewer_client *client = viewer->clients[at];
-        if (client && client->has_wish && !client->in_flight && !client->is_dead) return client;
-    }
-    return NULL;
-}
-
-bool splat_viewer_take(splat_viewer *viewer, double seconds, splat_viewer_job *job)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double whole = (double)(time_t)seconds;
-    end.tv_sec += (time_t)whole;
-    end.tv_nsec += (long)((seconds - whole) * 1e9);
-    if (end.tv_nsec >= 1000000000) {
-        end.tv_sec++;
-        end.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&viewer->mutex);
-    splat_viewer_client *client;
-    while (!(client = next_wish(viewer)) && seconds > 0)
-        if (pthread_cond_timedwait(&viewer->wished, &viewer->mutex, &end) != 0) seconds = 0;
-    if (client) {
-        *job = (splat_viewer_job){client->number, client->wish};
-        client->sent = client->wish;
-        client->has_wish = false;
-        client->in_flight = true;
-    }
-    pthread_mutex_unlock(&viewer->mutex);
-    return client != NULL;
-}
-
-void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb)
-{
-    pthread_mutex_lock(&viewer->mutex);
-    for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) {
-        splat_viewer_client *client = viewer->clients[i];
-        if (!client || client->number != job->client) continue;
-        client->rgb = rgb;
-        client->width = width;
-        client->height = height;
-        if (rgb)
-            pthread_cond_signal(&client->changed);
-        else
-            client->in_flight = false;
-        rgb = NULL;
-    }
-    pthread_mutex_unlock(&viewer->mutex);
-    free(rgb);
 }
 
 #else
@@ -374,23 +187,6 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
 void splat_viewer_server_stop(splat_viewer *viewer)
 {
     (void)viewer;
-}
-
-bool splat_viewer_take(splat_viewer *viewer, double seconds, splat_viewer_job *job)
-{
-    (void)viewer;
-    (void)seconds;
-    (void)job;
-    return false;
-}
-
-void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb)
-{
-    (void)viewer;
-    (void)job;
-    (void)width;
-    (void)height;
-    free(rgb);
 }
 
 #endif

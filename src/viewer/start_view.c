@@ -17,27 +17,57 @@ static json_t *numbers(const float *values, size_t n)
 
 #define SAMPLES 20000
 
-/* From at most SAMPLES Gaussians, evenly spread over the list; half of them lie within the radius, doubled. */
-static void measure_splat(const splat_cloud *cloud, float *storage, float center[3], float *radius)
+/* Points in space, `stride` bytes from one to the next. */
+typedef struct places {
+    const void *first;
+    size_t n, stride;
+} places;
+
+static const float *place(const places *p, size_t i)
 {
-    const size_t step = cloud->n / SAMPLES + 1;
+    return (const float *)(const void *)((const char *)p->first + i * p->stride);
+}
+
+/* From at most SAMPLES of the places, evenly spread over the list; half of them lie within the radius, doubled. */
+static void measure_places(const places *p, float *storage, float center[3], float *radius)
+{
+    const size_t step = p->n / SAMPLES + 1;
     size_t n = 0;
     for (int k = 0; k < 3; k++) {
         n = 0;
-        for (size_t i = 0; i < cloud->n; i += step)
-            if (isfinite(cloud->means[3 * i + (size_t)k])) storage[n++] = cloud->means[3 * i + (size_t)k];
+        for (size_t i = 0; i < p->n; i += step)
+            if (isfinite(place(p, i)[k])) storage[n++] = place(p, i)[k];
         qsort(storage, n, sizeof *storage, splat_compare_floats);
         center[k] = n ? storage[n / 2] : 0;
     }
     n = 0;
-    for (size_t i = 0; i < cloud->n; i += step) {
-        const float *m = cloud->means + 3 * i;
+    for (size_t i = 0; i < p->n; i += step) {
+        const float *m = place(p, i);
         const float distance = sqrtf((m[0] - center[0]) * (m[0] - center[0]) + (m[1] - center[1]) * (m[1] - center[1]) +
                                      (m[2] - center[2]) * (m[2] - center[2]));
         if (isfinite(distance)) storage[n++] = distance;
     }
     qsort(storage, n, sizeof *storage, splat_compare_floats);
     *radius = n && storage[n / 2] > 0 ? 2 * storage[n / 2] : 1;
+}
+
+/* Of the splat, or without one of the scene's points: a splat in training needs no copy of itself for this. */
+static splat_status measure(const splat_model *model, const splat_scene *scene, float center[3], float *radius,
+                            splat_error *error)
+{
+    splat_cloud cloud = {0};
+    places p = {0};
+    float *storage = malloc(SAMPLES * sizeof *storage);
+    if (!storage) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the viewer");
+    splat_status status = model ? splat_model_download(model, &cloud, error) : SPLAT_OK;
+    if (model)
+        p = (places){cloud.means, cloud.n, 3 * sizeof *cloud.means};
+    else if (scene && scene->dataset.n_points)
+        p = (places){scene->dataset.points[0].position, scene->dataset.n_points, sizeof *scene->dataset.points};
+    if (status == SPLAT_OK) measure_places(&p, storage, center, radius);
+    if (status == SPLAT_OK && model) splat_cloud_free(&cloud);
+    free(storage);
+    return status;
 }
 
 static json_t *view_json(const splat_dataset_view *view)
@@ -66,23 +96,13 @@ static json_t *views_json(const splat_scene *scene)
 splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_scene *scene, char **text,
                                    splat_error *error)
 {
-    splat_cloud cloud;
-    float center[3], radius, up[3] = {0, 0, 0};
-    float *storage = malloc(SAMPLES * sizeof *storage);
+    float center[3] = {0, 0, 0}, radius = 1, up[3] = {0, 0, 0};
     *text = NULL;
-    if (!storage) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the viewer");
-    splat_status status = splat_model_download(model, &cloud, error);
-    if (status != SPLAT_OK) {
-        free(storage);
-        return status;
-    }
-    measure_splat(&cloud, storage, center, &radius);
-    splat_cloud_free(&cloud);
-    free(storage);
+    SPLAT_TRY(measure(model, scene, center, &radius, error));
     if (scene) splat_scene_up(scene, up);
     json_t *root = json_object();
     splat_json_set(&root, "title", splat_json_text(title));
-    splat_json_set(&root, "gaussians", json_integer(model->gaussians.n));
+    if (model) splat_json_set(&root, "gaussians", json_integer(model->gaussians.n));
     splat_json_set(&root, "center", numbers(center, 3));
     splat_json_set(&root, "radius", json_real((double)radius));
     splat_json_set(&root, "up", numbers(up, 3));

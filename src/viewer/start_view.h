@@ -7,8 +7,8 @@
 
 /* JSON: title, gaussians, center (the median of the Gaussians' along each axis), radius (twice the distance from it
  * that half of them lie within), up (0, 0, 0: unknown), views: name, test, position, rotation (world to camera,
- * row-major), fov_y in degrees, width, height.
- * scene: may be NULL. The caller frees *text. Errors: MEMORY, DEVICE. */
+ * row-major), fov_y in degrees, width, height. Without a model center and radius are those of the scene's points, and
+ * gaussians is absent. One of model and scene may be NULL. The caller frees *text. Errors: MEMORY, DEVICE. */
 splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_scene *scene, char **text,
                                    splat_error *error);
 

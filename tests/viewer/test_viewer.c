@@ -1,13 +1,9 @@
 /* The viewer: messages, headers, and the server by a small WebSocket client. Without civetweb the latter is skipped. */
 #include "scene_fixture.h"
 #include "model/model.h"
-#include "viewer/server.h"
+#include "web_client.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <poll.h>
-#include <stdio.h>
-#include <sys/socket.h>
 #include <turbojpeg.h>
 
 /* ---------------------------------------------------------------- messages */
@@ -32,6 +28,31 @@ static void test_camera_of_a_message(void **state)
     assert_float_equal(m.wish.camera.fy, 100, 1e-4); /* half the height at 90 degrees */
     assert_float_equal(m.wish.camera.rotation[0], 1, 1e-6);
     assert_float_equal(m.wish.camera.translation[2], -3, 1e-6);
+}
+
+static void test_commands_views_and_boxes(void **state)
+{
+    (void)state;
+    splat_viewer_message m;
+    static const char *const names[] = {"pause", "go on", "save", "stop"};
+    for (int i = 0; i < SPLAT_VIEWER_N_COMMANDS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"do\":\"%s\"}", names[i]);
+        assert_int_equal(parse(text, &m), SPLAT_OK);
+        assert_true(m.has_command && !m.has_wish && !m.has_ack && !m.has_sight);
+        assert_int_equal(m.command, i);
+    }
+    assert_int_equal(parse("{\"sees\":false}", &m), SPLAT_OK);
+    assert_true(m.has_sight && !m.sees);
+    assert_int_equal(parse("{" CAMERA "}", &m), SPLAT_OK);
+    assert_int_equal(m.wish.view, -1);
+    assert_false(m.wish.has_box);
+    assert_int_equal(parse("{" CAMERA ",\"what\":\"error\",\"view\":3,\"box\":[-1,-2,-3,4,5,6]}", &m), SPLAT_OK);
+    assert_int_equal(m.wish.kind, SPLAT_VIEWER_ERROR);
+    assert_int_equal(m.wish.view, 3);
+    assert_true(m.wish.has_box);
+    assert_float_equal(m.wish.box.low[1], -2, 0);
+    assert_float_equal(m.wish.box.high[2], 6, 0);
 }
 
 /* A quarter turn about y takes the camera's z to the world's x. */
@@ -61,7 +82,11 @@ static void test_bad_messages_are_refused(void **state)
         "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[15,200]}",
         "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[4097,16]}",
         "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90},\"size\":[4096,4096]}",
-        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90}}"};
+        "{\"camera\":{\"seq\":7,\"position\":[1,2,3],\"quaternion\":[1,0,0,0],\"fov_y\":90}}", "{\"do\":\"dance\"}",
+        "{\"do\":7}", "{\"sees\":1}", "{" CAMERA ",\"view\":-2}", "{" CAMERA ",\"view\":1.5}",
+        "{" CAMERA ",\"view\":4294967296}", "{" CAMERA ",\"what\":\"error\"}", "{" CAMERA ",\"what\":\"photo\"}",
+        "{" CAMERA ",\"box\":[0,0,0,1,1]}", "{" CAMERA ",\"box\":[0,0,0,1,-1,1]}", "{" CAMERA ",\"box\":7}",
+        "{" CAMERA ",\"box\":[0,0,0,1,1,1e30]}"};
     splat_viewer_message m;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (parse(bad[i], &m) != SPLAT_ERROR_FORMAT) fail_msg("taken: %s", bad[i]);
@@ -109,44 +134,6 @@ static splat_viewer *open_viewer(void)
     return viewer;
 }
 
-static int dial(const splat_viewer *viewer)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)splat_viewer_get_port(viewer))};
-    struct timeval limit = {.tv_sec = 20};
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(s, (struct sockaddr *)&to, sizeof to), 0);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    return s;
-}
-
-/* Sends a request and returns the status of the answer; the header is read to its end, a byte at a time. 0: closed. */
-static int request(int s, const char *method, const char *path, const char *token, const char *headers)
-{
-    char text[2048];
-    int n = snprintf(text, sizeof text, "%s %s?token=%s HTTP/1.1\r\n%s\r\n", method, path, token, headers);
-    assert_int_equal(send(s, text, (size_t)n, MSG_NOSIGNAL), n);
-    size_t got = 0;
-    while (got < sizeof text - 1 && recv(s, text + got, 1, 0) == 1) {
-        text[++got] = 0;
-        if (got >= 4 && memcmp(text + got - 4, "\r\n\r\n", 4) == 0) return atoi(text + 9);
-    }
-    return 0;
-}
-
-static int ask(const splat_viewer *viewer, const char *method, const char *path, const char *token,
-               const char *headers)
-{
-    int s = dial(viewer), status = request(s, method, path, token, headers);
-    close(s);
-    return status;
-}
-
-#define LOCAL "Host: localhost\r\n"
-#define UPGRADE                                                                                                        \
-    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"                     \
-    "Sec-WebSocket-Version: 13\r\n"
-
 static void test_pages_need_token_host_and_origin(void **state)
 {
     (void)state;
@@ -159,6 +146,8 @@ static void test_pages_need_token_host_and_origin(void **state)
     assert_int_equal(ask(v, "GET", "/etc/passwd", v->token, LOCAL), 404);
     assert_int_equal(ask(v, "GET", "/../../etc/passwd", v->token, LOCAL) / 100, 4);
     assert_int_equal(ask(v, "POST", "/", v->token, LOCAL "Content-Length: 0\r\n"), 405);
+    assert_int_equal(ask(v, "GET", "/api/curves", v->token, LOCAL), 200);
+    assert_int_equal(ask(v, "POST", "/api/path", wrong, LOCAL "Content-Length: 0\r\n"), 403);
     assert_int_equal(ask(v, "GET", "/", wrong, LOCAL), 403);
     assert_int_equal(ask(v, "GET", "/", "", LOCAL), 403);
     assert_int_equal(ask(v, "GET", "/", v->token, "Host: evil.example\r\n"), 403);
@@ -170,62 +159,12 @@ static void test_pages_need_token_host_and_origin(void **state)
     splat_viewer_close(v);
 }
 
-static int dial_socket(const splat_viewer *viewer)
-{
-    int s = dial(viewer);
-    assert_int_equal(request(s, "GET", "/ws", viewer->token, LOCAL UPGRADE), 101);
-    return s;
-}
-
-/* A masked frame of a client. */
-static void send_frame(int s, int bits, const char *text)
-{
-    uint8_t frame[SPLAT_VIEWER_MESSAGE_MAX + 64];
-    size_t n = strlen(text), at = 2;
-    frame[0] = (uint8_t)bits;
-    frame[1] = (uint8_t)(128 | (n < 126 ? n : 126));
-    if (n >= 126) {
-        frame[at++] = (uint8_t)(n >> 8);
-        frame[at++] = (uint8_t)n;
-    }
-    for (int k = 0; k < 4; k++) frame[at++] = (uint8_t)(k + 1);
-    for (size_t i = 0; i < n; i++) frame[at++] = (uint8_t)(text[i] ^ (int)(i % 4 + 1));
-    assert_int_equal(send(s, frame, at, MSG_NOSIGNAL), at);
-}
-
 static void wish(int s, int seq)
 {
     char text[512];
     snprintf(text, sizeof text, "{\"camera\":{\"seq\":%d,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":60},"
              "\"size\":[64,48],\"what\":\"color\",\"moving\":false}", seq);
     send_frame(s, 0x81, text);
-}
-
-/* The next binary frame's payload; pings are passed over. */
-static size_t read_frame(int s, uint8_t *data, size_t room)
-{
-    for (;;) {
-        uint8_t head[4];
-        assert_int_equal(recv(s, head, 2, MSG_WAITALL), 2);
-        size_t n = head[1];
-        if (n == 126) {
-            assert_int_equal(recv(s, head + 2, 2, MSG_WAITALL), 2);
-            n = (size_t)head[2] << 8 | head[3];
-        }
-        assert_true(n <= room);
-        if (n) assert_int_equal(recv(s, data, n, MSG_WAITALL), n);
-        if ((head[0] & 15) == 2) return n;
-    }
-}
-
-/* Whether the server closes, within ten seconds. */
-static bool is_closed(int s)
-{
-    char byte;
-    struct pollfd p = {s, POLLIN, 0};
-    while (poll(&p, 1, 10000) == 1)
-        if (recv(s, &byte, 1, 0) <= 0) return true;
-    return false;
 }
 
 static uint8_t *picture(size_t n)
@@ -243,11 +182,11 @@ static void test_newest_camera_wins_and_one_picture_is_on_its_way(void **state)
     uint8_t data[65536];
     int s = dial_socket(v);
     wish(s, 1);
-    assert_true(splat_viewer_take(v, 10, &job));
+    assert_true(splat_viewer_take(v, 10, false, &job));
     assert_int_equal(job.wish.seq, 1);
     wish(s, 2);
     wish(s, 3);
-    assert_false(splat_viewer_take(v, 0.3, &job)); /* 1 is not made yet */
+    assert_false(splat_viewer_take(v, 0.3, false, &job)); /* 1 is not made yet */
     splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48));
     size_t n = read_frame(s, data, sizeof data);
     assert_true(n > SPLAT_VIEWER_HEADER_BYTES + 100);
@@ -256,13 +195,13 @@ static void test_newest_camera_wins_and_one_picture_is_on_its_way(void **state)
     assert_int_equal(data[14], 48);
     assert_int_equal(data[18], 1);
     assert_memory_equal(data + SPLAT_VIEWER_HEADER_BYTES, "\xff\xd8\xff", 3); /* a JPEG */
-    assert_false(splat_viewer_take(v, 0.3, &job)); /* nor has 1 been acknowledged */
+    assert_false(splat_viewer_take(v, 0.3, false, &job)); /* nor has 1 been acknowledged */
     send_frame(s, 0x81, "{\"ack\":1}");
-    assert_true(splat_viewer_take(v, 10, &job));
+    assert_true(splat_viewer_take(v, 10, false, &job));
     assert_int_equal(job.wish.seq, 3);
     splat_viewer_deliver(v, &job, 64, 48, NULL); /* failed: the client may ask again */
     wish(s, 4);
-    assert_true(splat_viewer_take(v, 10, &job));
+    assert_true(splat_viewer_take(v, 10, false, &job));
     close(s);
     splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48)); /* gone, or about to go */
     splat_viewer_close(v);
@@ -301,11 +240,46 @@ static void test_clients_are_few(void **state)
     for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) {
         s[i] = dial_socket(v);
         wish(s[i], i); /* seen: the client is in the list */
-        assert_true(splat_viewer_take(v, 10, &job));
+        assert_true(splat_viewer_take(v, 10, false, &job));
     }
     assert_int_not_equal(ask(v, "GET", "/ws", v->token, LOCAL UPGRADE), 101);
     assert_int_equal(ask(v, "GET", "/", v->token, LOCAL), 200);
     for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) close(s[i]);
+    splat_viewer_close(v);
+}
+
+/* Posts a text and returns the status of the answer. */
+static int post_path(const splat_viewer *v, const char *text)
+{
+    char headers[256];
+    int s = dial(v);
+    snprintf(headers, sizeof headers, LOCAL "Content-Length: %zu\r\n", strlen(text));
+    char *whole = splat_format("POST /api/path?token=%s HTTP/1.1\r\n%s\r\n%s", v->token, headers, text);
+    char answer[16] = "";
+    send(s, whole, strlen(whole), MSG_NOSIGNAL);
+    recv(s, answer, sizeof answer - 1, MSG_WAITALL);
+    free(whole);
+    close(s);
+    return atoi(answer + 9);
+}
+
+#define PATH_BEGIN "{\"format\":\"splatsmith camera path\",\"keyframes\":["
+#define PATH_KEY "{\"time\":0,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":50}"
+
+static void test_a_path_is_kept_as_it_came(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    char *long_text = malloc(70001);
+    memset(long_text, ' ', 70000);
+    long_text[70000] = '\0';
+    assert_int_equal(post_path(v, PATH_BEGIN PATH_KEY "]} "), 200);
+    assert_string_equal(v->path_json, PATH_BEGIN PATH_KEY "]} ");
+    assert_int_equal(post_path(v, PATH_BEGIN "]}"), 400);
+    assert_int_equal(post_path(v, "hello"), 400);
+    assert_int_equal(post_path(v, long_text), 413);
+    assert_string_equal(v->path_json, PATH_BEGIN PATH_KEY "]} ");
+    free(long_text);
     splat_viewer_close(v);
 }
 
@@ -339,6 +313,7 @@ static void test_the_picture_shows_the_splat(void **state)
     const float blue[3] = {0, 0, 1};
     uint8_t data[65536], rgb[48][64][3];
     bool rendered;
+    double opacity;
     splat_context_options_init(&options);
     options.backend = "cpu";
     ASSERT_OK(splat_context_create(&options, &context, &error));
@@ -356,6 +331,18 @@ static void test_the_picture_shows_the_splat(void **state)
     tjDestroy(decoder);
     assert_true(rgb[24][32][0] > 200 && rgb[24][32][2] < 50);
     assert_true(rgb[2][2][0] < 50 && rgb[2][2][2] > 200);
+    send_frame(s, 0x81, "{\"ack\":1}");
+    send_frame(s, 0x81, "{\"camera\":{\"seq\":2,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":60},"
+                        "\"size\":[64,48],\"box\":[-1,-1,2.1,1,1,3]}");
+    ASSERT_OK(splat_viewer_serve(v, model, blue, 10, &rendered, &error));
+    n = read_frame(s, data, sizeof data);
+    decoder = tjInitDecompress();
+    assert_int_equal(tjDecompress2(decoder, data + SPLAT_VIEWER_HEADER_BYTES, n - SPLAT_VIEWER_HEADER_BYTES, rgb[0][0],
+                                   64, 0, 48, TJPF_RGB, 0), 0);
+    tjDestroy(decoder);
+    assert_true(rgb[24][32][0] < 50 && rgb[24][32][2] > 200); /* it lies outside the box */
+    ASSERT_OK(splat_model_get_mean_opacity(model, &opacity, &error));
+    assert_float_equal(opacity, 1 / (1 + exp(-8)), 1e-6); /* and was hidden for that picture alone */
     close(s);
     splat_model_destroy(model);
     splat_context_destroy(context);
@@ -366,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_camera_of_a_message),
+        cmocka_unit_test(test_commands_views_and_boxes),
         cmocka_unit_test(test_quaternion_turns_the_axes_of_the_camera_into_the_world),
         cmocka_unit_test(test_bad_messages_are_refused),
         cmocka_unit_test(test_hosts_and_origins),
@@ -373,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_newest_camera_wins_and_one_picture_is_on_its_way),
         cmocka_unit_test(test_what_the_page_does_not_send_closes),
         cmocka_unit_test(test_clients_are_few),
+        cmocka_unit_test(test_a_path_is_kept_as_it_came),
         cmocka_unit_test(test_the_picture_shows_the_splat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

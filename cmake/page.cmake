@@ -1,0 +1,13 @@
+# cmake -DFOLDER=DIR -DOUT=FILE -DSCRIPTS=a.js,b.js -P page.cmake: page.html with page.css and the scripts in their places.
+cmake_minimum_required(VERSION 3.22)
+file(READ "${FOLDER}/page.html" page)
+file(READ "${FOLDER}/page.css" style)
+string(REPLACE "," ";" names "${SCRIPTS}")
+set(scripts "")
+foreach(name ${names})
+  file(READ "${FOLDER}/${name}" script)
+  string(APPEND scripts "${script}\n")
+endforeach()
+string(REPLACE "@page.css@" "${style}" page "${page}")
+string(REPLACE "@scripts@" "${scripts}" page "${page}")
+file(WRITE "${OUT}" "${page}")

@@ -1,0 +1,16 @@
+/* The viewer of the command line: opened as the options say, and where to look. */
+#ifndef SPLAT_CLI_VIEWER_H
+#define SPLAT_CLI_VIEWER_H
+
+#include "cli.h"
+
+/* Opens a viewer at a port and says its address. Returns an exit code. */
+int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer);
+/* Beside a training: with --viewer, or that of the pipeline around it; NULL without. Its pages show the trainer from
+ * now on. Returns an exit code. */
+int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
+                     splat_viewer **viewer);
+/* Before the trainer goes. The viewer goes, too, unless it is the pipeline's. NULL is allowed. */
+void cli_viewer_end(const cli_values *values, splat_viewer *viewer);
+
+#endif

@@ -1,0 +1,32 @@
+/* ---------------------------------------------------------------- start */
+const nearestView = () => scene.views.reduce((best, v, i) => {
+  const d = Math.hypot(...add(v.position, camera.position, -1)) + scene.radius * (1 - dot(v.rotation.slice(6), forward()));
+  return d < best.d ? { i, d } : best;
+}, { i: 0, d: Infinity }).i;
+
+async function fetchScene() {
+  const answer = await fetch('/api/scene' + query);
+  if (!answer.ok) throw new Error(await answer.text());
+  scene = { views: [], center: [0, 0, 0], radius: 1, up: [0, 0, 0], ...await answer.json() };
+  if (scene.title) { $('title').textContent = scene.title; document.title = scene.title + ' - Splatsmith'; }
+  while ($('view').options.length > 1) $('view').remove(1);
+  scene.views.forEach((v, i) => $('view').add(new Option(v.name + (v.test ? ' (test)' : ''), i)));
+  if (view >= scene.views.length) { unlock(); view = -1; }
+  $('view').value = view < 0 ? '' : String(view);
+  for (const id of ['view', 'cameras', 'beside']) $(id).hidden = !scene.views.length;
+  $('what').options[5].hidden = $('what').options[5].disabled = !scene.views.length;
+  if (scene.views.length) start = ofView(scene.views[0]);
+  else {
+    const u = up(), side = Math.abs(u[0]) < 0.9 ? cross(u, [1, 0, 0]) : cross(u, [0, 1, 0]);
+    start = lookFrom(add(add(scene.center, unit(side), 1.6 * scene.radius), u, 0.4 * scene.radius), scene.center);
+  }
+}
+async function begin() {
+  await fetchScene();
+  camera = { ...start };
+  const kept = await fetch('/api/path' + query);
+  const path = kept.ok ? await kept.text() : '{}';
+  if (path !== '{}') readPath(path);
+  connect();
+}
+begin().catch(problem => { say(problem.message || 'The program does not answer.'); setTimeout(() => location.reload(), 5000); });

@@ -1,0 +1,220 @@
+/* Pictures of what clients wish. */
+#include "viewer/pictures.h"
+
+#include "base/clock.h"
+#include "io/picture/colormap.h"
+#include "io/picture/image.h"
+#include "math/camera.h"
+#include "model/model.h"
+#include "scene/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOVING_SMALLEST 0.125
+
+/* ---------------------------------------------------------------- kinds */
+
+/* In viridis, near is bright: over the depths of this picture alone, by their inverses. */
+static void depth_bytes(size_t n, const float *depth, uint8_t *rgb)
+{
+    float low = INFINITY, high = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(depth[i] > 0)) continue;
+        low = fminf(low, depth[i]);
+        high = fmaxf(high, depth[i]);
+    }
+    const float range = 1 / low - 1 / high;
+    for (size_t i = 0; i < n; i++) {
+        const float nearness = range > 0 ? (1 / depth[i] - 1 / high) / range : 1;
+        if (depth[i] > 0)
+            splat_colormap_color(SPLAT_COLORMAP_VIRIDIS, nearness, rgb + 3 * i);
+        else
+            memset(rgb + 3 * i, 0, 3);
+    }
+}
+
+static splat_status render_color(splat_model *model, const splat_camera *camera, const float background[3],
+                                 float *buffer, uint8_t *rgb, splat_error *error)
+{
+    SPLAT_TRY(splat_model_render(model, camera, background, buffer, error));
+    splat_image_from_planar(buffer, camera->width, camera->height, rgb);
+    return SPLAT_OK;
+}
+
+static splat_status render_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind, float *buffer,
+                               uint8_t *rgb, splat_error *error)
+{
+    const size_t n = splat_camera_pixels(camera);
+    splat_geometry_maps maps = {0};
+    if (kind == SPLAT_VIEWER_DEPTH) maps.depth = buffer;
+    if (kind == SPLAT_VIEWER_NORMAL) maps.normal = buffer;
+    if (kind == SPLAT_VIEWER_ALPHA) maps.alpha = buffer;
+    if (kind == SPLAT_VIEWER_DENSITY) maps.blended = (uint32_t *)buffer;
+    SPLAT_TRY(splat_model_render_geometry(model, camera, &maps, error));
+    if (kind == SPLAT_VIEWER_DEPTH) depth_bytes(n, buffer, rgb);
+    if (kind == SPLAT_VIEWER_DENSITY) splat_density_heatmap(camera->width, camera->height, maps.blended, rgb);
+    for (size_t i = 0; kind == SPLAT_VIEWER_NORMAL && i < n; i++)
+        for (size_t k = 0; k < 3; k++) rgb[3 * i + k] = splat_image_byte(0.5f + 0.5f * buffer[k * n + i]);
+    for (size_t i = 0; kind == SPLAT_VIEWER_ALPHA && i < n; i++) memset(rgb + 3 * i, splat_image_byte(buffer[i]), 3);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the box */
+
+/* The model's opacities, put aside while those outside a box are hidden; zero: none are. */
+typedef struct hidden {
+    float *means, *kept, *shown;
+} hidden;
+
+static void forget(hidden *h)
+{
+    free(h->means);
+    free(h->kept);
+    free(h->shown);
+    *h = (hidden){0};
+}
+
+static splat_status hide_outside(splat_model *model, const splat_viewer_box *box, hidden *h, splat_error *error)
+{
+    splat_backend *b = model->backend;
+    const splat_gaussians *g = &model->gaussians;
+    const size_t n = g->n, bytes = n * sizeof(float);
+    *h = (hidden){malloc(3 * bytes + 1), malloc(bytes + 1), malloc(bytes + 1)};
+    splat_status status = h->means && h->kept && h->shown
+                              ? splat_backend_download(b, h->means, g->p.means, 3 * bytes, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %zu Gaussians", n);
+    if (status == SPLAT_OK) status = splat_backend_download(b, h->kept, g->p.opacities, bytes, error);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+        bool inside = true;
+        for (size_t k = 0; k < 3; k++)
+            inside &= (double)h->means[3 * i + k] >= box->low[k] && (double)h->means[3 * i + k] <= box->high[k];
+        h->shown[i] = inside ? h->kept[i] : SPLAT_HIDDEN_OPACITY;
+    }
+    if (status == SPLAT_OK) status = splat_backend_upload(b, g->p.opacities, h->shown, bytes, error);
+    if (status != SPLAT_OK) forget(h);
+    return status;
+}
+
+/* The opacities as they were, byte for byte. */
+static splat_status show_again(splat_model *model, hidden *h, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    if (h->kept)
+        status = splat_backend_upload(model->backend, model->gaussians.p.opacities, h->kept,
+                                      model->gaussians.n * sizeof(float), error);
+    if (h->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
+    forget(h);
+    return status;
+}
+
+/* ---------------------------------------------------------------- a wish */
+
+/* The photo of a view, as large as the camera. */
+static splat_status read_photo(splat_scene *scene, int32_t view, const splat_camera *camera, uint8_t *rgb,
+                               splat_error *error)
+{
+    const splat_camera *own = &scene->dataset.views[view].camera;
+    splat_image image = {own->width, own->height, 3, malloc(3 * splat_camera_pixels(own))};
+    splat_status status = image.pixels ? splat_scene_read_photo(scene, (size_t)view, image.pixels, error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo");
+    if (status == SPLAT_OK && (own->width != camera->width || own->height != camera->height))
+        status = splat_image_resize(&image, camera->width, camera->height, error);
+    if (status == SPLAT_OK) memcpy(rgb, image.pixels, 3 * splat_camera_pixels(camera));
+    splat_image_free(&image);
+    return status;
+}
+
+static splat_status render_error(splat_model *model, splat_scene *scene, int32_t view, const splat_camera *camera,
+                                 const float background[3], float *buffer, uint8_t *rgb, splat_error *error)
+{
+    const size_t n = 3 * splat_camera_pixels(camera);
+    uint8_t *photo = malloc(n);
+    splat_status status = photo ? read_photo(scene, view, camera, photo, error)
+                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo");
+    if (status == SPLAT_OK) status = splat_model_render(model, camera, background, buffer, error);
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) buffer[i] = fminf(fmaxf(buffer[i], 0), 1);
+    if (status == SPLAT_OK) splat_error_map(camera->width, camera->height, buffer, photo, rgb);
+    free(photo);
+    return status;
+}
+
+static splat_status render_kind(splat_model *model, splat_scene *scene, const float background[3],
+                                const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
+                                splat_error *error)
+{
+    switch (wish->kind) {
+    case SPLAT_VIEWER_COLOR: return render_color(model, camera, background, buffer, rgb, error);
+    case SPLAT_VIEWER_ERROR: return render_error(model, scene, wish->view, camera, background, buffer, rgb, error);
+    case SPLAT_VIEWER_PHOTO: return read_photo(scene, wish->view, camera, rgb, error);
+    default: return render_map(model, camera, wish->kind, buffer, rgb, error);
+    }
+}
+
+static splat_status render_wish(splat_viewer *viewer, splat_model *model, const float background[3],
+                                const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
+                                splat_error *error)
+{
+    hidden outside = {0};
+    splat_error later;
+    if (wish->has_box && wish->kind != SPLAT_VIEWER_PHOTO)
+        SPLAT_TRY(hide_outside(model, &wish->box, &outside, error));
+    splat_status status = render_kind(model, viewer->scene, background, wish, camera, buffer, rgb, error);
+    splat_status shown = show_again(model, &outside, &later);
+    if (shown != SPLAT_OK && error) *error = later;
+    return shown != SPLAT_OK ? shown : status;
+}
+
+/* The camera of a view, no larger than was asked for. */
+static splat_camera camera_of_view(const splat_scene *scene, const splat_viewer_wish *wish)
+{
+    const splat_camera *own = &scene->dataset.views[wish->view].camera;
+    double x = (double)wish->camera.width / own->width, y = (double)wish->camera.height / own->height;
+    double factor = fmin(x, y);
+    return factor < 1 ? splat_viewer_scale_camera(own, factor) : *own;
+}
+
+/* The camera of a wish: full, or while it moves as small as its time asks for. */
+static splat_camera choose_camera(const splat_viewer *viewer, const splat_viewer_wish *wish)
+{
+    const double full = viewer->pixel_seconds * (double)splat_camera_pixels(&wish->camera);
+    double factor = full > 0 ? sqrt(viewer->moving_seconds / full) : 0.25;
+    factor = fmax(MOVING_SMALLEST, floor(8 * factor) / 8); /* steps: sizes that wander look restless */
+    if (wish->view >= 0) return camera_of_view(viewer->scene, wish);
+    return wish->moving && factor < 1 ? splat_viewer_scale_camera(&wish->camera, factor) : wish->camera;
+}
+
+static void note_time(splat_viewer *viewer, const splat_viewer_wish *wish, double seconds, size_t n_pixels)
+{
+    const double each = seconds / (double)n_pixels;
+    if (wish->kind == SPLAT_VIEWER_PHOTO) return;
+    viewer->pixel_seconds = viewer->pixel_seconds > 0 ? 0.7 * viewer->pixel_seconds + 0.3 * each : each;
+}
+
+splat_status splat_viewer_make(splat_viewer *viewer, splat_model *model, const float background[3],
+                               const splat_viewer_job *job, splat_error *error)
+{
+    const splat_viewer_wish *wish = &job->wish;
+    if (wish->view >= 0 && (!viewer->scene || (size_t)wish->view >= viewer->scene->dataset.n_views)) {
+        splat_viewer_deliver(viewer, job, 0, 0, NULL); /* a page of another scene: it will know soon */
+        return SPLAT_OK;
+    }
+    const splat_camera camera = choose_camera(viewer, wish);
+    const size_t n = splat_camera_pixels(&camera);
+    const double start = splat_clock_seconds();
+    float *buffer = malloc(3 * n * sizeof *buffer);
+    uint8_t *rgb = malloc(3 * n);
+    splat_status status = buffer && rgb
+                              ? render_wish(viewer, model, background, wish, &camera, buffer, rgb, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d",
+                                           camera.width, camera.height);
+    free(buffer);
+    if (status != SPLAT_OK) {
+        free(rgb);
+        rgb = NULL;
+    }
+    note_time(viewer, wish, splat_clock_seconds() - start, n);
+    splat_viewer_deliver(viewer, job, camera.width, camera.height, rgb);
+    return status;
+}

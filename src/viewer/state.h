@@ -1,0 +1,60 @@
+/* The viewer: what its threads share, and what is the renderer's alone. */
+#ifndef SPLAT_VIEWER_STATE_H
+#define SPLAT_VIEWER_STATE_H
+
+#include "splatsmith/viewer.h"
+#include "viewer/progress.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define SPLAT_VIEWER_CLIENTS_MAX 8
+#define SPLAT_VIEWER_TOKEN_LENGTH 32
+
+typedef struct splat_viewer_client splat_viewer_client;
+typedef struct splat_viewer_server splat_viewer_server;
+
+struct splat_viewer {
+    pthread_mutex_t mutex;      /* of all down to wants_stop */
+    pthread_cond_t wished;      /* a client wants a picture, or something of the training */
+    splat_viewer_client *clients[SPLAT_VIEWER_CLIENTS_MAX]; /* NULL: room for one */
+    unsigned next_client;       /* whose turn it is */
+    uint64_t n_clients_ever;
+    char *scene_json;           /* GET /api/scene; NULL: nothing is known yet */
+    char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
+    splat_viewer_status status;
+    splat_viewer_curves curves;
+    uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
+    bool wants_save, wants_stop; /* a client asked, and nobody has obeyed yet */
+
+    splat_viewer_server *server; /* the library's; NULL: not started */
+    char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];
+    char address[512];
+    char host[256];             /* as it was asked for; "" by default */
+    int port;
+    char *title;
+
+    /* of the thread that renders */
+    double pixel_seconds;       /* of the last pictures; 0: none was made */
+    double moving_seconds;      /* what a picture may take while the camera moves: it is made smaller until it does */
+    double budget;              /* the share of the time of training that pictures may take */
+    double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
+    splat_trainer *trainer;     /* NULL: none; borrowed */
+    splat_scene *scene;         /* whose photos are shown; NULL: none; borrowed */
+    double looked_at_memory;    /* when the blocks of the device were last counted */
+    double rate_at;             /* when the steps a second were last measured, */
+    int rate_iteration;         /* and the step then; 0: not yet */
+    bool picture_failed, pause_told; /* these were reported */
+};
+
+/* A condition whose deadlines are of the clock that never goes back. */
+static inline void splat_viewer_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+#endif
