@@ -52,8 +52,8 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`viewer_host` takes an address in numbers, such as 127.0.0.1 or 0.0.0.0, not '%.60s'", host);
     if (!(own.budget > 0 && own.budget <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`viewer_budget` is a share of the time above 0 and at most all of it, not %g",
-                          own.budget);
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`viewer_budget` is a share of the time above 0 and at most all of it, not %g", own.budget);
     splat_viewer *v = create(own.title ? own.title : "Splatsmith");
     if (!v) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a viewer");
     snprintf(v->host, sizeof v->host, "%s", host);
