@@ -1,12 +1,15 @@
-// Splatsmith's PLY files, read by public loaders as they are published: gsplat (gsplat.js) and splat-transform.
+// Splatsmith's splat files, read by public programs as they are published: gsplat (gsplat.js), splat-transform,
+// gltf-validator, three.js's parser of USD.
 //
 //   node interop.mjs FOLDER             exchanges files with the program named by SPLATSMITH_BINARY
 //   node interop.mjs FOLDER FILE.ply..  lets the loaders read the files and compares what they see
 //
 // FOLDER holds node_modules and receives the files. Leaves with 77 when there is nothing to test with.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { findBrowser } from './browser.mjs';
+import { makeRandom, writePly } from './splat_files.mjs';
 
 const [folder, ...files] = process.argv.slice(2);
 const transform = join(folder, 'node_modules', '@playcanvas', 'splat-transform', 'bin', 'cli.mjs');
@@ -24,15 +27,6 @@ function check(good, what) {
 const near = (a, b, tolerance) => Math.abs(a - b) <= tolerance;
 
 // ---------------------------------------------------------------- files
-
-// A small generator of numbers: the same files at every run.
-function makeRandom(seed) {
-    let state = seed >>> 0;
-    return () => {
-        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-        return state / 4294967296;
-    };
-}
 
 // The plainest splat format: position, scale (linear), RGBA and rotation bytes; 32 bytes each.
 function makeSplatFile(n) {
@@ -59,9 +53,7 @@ function makeMipFile(path, n, inARow = false) {
         if (inARow && name === 'x') values[i] = 0.1 * Math.floor(i / names.length);
         if (inARow && name.startsWith('f_')) values[i] *= name.startsWith('f_rest') ? 0.25 : 0.75; // none is cut
     }
-    const header = `ply\nformat binary_little_endian 1.0\nelement vertex ${n}\n` +
-        names.map((name) => `property float ${name}\n`).join('') + 'end_header\n';
-    writeFileSync(path, Buffer.concat([Buffer.from(header), Buffer.from(values.buffer)]));
+    writePly(path, names, values);
     return (row, name) => values[row * names.length + names.indexOf(name)];
 }
 
@@ -235,21 +227,67 @@ async function exchangeGltf() {
     console.log(`${theirs}: ${found.n} splats: agrees; ${ours} is valid`);
 }
 
+// Entries xx xy xz yy yz zz of R S S R^T, for scales and a quaternion w x y z.
+function covariance(scales, [w, x, y, z]) {
+    const s = 2 / (w * w + x * x + y * y + z * z);
+    const rotation = [[1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+        [s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)],
+        [s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)]];
+    return [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]].map(([a, b]) =>
+        scales.reduce((sum, scale, k) => sum + scale * scale * rotation[a][k] * rotation[b][k], 0));
+}
+
+// USD: three.js's parser of its text finds our attributes, turned about x, and Pixar's usdchecker has no complaint.
+async function exchangeUsd() {
+    const [source, usda] = ['row_fused.ply', 'ours.usda'].map((x) => join(folder, x));
+    splatsmithExport(source, usda);
+    const { USDAParser } = await import('three/examples/jsm/loaders/usd/USDAParser.js');
+    const { specsByPath } = new USDAParser().parseData(readFileSync(usda, 'utf8')), wanted = loadWithTransform(source);
+    const found = (name, typeName) => {
+        const fields = specsByPath[`/Splat.${name}`]?.fields;
+        check(fields?.typeName === typeName, `${usda}: ${name} is ${fields?.typeName}, ${typeName} is wanted`);
+        return fields.default;
+    };
+    const prim = specsByPath['/Splat'].fields.typeName, same = (a, b) => near(a, b, 1e-5 * Math.max(1, Math.abs(b)));
+    check(prim === 'ParticleField3DGaussianSplat', `${usda}: the prim is a ${prim}`);
+    const [p, q, s] = [found('positions', 'point3f[]'), found('orientations', 'quatf[]'), found('scales', 'float3[]')];
+    const opacities = found('opacities', 'float[]');
+    const sh = found('radiance:sphericalHarmonicsCoefficients', 'float3[]');
+    check(found('radiance:sphericalHarmonicsDegree', 'int') === 3, `${usda}: another degree`);
+    const sizes = [p.length / 3, q.length / 4, s.length / 3, opacities.length, sh.length / 48];
+    check(sizes.every((n) => n === wanted.n), `${usda}: ${sizes} of ${wanted.n} splats`);
+    // half a turn about x: of the harmonics those odd in y and z together change their sign
+    const signs = [1, -1, -1, 1, -1, 1, 1, -1, 1, -1, 1, -1, -1, 1, -1, 1];
+    for (let i = 0; i < wanted.n; i++) {
+        const at = (name) => wanted.at(i, name), [x, y, z, w] = q.slice(4 * i, 4 * i + 4); // w was first in the file
+        const turned = covariance([0, 1, 2].map((k) => Math.exp(at(`scale_${k}`))), [0, 1, 2, 3].map((k) => at(`rot_${k}`)))
+            .map((c, k) => (k === 1 || k === 2 ? -c : c));
+        covariance(s.slice(3 * i, 3 * i + 3), [w, x, y, z]).forEach((c, k) => check(near(c, turned[k], 1e-4 * Math.max(1,
+            turned[0], turned[3], turned[5])), `${usda}: splat ${i} is turned otherwise`));
+        ['x', 'y', 'z'].forEach((name, k) =>
+            check(same(p[3 * i + k], (k ? -1 : 1) * at(name)), `${usda}: ${name} of splat ${i} is wrong`));
+        check(same(opacities[i], 1 / (1 + Math.exp(-at('opacity')))), `${usda}: opacity of splat ${i} is wrong`);
+        for (let c = 0; c < 3; c++)
+            for (let k = 0; k < 16; k++)
+                check(same(sh[48 * i + 3 * k + c], signs[k] * at(k ? `f_rest_${15 * c + k - 1}` : `f_dc_${c}`)),
+                    `${usda}: coefficient ${k} of splat ${i} is wrong`);
+    }
+    console.log(`${usda}: ${wanted.n} splats: three.js's parser finds all of them`);
+    const checker = spawnSync('usdchecker', [usda], { encoding: 'utf8' });
+    if (checker.error) console.log('SKIPPED: no usdchecker; OpenUSD has not judged our file');
+    else check(checker.status === 0, `usdchecker: ${checker.stdout}${checker.stderr}`);
+}
+
 // The HTML page in a headless Chromium, where there is one: a red Gaussian in the middle, blue from the harmonics of z
 // as it is looked at along z. The page says what it has drawn when a line is added to it.
 function drawPage() {
-    const browser = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].find((name) => {
-        try { execFileSync(name, ['--version'], { stdio: 'ignore' }); return true; } catch { return false; }
-    });
+    const browser = findBrowser();
     if (!browser) { console.log('SKIPPED: no Chromium; no browser has drawn our HTML page'); return; }
     const names = ['x', 'y', 'z', 'f_dc_0', 'f_dc_1', 'f_dc_2', ...[...Array(9).keys()].map((k) => `f_rest_${k}`),
                    'opacity', 'scale_0', 'scale_1', 'scale_2', 'rot_0', 'rot_1', 'rot_2', 'rot_3'];
     const one = { f_dc_0: 1.2, f_dc_1: -1.7, f_dc_2: -1.7, f_rest_7: 0.9, opacity: 9, rot_0: 1 };
     const [ply, html] = ['one.ply', 'one.html'].map((name) => join(folder, name));
-    writeFileSync(ply, Buffer.concat([
-        Buffer.from(`ply\nformat binary_little_endian 1.0\nelement vertex 1\n` +
-                    names.map((name) => `property float ${name}\n`).join('') + 'end_header\n'),
-        Buffer.from(Float32Array.from(names, (name) => one[name] ?? 0).buffer)]));
+    writePly(ply, names, Float32Array.from(names, (name) => one[name] ?? 0));
     splatsmithExport(ply, html);
     const page = readFileSync(html, 'utf8'), end = '    draw();\n}\nmain()';
     check(page.includes(end), 'the page has changed; this test looks for its last call');
@@ -290,6 +328,7 @@ async function main() {
     exchangeMip(300);
     exchangePacked(400);
     await exchangeGltf();
+    await exchangeUsd();
     drawPage();
     console.log('OK: public loaders read our PLY files, and we read theirs');
 }

@@ -12,14 +12,12 @@
 // edge to the other face. LEAST_DECIBELS below leaves room for that: 43 and 47 dB are reached, 38 with a texture of
 // photos, which is noisier. A texture upside down or beside its place, and colours without their gamma are below it,
 // which the test makes sure of where it knows the mesh.
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { findBrowser, runPage } from './browser.mjs';
 
 const [folder, model, ...given] = process.argv.slice(2);
-const here = dirname(fileURLToPath(import.meta.url));
 const LEAST_DECIBELS = model ? 30 : 36, MOST_OTHER_PIXELS = 0.005, SECONDS = 100;
 
 function skip(why) {
@@ -29,11 +27,6 @@ function skip(why) {
 
 function check(good, what) {
     if (!good) throw new Error(what);
-}
-
-function findBrowser() {
-    return ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
-        .find((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
 }
 
 // ---------------------------------------------------------------- the validator
@@ -69,71 +62,9 @@ function drawOurs(scene, path) {
         views.push({ camera, black, white });
     }
     check(views.length > 0, `no views of ${name}`);
-    return { name, glb: `/glb/${name}.glb`, path, views };
-}
-
-// ---------------------------------------------------------------- the browser
-
-function sendFile(response, path) {
-    const types = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.png': 'image/png' };
-    if (path.includes('..') || !existsSync(path)) {
-        response.writeHead(404).end();
-        return;
-    }
-    response.writeHead(200, { 'Content-Type': types[path.slice(path.lastIndexOf('.'))] ?? 'application/octet-stream' });
-    response.end(readFileSync(path));
-}
-
-// The browser may be a script that has started another process: the whole group, which `detached` has made, ends.
-function stop(child) {
-    if (!child?.pid) return;
-    try {
-        process.kill(-child.pid, 'SIGKILL');
-    } catch (error) {
-        if (error.code !== 'ESRCH') throw error;
-    }
-}
-
-// Serves the page, starts the browser on it, and resolves to what the page posts.
-function runPage(browser, jobs) {
-    return new Promise((resolve, reject) => {
-        let asked = false, child;
-        const finish = (value, error) => {
-            clearTimeout(timer);
-            stop(child);
-            server.close();
-            server.closeAllConnections();
-            if (error) reject(error); else resolve(value);
-        };
-        const server = createServer((request, response) => {
-            const url = decodeURIComponent(request.url);
-            asked = true;
-            if (request.method === 'POST') {
-                const parts = [];
-                request.on('data', (part) => parts.push(part));
-                request.on('end', () => {
-                    response.end();
-                    finish(JSON.parse(Buffer.concat(parts)));
-                });
-            } else if (url === '/') sendFile(response, join(here, 'meshes.html'));
-            else if (url === '/jobs') response.end(JSON.stringify(jobs));
-            else if (url.startsWith('/three/')) sendFile(response, join(folder, 'node_modules', url));
-            else if (url.startsWith('/files/')) sendFile(response, join(folder, url.slice(7)));
-            else if (url.startsWith('/glb/')) sendFile(response, jobs.find((job) => job.glb === url)?.path ?? '');
-            else response.writeHead(404).end();
-        });
-        const timer = setTimeout(() => finish(asked ? null : { skip: `${browser} does not start` },
-            asked && new Error(`the page has said nothing for ${SECONDS} seconds`)), 1000 * SECONDS);
-        server.listen(0, '127.0.0.1', () => {
-            const profile = join(folder, 'browser');
-            rmSync(profile, { recursive: true, force: true });
-            child = spawn(browser, ['--headless', '--no-sandbox', '--hide-scrollbars', '--no-first-run',
-                '--disable-background-networking', '--disable-component-update', '--disable-sync', '--use-gl=angle',
-                '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--remote-debugging-port=0',
-                `--user-data-dir=${profile}`, `http://127.0.0.1:${server.address().port}/`], { stdio: 'ignore', detached: true });
-            child.on('error', (error) => finish({ skip: `${browser} does not start (${error.message})` }));
-        });
-    });
+    const served = join(folder, `${name}.glb`);
+    if (resolve(path) !== resolve(served)) copyFileSync(path, served);
+    return { name, glb: `/files/${name}.glb`, views };
 }
 
 // ---------------------------------------------------------------- the whole
@@ -174,7 +105,7 @@ async function main() {
     const browser = findBrowser();
     if (!browser) skip('no Chromium here (scripts/install_deps.sh --browser)');
     const jobs = paths.map((path) => drawOurs(scene, path));
-    const results = await runPage(browser, jobs);
+    const results = await runPage(browser, 'meshes.html', jobs, folder, SECONDS);
     if (results.skip) skip(results.skip);
     if (results.failure) throw new Error(results.failure);
     jobs.forEach((job, i) => judge(job, results[i]));

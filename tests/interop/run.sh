@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh SCRIPT FOLDER [MORE ...]: installs the packages of package.json into FOLDER and runs SCRIPT there: interop.mjs
-# for splats, meshes.mjs for meshes. Leaves with 77 when the packages cannot be had: that is no verdict about Splatsmith.
+# run.sh SCRIPT FOLDER [MORE ...]: installs the packages of package-lock.json into FOLDER and runs SCRIPT there:
+# interop.mjs for splat files, splats.mjs for pictures of them, meshes.mjs for meshes. Leaves with 77 when the packages
+# cannot be had: that is no verdict about Splatsmith.
 skip() {
     echo "SKIPPED: $1; no public program has read our files"
     exit 77
@@ -16,13 +17,13 @@ command -v npm > /dev/null || skip "npm is absent"
 node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' || skip "node is older than version 18"
 
 mkdir -p "$folder" || exit 2
-if ! cmp -s "$here/package.json" "$folder/installed.json"; then
+if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
     rm -rf "$folder/node_modules" "$folder/installed.json"
-    cp "$here/package.json" "$folder/package.json" || exit 2
+    cp "$here/package.json" "$here/package-lock.json" "$folder" || exit 2
     # no install scripts: nothing but the packages' own JavaScript is needed
-    (cd "$folder" && timeout 120 npm install --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=1 \
-        --loglevel=error) || skip "npm install failed or took more than 120 seconds"
-    cp "$folder/package.json" "$folder/installed.json" || exit 2
+    (cd "$folder" && timeout 120 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=1 --loglevel=error) ||
+        skip "npm ci failed or took more than 120 seconds"
+    cp "$folder/package-lock.json" "$folder/installed.json" || exit 2
 fi
 cp "$here"/*.mjs "$here"/*.html "$folder" || exit 2
 exec node "$folder/$script" "$folder" "$@"
