@@ -50,7 +50,7 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
         frame->band_begin[frame->n_bands++] = row;
         SPLAT_TRY(bin_band(backend, frame, row, error));
         if (row == 0 && blend->binned_mark) SPLAT_TRY(splat_backend_stamp(backend, blend->binned_mark, error));
-        if (blend->colors) SPLAT_TRY(splat_op_raster(backend, &(struct splat_raster_args){frame}, error));
+        if (blend->colors) SPLAT_TRY(splat_op_raster(backend, &(struct splat_raster_args){frame, blend->depth}, error));
         if (blend->geometry) SPLAT_TRY(splat_op_geometry(backend, blend->geometry, error));
         if (blend->foremost) SPLAT_TRY(splat_op_foremost(backend, blend->foremost, error));
         frame->n_view_instances += frame->n_instances;
@@ -78,7 +78,7 @@ splat_status splat_view_backward(splat_backend *backend, splat_frame *frame, con
     for (uint32_t band = frame->n_bands; band-- > 0;) {
         if (band + 1 < frame->n_bands) SPLAT_TRY(bin_band(backend, frame, frame->band_begin[band], error));
         struct splat_raster_backward_args colors = {frame, gradients->image, gradients->without_mean_abs,
-                                                    gradients->alpha};
+                                                    gradients->alpha, gradients->depth};
         if (gradients->image) SPLAT_TRY(splat_op_raster_backward(backend, &colors, error));
         if (gradients->geometry) SPLAT_TRY(splat_op_geometry_backward(backend, gradients->geometry, error));
     }

@@ -15,6 +15,7 @@
 #include "ops/frame.h"
 #include "ops/foremost/foremost.h"
 #include "ops/geometry/geometry.h"
+#include "ops/raster/raster.h"
 #include "ops/work.h"
 
 /* Begins a view of n Gaussians: gives up all that the frame's region held, makes room for them and for a picture of the
@@ -69,6 +70,7 @@ static inline size_t splat_view_gradients_bytes(size_t n)
 typedef struct splat_view_blend {
     uint64_t max_instances;                     /* room for instances at a time; 0: no bound, and one band */
     bool colors;                                /* op raster: the frame's picture */
+    const splat_raster_depth *depth;            /* of op raster, or NULL */
     const struct splat_geometry_args *geometry; /* op geometry; NULL: none. Its frame is the view's */
     const struct splat_foremost_args *foremost; /* op foremost; NULL: none */
     int binned_mark;                            /* stopwatch mark for the end of the first band's bin; 0: none */
@@ -84,6 +86,7 @@ typedef struct splat_view_gradients {
     const float *image; /* for raster_backward: dL/dimage, [3][height][width], or NULL */
     bool without_mean_abs; /* of raster_backward */
     const float *alpha; /* for raster_backward, beside image: dL/dopacity, [height][width], or NULL */
+    const splat_raster_depth *depth; /* likewise, or NULL */
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 
@@ -92,8 +95,8 @@ typedef struct splat_view_gradients {
  *
  * Where frame->grad2d lies: in the frame's region when the view was done in bands, else in the backend's scratch, which
  * saves 40 bytes a Gaussian. There it lives until an op that uses scratch, so between this call and the
- * project_backward that reads it only geometry_features_backward and depth_features_backward may run on this backend,
- * for no matter what view. Errors: MEMORY; those of the ops. */
+ * project_backward that reads it only geometry_features_backward may run on this backend, for no matter what view.
+ * Errors: MEMORY; those of the ops. */
 splat_status splat_view_backward(splat_backend *backend, splat_frame *frame, const splat_view_gradients *gradients,
                                  splat_error *error);
 /* The room alone, for gradients that come from elsewhere. */

@@ -1,11 +1,13 @@
 /* Known depth: its weights, its memory, and what is told of it (docs/method.md 8.5). */
 #include "train/depths.h"
 
+#include "ops/depth_prior/depth_prior_math.h"
 #include "ops/raster/raster_bytes.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---------------------------------------------------------------- weights */
 
@@ -62,32 +64,66 @@ static bool has_maps(const splat_memory_setup *u, const splat_train_options *o)
 
 size_t splat_depths_frame_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n, size_t n_pixels)
 {
-    if (!has_maps(u, o) && !has_points(u, o)) return 0;
-    size_t of_gaussian = (2 * SPLAT_GEOMETRY_CHANNELS + 3) * sizeof(float) + sizeof(splat_grad2d);
-    return n * of_gaussian + 2 * splat_depths_map_bytes(n_pixels) + (has_points(u, o) ? n_pixels * sizeof(float) : 0);
-}
-
-size_t splat_depths_scratch_bytes(const splat_memory_setup *u, const splat_train_options *o)
-{
-    return has_maps(u, o) ? splat_depth_map_scratch_bytes(u->view.on_device, u->view.width, u->view.height) : 0;
+    const size_t points = has_points(u, o), maps = has_maps(u, o);
+    if (!points && !maps) return 0;
+    /* S and Q, their gradients, that of the opacity, and dL/dz */
+    return ((3 * points + 2 * maps) * n_pixels + (n ? n : 1)) * sizeof(float);
 }
 
 size_t splat_depths_backward_bytes(const splat_memory_setup *u, const splat_train_options *o, const splat_work *work)
 {
-    splat_work lists = *work;
-    lists.n = 0; /* the gradients are raster_backward's */
-    return has_maps(u, o) || has_points(u, o) ? splat_raster_backward_scratch_bytes(&lists) : 0;
+    return has_maps(u, o) || has_points(u, o) ? splat_raster_backward_depth_bytes(work) : 0;
 }
 
 size_t splat_depths_blocks(const splat_memory_setup *u, const splat_train_options *o)
 {
     size_t points = has_points(u, o);
-    return points || has_maps(u, o) ? 1 + points : 0;
+    return points || has_maps(u, o) ? 1 + 2 * points : 0;
 }
 
 size_t splat_depths_point_bytes(const splat_memory_setup *u, const splat_train_options *o)
 {
-    return has_points(u, o) ? u->n_depth_points * sizeof(splat_depth_point) : 0;
+    return has_points(u, o) ? u->n_depth_points * sizeof(splat_depth_point) + u->depth_patch_bytes : 0;
+}
+
+/* ---------------------------------------------------------------- points and their patches */
+
+static void mark_view(const splat_dataset *dataset, const splat_dataset_view *view, uint8_t *patches)
+{
+    const size_t width = (size_t)view->camera.width, tiles_x = (width + SPLAT_TILE - 1) / SPLAT_TILE;
+    for (size_t i = 0; i < view->n_depth_points; i++) {
+        const splat_depth_point *p = &dataset->depth_points[view->first_depth_point + i];
+        const splat_depth_corners c = splat_depth_corners_of(p->x, p->y, view->camera.width, view->camera.height);
+        for (int k = 0; k < 4; k++) {
+            const size_t x = c.pixel[k] % width, y = c.pixel[k] / width;
+            patches[y / SPLAT_TILE * tiles_x + x / SPLAT_TILE] |=
+                (uint8_t)(1u << splat_patch_of((uint32_t)x, (uint32_t)y));
+        }
+    }
+}
+
+/* The patches that the points lie in, of all views. */
+static splat_status mark_patches(splat_trainer *t, splat_error *error)
+{
+    splat_depth_state *s = &t->depths;
+    const splat_dataset *dataset = &t->scene->dataset;
+    size_t bytes = 0;
+    s->first_patch = calloc(dataset->n_views + 1, sizeof *s->first_patch);
+    if (!s->first_patch) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the patches of known depth");
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        s->first_patch[i] = bytes;
+        if (dataset->views[i].n_depth_points) bytes += splat_depths_patch_bytes(&dataset->views[i].camera);
+    }
+    uint8_t *patches = calloc(bytes + 1, 1);
+    if (!patches) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the patches of known depth");
+    for (size_t i = 0; i < dataset->n_views; i++)
+        mark_view(dataset, &dataset->views[i], patches + s->first_patch[i]);
+    splat_status status = splat_block_resize(t->backend, &s->patches, "patches of known depth", SPLAT_OWNER_IMAGES,
+                                             bytes, error);
+    if (status == SPLAT_OK) status = splat_backend_upload(t->backend, s->patches.data, patches, bytes, error);
+    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+    free(patches);
+    return status;
 }
 
 splat_status splat_depths_init(splat_trainer *t, splat_error *error)
@@ -102,16 +138,26 @@ splat_status splat_depths_init(splat_trainer *t, splat_error *error)
     if (!points) return SPLAT_OK;
     SPLAT_TRY(splat_block_resize(t->backend, &s->points, "points of known depth", SPLAT_OWNER_IMAGES, bytes, error));
     SPLAT_TRY(splat_backend_upload(t->backend, s->points.data, dataset->depth_points, bytes, error));
-    return splat_backend_synchronize(t->backend, error);
+    return mark_patches(t, error);
 }
 
 void splat_depths_free(splat_trainer *t)
 {
     splat_block_free(t->backend, &t->depths.points);
+    splat_block_free(t->backend, &t->depths.patches);
+    free(t->depths.first_patch);
+    t->depths.first_patch = NULL;
     splat_block_free(t->backend, &t->depths.results);
 }
 
 /* ---------------------------------------------------------------- what is told */
+
+static double sum_of(const double *parts, size_t stride)
+{
+    double sum = 0;
+    for (size_t i = 0; i < SPLAT_DEPTH_SUMS; i++) sum += parts[stride * i];
+    return sum;
+}
 
 splat_status splat_depths_get_losses(const splat_trainer *t, splat_loss *losses, size_t *n, splat_error *error)
 {
@@ -125,13 +171,13 @@ splat_status splat_depths_get_losses(const splat_trainer *t, splat_loss *losses,
         losses[(*n)++] = (splat_loss){.name = "depth",
                                       .label = "inverse depth against maps",
                                       .tag = "Loss/component_depth",
-                                      .value = knows_map ? results[SPLAT_DEPTH_OF_MAP] : (double)NAN,
+                                      .value = knows_map ? sum_of(results + SPLAT_DEPTH_OF_MAP, 1) : (double)NAN,
                                       .factor = (double)splat_depth_map_weight(&t->options, t->iteration)};
     if (splat_depths_has_points(&t->options, dataset))
         losses[(*n)++] = (splat_loss){.name = "sfm_depth",
                                       .label = "depth against points",
                                       .tag = "Loss/component_sfm_depth",
-                                      .value = knows_points ? results[SPLAT_DEPTH_OF_POINTS] : (double)NAN,
+                                      .value = knows_points ? sum_of(results + SPLAT_DEPTH_OF_POINTS, 2) : (double)NAN,
                                       .factor = (double)splat_depth_point_weight(&t->options, t->iteration)};
     return SPLAT_OK;
 }

@@ -12,6 +12,7 @@ typedef struct splat_memory_setup {
     size_t granule, photos_all, photos_two, n_points, n_vertices;
     splat_mask_mode mask_mode; /* IGNORE where no training view has a mask */
     size_t n_depth_points;     /* of the dataset */
+    size_t depth_patch_bytes;  /* of the views that have such points */
     bool has_depth_maps;       /* some training view has one */
 } splat_memory_setup;
 

@@ -107,7 +107,6 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) +
                                                               splat_depths_backward_bytes(u, o, &w));
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
-    s.scratch = splat_larger(s.scratch, splat_depths_scratch_bytes(u, o));
     s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */
     if (strategy->work_bytes) s.scratch = splat_larger(s.scratch, strategy->work_bytes(w.on_device, n));
     if (o->binding && o->binding->scratch_bytes) s.scratch = splat_larger(s.scratch, o->binding->scratch_bytes(o, n));
@@ -160,6 +159,7 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
                                                                                    : USUAL_CONTEXT_BYTES));
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_camera *camera = &dataset->views[i].camera;
+        if (dataset->views[i].n_depth_points) u.depth_patch_bytes += splat_depths_patch_bytes(camera);
         if (splat_camera_pixels(camera) <= splat_work_pixels(&u.view)) continue;
         u.view.width = (size_t)camera->width;
         u.view.height = (size_t)camera->height;

@@ -70,7 +70,7 @@ static splat_status blend(splat_trainer *t, const splat_step_view *view, splat_e
 {
     splat_view_blend colors = {.max_instances = t->options.max_instances,
                                .colors = true,
-                               .geometry = splat_step_has_depths(&view->depths) ? &view->depths.blend : NULL,
+                               .depth = splat_step_has_depths(&view->depths) ? &view->depths.blend : NULL,
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
     return splat_step_stamp(t, SPLAT_MARK_RASTER, error);
@@ -124,19 +124,17 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
 
     SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame, .for_step = true}, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    SPLAT_TRY(splat_depths_describe(t, view, error));
     SPLAT_TRY(blend(t, view, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_ask_opacity(t, view, error));
     SPLAT_TRY(splat_depths_losses(t, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, iteration);
+    const bool has_depths = splat_step_has_depths(&view->depths);
     splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
-                                   .alpha = view->grad_alpha,
-                                   .geometry = splat_step_has_depths(&view->depths) ? &view->depths.blend_backward
-                                                                                    : NULL};
+                                   .alpha = view->depths.grad_alpha ? view->depths.grad_alpha : view->grad_alpha,
+                                   .depth = has_depths ? &view->depths.blend : NULL};
     SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
-    SPLAT_TRY(splat_depths_backward(t, view, &extra_gradients, &has_extra, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
@@ -153,6 +151,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .statistics_mask = splat_step_mask(t, view),
         .gradients = splat_bound_gradients(t, &bound_gradients),
         .extra_gradients = has_extra ? &extra_gradients : NULL,
+        .grad_depth = has_depths ? view->depths.blend.grad_depth : NULL,
         .opacity_pull = t->options.opacity_reg / (float)gaussians->n,
         .scale_pull = t->options.scale_reg / (3.0f * (float)gaussians->n)};
     SPLAT_TRY(splat_op_project_backward(b, &backward, error));

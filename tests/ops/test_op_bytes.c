@@ -9,7 +9,6 @@
 #include "ops/bin/bin.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
-#include "ops/depth_prior/depth_prior.h"
 #include "ops/edge_weight/edge_weight.h"
 #include "ops/field_loss/field_loss.h"
 #include "ops/knn/knn.h"
@@ -83,11 +82,23 @@ static void check_view(place *p, splat_frame *frame, const float *grad_image)
     must(splat_op_bin(b, &(struct splat_bin_args){frame}, &error), &error);
     p->work.n_instances = (size_t)frame->n_instances;
     check(p, "bin, of the frame", &frame->region, before, splat_bin_frame_bytes(&p->work), 0.9);
-    must(splat_op_raster(b, &(struct splat_raster_args){frame}, &error), &error);
+    must(splat_op_raster(b, &(struct splat_raster_args){.frame = frame}, &error), &error);
     must(splat_view_reserve_gradients(b, frame, &error), &error);
-    must(splat_op_raster_backward(b, &(struct splat_raster_backward_args){frame, grad_image, false, NULL}, &error),
+    must(splat_op_raster_backward(b, &(struct splat_raster_backward_args){.frame = frame, .grad_image = grad_image},
+                                  &error),
          &error);
     check(p, "raster_backward", &b->scratch, 0, splat_raster_backward_scratch_bytes(&p->work), 1);
+    splat_block grad_depth = {0};
+    must(splat_block_resize(b, &grad_depth, "grad_depth", SPLAT_OWNER_OTHER, g->n * sizeof(float), &error), &error);
+    const splat_raster_depth depth = {.patches = {.n_parts = 1},
+                                      .grad_inverse = grad_image,
+                                      .grad_depth = grad_depth.data};
+    must(splat_view_reserve_gradients(b, frame, &error), &error);
+    const struct splat_raster_backward_args with_depth = {.frame = frame, .grad_image = grad_image, .depth = &depth};
+    must(splat_op_raster_backward(b, &with_depth, &error), &error);
+    check(p, "raster_backward, depths", &b->scratch, 0,
+          splat_raster_backward_scratch_bytes(&p->work) + splat_raster_backward_depth_bytes(&p->work), 1);
+    splat_block_free(b, &grad_depth);
 }
 
 /* bin gives its scratch up when it ends: the most that it had. */
@@ -160,13 +171,6 @@ static void check_coarse(const place *p, splat_frame *frame)
     must(splat_op_depth_normal(b, &normals, &error), &error);
     check(p, "depth_normal", &b->scratch, 0,
           splat_depth_normal_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);
-
-    struct splat_depth_map_args depths = {.width = p->camera.width, .height = p->camera.height, .inverse = map,
-                                          .target = (const uint16_t *)(map + n_pixels), .scale = 1, .weight = 1,
-                                          .gradient = map + 4 * n_pixels, .result = results.data};
-    must(splat_op_depth_map(b, &depths, &error), &error);
-    check(p, "depth_map", &b->scratch, 0,
-          splat_depth_map_scratch_bytes(p->work.on_device, p->work.width, p->work.height), 1);
 
     struct splat_edge_weight_args edges = {.photo = (const uint8_t *)map, .photo_width = p->camera.width,
                                            .photo_height = p->camera.height, .width = p->camera.width,

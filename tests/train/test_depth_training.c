@@ -348,9 +348,10 @@ static void a_plan_counts_it_and_is_kept(void **state)
     const char *frame = "frame of the largest view";
     assert_int_equal(row_of(&plain, "points of known depth"), 0);
     assert_int_equal(row_of(&known, "points of known depth"),
-                     p.scene->dataset.n_depth_points * sizeof(splat_depth_point));
-    assert_true(row_of(&known, frame) >= row_of(&plain, frame) + 36 * n_pixels + 80 * n);
-    const char *scratch = "working memory of the ops"; /* the slots of both backward passes */
+                     p.scene->dataset.n_depth_points * sizeof(splat_depth_point) + N_CAMERAS * 5 * 3); /* tiles */
+    const size_t more = row_of(&known, frame) - row_of(&plain, frame) - 20 * n_pixels; /* five planes */
+    assert_true(more >= 4 * n && more <= 4 * n + n / 10); /* rows for growth */
+    const char *scratch = "working memory of the ops"; /* a slot of depth an instance */
     assert_true(row_of(&known, scratch) > row_of(&plain, scratch));
     plan_for(&p, &o, known.total_bytes, &chosen, &known);
     must(splat_context_set_memory_limit(p.context, known.total_bytes, &error), &error);

@@ -8,10 +8,10 @@
 
 #include <math.h>
 
-/* dL/dz of a centre, of the gradients of its features. */
-SPLAT_MATH_INLINE float splat_depth_along_backward(float z, const float g[4])
+/* What the gradient of a pixel of a drawn patch is multiplied with. */
+SPLAT_MATH_INLINE float splat_depth_map_scale(const struct splat_depth_map_args *args)
 {
-    return g[SPLAT_DEPTH_ALONG] - g[SPLAT_DEPTH_INVERSE] / (z * z);
+    return args->weight * (float)args->patches.n_parts / (float)((size_t)args->width * (size_t)args->height);
 }
 
 /* |Q - q| of a pixel; *gradient: its sign. */

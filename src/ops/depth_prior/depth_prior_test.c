@@ -2,60 +2,12 @@
  * central differences in double. */
 #include "ops/depth_prior/depth_prior.h"
 
-#include "ops/geometry/geometry.h"
 #include "ops/project/project_test.h"
 #include "ops/raster/raster_scene_test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { CHANNELS = SPLAT_GEOMETRY_CHANNELS };
-
-/* ---------------------------------------------------------------- features */
-
-/* z is project's own sum: two roundings of 3 apart. */
-static int check_features(splat_backend *backend, uint32_t n)
-{
-    int failures = 0;
-    test_gaussians t = test_gaussians_make(n, 0, 0, 91);
-    splat_camera camera = test_camera_make(90, 70);
-    project_scene scene;
-    splat_block block = {0};
-    splat_error error = {0};
-    project_scene_open(&scene, backend, &t.g, &camera, true, false);
-    failures += project_scene_run(&scene);
-    size_t n_values = CHANNELS * (size_t)scene.frame.n_visible;
-    float *device = test_upload(backend, &block, NULL, n_values * sizeof(float));
-    struct splat_depth_features_args args = {&scene.frame, device};
-    splat_status status = splat_op_depth_features(backend, &args, &error);
-    TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-    float *features = project_host_copy(backend, device, n_values), *wanted = calloc(n + 1, CHANNELS * sizeof *wanted);
-    ref_gaussians_f32 g = ref_gaussians_from_f32(&t.g);
-    ref_camera_f32 c = ref_camera_from_f32(&camera);
-    ref_depth_features_f32(&g, &c, wanted);
-    for (uint32_t i = 0; i < n && failures < 5; i++)
-        for (size_t k = 0; k < CHANNELS && scene.entry_of[i] >= 0; k++) {
-            float got = features[CHANNELS * scene.entry_of[i] + k], right = wanted[CHANNELS * i + k];
-            TEST_CHECK(failures, fabsf(got - right) <= 2e-6f * (1 + fabsf(right)),
-                       "Gaussian %u, feature %zu: %g, not %g", i, k, (double)got, (double)right);
-        }
-    free(features);
-    free(wanted);
-    ref_gaussians_free_f32(&g);
-    splat_block_free(backend, &block);
-    project_scene_close(&scene);
-    test_gaussians_free(&t);
-    return failures;
-}
-
-int test_op_depth_features(splat_backend *backend)
-{
-    static const uint32_t counts[] = {0, 1, 37, 1000};
-    int failures = 0;
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) failures += check_features(backend, counts[i]);
-    return failures;
-}
 
 /* ---------------------------------------------------------------- a map of inverse depths */
 
@@ -90,29 +42,38 @@ static void known_map_free(known_map *m)
     free(m->mask);
 }
 
+static double sum_of(const double *parts, size_t first, size_t stride)
+{
+    double sum = 0;
+    for (size_t i = 0; i < SPLAT_DEPTH_SUMS; i++) sum += parts[first + stride * i];
+    return sum;
+}
+
 /* The sum's order is another: 1e-6 of floats. A sign may differ where Q and q are the same but for rounding. */
-static int check_map(splat_backend *backend, int width, int height, bool masked)
+static int check_map(splat_backend *backend, int width, int height, bool masked, uint32_t n_parts)
 {
     int failures = 0;
     known_map m = known_map_make(width, height);
     splat_block blocks[5] = {{0}};
     splat_error error = {0};
-    double loss;
-    float *wanted = calloc(m.n, sizeof *wanted), *junk = malloc(m.n * sizeof *junk);
-    memset(junk, 0x7f, m.n * sizeof *junk); /* overwritten */
+    double sums[SPLAT_DEPTH_SUMS];
+    float *wanted = malloc(m.n * sizeof *wanted), *junk = malloc(m.n * sizeof *junk);
+    for (size_t i = 0; i < m.n; i++) wanted[i] = junk[i] = 77; /* overwritten, where it is drawn */
     struct splat_depth_map_args args = {.width = width, .height = height, .scale = m.scale, .offset = m.offset,
-                                        .weight = 3};
+                                        .weight = 3,
+                                        .patches = {.n_parts = n_parts, .seed = 9, .iteration = 4}};
     args.inverse = test_upload(backend, &blocks[0], m.inverse, m.n * sizeof *m.inverse);
     args.target = test_upload(backend, &blocks[1], m.target, m.n * sizeof *m.target);
     if (masked) args.mask = test_upload(backend, &blocks[2], m.mask, m.n);
     args.gradient = test_upload(backend, &blocks[3], junk, m.n * sizeof(float));
-    args.result = test_upload(backend, &blocks[4], NULL, sizeof loss);
+    args.result = test_upload(backend, &blocks[4], NULL, sizeof sums);
     splat_status status = splat_op_depth_map(backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
     float *got = project_host_copy(backend, args.gradient, m.n);
-    test_download(backend, &loss, args.result, sizeof loss);
-    float right = ref_depth_map_f32(width, height, m.inverse, m.target, m.scale, m.offset, masked ? m.mask : NULL, 3,
-                                    wanted);
+    test_download(backend, sums, args.result, sizeof sums);
+    const double loss = sum_of(sums, 0, 1);
+    float right = ref_depth_map_f32(width, height, m.inverse, m.target, m.scale, m.offset, masked ? m.mask : NULL,
+                                    &args.patches, 3, wanted);
     TEST_CHECK(failures, fabs(loss - (double)right) <= 1e-5 * (double)right, "%dx%d: loss %g, not %g", width, height,
                loss, (double)right);
     size_t n_other = 0;
@@ -126,15 +87,47 @@ static int check_map(splat_backend *backend, int width, int height, bool masked)
     return failures;
 }
 
+/* Each patch of a tile is drawn as often as the others, and in another step others; a loss over all lots is the loss
+ * over all pixels. Of 4000 lots with a probability of 1/4 each patch has 1000 with a deviation of 27: five of them. */
+static int check_lots(void)
+{
+    enum { STEPS = 4000 };
+    int failures = 0, drawn[SPLAT_TILE_PATCHES] = {0};
+    splat_patches p = {.n_parts = 4, .seed = 1};
+    for (; p.iteration < STEPS; p.iteration++) {
+        const uint32_t bits = splat_patches_drawn(&p, 7), marked = splat_patches_of(&p, 7);
+        TEST_CHECK(failures, bits == marked && (bits & 15) == bits >> 4 && (bits & 15) && !(bits & (bits - 1) & 15),
+                   "bits %x", bits);
+        for (int k = 0; k < SPLAT_TILE_PATCHES; k++) drawn[k] += (int)(bits >> k & 1);
+    }
+    for (int k = 0; k < SPLAT_TILE_PATCHES; k++)
+        TEST_CHECK(failures, abs(drawn[k] - STEPS / 4) < 135, "patch %d is drawn %d times of %d", k, drawn[k], STEPS);
+    known_map m = known_map_make(101, 67);
+    double sum[2] = {0};
+    for (uint32_t iteration = 0; iteration < STEPS / 10; iteration++) {
+        p = (splat_patches){.n_parts = 4, .seed = 2, .iteration = iteration};
+        sum[0] += (double)ref_depth_map_f32(101, 67, m.inverse, m.target, m.scale, m.offset, m.mask, &p, 1, NULL) * 10;
+    }
+    p.n_parts = 1;
+    sum[1] = (double)ref_depth_map_f32(101, 67, m.inverse, m.target, m.scale, m.offset, m.mask, &p, 1, NULL) * STEPS;
+    TEST_CHECK(failures, fabs(sum[0] / sum[1] - 1) < 0.01, "lots give %g of the loss", sum[0] / sum[1]);
+    known_map_free(&m);
+    return failures;
+}
+
 int test_op_depth_map(splat_backend *backend)
 {
-    static const int sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {33, 17}, {256, 1}, {301, 203}};
+    static const int sizes[][2] = {{1, 1}, {1, 300}, {300, 1}, {33, 17}, {256, 1}, {401, 303}};
     int failures = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int masked = 0; masked < 2; masked++) failures += check_map(backend, sizes[i][0], sizes[i][1], masked);
-    struct splat_depth_map_args none = {.width = 0, .height = 5};
+        for (int masked = 0; masked < 2; masked++)
+            for (uint32_t n_parts = 1; n_parts <= 4; n_parts *= 2)
+                failures += check_map(backend, sizes[i][0], sizes[i][1], masked, n_parts);
+    struct splat_depth_map_args none = {.width = 0, .height = 5, .patches = {.n_parts = 1}};
     TEST_CHECK(failures, splat_op_depth_map(backend, &none, NULL) == SPLAT_ERROR_ARGUMENT, "no pixel is an error");
-    return failures;
+    none = (struct splat_depth_map_args){.width = 5, .height = 5, .patches = {.n_parts = 3}};
+    TEST_CHECK(failures, splat_op_depth_map(backend, &none, NULL) == SPLAT_ERROR_ARGUMENT, "thirds are an error");
+    return failures + check_lots();
 }
 
 /* ---------------------------------------------------------------- points */
@@ -186,7 +179,7 @@ static int check_points(splat_backend *backend, int width, int height, bool mask
     for (size_t i = 0; i < plane; i++) wanted[0][i] = wanted[1][i] = 0.25f; /* added to */
     splat_block blocks[7] = {{0}};
     splat_error error = {0};
-    double result[2];
+    double sums[2 * SPLAT_DEPTH_SUMS];
     struct splat_depth_points_args args = {.width = width, .height = height, .n = n, .weight = 2};
     args.along = test_upload(backend, &blocks[0], along, bytes);
     args.transmittance = test_upload(backend, &blocks[1], t, bytes);
@@ -194,10 +187,11 @@ static int check_points(splat_backend *backend, int width, int height, bool mask
     args.points = test_upload(backend, &blocks[3], points, n * sizeof *points);
     args.grad_along = test_upload(backend, &blocks[4], wanted[0], bytes);
     args.grad_alpha = test_upload(backend, &blocks[5], wanted[1], bytes);
-    args.result = test_upload(backend, &blocks[6], NULL, sizeof result);
+    args.result = test_upload(backend, &blocks[6], NULL, sizeof sums);
     splat_status status = splat_op_depth_points(backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-    test_download(backend, result, args.result, sizeof result);
+    test_download(backend, sums, args.result, sizeof sums);
+    const double result[2] = {sum_of(sums, 0, 2), sum_of(sums, 1, 2)};
     float loss = ref_depth_points_f32(width, height, along, t, masked ? mask : NULL, n, points, 2, &n_counted,
                                       wanted[0], wanted[1]);
     TEST_CHECK(failures, fabs(result[0] - (double)loss) <= 1e-4 * (double)loss, "%dx%d: loss %g, not %g", width, height,
@@ -249,15 +243,6 @@ static int check_point_differences(void)
     return failures;
 }
 
-int test_op_depth_points(splat_backend *backend)
-{
-    static const int sizes[][2] = {{1, 1}, {1, 40}, {40, 1}, {2, 2}, {33, 17}, {101, 67}};
-    int failures = check_point_differences();
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int masked = 0; masked < 2; masked++) failures += check_points(backend, sizes[i][0], sizes[i][1], masked);
-    return failures;
-}
-
 /* ---------------------------------------------------------------- the whole way */
 
 enum { N = 7, WIDTH = 20, HEIGHT = 16, PIXELS = WIDTH * HEIGHT };
@@ -270,8 +255,8 @@ typedef struct chain {
     splat_depth_point points[PIXELS];
     uint32_t n_points;
     ref_splat2d_f64 splats[N];
-    double features[CHANNELS * N], maps[CHANNELS * PIXELS], transmittance[PIXELS];
-    double grad_maps[CHANNELS * PIXELS], grad_alpha[PIXELS];
+    double image[3 * PIXELS], maps[2 * PIXELS], transmittance[PIXELS]; /* maps: Q, S */
+    double grad_maps[2 * PIXELS], grad_alpha[PIXELS];
 } chain;
 
 #define SCALE 0.4
@@ -299,16 +284,19 @@ static test_gaussians smooth_gaussians(const splat_camera *camera)
     return t;
 }
 
+static const splat_patches lot = {.n_parts = 2, .seed = 3, .iteration = 8};
+static const double black[3] = {0};
+
 /* Also dL/dmaps, dL/dalpha. */
 static double chain_value(chain *c)
 {
     uint32_t n_counted;
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
-    ref_depth_features_f64(&c->g, &c->camera, c->features);
-    ref_geometry_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->maps, c->transmittance, NULL);
+    ref_raster_f64(N, c->splats, WIDTH, HEIGHT, black, NULL, c->image, c->transmittance, NULL);
+    ref_raster_depth_f64(N, c->splats, WIDTH, HEIGHT, NULL, c->maps + PIXELS, c->maps);
     memset(c->grad_maps, 0, sizeof c->grad_maps);
     memset(c->grad_alpha, 0, sizeof c->grad_alpha);
-    return MAP_WEIGHT * ref_depth_map_f64(WIDTH, HEIGHT, c->maps, c->target, SCALE, OFFSET, NULL, MAP_WEIGHT,
+    return MAP_WEIGHT * ref_depth_map_f64(WIDTH, HEIGHT, c->maps, c->target, SCALE, OFFSET, NULL, &lot, MAP_WEIGHT,
                                           c->grad_maps) +
            POINT_WEIGHT * ref_depth_points_f64(WIDTH, HEIGHT, c->maps + PIXELS, c->transmittance, NULL, c->n_points,
                                                c->points, POINT_WEIGHT, &n_counted, c->grad_maps + PIXELS,
@@ -318,12 +306,15 @@ static double chain_value(chain *c)
 static void chain_gradient(chain *c, ref_tensors_f64 *gradients)
 {
     ref_grad2d_f64 grads[N];
-    double grad_features[CHANNELS * N];
+    double grad_depth[N];
     chain_value(c);
-    ref_geometry_backward_f64(N, c->splats, c->features, WIDTH, HEIGHT, NULL, c->grad_maps, c->grad_alpha, grads,
-                              grad_features);
+    double *no_colours = calloc(3 * PIXELS, sizeof *no_colours);
+    const ref_depth_gradients_f64 depth = {c->grad_maps + PIXELS, c->grad_maps, grad_depth};
+    ref_raster_depth_backward_f64(N, c->splats, WIDTH, HEIGHT, black, NULL, no_colours, c->grad_alpha, &depth, grads);
     ref_project_backward_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, grads, gradients);
-    ref_depth_features_backward_f64(&c->g, &c->camera, c->splats, grad_features, gradients->means);
+    for (size_t i = 0; i < 3 * N; i++)
+        if (c->splats[i / 3].visible) gradients->means[i] += c->camera.rotation[6 + i % 3] * grad_depth[i / 3];
+    free(no_colours);
 }
 
 /* As in the test of geometry: steps of 1e-5 of sums near 100 leave 1e-9 of rounding. */
@@ -347,54 +338,52 @@ static int check_tensor(chain *c, double *parameters, const double *gradients, u
 }
 
 typedef struct device_blocks {
-    splat_block features, maps, grad_maps, grad_alpha, gradients, target, points, results;
+    splat_block maps, gradients, no_colours, target, points, marked, results;
 } device_blocks;
 
-static splat_status device_chain(project_scene *scene, const chain *c, device_blocks *b, float *grad_means,
-                                 const splat_tensors *screen, splat_error *error)
+/* gradients: dL/dQ, dL/dS, dL/dA, all zero, and dL/dz. */
+static splat_status device_chain(project_scene *scene, const chain *c, device_blocks *b, const splat_tensors *tensors,
+                                 splat_error *error)
 {
     splat_backend *backend = scene->backend;
     splat_frame *frame = &scene->frame;
-    float *maps = b->maps.data, *grad_maps = b->grad_maps.data;
+    float *maps = b->maps.data, *gradients = b->gradients.data;
     double *results = b->results.data;
-    struct splat_geometry_args geometry = {.frame = frame, .features = b->features.data, .maps = maps};
-    struct splat_depth_map_args map = {.width = WIDTH, .height = HEIGHT, .inverse = maps, .target = b->target.data,
-                                       .scale = (float)SCALE, .offset = (float)OFFSET, .weight = (float)MAP_WEIGHT,
-                                       .gradient = grad_maps, .result = results};
+    const splat_raster_depth depth = {.patches = lot, .along = maps + PIXELS, .inverse = maps,
+                                      .grad_along = gradients + PIXELS, .grad_inverse = gradients,
+                                      .grad_depth = gradients + 3 * PIXELS};
+    struct splat_depth_map_args map = {.width = WIDTH, .height = HEIGHT, .patches = lot, .inverse = maps,
+                                       .target = b->target.data, .scale = (float)SCALE, .offset = (float)OFFSET,
+                                       .weight = (float)MAP_WEIGHT, .gradient = gradients, .result = results};
     struct splat_depth_points_args points = {.width = WIDTH, .height = HEIGHT, .along = maps + PIXELS,
                                              .transmittance = frame->transmittance, .points = b->points.data,
                                              .n = c->n_points, .weight = (float)POINT_WEIGHT,
-                                             .grad_along = grad_maps + PIXELS, .grad_alpha = b->grad_alpha.data,
-                                             .result = results + 1};
-    struct splat_geometry_backward_args back = {frame, b->features.data, grad_maps, b->grad_alpha.data,
-                                                b->gradients.data};
-    struct splat_project_backward_args project = {.gaussians = &scene->gaussians, .frame = frame, .gradients = screen};
-    SPLAT_TRY(splat_op_depth_features(backend, &(struct splat_depth_features_args){frame, b->features.data}, error));
-    SPLAT_TRY(splat_view_forward(backend, frame, &(splat_view_blend){.geometry = &geometry}, error));
+                                             .grad_along = gradients + PIXELS, .grad_alpha = gradients + 2 * PIXELS,
+                                             .result = results + SPLAT_DEPTH_SUMS};
+    splat_raster_depth everywhere = depth;
+    everywhere.patches.marked = b->marked.data;
+    const splat_view_blend blend = {.colors = true, .depth = &everywhere};
+    const splat_view_gradients screen = {.image = b->no_colours.data, .alpha = gradients + 2 * PIXELS,
+                                         .depth = &everywhere};
+    struct splat_project_backward_args project = {.gaussians = &scene->gaussians, .frame = frame, .gradients = tensors,
+                                                  .grad_depth = gradients + 3 * PIXELS};
+    SPLAT_TRY(splat_view_forward(backend, frame, &blend, error));
     SPLAT_TRY(splat_op_depth_map(backend, &map, error));
     SPLAT_TRY(splat_op_depth_points(backend, &points, error));
-    SPLAT_TRY(splat_view_backward(backend, frame, &(splat_view_gradients){.geometry = &back}, error));
-    SPLAT_TRY(splat_op_depth_features_backward(
-        backend, &(struct splat_depth_features_backward_args){frame, b->gradients.data, grad_means}, error));
+    SPLAT_TRY(splat_view_backward(backend, frame, &screen, error));
     SPLAT_TRY(splat_op_project_backward(backend, &project, error));
     return splat_backend_synchronize(backend, error);
 }
 
 /* NMSE 1e-8: floats with sums of 320 pixels that partly cancel. */
-static int compare_tensor(splat_backend *backend, const float *direct, const float *screen, const double *wanted,
-                          size_t n, const char *name)
+static int compare_tensor(splat_backend *backend, const float *device, const double *wanted, size_t n, const char *name)
 {
     int failures = 0;
-    float *a = direct ? project_host_copy(backend, direct, n) : calloc(n, sizeof *a);
-    float *b = project_host_copy(backend, screen, n), *w = calloc(n, sizeof *w);
-    for (size_t i = 0; i < n; i++) {
-        a[i] += b[i];
-        w[i] = (float)wanted[i];
-    }
-    double nmse = test_nmse(a, w, n);
+    float *got = project_host_copy(backend, device, n), *w = calloc(n, sizeof *w);
+    for (size_t i = 0; i < n; i++) w[i] = (float)wanted[i];
+    double nmse = test_nmse(got, w, n);
     TEST_CHECK(failures, nmse <= 1e-8, "NMSE %g of %s", nmse, name);
-    free(a);
-    free(b);
+    free(got);
     free(w);
     return failures;
 }
@@ -404,32 +393,32 @@ static int check_device(splat_backend *backend, const test_gaussians *t, const s
 {
     int failures = 0;
     project_scene scene;
-    backward_state screen, direct;
+    backward_state state;
     device_blocks b = {0};
     splat_error error = {0};
     project_scene_open(&scene, backend, &t->g, camera, c->compensate, false);
-    backward_state_open(&direct, backend, &t->g, SPLAT_OPTIMIZER_FLOAT32);
-    backward_state_open(&screen, backend, &t->g, SPLAT_OPTIMIZER_FLOAT32);
+    backward_state_open(&state, backend, &t->g, SPLAT_OPTIMIZER_FLOAT32);
     failures += project_scene_run(&scene);
-    test_upload(backend, &b.features, NULL, CHANNELS * N * sizeof(float));
-    test_upload(backend, &b.maps, NULL, CHANNELS * PIXELS * sizeof(float));
-    test_upload(backend, &b.grad_maps, NULL, CHANNELS * PIXELS * sizeof(float));
-    test_upload(backend, &b.grad_alpha, NULL, PIXELS * sizeof(float));
-    test_upload(backend, &b.gradients, NULL, N * sizeof(splat_grad2d));
+    float *zeros = calloc(3 * PIXELS + N, sizeof *zeros);
+    uint8_t marked[4]; /* tiles, for the points: all patches */
+    memset(marked, 0xff, sizeof marked);
+    test_upload(backend, &b.maps, NULL, 2 * PIXELS * sizeof(float));
+    test_upload(backend, &b.gradients, zeros, (3 * PIXELS + N) * sizeof(float));
+    test_upload(backend, &b.no_colours, zeros, 3 * PIXELS * sizeof(float));
     test_upload(backend, &b.target, c->target, sizeof c->target);
     test_upload(backend, &b.points, c->points, c->n_points * sizeof *c->points);
-    test_upload(backend, &b.results, NULL, 3 * sizeof(double));
-    splat_status status = device_chain(&scene, c, &b, direct.gradients.means, &screen.gradients, &error);
+    test_upload(backend, &b.marked, marked, sizeof marked);
+    test_upload(backend, &b.results, NULL, 3 * SPLAT_DEPTH_SUMS * sizeof(double));
+    splat_status status = device_chain(&scene, c, &b, &state.gradients, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-    failures += compare_tensor(backend, direct.gradients.means, screen.gradients.means, wanted->means, 3 * N, "means");
-    failures += compare_tensor(backend, NULL, screen.gradients.scales, wanted->scales, 3 * N, "scales");
-    failures += compare_tensor(backend, NULL, screen.gradients.rotations, wanted->rotations, 4 * N, "rotations");
-    failures += compare_tensor(backend, NULL, screen.gradients.opacities, wanted->opacities, N, "opacities");
-    splat_block *all[] = {&b.features, &b.maps, &b.grad_maps, &b.grad_alpha, &b.gradients, &b.target, &b.points,
-                          &b.results};
+    failures += compare_tensor(backend, state.gradients.means, wanted->means, 3 * N, "means");
+    failures += compare_tensor(backend, state.gradients.scales, wanted->scales, 3 * N, "scales");
+    failures += compare_tensor(backend, state.gradients.rotations, wanted->rotations, 4 * N, "rotations");
+    failures += compare_tensor(backend, state.gradients.opacities, wanted->opacities, N, "opacities");
+    splat_block *all[] = {&b.maps, &b.gradients, &b.no_colours, &b.target, &b.points, &b.marked, &b.results};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) splat_block_free(backend, all[i]);
-    backward_state_close(&direct);
-    backward_state_close(&screen);
+    free(zeros);
+    backward_state_close(&state);
     project_scene_close(&scene);
     return failures;
 }
@@ -461,7 +450,11 @@ static int check_chain(splat_backend *backend, bool compensate)
     return failures;
 }
 
-int test_op_depth_features_backward(splat_backend *backend)
+int test_op_depth_points(splat_backend *backend)
 {
-    return check_chain(backend, true) + check_chain(backend, false);
+    static const int sizes[][2] = {{1, 1}, {1, 40}, {40, 1}, {2, 2}, {33, 17}, {101, 67}};
+    int failures = check_point_differences();
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int masked = 0; masked < 2; masked++) failures += check_points(backend, sizes[i][0], sizes[i][1], masked);
+    return failures + check_chain(backend, true) + check_chain(backend, false);
 }

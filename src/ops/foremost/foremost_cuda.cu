@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(FOREMOST_THREADS, 4)
     foremost_kernel(const __grid_constant__ raster_parameters P, const uint32_t *ids,
                     const __grid_constant__ splat_foremost_args args)
 {
-    __shared__ staged<false> warps[TILE_PATCHES];
-    staged<false> &s = warps[threadIdx.x / 32];
+    __shared__ staged<SPLAT_WALK_COLOURS> warps[TILE_PATCHES];
+    staged<SPLAT_WALK_COLOURS> &s = warps[threadIdx.x / 32];
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
     const bool inside = is_inside(P, p, 0);

@@ -61,8 +61,8 @@ __device__ __forceinline__ void normalize_pixel(geometry_pixel &q, const float r
 __global__ void __launch_bounds__(GEOMETRY_THREADS)
     geometry_kernel(const __grid_constant__ raster_parameters P, const __grid_constant__ geometry_output O)
 {
-    __shared__ staged<true> warps[TILE_PATCHES];
-    staged<true> &s = warps[threadIdx.x / 32];
+    __shared__ staged<SPLAT_WALK_PLANES> warps[TILE_PATCHES];
+    staged<SPLAT_WALK_PLANES> &s = warps[threadIdx.x / 32];
     const uint32_t tile = P.tile_order[blockIdx.x];
     lane_pixels p = pixels_of(P, tile, threadIdx.x / 32);
     tile_list list = list_of(P, tile);

@@ -63,6 +63,9 @@ struct splat_settle_rest_args {
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.
+ * grad_depth (NULL allowed): dL/dz of the depths of what is visible, of raster_backward: grad_depth times the third row
+ * of the camera's rotation is added to the gradient of the mean. What is not finite counts as degenerate and adds
+ * nothing.
  * opacity_pull, scale_pull (0: none): opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
  * and scale_pull s_k to that of every scale, o and s_k raw: the gradients of opacity_pull sum o and scale_pull sum s_k.
  * Where they are not finite nothing is added.
@@ -76,6 +79,7 @@ struct splat_project_backward_args {
     const uint8_t *statistics_mask; /* [height][width] or NULL */
     const splat_tensors *gradients;
     const splat_tensors *extra_gradients;
+    const float *grad_depth; /* [n_visible] or NULL */
     float opacity_pull, scale_pull;
 };
 

@@ -17,6 +17,8 @@ struct backward_parameters {
     float half_width, half_height;
     splat_tensors m, v;
     splat_tensors gradients, extra_gradients; /* NULL where not given */
+    const float *grad_depth;                  /* likewise */
+    float ahead[3];                           /* the camera's axis */
     float opacity_pull, scale_pull;
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */

@@ -132,6 +132,20 @@ static bool add_extra_gradients(const splat_tensors *extra, size_t i, uint32_t p
     return true;
 }
 
+/* What is asked of the depths of a block's visible entries; returns how many of them are not finite. */
+static uint32_t add_depth_gradients(const struct splat_project_backward_args *args, const block_range *range,
+                                    splat_gradient_block *block)
+{
+    const float *ahead = args->frame->camera.rotation + 6;
+    uint32_t n_bad = 0;
+    for (uint32_t v = range->v_begin; v < range->v_end; v++) {
+        float *mean = block->means + 3 * (args->frame->ids[v] - range->begin), g = args->grad_depth[v];
+        n_bad += !isfinite(g);
+        for (int k = 0; isfinite(g) && k < 3; k++) mean[k] += ahead[k] * g;
+    }
+    return n_bad;
+}
+
 /* The gradients of opacity_pull sum o and scale_pull sum s. */
 static void add_pulls(const struct splat_project_backward_args *args, const block_range *range,
                       splat_gradient_block *block)
@@ -182,6 +196,7 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
         n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
+        if (args->grad_depth) n_bad += add_depth_gradients(args, &range, &block);
         for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
             n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
         add_pulls(args, &range, &block);

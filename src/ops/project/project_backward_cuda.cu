@@ -127,6 +127,18 @@ __device__ __forceinline__ void add_extra_gradients(const backward_parameters &P
     s.opacities[t] += extra.opacities[i];
 }
 
+/* What is asked of the Gaussian's depth, likewise. */
+__device__ __forceinline__ void add_depth_gradient(const backward_parameters &P, uint32_t i, block_gradients &s)
+{
+    if (!P.grad_depth || i >= P.g.n || !(P.depth[i] > 0.0f)) return;
+    const float g = P.grad_depth[i];
+    if (!isfinite(g)) {
+        atomicAdd(&P.state->n_degenerate, 1u);
+        return;
+    }
+    for (int k = 0; k < 3; k++) s.means[3 * threadIdx.x + k] += P.ahead[k] * g;
+}
+
 /* The gradients of opacity_pull sum o and scale_pull sum s, to those of the thread's Gaussian in shared memory. */
 __device__ __forceinline__ void add_pulls(const backward_parameters &P, uint32_t i, block_gradients &s)
 {
@@ -207,6 +219,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
                                             rows.list[warp], n_rows);
         }
         gaussian_backward<DEGREE, HALF, true>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
+        add_depth_gradient(P, first + threadIdx.x, s);
         add_extra_gradients(P, first + threadIdx.x, s);
         add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
@@ -224,6 +237,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         gaussian_backward<DEGREE, false, REST != REST_DEFERRED>(P, first + threadIdx.x, rest, s);
+        add_depth_gradient(P, first + threadIdx.x, s);
         add_extra_gradients(P, first + threadIdx.x, s);
         add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
@@ -315,6 +329,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.has_statistics = args->statistics && !args->statistics_mask;
     if (args->gradients) P.gradients = *args->gradients;
     if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
+    P.grad_depth = args->grad_depth;
+    for (int k = 0; k < 3; k++) P.ahead[k] = frame->camera.rotation[6 + k];
     P.opacity_pull = args->opacity_pull;
     P.scale_pull = args->scale_pull;
     if (args->statistics) P.statistics = *args->statistics;

@@ -13,9 +13,11 @@ struct fixed_bounds {
     uint32_t fourth;   /* of geometry, of the fourth channel alone */
     uint32_t alpha;    /* absolute value of dL/dalpha */
     uint32_t colour;   /* absolute value of a channel of a Gaussian or of the background */
+    uint32_t along, inverse;        /* of depths, absolute values of dL/dS and dL/dQ */
+    uint32_t farthest, per_nearest; /* the largest z, and 1 / z */
 };
 
-static_assert(sizeof(fixed_bounds) == 4 * sizeof(uint32_t), "as splat_raster_fixed_bytes counts them");
+static_assert(sizeof(fixed_bounds) == 8 * sizeof(uint32_t), "as splat_raster_fixed_bytes counts them");
 
 /* An integer k with 2^k > x >= 0; of what is not finite 129. */
 __device__ __forceinline__ int exponent_above(float x)
@@ -34,12 +36,22 @@ struct fixed_exponents {
     int p, colour, fourth; /* p: of dL/dalpha0 */
 };
 
-/* |dL/dalpha0| <= T (|its shade| + |the shade of all behind| + |dL/dalpha|), as weights and T add up to one. */
-__device__ __forceinline__ fixed_exponents fixed_exponents_of(const fixed_bounds *bounds)
+/* Of a pixel's along x + inverse y at most, of greatest values. */
+__device__ __forceinline__ int depth_exponent(uint32_t along, uint32_t x, uint32_t inverse, uint32_t y)
 {
+    return 1 + max(exponent_above(__uint_as_float(along)) + exponent_above(__uint_as_float(x)),
+                   exponent_above(__uint_as_float(inverse)) + exponent_above(__uint_as_float(y)));
+}
+
+/* |dL/dalpha0| <= T (|its shade| + |the shade of all behind| + |dL/dalpha|), as weights and T add up to one. */
+__device__ __forceinline__ fixed_exponents fixed_exponents_of(const raster_parameters &P)
+{
+    const fixed_bounds *bounds = P.bounds;
     const int headroom = 2 + 5; /* of rounding; of the 32 samples of a patch */
     const int gradient = exponent_above(__uint_as_float(bounds->gradient));
-    const int shade = 1 + gradient + exponent_above(__uint_as_float(bounds->colour));
+    int shade = 1 + gradient + exponent_above(__uint_as_float(bounds->colour));
+    if (P.grad_depth)
+        shade = 2 + max(shade, depth_exponent(bounds->along, bounds->farthest, bounds->inverse, bounds->per_nearest));
     const int alpha = exponent_above(__uint_as_float(bounds->alpha));
     return {headroom + 1 + max(shade, alpha), headroom + gradient,
             headroom + exponent_above(__uint_as_float(bounds->fourth))};
@@ -70,6 +82,15 @@ __device__ __forceinline__ void fixed_units(const fixed_exponents &e, const rast
     }
 #pragma unroll
     for (int i = 0; i < N_GRADS / 2; i++) unit[i] = min(max(unit[i] - P.fixed_bits, -126), 126);
+}
+
+/* Of dL/dz = sum w (dL/dS - dL/dQ / z^2). */
+__device__ __forceinline__ int fixed_unit_of_depth(const raster_parameters &P)
+{
+    const int near = exponent_above(__uint_as_float(P.bounds->per_nearest));
+    const int most = 2 + 5 + 1 + max(exponent_above(__uint_as_float(P.bounds->along)),
+                                     exponent_above(__uint_as_float(P.bounds->inverse)) + 2 * near);
+    return min(max(most - P.fixed_bits, -126), 126);
 }
 
 /* A sum of a patch in units of 2^unit. */

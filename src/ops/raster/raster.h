@@ -3,10 +3,20 @@
 #define SPLAT_OPS_RASTER_H
 
 #include "ops/frame.h"
+#include "ops/raster/patches.h"
 
 #define SPLAT_ALPHA_MAX 0.99f          /* alpha = min(0.99, alpha0 e^power); the clamp is ignored in the derivative */
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
 #define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
+
+/* Depth that is blended beside the colours where something is known of it (ops/depth_prior), with w = alpha T and z the
+ * depth of a centre. Planes are [height][width] in device memory; what is NULL is not asked for. */
+typedef struct splat_raster_depth {
+    splat_patches patches;        /* where; elsewhere planes are undefined, and their gradients must be zero */
+    float *along, *inverse;       /* written by raster: S = sum w z, Q = sum w / z; not divided by the opacity */
+    const float *grad_along, *grad_inverse; /* dL/dS, dL/dQ, for raster_backward */
+    float *grad_depth;            /* [n_visible] dL/dz, added to by raster_backward as grad2d is */
+} splat_raster_depth;
 
 /* raster: writes image, transmittance, last and, when the frame has it, blended, at the pixels of the band's rows of
  * tiles. The picture is the same with and without it.
@@ -14,6 +24,7 @@
  * colour += rgb alpha T; T *= 1 - alpha; image = colour + T background. */
 struct splat_raster_args {
     splat_frame *frame;
+    const splat_raster_depth *depth; /* or NULL */
 };
 
 /* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_view_backward has zeroed
@@ -22,12 +33,15 @@ struct splat_raster_args {
  * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its
  * scratch, if it needs any, is taken after grad2d without a reset.
  * grad_alpha: dL/d(1 - transmittance), float[height][width], or NULL.
+ * depth: as raster had it, with gradients, or NULL. What they ask of the places and opacities of Gaussians is in
+ * grad2d, in mean_abs too, which is of a pixel's whole gradient.
  * without_mean_abs: nothing is added to mean_abs, which no one reads when statistics are not wanted. */
 struct splat_raster_backward_args {
     splat_frame *frame;
     const float *grad_image;
     bool without_mean_abs;
     const float *grad_alpha;
+    const splat_raster_depth *depth;
 };
 
 #endif

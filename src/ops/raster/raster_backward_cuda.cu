@@ -7,10 +7,6 @@
 #include "ops/raster/fixed_sums_cuda.cuh"
 #include "ops/raster/walk_cuda.cuh"
 
-extern "C" {
-#include "ops/raster/raster_bytes.h"
-}
-
 /* A pixel on its way from the back. */
 struct walk {
     float2 at;
@@ -21,8 +17,8 @@ struct walk {
     uint32_t last;
 };
 
-/* ALPHA: colours with a gradient of the opacity, too. */
-template <bool GEOMETRY, bool ALPHA>
+/* ALPHA: colours with a gradient of the opacity, too, where there is one. */
+template <splat_walk WALK, bool ALPHA>
 __device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane_pixels &p, int k)
 {
     walk w = {position_of(P, p, k), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0};
@@ -32,15 +28,23 @@ __device__ __forceinline__ walk walk_from(const raster_parameters &P, const lane
     w.red = P.grad_image[at];
     w.green = P.grad_image[plane + at];
     w.blue = P.grad_image[2 * plane + at];
-    if (GEOMETRY) {
+    if (WALK == SPLAT_WALK_PLANES) {
         w.fourth = P.grad_image[3 * plane + at];
         w.behind = P.grad_alpha ? -w.T * P.grad_alpha[at] : 0.0f; /* alpha is 1 - T */
     } else {
         w.behind = w.T * (P.background[0] * w.red + P.background[1] * w.green + P.background[2] * w.blue);
-        if (ALPHA) w.behind -= w.T * P.grad_alpha[at];
+        if (ALPHA && P.grad_alpha) w.behind -= w.T * P.grad_alpha[at];
     }
     w.last = P.last[at];
     return w;
+}
+
+/* dL/dS and dL/dQ of the lane's pixel. */
+__device__ __forceinline__ float2 depth_gradient_of(const raster_parameters &P, const lane_pixels &p)
+{
+    if (!is_inside(P, p, 0)) return make_float2(0.0f, 0.0f);
+    const size_t at = index_of(P, p, 0);
+    return make_float2(P.grad_along ? P.grad_along[at] : 0.0f, P.grad_inverse ? P.grad_inverse[at] : 0.0f);
 }
 
 /* 1 / x of an x between 0.01 and 1. */
@@ -50,14 +54,17 @@ __device__ __forceinline__ float quick_inverse(float x)
     return x;
 }
 
-/* Moves the walk in front of an entry that it blends; gives dL/dalpha0 and alpha T. */
-template <bool GEOMETRY>
-__device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, float fourth, float e, float alpha)
+/* Moves the walk in front of an entry that it blends; gives dL/dalpha0 and alpha T. of_depth: what depth adds to
+ * its shade. */
+template <splat_walk WALK>
+__device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, float fourth, float of_depth, float e,
+                                            float alpha)
 {
     float inverse = quick_inverse(1.0f - alpha);
     w.T *= inverse; /* before this entry */
     float weight = alpha * w.T, shade = look.z * w.red + look.w * w.green + blue * w.blue;
-    if (GEOMETRY) shade += fourth * w.fourth;
+    if (WALK == SPLAT_WALK_PLANES) shade += fourth * w.fourth;
+    if (WALK == SPLAT_WALK_DEPTHS) shade += of_depth;
     float grad_alpha0 = e * (w.T * shade - w.behind * inverse);
     w.behind += weight * shade;
     return make_float2(grad_alpha0, weight);
@@ -120,14 +127,15 @@ __device__ __forceinline__ void finish_sums(const raster_parameters &P, const su
 #define BOUNDS_THREADS 256
 
 /* A warp's pixels, and rows of samples: written a pixel a lane, read a Gaussian a lane. */
-template <bool GEOMETRY>
+template <splat_walk WALK>
 struct row_buffer {
     float2 samples[ROWS][33]; /* dL/dalpha0, alpha T; the odd width keeps the lanes off each other's banks */
     float4 geometry[ROWS];    /* u, v, A, B */
-    float4 look[ROWS];        /* C, alpha0, visible index */
+    float4 look[ROWS];        /* C, alpha0, visible index; of depths 1 / z */
     float4 grad[32];          /* dL/dimage, y of the position */
     float x[32];
-    float fourth[GEOMETRY ? 32 : 0]; /* dL/dmap of the fourth channel */
+    float fourth[WALK == SPLAT_WALK_PLANES ? 32 : 0]; /* dL/dmap of the fourth channel */
+    float2 depth[WALK == SPLAT_WALK_DEPTHS ? 32 : 0]; /* dL/dS, dL/dQ */
 };
 
 __device__ __forceinline__ void add_to(float *to, float value)
@@ -154,17 +162,52 @@ __device__ __forceinline__ void add_flat(TO *to, const SUM *flat, const float4 *
     __syncwarp();
 }
 
+/* dL/dz of a patch. */
+template <bool FIXED>
+__device__ __forceinline__ void add_depth(const raster_parameters &P, uint32_t v, float sum)
+{
+    if constexpr (FIXED) {
+        add_to(&P.fixed_depth[v], to_fixed(P, sum, fixed_unit_of_depth(P)));
+        if (!isfinite(sum)) P.grad_depth[v] = NAN;
+    } else {
+        add_to(&P.grad_depth[v], sum);
+    }
+}
+
+/* The same of the first n rows, in a loop of its own: beside the other sums there are no registers left. */
+template <bool FIXED>
+__device__ __forceinline__ void add_depth_rows(const raster_parameters &P, const row_buffer<SPLAT_WALK_DEPTHS> &rows,
+                                               int n)
+{
+    const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
+    float along = 0.0f, inverse = 0.0f;
+#pragma unroll 4
+    for (int i = 0; i < 16 && row < n; i++) {
+        const float weight = rows.samples[row][2 * i + half].y;
+        const float2 gradient = rows.depth[2 * i + half];
+        along += weight * gradient.x;
+        inverse += weight * gradient.y;
+    }
+    along += __shfl_xor_sync(0xffffffffu, along, 16);
+    inverse += __shfl_xor_sync(0xffffffffu, inverse, 16);
+    if (row >= n || half) return;
+    const float4 look = rows.look[row];
+    const float sum = along - look.w * look.w * inverse;
+    if (sum != 0.0f) add_depth<FIXED>(P, __float_as_uint(look.z), sum);
+}
+
 /* Adds the first n rows to the gradients: two lanes a row, each with every other pixel. FIXED: to the sums in fixed
  * point; a sum that is not finite goes to the gradients, and no order makes another of it. */
-template <tenth_sum TENTH, bool FIXED>
-__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<TENTH == TENTH_GEOMETRY> &rows, int n)
+template <splat_walk WALK, tenth_sum TENTH, bool FIXED>
+__device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<WALK> &rows, int n)
 {
-    constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
+    constexpr bool GEOMETRY = WALK == SPLAT_WALK_PLANES;
     constexpr uint32_t N_SUMS = TENTH == TENTH_NONE ? N_GRADS - 1 : N_GRADS; /* that are not zero by themselves */
     const unsigned all = 0xffffffffu;
     const int lane = threadIdx.x & 31, row = lane % ROWS, half = lane / ROWS;
     float v[N_GRADS];
     __syncwarp();
+    if constexpr (WALK == SPLAT_WALK_DEPTHS) add_depth_rows<FIXED>(P, rows, n);
     sums s = {};
     float4 geometry = make_float4(0.0f, 0.0f, 0.0f, 0.0f), look = geometry;
     if (row < n) {
@@ -175,8 +218,10 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
             const int pixel = 2 * i + half;
             const float2 sample = rows.samples[row][pixel];
             const float4 grad = rows.grad[pixel];
+            float fourth = 0.0f;
+            if constexpr (GEOMETRY) fourth = rows.fourth[pixel];
             add_sample<TENTH>(s, geometry.z, geometry.w, look.x, geometry.x - rows.x[pixel], geometry.y - grad.w,
-                              sample.x, sample.y, grad.x, grad.y, grad.z, GEOMETRY ? rows.fourth[pixel] : 0.0f);
+                              sample.x, sample.y, grad.x, grad.y, grad.z, fourth);
         }
     }
     finish_sums<TENTH>(P, s, geometry.z, geometry.w, look.x, look.y, v);
@@ -189,7 +234,7 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
     __syncwarp();
     if constexpr (FIXED) {
         int unit[N_GRADS / 2];
-        fixed_units(fixed_exponents_of(P.bounds), P, GEOMETRY, half, geometry.z, geometry.w, look.x, unit);
+        fixed_units(fixed_exponents_of(P), P, GEOMETRY, half, geometry.z, geometry.w, look.x, unit);
         long long *flat = (long long *)rows.samples;
 #pragma unroll
         for (int i = 0; i < N_GRADS / 2; i++) {
@@ -205,48 +250,91 @@ __device__ __forceinline__ void add_rows(const raster_parameters &P, row_buffer<
     }
 }
 
-template <tenth_sum TENTH, bool ALPHA, bool FIXED>
-__global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 7)
-    rows_backward_kernel(const __grid_constant__ raster_parameters P)
+/* The pixels of a warp. */
+template <splat_walk WALK, tenth_sum TENTH, bool ALPHA, bool FIXED>
+__device__ __forceinline__ void patch_backward(const raster_parameters &P, uint32_t tile, int patch, staged<WALK> &s,
+                                               row_buffer<WALK> &rows)
 {
-    constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
-    __shared__ staged<GEOMETRY> warps[ROW_WARPS];
-    __shared__ row_buffer<GEOMETRY> buffers[ROW_WARPS];
-    if (P.state->overflow || P.state->not_finite) return;
-    staged<GEOMETRY> &s = warps[threadIdx.x / 32];
-    row_buffer<GEOMETRY> &rows = buffers[threadIdx.x / 32];
-    const int per_tile = TILE_PATCHES / ROW_WARPS, lane = threadIdx.x & 31;
-    const uint32_t tile = P.tile_order[blockIdx.x / per_tile], begin = P.tile_begin[tile];
-    const int patch = (int)(blockIdx.x % per_tile) * ROW_WARPS + (int)(threadIdx.x / 32);
+    const int lane = threadIdx.x & 31;
+    const uint32_t begin = P.tile_begin[tile];
     lane_pixels p = pixels_of(P, tile, patch);
-    walk w = walk_from<GEOMETRY, ALPHA>(P, p, 0);
+    walk w = walk_from<WALK, ALPHA>(P, p, 0);
     uint32_t warp_last = splat_warp_max_u32(w.last);
     rows.x[lane] = w.at.x;
     rows.grad[lane] = make_float4(w.red, w.green, w.blue, w.at.y);
-    if (GEOMETRY) rows.fourth[lane] = w.fourth;
+    if constexpr (WALK == SPLAT_WALK_PLANES) rows.fourth[lane] = w.fourth;
+    if constexpr (WALK == SPLAT_WALK_DEPTHS) rows.depth[lane] = depth_gradient_of(P, p);
     int n_rows = 0;
-    reverse_list list = list_from<GEOMETRY>(P, begin, warp_last);
+    reverse_list list = list_from<WALK>(P, begin, warp_last);
     while (has_batch(list)) {
         int n_staged = stage_before<1>(P, p, list, s);
         for (int i = n_staged - 1; i >= 0; i--) {
             float4 geometry = s.geometry[i], look = s.appearance[i], rest = s.rest[i];
-            float dx, dy, e, alpha;
+            float dx, dy, e, alpha, fourth = 0.0f, of_depth = 0.0f, inverse = 0.0f;
             bool blends = alpha_of(geometry, look.x, look.y, w.at, &dx, &dy, &e, &alpha) &&
                           __float_as_uint(rest.z) <= w.last;
             if (!__any_sync(0xffffffffu, blends)) continue;
-            rows.samples[n_rows][lane] =
-                blends ? step_back<GEOMETRY>(w, look, rest.x, GEOMETRY ? s.fourth[i] : 0.0f, e, alpha)
-                       : make_float2(0.0f, 0.0f);
+            if constexpr (WALK == SPLAT_WALK_PLANES) fourth = s.fourth[i];
+            if constexpr (WALK == SPLAT_WALK_DEPTHS) {
+                const float2 depth = s.depth[i], asked = rows.depth[lane];
+                of_depth = depth.x * asked.x + depth.y * asked.y;
+                inverse = depth.y;
+            }
+            rows.samples[n_rows][lane] = blends ? step_back<WALK>(w, look, rest.x, fourth, of_depth, e, alpha)
+                                                : make_float2(0.0f, 0.0f);
             if (lane == 0) {
                 rows.geometry[n_rows] = geometry;
-                rows.look[n_rows] = make_float4(look.x, look.y, rest.y, 0.0f);
+                rows.look[n_rows] = make_float4(look.x, look.y, rest.y, inverse);
             }
             if (++n_rows < ROWS) continue;
-            add_rows<TENTH, FIXED>(P, rows, ROWS);
+            add_rows<WALK, TENTH, FIXED>(P, rows, ROWS);
             n_rows = 0;
         }
     }
-    if (n_rows) add_rows<TENTH, FIXED>(P, rows, n_rows);
+    if (n_rows) add_rows<WALK, TENTH, FIXED>(P, rows, n_rows);
+}
+
+/* A block has half a tile's patches; this is the warp's. */
+__device__ __forceinline__ int patch_of_warp(void)
+{
+    return (int)(blockIdx.x % (TILE_PATCHES / ROW_WARPS)) * ROW_WARPS + (int)(threadIdx.x / 32);
+}
+
+template <tenth_sum TENTH, bool ALPHA, bool FIXED>
+__global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 7)
+    rows_backward_kernel(const __grid_constant__ raster_parameters P)
+{
+    constexpr splat_walk WALK = TENTH == TENTH_GEOMETRY ? SPLAT_WALK_PLANES : SPLAT_WALK_COLOURS;
+    __shared__ staged<WALK> warps[ROW_WARPS];
+    __shared__ row_buffer<WALK> buffers[ROW_WARPS];
+    if (P.state->overflow || P.state->not_finite) return;
+    const uint32_t tile = P.tile_order[blockIdx.x / (TILE_PATCHES / ROW_WARPS)];
+    patch_backward<WALK, TENTH, ALPHA, FIXED>(P, tile, patch_of_warp(), warps[threadIdx.x / 32],
+                                              buffers[threadIdx.x / 32]);
+}
+
+/* The same with depths, in the patches that they are asked for in. */
+template <tenth_sum TENTH, bool FIXED>
+__global__ void __launch_bounds__(32 * ROW_WARPS, 7)
+    rows_depth_backward_kernel(const __grid_constant__ raster_parameters P)
+{
+    __shared__ union {
+        staged<SPLAT_WALK_COLOURS> plain;
+        staged<SPLAT_WALK_DEPTHS> depths;
+    } warps[ROW_WARPS];
+    __shared__ union {
+        row_buffer<SPLAT_WALK_COLOURS> plain;
+        row_buffer<SPLAT_WALK_DEPTHS> depths;
+    } buffers[ROW_WARPS];
+    if (P.state->overflow || P.state->not_finite) return;
+    const uint32_t tile = P.tile_order[blockIdx.x / (TILE_PATCHES / ROW_WARPS)];
+    const int patch = patch_of_warp(), warp = threadIdx.x / 32;
+    if (splat_patches_of(&P.patches, tile) >> patch & 1)
+        patch_backward<SPLAT_WALK_DEPTHS, TENTH, true, FIXED>(P, tile, patch, warps[warp].depths,
+                                                              buffers[warp].depths);
+    else
+        patch_backward<SPLAT_WALK_COLOURS, TENTH, true, FIXED>(P, tile, patch, warps[warp].plain,
+                                                               buffers[warp].plain);
 }
 
 /* ---------------------------------------------------------------- deterministic: sums in fixed point */
@@ -266,15 +354,20 @@ __global__ void __launch_bounds__(BOUNDS_THREADS)
     const size_t plane = (size_t)P.width * P.height, first = (size_t)blockIdx.x * BOUNDS_THREADS + threadIdx.x;
     const size_t stride = (size_t)gridDim.x * BOUNDS_THREADS;
     float gradient = 0.0f, fourth = 0.0f, alpha = 0.0f, colour = 0.0f;
+    float along = 0.0f, inverse = 0.0f, farthest = 0.0f, per_nearest = 0.0f;
     for (size_t at = begin + first; at < end; at += stride) {
         float sum = 0.0f;
         for (int c = 0; c < channels; c++) sum += fabsf(P.grad_image[c * plane + at]);
         gradient = fmaxf(gradient, sum);
         if (GEOMETRY) fourth = fmaxf(fourth, fabsf(P.grad_image[3 * plane + at]));
         if ((GEOMETRY || ALPHA) && P.grad_alpha) alpha = fmaxf(alpha, fabsf(P.grad_alpha[at]));
+        if (ALPHA && P.grad_along) along = fmaxf(along, fabsf(P.grad_along[at]));
+        if (ALPHA && P.grad_inverse) inverse = fmaxf(inverse, fabsf(P.grad_inverse[at]));
     }
     for (size_t i = first; i < n; i += stride) {
         if (!(depth[i] > 0.0f)) continue;
+        farthest = fmaxf(farthest, depth[i]);
+        per_nearest = fmaxf(per_nearest, 1.0f / depth[i]);
         for (int c = 0; c < channels; c++)
             colour = fmaxf(colour, fabsf(GEOMETRY ? ((const float *)P.features)[4 * i + c] : P.rgb[3 * i + c]));
     }
@@ -283,6 +376,11 @@ __global__ void __launch_bounds__(BOUNDS_THREADS)
     raise_to(&P.bounds->fourth, fourth);
     raise_to(&P.bounds->alpha, alpha);
     raise_to(&P.bounds->colour, colour);
+    if (!ALPHA || !P.grad_depth) return;
+    raise_to(&P.bounds->along, along);
+    raise_to(&P.bounds->inverse, inverse);
+    raise_to(&P.bounds->farthest, farthest);
+    raise_to(&P.bounds->per_nearest, per_nearest);
 }
 
 /* Adds the sums to the gradients, where another band may have added before; a thread a sum. */
@@ -293,11 +391,13 @@ __global__ void __launch_bounds__(BOUNDS_THREADS)
     const uint64_t thread = (uint64_t)blockIdx.x * BOUNDS_THREADS + threadIdx.x;
     const uint32_t v = (uint32_t)(thread / N_GRADS), value = (uint32_t)(thread % N_GRADS);
     if (v >= n || !(depth[v] > 0.0f)) return;
+    if (value == 0 && P.fixed_depth && P.fixed_depth[v])
+        P.grad_depth[v] += __fmul_rn(__ll2float_rn((long long)P.fixed_depth[v]), power_of_two(fixed_unit_of_depth(P)));
     const long long sum = (long long)P.fixed_sums[thread];
     if (sum == 0) return;
     const float4 conic = P.conic[v];
     int unit[N_GRADS / 2], mine = 0;
-    fixed_units(fixed_exponents_of(P.bounds), P, GEOMETRY, value >= N_GRADS / 2, conic.x, conic.y, conic.z, unit);
+    fixed_units(fixed_exponents_of(P), P, GEOMETRY, value >= N_GRADS / 2, conic.x, conic.y, conic.z, unit);
 #pragma unroll
     for (uint32_t i = 0; i < N_GRADS / 2; i++) mine = value % (N_GRADS / 2) == i ? unit[i] : mine;
     ((float *)&P.grad2d[v])[value] += __fmul_rn(__ll2float_rn(sum), power_of_two(mine));
@@ -310,26 +410,41 @@ static int log2_above(size_t n)
     return bits;
 }
 
+/* With depths ALPHA is true. */
+template <tenth_sum TENTH, bool ALPHA, bool FIXED>
+static void rows_backward(const raster_parameters &P, unsigned tiles, cudaStream_t stream)
+{
+    const unsigned blocks = tiles * (TILE_PATCHES / ROW_WARPS);
+    if constexpr (TENTH != TENTH_GEOMETRY && ALPHA) {
+        if (P.grad_depth) {
+            rows_depth_backward_kernel<TENTH, FIXED><<<blocks, 32 * ROW_WARPS, 0, stream>>>(P);
+            return;
+        }
+    }
+    rows_backward_kernel<TENTH, ALPHA, FIXED><<<blocks, 32 * ROW_WARPS, 0, stream>>>(P);
+}
+
 template <tenth_sum TENTH, bool ALPHA>
 static splat_status backward_fixed(splat_cuda_backend *cuda, const splat_frame *frame, raster_parameters P,
                                    splat_error *error)
 {
     constexpr bool GEOMETRY = TENTH == TENTH_GEOMETRY;
     const uint32_t n = frame->n_visible;
-    const size_t bytes = splat_raster_fixed_bytes(n), row = (size_t)frame->camera.width * SPLAT_TILE;
+    const size_t bytes = splat_raster_fixed_bytes(n) + (P.grad_depth ? splat_raster_fixed_depth_bytes(n) : 0);
+    const size_t row = (size_t)frame->camera.width * SPLAT_TILE;
     const size_t pixels = (size_t)frame->camera.width * frame->camera.height, end = row * frame->row_end;
     const unsigned tiles = tiles_of_band(frame), blocks = 4 * (unsigned)cuda->n_multiprocessors;
     void *data;
     SPLAT_TRY(splat_scratch_take(&cuda->base, bytes, &data, error));
     P.bounds = (fixed_bounds *)data;
     P.fixed_sums = (unsigned long long *)(P.bounds + 1);
+    if (P.grad_depth) P.fixed_depth = P.fixed_sums + (size_t)n * N_GRADS;
     P.fixed_bits = 62 - log2_above((size_t)tiles * TILE_PATCHES);
     CUDA_TRY("clear gradients", cudaMemsetAsync(data, 0, bytes, cuda->stream));
     bounds_kernel<GEOMETRY, ALPHA><<<blocks, BOUNDS_THREADS, 0, cuda->stream>>>(
         P, frame->depth, n, row * frame->row_begin, end < pixels ? end : pixels);
     CUDA_LAUNCHED("bounds of gradients");
-    rows_backward_kernel<TENTH, ALPHA, true>
-        <<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    rows_backward<TENTH, ALPHA, true>(P, tiles, cuda->stream);
     CUDA_LAUNCHED("raster_backward");
     finish_fixed_kernel<GEOMETRY>
         <<<splat_cuda_blocks((uint64_t)n * N_GRADS, BOUNDS_THREADS), BOUNDS_THREADS, 0, cuda->stream>>>(
@@ -344,8 +459,7 @@ static splat_status backward(splat_cuda_backend *cuda, const splat_frame *frame,
 {
     const unsigned tiles = tiles_of_band(frame);
     if (cuda->base.deterministic && frame->n_visible) return backward_fixed<TENTH, ALPHA>(cuda, frame, P, error);
-    rows_backward_kernel<TENTH, ALPHA, false>
-        <<<tiles * (TILE_PATCHES / ROW_WARPS), 32 * ROW_WARPS, 0, cuda->stream>>>(P);
+    rows_backward<TENTH, ALPHA, false>(P, tiles, cuda->stream);
     CUDA_LAUNCHED("raster_backward");
     return SPLAT_OK;
 }
@@ -356,7 +470,8 @@ extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
     raster_parameters P = parameters_of(args->frame, args->grad_image);
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     P.grad_alpha = args->grad_alpha;
-    if (P.grad_alpha)
+    set_depth(&P, args->depth);
+    if (P.grad_alpha || P.grad_depth)
         return args->without_mean_abs ? backward<TENTH_NONE, true>(cuda, args->frame, P, error)
                                       : backward<TENTH_MEAN_ABS, true>(cuda, args->frame, P, error);
     return args->without_mean_abs ? backward<TENTH_NONE, false>(cuda, args->frame, P, error)

@@ -239,7 +239,7 @@ static int check_result(splat_backend *backend, const test_scene *scene, uint64_
 /* A run with at most n_bands bands (0: no bound). With three the view's counts are known as hints, whose margin does
  * not fit the bound; with one they are and it does. */
 static int run(splat_backend *backend, const test_scene_spec *spec, uint32_t n_bands, const float *grad,
-               test_result *result)
+               bool with_depth, test_result *result)
 {
     int failures = 0;
     splat_error error = {0};
@@ -254,12 +254,14 @@ static int run(splat_backend *backend, const test_scene_spec *spec, uint32_t n_b
         test_scene_make(backend, spec, -1, &scene);
         if (n_bands > 1) test_scene_count(backend, &scene);
         scene.max_instances = bound;
+        if (with_depth) test_scene_ask_depth(&scene);
         if (n_bands == 1 || n_bands == 3) scene.frame.hint = (splat_view_hint){n, spec->n};
         TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
         TEST_CHECK(failures, (scene.frame.n_bands == 1) == (n <= bound), "%u bands", scene.frame.n_bands);
         if (!grad) failures += check_result(backend, &scene, n);
     } else {
         test_scene_count(backend, &scene);
+        if (with_depth) test_scene_ask_depth(&scene);
         TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     }
     *result = test_result_make(backend, &scene);
@@ -272,11 +274,11 @@ int test_bands_picture(splat_backend *backend)
     int failures = 0;
     for (size_t i = 0; i < N_SPECS; i++) {
         test_result whole;
-        failures += run(backend, &specs[i], 0, NULL, &whole);
+        failures += run(backend, &specs[i], 0, NULL, false, &whole);
         for (size_t k = 0; k < N_BAND_COUNTS; k++) {
             uint32_t n_bands = band_counts[k];
             test_result r;
-            failures += run(backend, &specs[i], n_bands, NULL, &r);
+            failures += run(backend, &specs[i], n_bands, NULL, false, &r);
             TEST_CHECK(failures, !memcmp(r.image, whole.image, 3 * r.n_pixels * sizeof(float)), "%s: image, %u bands",
                        specs[i].name, n_bands);
             TEST_CHECK(failures, !memcmp(r.transmittance, whole.transmittance, r.n_pixels * sizeof(float)),
@@ -310,6 +312,12 @@ static int compare_gradients(const char *name, uint32_t n_bands, const test_resu
     }
     free(a);
     free(b);
+    if (!wanted->grad_depth) return failures;
+    double nmse = test_nmse(got->grad_depth, wanted->grad_depth, n);
+    TEST_CHECK(failures, nmse <= 1e-9, "%s, %u bands: NMSE %g of depth", name, n_bands, nmse);
+    TEST_CHECK(failures, !memcmp(got->along, wanted->along, got->n_pixels * sizeof(float)) &&
+                             !memcmp(got->inverse, wanted->inverse, got->n_pixels * sizeof(float)),
+               "%s, %u bands: depths", name, n_bands);
     return failures;
 }
 
@@ -323,15 +331,19 @@ int test_bands_gradient(splat_backend *backend)
         float *grad = test_scene_gradient(&scene);
         test_scene_free(backend, &scene);
         test_result whole;
-        failures += run(backend, &specs[i], 0, grad, &whole);
+        const bool with_depth = i % 2 == 0;
+        failures += run(backend, &specs[i], 0, grad, with_depth, &whole);
         for (size_t k = 0; k < N_BAND_COUNTS; k++) {
             uint32_t n_bands = band_counts[k];
             test_result r, again;
-            failures += run(backend, &specs[i], n_bands, grad, &r);
-            failures += run(backend, &specs[i], n_bands, grad, &again);
+            failures += run(backend, &specs[i], n_bands, grad, with_depth, &r);
+            failures += run(backend, &specs[i], n_bands, grad, with_depth, &again);
             failures += compare_gradients(specs[i].name, n_bands, &r, &whole);
             TEST_CHECK(failures, !ordered || !memcmp(r.grad2d, again.grad2d, r.n_visible * sizeof(splat_grad2d)),
                        "%s, %u bands: two runs differ", specs[i].name, n_bands);
+            TEST_CHECK(failures, !ordered || !with_depth ||
+                                     !memcmp(r.grad_depth, again.grad_depth, r.n_visible * sizeof(float)),
+                       "%s, %u bands: depths of two runs differ", specs[i].name, n_bands);
             test_result_free(&r);
             test_result_free(&again);
         }

@@ -8,7 +8,7 @@
 /* A deterministic device's sums in fixed point, 8 bytes where the gradients have 4, and their bounds. */
 static inline size_t splat_raster_fixed_bytes(size_t n)
 {
-    return 4 * sizeof(uint32_t) + n * sizeof(splat_grad2d) * 2;
+    return 8 * sizeof(uint32_t) + n * sizeof(splat_grad2d) * 2;
 }
 
 /* Scratch, with the gradients on the screen where they lie there: on the CPU a slot of moments an instance; on a
@@ -18,6 +18,18 @@ static inline size_t splat_raster_backward_scratch_bytes(const splat_work *w)
     size_t gradients = w->bands ? 0 : w->n * sizeof(splat_grad2d);
     if (!w->on_device) return gradients + splat_raster_slots_bytes(w->n_instances);
     return gradients + (w->deterministic ? splat_raster_fixed_bytes(w->n) : 0);
+}
+
+/* With depths that much more: on the CPU a slot an instance, on a deterministic device a sum a Gaussian. */
+static inline size_t splat_raster_fixed_depth_bytes(size_t n)
+{
+    return n * sizeof(uint64_t);
+}
+
+static inline size_t splat_raster_backward_depth_bytes(const splat_work *w)
+{
+    if (!w->on_device) return splat_raster_depth_slots_bytes(w->n_instances);
+    return w->deterministic ? splat_raster_fixed_depth_bytes(w->n) : 0;
 }
 
 #endif

@@ -8,10 +8,13 @@
 /* Instances are copied to the stack in batches: the gathers of a batch overlap, and the rows read one cache line. */
 #define SPLAT_RASTER_BATCH 64
 
+/* What a walk along a tile's list blends: colours; planes (geometry); colours and depths. */
+typedef enum splat_walk { SPLAT_WALK_COLOURS, SPLAT_WALK_PLANES, SPLAT_WALK_DEPTHS } splat_walk;
+
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
     float red, green, blue;     /* the first channels: the colour, or a plane's distance and normal's x and y */
-    float fourth;               /* the normal's z; of colours undefined */
+    float fourth;               /* of planes the normal's z, of depths z; of colours undefined */
     float power_min;            /* no blended sample has less (reach.h) */
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */
 } splat_raster_entry;
@@ -24,10 +27,10 @@ typedef struct splat_raster_tile {
 
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);
 
-/* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. features: of geometry; NULL: colours. */
+/* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. features: of planes, else NULL. */
 #define SPLAT_RASTER_LOAD(name)                                                                                        \
-    void name(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,          \
-              uint32_t n, splat_raster_entry *entries)
+    void name(const splat_frame *frame, splat_walk walk, const float *features, const splat_raster_tile *tile,         \
+              uint32_t first, uint32_t n, splat_raster_entry *entries)
 SPLAT_RASTER_LOAD(splat_raster_load_c);
 SPLAT_RASTER_LOAD(splat_raster_load_avx2);
 SPLAT_RASTER_LOAD(splat_raster_load_avx512);
@@ -41,10 +44,16 @@ typedef struct splat_raster_moments {
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
 
-/* Scratch of raster_backward and geometry_backward: the moments of a band's instances. */
+/* Scratch of raster_backward and geometry_backward: the moments of a band's instances; and with depths, after them,
+ * dL/dz of each. */
 static inline size_t splat_raster_slots_bytes(size_t n_instances)
 {
     return n_instances * sizeof(splat_raster_moments);
+}
+
+static inline size_t splat_raster_depth_slots_bytes(size_t n_instances)
+{
+    return n_instances * sizeof(float);
 }
 
 /* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; channel[3]
@@ -54,12 +63,13 @@ bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_momen
 /* Adds a band's part, its channel[3] times fourth_scale: of colours alpha0, as mean_abs is of dL/du; of geometry 1. */
 void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, float fourth_scale);
 
-/* Blends one tile: image, transmittance, last and blended of its pixels. */
-#define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, uint32_t tile)
-/* Writes the moments of every instance of one tile to its slot; `fourth` is 0 without_mean_abs. */
+/* Blends one tile: image, transmittance, last and blended of its pixels, and depths at all of them. */
+#define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, const splat_raster_depth *depth, uint32_t tile)
+/* Writes the moments of every instance of one tile to its slot; `fourth` is 0 without_mean_abs. depth_slots: with
+ * depths, likewise. */
 #define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \
-    void name(const splat_frame *frame, const float *grad_image, const float *grad_alpha, bool without_mean_abs,       \
-              uint32_t tile, splat_raster_moments *slots)
+    void name(const struct splat_raster_backward_args *args, const splat_raster_depth *depth, uint32_t tile,           \
+              splat_raster_moments *slots, float *depth_slots)
 /* The same two of geometry. */
 #define SPLAT_GEOMETRY_TILE(name) void name(const struct splat_geometry_args *args, uint32_t tile)
 #define SPLAT_GEOMETRY_BACKWARD_TILE(name)                                                                             \

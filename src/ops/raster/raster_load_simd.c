@@ -59,7 +59,8 @@ SPLAT_RASTER_LOAD(SIMD(splat_raster_load))
             const float *rgb = features ? features + SPLAT_GEOMETRY_CHANNELS * v : frame->rgb + 3 * v;
             entries[i] = (splat_raster_entry){.u = mean[0], .v = mean[1], .a = conic[0], .b = conic[1], .c = conic[2],
                                               .alpha0 = conic[3], .red = rgb[0], .green = rgb[1], .blue = rgb[2]};
-            if (features) entries[i].fourth = rgb[3];
+            if (walk == SPLAT_WALK_PLANES) entries[i].fourth = rgb[3];
+            if (walk == SPLAT_WALK_DEPTHS) entries[i].fourth = frame->depth[v];
             lanes.v[l] = mean[1];
             lanes.a[l] = conic[0];
             lanes.b[l] = conic[1];

@@ -6,7 +6,7 @@
 
 extern "C" {
 #include "ops/geometry/geometry.h"
-#include "ops/raster/raster.h"
+#include "ops/raster/raster_bytes.h"
 }
 
 #define N_GRADS 10 /* floats of splat_grad2d */
@@ -30,9 +30,15 @@ struct raster_parameters {
     const float *grad_image; /* of geometry: of the maps */
     const float4 *features;  /* of geometry, as the next */
     const float *grad_alpha; /* or NULL */
+    /* of depths (splat_raster_depth) */
+    splat_patches patches;
+    const float *depth;
+    float *along, *inverse, *grad_depth;
+    const float *grad_along, *grad_inverse;
     splat_grad2d *grad2d;
     /* of a deterministic device's backward passes, else NULL (fixed_sums_cuda.cuh) */
     unsigned long long *fixed_sums; /* [n_visible][N_GRADS] */
+    unsigned long long *fixed_depth; /* [n_visible]; NULL without depths */
     fixed_bounds *bounds;
     int fixed_bits; /* of what a patch may add to one of them */
     const splat_cuda_view_state *state;
@@ -45,7 +51,7 @@ static inline unsigned tiles_of_band(const splat_frame *frame)
 
 static inline raster_parameters parameters_of(const splat_frame *frame, const float *grad_image)
 {
-    raster_parameters P;
+    raster_parameters P = {};
     P.width = frame->camera.width;
     P.height = frame->camera.height;
     P.tiles_x = frame->tiles_x;
@@ -63,14 +69,22 @@ static inline raster_parameters parameters_of(const splat_frame *frame, const fl
     P.last = frame->last;
     P.blended = frame->blended;
     P.grad_image = grad_image;
-    P.features = NULL;
-    P.grad_alpha = NULL;
+    P.depth = frame->depth;
     P.grad2d = frame->grad2d;
-    P.fixed_sums = NULL;
-    P.bounds = NULL;
-    P.fixed_bits = 0;
     P.state = splat_cuda_state_of(frame);
     return P;
+}
+
+/* Of NULL: none. */
+static inline void set_depth(raster_parameters *P, const splat_raster_depth *depth)
+{
+    if (!depth) return;
+    P->patches = depth->patches;
+    P->along = depth->along;
+    P->inverse = depth->inverse;
+    P->grad_along = depth->grad_along;
+    P->grad_inverse = depth->grad_inverse;
+    P->grad_depth = depth->grad_depth;
 }
 
 #endif

@@ -209,6 +209,10 @@ void test_scene_free(splat_backend *backend, test_scene *scene)
     splat_block_free(backend, &scene->jitter_block);
     splat_block_free(backend, &scene->grad_block);
     splat_block_free(backend, &scene->alpha_block);
+    for (int i = 0; i < 6; i++) splat_block_free(backend, &scene->depth_blocks[i]);
+    free(scene->marked);
+    free(scene->grad_along);
+    free(scene->grad_inverse);
     free(scene->splats);
     free(scene->splats_f64);
     free(scene->tile_rect);
@@ -230,10 +234,58 @@ void test_scene_count(splat_backend *backend, test_scene *scene)
     scene->frame.blended = counts;
 }
 
+bool test_scene_has_depth(const test_scene *scene, size_t pixel)
+{
+    const uint32_t x = (uint32_t)(pixel % (size_t)scene->spec.width), y = (uint32_t)(pixel / (size_t)scene->spec.width);
+    splat_patches patches = scene->patches;
+    patches.marked = scene->marked;
+    return splat_patches_of(&patches, y / 16 * scene->frame.tiles_x + x / 16) >> splat_patch_of(x, y) & 1;
+}
+
+void test_scene_ask_depth(test_scene *scene)
+{
+    const uint32_t n_tiles = scene->frame.tiles_x * scene->frame.tiles_y;
+    scene->with_depth = true;
+    scene->patches = (splat_patches){.n_parts = 4, .seed = 5, .iteration = 11};
+    scene->marked = calloc(n_tiles, 1);
+    for (uint32_t i = 0; i < n_tiles; i++)
+        if (i % 3 != 1) scene->marked[i] = (uint8_t)(256 * test_scene_random(32, i) * test_scene_random(33, i));
+    scene->grad_along = calloc(scene->n_pixels, sizeof(float));
+    scene->grad_inverse = calloc(scene->n_pixels, sizeof(float));
+    for (uint32_t i = 0; i < scene->n_pixels; i++) {
+        if (scene->band[i] || !test_scene_has_depth(scene, i)) continue;
+        scene->grad_along[i] = 0.4f * test_scene_random(34, i) - 0.2f;
+        scene->grad_inverse[i] = 2 * test_scene_random(35, i) - 1;
+    }
+}
+
+/* Planes begin as junk, but what no patch has must not matter. */
+static splat_raster_depth upload_depth(splat_backend *backend, test_scene *scene)
+{
+    const size_t plane = scene->n_pixels * sizeof(float), n_tiles = (size_t)scene->frame.tiles_x * scene->frame.tiles_y;
+    float *junk = malloc(plane), *zeros = calloc(scene->spec.n + 1, sizeof *zeros);
+    for (size_t i = 0; i < scene->n_pixels; i++) junk[i] = 1e30f;
+    splat_raster_depth depth = {.patches = scene->patches};
+    depth.patches.marked = test_upload(backend, &scene->depth_blocks[0], scene->marked, n_tiles);
+    depth.along = test_upload(backend, &scene->depth_blocks[1], junk, plane);
+    depth.inverse = test_upload(backend, &scene->depth_blocks[2], junk, plane);
+    depth.grad_along = test_upload(backend, &scene->depth_blocks[3], scene->grad_along, plane);
+    depth.grad_inverse = test_upload(backend, &scene->depth_blocks[4], scene->grad_inverse, plane);
+    depth.grad_depth = test_upload(backend, &scene->depth_blocks[5], zeros, (scene->spec.n + 1) * sizeof(float));
+    free(junk);
+    free(zeros);
+    return depth;
+}
+
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error)
 {
     splat_view_blend blend = {.max_instances = scene->max_instances, .colors = true};
     splat_view_gradients gradients = {.without_mean_abs = scene->without_mean_abs};
+    splat_raster_depth depth;
+    if (scene->with_depth) {
+        depth = upload_depth(backend, scene);
+        blend.depth = gradients.depth = &depth;
+    }
     SPLAT_TRY(splat_view_forward(backend, &scene->frame, &blend, error));
     if (grad_image) {
         size_t bytes = 3 * scene->n_pixels * sizeof(float);
@@ -274,6 +326,11 @@ test_result test_result_make(splat_backend *backend, const test_scene *scene)
     if (f->instance_slots) r.instance_slots = fetch(backend, f->instance_slots, r.n_instances * sizeof(uint32_t));
     if (f->slot_begin) r.slot_begin = fetch(backend, f->slot_begin, (r.n_visible + 1) * sizeof(uint32_t));
     if (f->blended) r.blended = fetch(backend, f->blended, r.n_pixels * sizeof(uint32_t));
+    if (scene->with_depth) {
+        r.along = fetch(backend, scene->depth_blocks[1].data, r.n_pixels * sizeof(float));
+        r.inverse = fetch(backend, scene->depth_blocks[2].data, r.n_pixels * sizeof(float));
+        r.grad_depth = fetch(backend, scene->depth_blocks[5].data, r.n_visible * sizeof(float));
+    }
     r.tile_begin = fetch(backend, f->tile_begin, (r.n_tiles + 1) * sizeof(uint32_t));
     return r;
 }
@@ -289,6 +346,9 @@ void test_result_free(test_result *r)
     free(r->slot_begin);
     free(r->tile_begin);
     free(r->blended);
+    free(r->along);
+    free(r->inverse);
+    free(r->grad_depth);
     memset(r, 0, sizeof *r);
 }
 
@@ -304,6 +364,9 @@ const char *test_result_difference(const test_result *a, const test_result *b)
     if (memcmp(a->last, b->last, a->n_pixels * sizeof(uint32_t))) return "last";
     if (a->blended && b->blended && memcmp(a->blended, b->blended, a->n_pixels * sizeof(uint32_t))) return "blended";
     if (memcmp(a->grad2d, b->grad2d, a->n_visible * sizeof(splat_grad2d))) return "grad2d";
+    if (a->along && memcmp(a->along, b->along, a->n_pixels * sizeof(float))) return "along";
+    if (a->along && memcmp(a->inverse, b->inverse, a->n_pixels * sizeof(float))) return "inverse";
+    if (a->along && memcmp(a->grad_depth, b->grad_depth, a->n_visible * sizeof(float))) return "grad_depth";
     return NULL;
 }
 
@@ -312,6 +375,7 @@ static test_result run_once(splat_backend *backend, const test_scene_spec *spec,
     test_scene scene;
     test_scene_make(backend, spec, -1, &scene);
     if (counted) test_scene_count(backend, &scene);
+    test_scene_ask_depth(&scene);
     float *grad = test_scene_gradient(&scene);
     splat_error error = {0};
     TEST_CHECK(*failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);

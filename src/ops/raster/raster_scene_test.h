@@ -40,7 +40,11 @@ typedef struct test_scene {
     uint64_t max_instances;  /* of the next run; 0: no bound */
     bool without_mean_abs;   /* of the next backward pass */
     const float *grad_alpha; /* of the next backward pass; host, [n_pixels], or NULL */
-    splat_block jitter_block, grad_block, alpha_block;
+    bool with_depth;         /* of the next run: depths at these patches */
+    splat_patches patches;
+    uint8_t *marked;         /* host, of patches */
+    float *grad_along, *grad_inverse; /* host, [n_pixels], zero outside of the patches and in the band */
+    splat_block jitter_block, grad_block, alpha_block, depth_blocks[6];
 } test_scene;
 
 /* `band_width`: relative distance to a threshold that counts as the band; negative: band and last are not computed. */
@@ -48,6 +52,9 @@ void test_scene_make(splat_backend *backend, const test_scene_spec *spec, double
 void test_scene_free(splat_backend *backend, test_scene *scene);
 /* From now on raster counts what each pixel blends. */
 void test_scene_count(splat_backend *backend, test_scene *scene);
+/* From now on depths are blended: of a quarter of the patches by lot, and of others that are marked. */
+void test_scene_ask_depth(test_scene *scene);
+bool test_scene_has_depth(const test_scene *scene, size_t pixel);
 /* Runs bin and raster, and raster_backward when grad_image (host, [3][n_pixels]) is not NULL, in the bands that
  * scene->max_instances asks for. */
 splat_status test_scene_run(splat_backend *backend, test_scene *scene, const float *grad_image, splat_error *error);
@@ -63,6 +70,7 @@ typedef struct test_result {
     float *image, *transmittance, *grad2d;
     uint32_t *last, *instances, *instance_slots, *slot_begin, *tile_begin;
     uint32_t *blended; /* NULL: not counted */
+    float *along, *inverse, *grad_depth; /* NULL: not asked for */
     size_t n_pixels, n_instances, n_visible, n_tiles;
 } test_result;
 

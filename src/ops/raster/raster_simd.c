@@ -131,8 +131,11 @@ typedef struct SIMD(pixels_part) {
     splat_vi last;
     splat_vi blended;          /* how many; only where they are counted */
     splat_vm alive;            /* inside the picture and not ended */
-    splat_vf fourth;           /* of geometry alone: the normal's z */
-    splat_vi middle;           /* of geometry alone: position of the entry that takes T below 1/2, or 0 */
+    splat_vf fourth;           /* of planes: the normal's z; of depths: sum w z */
+    union {
+        splat_vi middle;       /* of planes: position of the entry that takes T below 1/2, or 0 */
+        splat_vf inverse;      /* of depths: sum w / z */
+    };
 } SIMD(pixels_part);
 
 typedef struct SIMD(pixels) {
@@ -166,11 +169,11 @@ SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) 
     *next = own->transmittance * (1.0f - *alpha);
 }
 
-/* Blends one entry into a part of n rows, from its powers there. n, `counted` and `geometry` are constants of the
- * caller, here and below. */
+/* Blends one entry into a part of n rows, from its powers there. n, `counted` and `walk` are constants of the caller,
+ * here and below. */
 SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part) (*own)[PARTS], int n,
                                          const splat_raster_entry *e, const splat_vf *power, int32_t position,
-                                         bool counted, bool geometry)
+                                         bool counted, splat_walk walk)
 {
     splat_vf zero = {0}, alpha[MANY], t[MANY], next[MANY], weight[MANY];
     splat_vm mask[MANY], ends[MANY], any = {0}, any_ends = {0};
@@ -196,8 +199,13 @@ SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part)
     for EACH splat_vi_put(&own[k]->last, mask[k], positions);
     if (counted)
         for EACH own[k]->blended = splat_vi_count(own[k]->blended, mask[k]);
-    if (!geometry) return;
+    if (walk == SPLAT_WALK_COLOURS) return;
     for EACH own[k]->fourth += e->fourth * weight[k];
+    if (walk == SPLAT_WALK_DEPTHS) {
+        const float inverse = 1.0f / e->fourth;
+        for EACH own[k]->inverse += inverse * weight[k];
+        return;
+    }
     for EACH {
         splat_vm passes = SPLAT_VM_AT_LEAST(t[k], 0.5f - zero) & SPLAT_VM_LESS(next[k], 0.5f - zero);
         splat_vi_put(&own[k]->middle, passes, positions);
@@ -207,7 +215,7 @@ SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part)
 /* blend_rows of the rows from `row` on. */
 SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const SIMD(rows) *rows,
                                        int32_t row, int part, int n, const splat_raster_entry *e, splat_vf power_x,
-                                       splat_vf b_dx, int32_t position, bool jittered, bool counted, bool geometry)
+                                       splat_vf b_dx, int32_t position, bool jittered, bool counted, splat_walk walk)
 {
     splat_vf power[MANY];
     if (jittered)
@@ -215,13 +223,13 @@ SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(position
     else
         for EACH power[k] = SIMD(row_power)(rows, row + k, power_x, b_dx);
     SIMD(blend_rows)(pixels, (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part], n, e, power, position, counted,
-                     geometry);
+                     walk);
 }
 
 /* Blends one entry, `position` 1-based in the tile's list. `jittered` is a constant of the caller, here and below. */
 SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions,
                                     const splat_raster_tile *tile, const splat_raster_entry *e, int32_t position,
-                                    bool jittered, bool counted, bool geometry)
+                                    bool jittered, bool counted, splat_walk walk)
 {
     const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
     SIMD(rows) rows;
@@ -232,16 +240,16 @@ SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) 
         int32_t row = e->row_begin;
         for (; e->row_end - row > FEW; row += MANY)
             SIMD(blend_at)(pixels, positions, &rows, row, part, MANY, e, power_x, b_dx, position, jittered, counted,
-                           geometry);
+                           walk);
         for (; row < e->row_end; row += FEW)
             SIMD(blend_at)(pixels, positions, &rows, row, part, FEW, e, power_x, b_dx, position, jittered, counted,
-                           geometry);
+                           walk);
     }
 }
 
-/* Blends the tile's list from the front into its pixels. features: of geometry; NULL: colours. */
+/* Blends the tile's list from the front into its pixels. features: of planes, else NULL. */
 SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *features, const splat_raster_tile *tile,
-                                   SIMD(pixels) *pixels, bool counted, bool geometry)
+                                   SIMD(pixels) *pixels, bool counted, splat_walk walk)
 {
     splat_raster_entry entries[SPLAT_RASTER_BATCH];
     SIMD(positions) positions;
@@ -249,14 +257,14 @@ SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *featur
     SIMD(pixels_begin)(tile, pixels);
     for (uint32_t first = tile->begin; first < tile->end && pixels->parts_alive; first += SPLAT_RASTER_BATCH) {
         uint32_t n = tile->end - first < SPLAT_RASTER_BATCH ? tile->end - first : SPLAT_RASTER_BATCH;
-        SIMD(splat_raster_load)(frame, features, tile, first, n, entries);
+        SIMD(splat_raster_load)(frame, walk, features, tile, first, n, entries);
         int32_t position = (int32_t)(first - tile->begin) + 1;
         if (frame->jitter)
             for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, true, counted, geometry);
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, true, counted, walk);
         else
             for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, false, counted, geometry);
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, false, counted, walk);
     }
 }
 
@@ -285,20 +293,39 @@ SPLAT_FORCE_INLINE void SIMD(pixels_end)(const splat_frame *frame, const splat_r
     }
 }
 
-SPLAT_FORCE_INLINE void SIMD(blend_tile)(const splat_frame *frame, uint32_t tile, bool counted)
+SPLAT_FORCE_INLINE void SIMD(depths_end)(const splat_raster_depth *depth, int32_t width, const splat_raster_tile *tile,
+                                         SIMD(pixels) *pixels)
+{
+    for (int32_t row = 0; row < tile->rows; row++) {
+        splat_vf along[PARTS], inverse[PARTS];
+        for (int part = 0; part < PARTS; part++) {
+            const SIMD(pixels_part) *own = &pixels->rows[row][part];
+            along[part] = own->fourth;
+            inverse[part] = own->inverse;
+        }
+        if (depth->along) SIMD(row_write)(depth->along, width, tile, row, along);
+        if (depth->inverse) SIMD(row_write)(depth->inverse, width, tile, row, inverse);
+    }
+}
+
+SPLAT_FORCE_INLINE void SIMD(blend_tile)(const splat_frame *frame, const splat_raster_depth *depth, uint32_t tile,
+                                         bool counted, splat_walk walk)
 {
     splat_raster_tile t = splat_raster_tile_of(frame, tile);
     SIMD(pixels) pixels;
-    SIMD(walk)(frame, NULL, &t, &pixels, counted, false);
+    SIMD(walk)(frame, NULL, &t, &pixels, counted, walk);
     SIMD(pixels_end)(frame, &t, &pixels);
+    if (walk == SPLAT_WALK_DEPTHS) SIMD(depths_end)(depth, frame->camera.width, &t, &pixels);
 }
 
 SPLAT_RASTER_TILE(SIMD(splat_raster_tile))
 {
-    if (frame->blended)
-        SIMD(blend_tile)(frame, tile, true);
+    if (depth) /* counts nobody asks for are not written */
+        SIMD(blend_tile)(frame, depth, tile, true, SPLAT_WALK_DEPTHS);
+    else if (frame->blended)
+        SIMD(blend_tile)(frame, NULL, tile, true, SPLAT_WALK_COLOURS);
     else
-        SIMD(blend_tile)(frame, tile, false);
+        SIMD(blend_tile)(frame, NULL, tile, false, SPLAT_WALK_COLOURS);
 }
 
 /* The others walk as raster does, so they share its translation unit. */

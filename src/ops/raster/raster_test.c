@@ -82,6 +82,34 @@ static int check_blended(const test_scene *scene, const test_result *r, const ui
     return failures;
 }
 
+/* Depths where they are asked for; the picture beside them is the same. */
+static int check_depth(splat_backend *backend, test_scene *scene, const test_result *plain)
+{
+    int failures = 0;
+    splat_error error = {0};
+    const test_scene_spec *spec = &scene->spec;
+    float *maps[2] = {calloc(scene->n_pixels, sizeof(float)), calloc(scene->n_pixels, sizeof(float))};
+    test_scene_ask_depth(scene);
+    TEST_CHECK(failures, test_scene_run(backend, scene, NULL, &error) == SPLAT_OK, "%s", error.message);
+    test_result r = test_result_make(backend, scene);
+    ref_raster_depth_f32(spec->n, scene->splats, spec->width, spec->height, scene->jitter, maps[0], maps[1]);
+    for (size_t ch = 0; ch < 3; ch++)
+        failures += compare_plane(scene, "a colour beside depths", r.image + ch * scene->n_pixels,
+                                  plain->image + ch * scene->n_pixels);
+    failures += compare_plane(scene, "transmittance beside depths", r.transmittance, plain->transmittance);
+    for (size_t i = 0; i < scene->n_pixels && failures < 5; i++)
+        TEST_CHECK(failures, scene->band[i] || (r.last[i] == plain->last[i] && r.blended[i] == plain->blended[i]),
+                   "%s: what pixel %zu blends beside depths", spec->name, i);
+    for (size_t i = 0; i < scene->n_pixels; i++)
+        if (!test_scene_has_depth(scene, i)) r.along[i] = r.inverse[i] = maps[0][i] = maps[1][i] = 0;
+    failures += compare_plane(scene, "depth", r.along, maps[0]);
+    failures += compare_plane(scene, "inverse depth", r.inverse, maps[1]);
+    free(maps[0]);
+    free(maps[1]);
+    test_result_free(&r);
+    return failures;
+}
+
 static int check_scene(splat_backend *backend, const test_scene_spec *spec)
 {
     int failures = 0;
@@ -102,6 +130,7 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec)
     failures += compare_plane(&scene, "transmittance", r.transmittance, t);
     failures += check_last(&scene, &r);
     failures += check_blended(&scene, &r, n_blended);
+    failures += check_depth(backend, &scene, &r);
     /* In the band a flip is worth one faint Gaussian or the last 1e-4 of T times a few, not more. */
     for (size_t i = 0; i < 3 * scene.n_pixels && failures < 5; i++)
         TEST_CHECK(failures, fabsf(r.image[i] - image[i]) < 0.03f, "%s: value %zu: %g, not %g", spec->name, i,

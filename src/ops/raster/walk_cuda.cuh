@@ -4,15 +4,17 @@
  * read them, while the next 32 are on their way from memory. Forward, walk_forward says who blends, and an op what its
  * pixels gather; backward, reverse_list gives the batches.
  *
- * GEOMETRY: four channels a Gaussian, geometry's features, instead of the three of its colour. */
+ * WALK: what is blended; planes are four channels a Gaussian, geometry's features, instead of the three of its colour.
+ */
 #ifndef SPLAT_OPS_WALK_CUDA_CUH
 #define SPLAT_OPS_WALK_CUDA_CUH
 
 #include "ops/raster/raster_parameters.cuh"
 
-#define TILE_PATCHES 8 /* 8x4 pixels each, two across and four down */
-#define PATCH_WIDTH 8
-#define PATCH_HEIGHT 4
+/* As splat_patches numbers them. */
+#define TILE_PATCHES SPLAT_TILE_PATCHES
+#define PATCH_WIDTH SPLAT_PATCH_WIDTH
+#define PATCH_HEIGHT SPLAT_PATCH_HEIGHT
 
 /* ---------------------------------------------------------------- pixels and patches */
 
@@ -75,22 +77,23 @@ struct fetched {
     float2 mean;
     float4 conic;
     float r, g, b; /* or a plane's distance and its normal's x and y */
-    float fourth;  /* of geometry: the normal's z */
+    float fourth;  /* of planes the normal's z, of depths z */
     uint32_t id, position; /* position: 1-based place in the tile's list */
 };
 
 /* The survivors of a batch of 32 instances, close together, for every lane of the warp to read. */
-template <bool GEOMETRY>
+template <splat_walk WALK>
 struct staged {
     float4 geometry[32];   /* u, v, A, B */
     float4 appearance[32]; /* C, alpha0, r, g */
     float4 rest[32];       /* b; then as bits: visible index, position, patches that it reaches */
-    float fourth[GEOMETRY ? 32 : 0];
+    float fourth[WALK == SPLAT_WALK_PLANES ? 32 : 0];
+    float2 depth[WALK == SPLAT_WALK_DEPTHS ? 32 : 0]; /* z, 1 / z */
 };
 
 /* Instance `index` of the tile's list that begins at `begin`; a lane without one gets alpha0 = 0, which reaches
  * nothing. */
-template <bool GEOMETRY>
+template <splat_walk WALK>
 __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
 {
     fetched f;
@@ -100,7 +103,7 @@ __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t be
         f.position = index + 1;
         f.mean = P.mean2d[f.id];
         f.conic = P.conic[f.id];
-        if (GEOMETRY) {
+        if (WALK == SPLAT_WALK_PLANES) {
             const float4 feature = P.features[f.id];
             f.r = feature.x;
             f.g = feature.y;
@@ -111,6 +114,7 @@ __device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t be
             f.g = P.rgb[3 * (size_t)f.id + 1];
             f.b = P.rgb[3 * (size_t)f.id + 2];
         }
+        if (WALK == SPLAT_WALK_DEPTHS) f.fourth = P.depth[f.id];
     }
     return f;
 }
@@ -143,8 +147,8 @@ __device__ __forceinline__ unsigned reached_patches(const raster_parameters &P, 
 }
 
 /* Keeps the Gaussians of the warp's lanes that reach a patch, in their order; returns how many there are. */
-template <bool GEOMETRY>
-__device__ __forceinline__ int stage(staged<GEOMETRY> &s, const fetched &f, unsigned patches)
+template <splat_walk WALK>
+__device__ __forceinline__ int stage(staged<WALK> &s, const fetched &f, unsigned patches)
 {
     unsigned mask = __ballot_sync(0xffffffffu, patches != 0), below = (1u << (threadIdx.x & 31)) - 1;
     __syncwarp(); /* the last batch has been read */
@@ -153,7 +157,8 @@ __device__ __forceinline__ int stage(staged<GEOMETRY> &s, const fetched &f, unsi
         s.geometry[slot] = make_float4(f.mean.x, f.mean.y, f.conic.x, f.conic.y);
         s.appearance[slot] = make_float4(f.conic.z, f.conic.w, f.r, f.g);
         s.rest[slot] = make_float4(f.b, __uint_as_float(f.id), __uint_as_float(f.position), __uint_as_float(patches));
-        if (GEOMETRY) s.fourth[slot] = f.fourth;
+        if constexpr (WALK == SPLAT_WALK_PLANES) s.fourth[slot] = f.fourth;
+        if constexpr (WALK == SPLAT_WALK_DEPTHS) s.depth[slot] = make_float2(f.fourth, 1.0f / f.fourth);
     }
     __syncwarp();
     return __popc(mask);
@@ -179,11 +184,11 @@ struct reverse_list {
     fetched next; /* the lane's entry of the batch to be staged */
 };
 
-template <bool GEOMETRY>
+template <splat_walk WALK>
 __device__ __forceinline__ reverse_list list_from(const raster_parameters &P, uint32_t begin, uint32_t last)
 {
     const int base = (int)last - 32, index = base + (int)(threadIdx.x & 31);
-    return {begin, base, fetch<GEOMETRY>(P, begin, (uint32_t)index, index >= 0 && last > 0)};
+    return {begin, base, fetch<WALK>(P, begin, (uint32_t)index, index >= 0 && last > 0)};
 }
 
 __device__ __forceinline__ bool has_batch(const reverse_list &list)
@@ -192,14 +197,14 @@ __device__ __forceinline__ bool has_batch(const reverse_list &list)
 }
 
 /* Stages the batch that has come and asks for the one before it; returns how many entries can reach the patches. */
-template <int PATCHES, bool GEOMETRY>
+template <int PATCHES, splat_walk WALK>
 __device__ __forceinline__ int stage_before(const raster_parameters &P, const lane_pixels &p, reverse_list &list,
-                                            staged<GEOMETRY> &s)
+                                            staged<WALK> &s)
 {
     const fetched now = list.next;
     list.base -= 32;
     const int index = list.base + (int)(threadIdx.x & 31);
-    list.next = fetch<GEOMETRY>(P, list.begin, (uint32_t)index, index >= 0);
+    list.next = fetch<WALK>(P, list.begin, (uint32_t)index, index >= 0);
     return stage(s, now, reached_patches<PATCHES>(P, p, now));
 }
 
@@ -220,17 +225,18 @@ __device__ __forceinline__ bool alpha_of(float4 g, float c, float alpha0, float2
 
 /* Blends the tile's list from the front into the lane's pixel q, until no pixel of the warp lets light through. A pixel
  * has `at`, T, `last` and `done`; an overload of add_entry(pixel &, float4 channels, float weight, float T_after,
- * uint32_t visible) says what it gathers of an entry; it may set `done`. */
-template <bool GEOMETRY, typename PIXEL>
+ * uint32_t visible) says what it gathers of an entry; it may set `done`. With depths also one of
+ * add_depth(pixel &, float2 z_and_inverse, float weight). */
+template <splat_walk WALK, typename PIXEL>
 __device__ __forceinline__ void walk_forward(const raster_parameters &P, const tile_list &list, const lane_pixels &p,
-                                             PIXEL &q, staged<GEOMETRY> &s)
+                                             PIXEL &q, staged<WALK> &s)
 {
     const uint32_t lane = threadIdx.x & 31;
-    fetched next = fetch<GEOMETRY>(P, list.begin, lane, lane < list.n);
+    fetched next = fetch<WALK>(P, list.begin, lane, lane < list.n);
     for (uint32_t base = 0; base < list.n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
         const uint32_t ahead = base + 32 + lane; /* on its way while this batch is blended */
-        next = fetch<GEOMETRY>(P, list.begin, ahead, ahead < list.n);
+        next = fetch<WALK>(P, list.begin, ahead, ahead < list.n);
         int n_staged = stage(s, now, reached_patches<1>(P, p, now));
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
@@ -240,8 +246,10 @@ __device__ __forceinline__ void walk_forward(const raster_parameters &P, const t
             q.done = after < SPLAT_TRANSMITTANCE_MIN;
             if (q.done) continue;
             float4 rest = s.rest[i];
-            add_entry(q, make_float4(look.z, look.w, rest.x, GEOMETRY ? s.fourth[i] : 0.0f), weight, after,
-                      __float_as_uint(rest.y));
+            float fourth = 0.0f;
+            if constexpr (WALK == SPLAT_WALK_PLANES) fourth = s.fourth[i];
+            add_entry(q, make_float4(look.z, look.w, rest.x, fourth), weight, after, __float_as_uint(rest.y));
+            if constexpr (WALK == SPLAT_WALK_DEPTHS) add_depth(q, s.depth[i], weight);
             q.T = after;
             q.last = __float_as_uint(rest.z);
         }
