@@ -15,8 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int k = 0; k < 9; k++)
             if (!(c->rotation[k] >= -1.0001f && c->rotation[k] <= 1.0001f)) abort();
         if (c->width < 16 || c->height < 16 || (int64_t)c->width * c->height > SPLAT_VIEWER_PIXELS_MAX) abort();
+        if (message.wish.kind >= SPLAT_VIEWER_ERROR && message.wish.view < 0) abort();
+        for (int k = 0; k < 3 && message.wish.has_box; k++)
+            if (!(message.wish.box.low[k] <= message.wish.box.high[k])) abort();
         if (!(c->fy > 0) || small.width < 16 || small.height < 16 || small.width > c->width) abort();
     }
+    if (status == SPLAT_OK && message.has_command && message.command >= SPLAT_VIEWER_N_COMMANDS) abort();
     char *text = malloc(size + 1);
     if (!text) abort();
     if (size) memcpy(text, data, size);

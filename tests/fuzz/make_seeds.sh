@@ -109,5 +109,10 @@ printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | see
 printf 'a.png\n# comment\n b.v2 \nnope\n' | seed test_list list '\0000'
 printf '{"ack":3,"camera":{"seq":1,"position":[1,2.5,-3],"quaternion":[1,0,0.5,0],"fov_y":50},"size":[640,360],'`
     `'"what":"depth","moving":true}' | seed viewer message
+printf '{"do":"go on","sees":true,"camera":{"seq":1,"position":[1,2,3],"quaternion":[1,0,0,0],"fov_y":50},"size":[64,48],'`
+    `'"what":"error","view":3,"box":[-1,-2,-3,1,2,3]}' | seed viewer wish
+printf '{"format":"splatsmith camera path","version":1,"fps":30,"width":64,"height":48,"keyframes":[{"time":0,"position":'`
+    `'[0,0,0],"quaternion":[1,0,0,0],"fov_y":50},{"time":1.5,"position":[1,0,-2],"quaternion":[0,1,0,0],"fov_y":40}]}' |
+    seed camera_path two
 for host in localhost:80 127.0.0.1 '[::1]:8080' http://gpubox:1; do printf %s "$host" | seed viewer host_${#host}; done
 rm -rf pipeline surface fused.* mesh.* textured.* *.json *.ply log

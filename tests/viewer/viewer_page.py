@@ -1,0 +1,296 @@
+"""The viewer's page in headless Chromium beside a training on the CPU: what it shows is what the program renders, what
+it asks for happens, and the results have the bytes of a training that nobody saw.
+
+    viewer_page.py PROGRAM"""
+import base64, json, math, os, shutil, socket, statistics, subprocess, sys, threading, time, urllib.error, urllib.request
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser, WebSocket, find_chromium, read_png
+
+PROGRAM = os.path.abspath(sys.argv[1])
+STEPS = 900
+LEAST_PSNR = 36  # of a JPEG of quality 92 without subsampling, against the render
+WIDTH, HEIGHT = 640, 360
+
+
+def run(*words, code=0):
+    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != code:
+        raise AssertionError(f'{words}: exit code {done.returncode}\n{done.stdout[-2000:]}')
+    return done.stdout
+
+
+started = []  # processes, to be ended whatever happens
+
+
+class Training:
+    """A `train` with its viewer; url is the page's."""
+
+    def __init__(self, folder, steps, *more):
+        words = ['train', '-s', 'scene', '-m', folder, '-n', str(steps), '--checkpoint_iterations', str(STEPS),
+                 '--test_iterations', '100', '--eval', '--backend', 'cpu', '--tensorboard', 'False', *more]
+        self.process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.url, self.said = None, ''
+        for line in self.process.stdout if '--viewer' in more else ():
+            self.said += line
+            if line.startswith('http://'):
+                self.url = line.strip()
+                break
+        started.append(self.process)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.said += line
+
+    def end(self, code):
+        found = self.process.wait(300)
+        self.reader.join()
+        assert found == code, f'exit code {found}, not {code}\n{self.said[-3000:]}'
+
+
+def psnr(a, b):
+    assert a[:2] == b[:2], (a[:2], b[:2])
+    total = sum((x - y) * (x - y) for p, q in zip(a[2], b[2]) for x, y in zip(p, q))
+    return 10 * math.log10(255 * 255 * 3 * a[0] * a[1] / max(total, 1))
+
+
+def bare_screenshot(page):
+    """The picture alone."""
+    page.value("['bar', 'side', 'status'].forEach(id => $(id).style.visibility = 'hidden'); $('lines').hidden = true")
+    data = page.screenshot()
+    page.value("['bar', 'side', 'status'].forEach(id => $(id).style.visibility = ''); $('lines').hidden = false")
+    return read_png(data)
+
+
+def rendered(page, ply, name):
+    """What the program renders of a splat where the page's camera is."""
+    key = page.value('({time: 0, position: camera.position, quaternion: camera.q, fov_y: camera.fov})')
+    with open(name + '.json', 'w') as out:
+        json.dump({'format': 'splatsmith camera path', 'width': WIDTH, 'height': HEIGHT, 'keyframes': [key]}, out)
+    run('render', '--ply', ply, '--path', name + '.json', '-o', name, '--backend', 'cpu')
+    with open(name + '/000000.png', 'rb') as file:
+        return read_png(file.read())
+
+
+def wait_for_full(page):
+    page.value("document.body.dataset.shown = ''; changed(false)")
+    page.until("document.body.dataset.shown === 'full'")
+
+
+def status_of(url, method='GET', headers=(), body=None):
+    request = urllib.request.Request(url, method=method, data=body, headers=dict(headers))
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.read()
+
+
+# ---------------------------------------------------------------- what a page sees and does
+
+def check_pictures(page):
+    """In a pause: the screenshot is the program's own render, also in the box that `export` cuts."""
+    page.drag(300, 200, 60, 15)
+    page.click('save')
+    page.until("training.note.includes('point_cloud.ply')")
+    ply = page.value("training.note").split('saved ')[1]
+    wait_for_full(page)
+    found = psnr(bare_screenshot(page), rendered(page, ply, 'whole'))
+    print(f'screenshot against the render: {found:.1f} dB')
+    assert found > LEAST_PSNR
+    page.value("box = {low: [-1, -1, -1], high: [1.2, 1, 0.9]}; boxChanged(false)")
+    wait_for_full(page)
+    line = page.value("$('box-line').textContent").split()
+    assert line == ['--bboxmin=-1,-1,-1', '--bboxmax=1.2,1,0.9'], line
+    run('export', '--ply', ply, '-o', 'cropped.ply', *line)
+    cropped = rendered(page, 'cropped.ply', 'cropped')
+    with_box = bare_screenshot(page)
+    found = psnr(with_box, cropped)
+    print(f'screenshot of the box against the render of what export cuts: {found:.1f} dB')
+    assert found > LEAST_PSNR
+    before = page.value('box.high[0]')
+    x, y = page.value('project(middle([0, 1]))')
+    page.drag(x, y, 25, 0)
+    assert page.value('box.high[0]') != before, 'the handle did not move its side'
+    page.click('box')
+    assert page.value('box') is None
+
+
+def check_views(page):
+    page.click('beside')
+    page.until("photo && $('picture').width === 324 && $('picture').height === 120")  # two of 160 x 120, and a gap
+    page.value("$('what').value = 'error'; $('what').onchange()")
+    page.until("shown.w === 160 && isLocked()")
+    page.drag(300, 200, 30, 0)  # a hand leaves the view
+    page.until("!isLocked() && what === 'color' && document.body.dataset.shown === 'full' && shown.w === 640")
+
+
+def check_path(page, url):
+    """The page's interpolation has the numbers of tests/io/test_camera_path.c; what it keeps is what it saves."""
+    keys = [{'time': 0, 'position': [0, 0, 0], 'quaternion': [1, 0, 0, 0], 'fov_y': 40},
+            {'time': 1, 'position': [1, 2, 0], 'quaternion': [-0.8, 0, -0.6, 0], 'fov_y': 50},
+            {'time': 3, 'position': [2, 0, 4], 'quaternion': [0.6, 0, 0.8, 0], 'fov_y': 60}]
+    page.value(f"readPath(JSON.stringify({{format: 'splatsmith camera path', keyframes: {json.dumps(keys)}}}))")
+    at = page.value('pathAt(keyframes, 1.5)')
+    wanted = [1.296875, 1.78125, 0.8125, 0.72829020, 0, 0.68526884, 0, 52.96875]
+    found = [*at['position'], *at['quaternion'], at['fov_y']]
+    assert all(abs(a - b) < 1e-5 for a, b in zip(found, wanted)), found
+    page.click('path-keep')
+    page.until("$('path-note').textContent.startsWith('kept')")
+    code, text = status_of(url.replace('/?', '/api/path?'))
+    assert code == 200 and text.decode() == page.value('pathText()')
+    page.value("pathChanged('')")
+    page.click('path-play')
+    page.until('playing > 0')
+    page.click('path-play')
+    page.click('path-clear')
+
+
+# ---------------------------------------------------------------- who means ill
+
+def be_a_nuisance(url):
+    """Wrong tokens, hosts and origins, frames that are too long, a page that never reads, a thousand connections."""
+    parts = urllib.parse.urlsplit(url)
+    port, query = parts.port, '?' + parts.query
+    wrong = '?token=' + '0' * 32
+    base = f'http://127.0.0.1:{port}'
+    assert status_of(base + '/' + wrong)[0] == 403
+    assert status_of(base + '/')[0] == 403
+    assert status_of(base + '/' + query, headers=[('Host', 'evil.example')])[0] == 403
+    assert status_of(base + '/' + query, headers=[('Origin', 'http://evil.example')])[0] == 403
+    assert status_of(base + '/api/path' + query, 'POST', body=b'x' * 70000)[0] == 413
+    for path, headers in (('/ws' + wrong, ()), ('/ws' + query, ('Origin: http://evil.example',))):
+        try:
+            WebSocket(base + path, headers)
+        except ConnectionError:
+            continue
+        raise AssertionError('a WebSocket was opened: ' + path)
+    for data, opcode in ((b'x' * 5000, 1), (b'{' * 4096, 1), (b'\xff\xfe', 1), (b'{"ack":1}', 2), (b'', 3)):
+        rude = WebSocket(base + '/ws' + query)
+        rude.send(data, opcode)
+        try:
+            while True:
+                rude.receive()
+        except (ConnectionError, OSError):
+            rude.close()
+    liar = WebSocket(base + '/ws' + query)
+    liar.socket.sendall(b'\x81\xff' + b'\xff' * 8 + bytes(4))  # a frame of 2^64 bytes
+    slow = WebSocket(base + '/ws' + query)
+    slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    for i in range(100):
+        slow.send('{"camera":{"seq":%d,"position":[0,0,-3],"quaternion":[1,0,0,0],"fov_y":60},"size":[2000,1500]}' % i)
+    idle = []
+    for i in range(1000):  # most of them wait in the system's queue, or are refused
+        idle.append(socket.socket())
+        idle[-1].setblocking(False)
+        idle[-1].connect_ex(('127.0.0.1', port))
+    return [liar, slow, *idle]
+
+
+# ---------------------------------------------------------------- the tests
+
+def same_file(name):
+    with open('alone/' + name, 'rb') as a, open('seen/' + name, 'rb') as b:
+        assert a.read() == b.read(), f'{name} differs with the viewer'
+
+
+def test_two_pages_and_a_nuisance(browser):
+    alone = Training('alone', STEPS)
+    alone.end(0)
+    seen = Training('seen', STEPS, '--viewer', '0')
+    first = browser.page(seen.url, WIDTH, HEIGHT)
+    first.until("typeof training !== 'undefined' && training.trains && training.iteration > 0")
+    first.click('pause')
+    second = browser.page(seen.url, 390, 844, phone=True)
+    second.until("training.paused && document.body.dataset.shown === 'full'")
+    step = first.until('training.paused && training.iteration')
+    time.sleep(0.6)
+    assert first.value('training.iteration') == step, 'the pause does not hold'
+    assert first.value('curves.points.length') > 0 and first.value('training.memory.length') > 3
+    check_pictures(first)
+    check_views(first)
+    check_path(first, seen.url)
+    assert first.value('training.iteration') == step
+    enemies = be_a_nuisance(seen.url)
+    second.click('pause')  # the other page goes on
+    first.until(f'training.iteration > {step + 20}')
+    first.until('curves.measured.length > 0 && training.psnr > 5')
+    for enemy in enemies:
+        enemy.close()
+    first.until('ended')
+    second.until('ended')
+    seen.end(0)
+    problems = first.problems + second.problems
+    assert not problems, problems
+    first.close()
+    second.close()
+    same_file(f'point_cloud/iteration_{STEPS}/point_cloud.ply')
+    same_file(f'chkpnt{STEPS}.splatsmith')
+
+
+def test_stop(browser):
+    stopped = Training('stopped', 1000000, '--viewer', '0')
+    page = browser.page(stopped.url, WIDTH, HEIGHT)
+    page.until("typeof training !== 'undefined' && training.iteration > 5")
+    page.click('stop')
+    page.click('stop')
+    page.until('ended')
+    stopped.end(130)
+    page.close()
+    reached = max(int(name[6:-11]) for name in os.listdir('stopped') if name.startswith('chkpnt'))
+    again = Training('stopped', reached + 5, '--start_checkpoint', 'latest')
+    again.end(0)
+    assert os.path.exists(f'stopped/point_cloud/iteration_{reached + 5}/point_cloud.ply')
+
+
+def test_latency(browser):
+    """From a mouse to the picture in the page, 1280 x 720, on the CPU."""
+    view = subprocess.Popen([PROGRAM, 'view', 'alone', '--port', '0', '--backend', 'cpu'], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True)
+    started.append(view)
+    page = browser.page(view.stdout.readline().strip(), 1280, 720)
+    page.until("document.body.dataset.shown === 'full'")
+    moving, full = [], []
+    for i in range(25):
+        page.value("document.body.dataset.shown = ''; shown = null")
+        page.mouse('mousePressed', 600, 300, 'left', buttons=1)
+        page.mouse('mouseMoved', 604 + i, 300, 'left', buttons=1)
+        moving.append(page.until('shown && shown.ms'))
+        page.mouse('mouseReleased', 604 + i, 300, 'left')
+        full.append(page.until("document.body.dataset.shown === 'full' && shown.ms"))
+    page.close()
+    view.terminate()
+    view.wait(60)
+    print(f'from camera to picture at 1280 x 720: median {statistics.median(moving):.0f} ms while it moves, '
+          f'{statistics.median(full):.0f} ms for the full picture')
+    assert statistics.median(moving) < 600
+
+
+def main():
+    if not find_chromium():
+        print('SKIPPED: the page of the viewer: there is no Chromium (scripts/install_deps.sh --browser)')
+        return 77
+    for name in ('scene', 'alone', 'seen', 'stopped', 'whole', 'cropped'):
+        shutil.rmtree(name, ignore_errors=True)
+    run('sample', 'scene', '--width', '160', '--height', '120', '--cameras', '12', '--points', '400', '--truth_points',
+        '20')
+    if 'without civetweb' in subprocess.run([PROGRAM, 'view', '--ply', 'scene/none.ply', '--port', '0'],
+                                            capture_output=True, text=True).stderr:
+        print('SKIPPED: the page of the viewer: built without civetweb')
+        return 77
+    browser = Browser()
+    try:
+        test_two_pages_and_a_nuisance(browser)
+        test_stop(browser)
+        test_latency(browser)
+    finally:
+        browser.close()
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+    print('passed')
+    return 0
+
+
+sys.exit(main())
