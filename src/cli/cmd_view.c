@@ -18,6 +18,7 @@ static int show(cli_session *session, const cli_values *values, const char *titl
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
+        cli_viewer_tell(values, viewer);
         cli_notice("Ctrl-C ends it");
     }
     while (status == SPLAT_OK && !cli_stop_is_asked())

@@ -2,21 +2,20 @@
 #include "viewer.h"
 #include "progress.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 /* Where to look, and how from another machine. */
-static void print_address(const splat_viewer *viewer, const char *given_host)
+void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer)
 {
     char host[256] = "";
     int port = splat_viewer_get_port(viewer);
     cli_say("%s", splat_viewer_get_address(viewer));
     gethostname(host, sizeof host - 1);
-    if (!given_host)
+    if (!values->viewer.host)
         cli_notice("from another machine: ssh -L %d:127.0.0.1:%d %s, then the same address there", port, port,
                    host[0] ? host : "HOST");
     else
-        cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", given_host);
+        cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", values->viewer.host);
 }
 
 int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer)
@@ -26,10 +25,7 @@ int cli_viewer_open(const cli_values *values, int port, const char *title, splat
     options.port = port;
     options.title = title;
     options.budget = 0.01 * values->viewer_budget;
-    if (splat_viewer_open(&options, viewer, &error) != SPLAT_OK) return cli_report(&error);
-    print_address(*viewer, options.host);
-    fflush(stdout);
-    return CLI_OK;
+    return splat_viewer_open(&options, viewer, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
@@ -39,7 +35,11 @@ int cli_viewer_begin(const cli_values *values, const char *title, const char *st
     *viewer = values->shared_viewer;
     if (!*viewer && values->viewer_port < 0) return CLI_OK;
     int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, title, viewer);
-    if (code != CLI_OK || splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) return code;
+    if (code != CLI_OK) return code;
+    if (splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) {
+        if (!values->shared_viewer) cli_viewer_tell(values, *viewer);
+        return CLI_OK;
+    }
     cli_viewer_end(values, *viewer);
     *viewer = NULL;
     return cli_report(&error);

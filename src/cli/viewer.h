@@ -4,8 +4,10 @@
 
 #include "cli.h"
 
-/* Opens a viewer at a port and says its address. Returns an exit code. */
+/* Opens a viewer at a port. Returns an exit code. */
 int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer);
+/* Says where to look. */
+void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer);
 /* Beside a training: with --viewer, or that of the pipeline around it; NULL without. Its pages show the trainer from
  * now on. Returns an exit code. */
 int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,

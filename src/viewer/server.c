@@ -143,7 +143,7 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
     snprintf(threads, sizeof threads, "%d", SPLAT_VIEWER_CLIENTS_MAX + 4); /* a WebSocket holds one */
     const char *options[] = {"listening_ports", listening, "num_threads", threads, "request_timeout_ms", "10000",
                              "websocket_timeout_ms", "20000", "enable_websocket_ping_pong", "yes",
-                             "enable_keep_alive", "no", "max_request_size", "8192", NULL};
+                             "enable_keep_alive", "no", "max_request_size", "8192", "tcp_nodelay", "1", NULL};
     struct mg_callbacks callbacks = {.log_message = on_log, .log_access = on_log};
     struct mg_init_data init = {&callbacks, viewer, options};
     struct mg_error_data problem = {.text = why, .text_buffer_size = sizeof why};

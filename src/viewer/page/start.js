@@ -4,10 +4,12 @@ const nearestView = () => scene.views.reduce((best, v, i) => {
   return d < best.d ? { i, d } : best;
 }, { i: 0, d: Infinity }).i;
 
+let placed = false; /* the camera stands where the scene says, or a hand has led it */
 async function fetchScene() {
   const answer = await fetch('/api/scene' + query);
   if (!answer.ok) throw new Error(await answer.text());
-  scene = { views: [], center: [0, 0, 0], radius: 1, up: [0, 0, 0], ...await answer.json() };
+  const told = await answer.json(); /* {}: nothing is shown yet */
+  scene = { views: [], center: [0, 0, 0], radius: 1, up: [0, 0, 0], ...told };
   if (scene.title) { $('title').textContent = scene.title; document.title = scene.title + ' - Splatsmith'; }
   while ($('view').options.length > 1) $('view').remove(1);
   scene.views.forEach((v, i) => $('view').add(new Option(v.name + (v.test ? ' (test)' : ''), i)));
@@ -20,10 +22,11 @@ async function fetchScene() {
     const u = up(), side = Math.abs(u[0]) < 0.9 ? cross(u, [1, 0, 0]) : cross(u, [0, 1, 0]);
     start = lookFrom(add(add(scene.center, unit(side), 1.6 * scene.radius), u, 0.4 * scene.radius), scene.center);
   }
+  if (!placed) camera = { ...start };
+  placed = told.center !== undefined;
 }
 async function begin() {
   await fetchScene();
-  camera = { ...start };
   const kept = await fetch('/api/path' + query);
   const path = kept.ok ? await kept.text() : '{}';
   if (path !== '{}') readPath(path);

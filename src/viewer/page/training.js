@@ -29,7 +29,7 @@ function onStatus(status) {
     stages = status.stages;
     curves = { points: [], measured: [] };
     fetchCurves().catch(() => {});
-    if (!first) fetchScene().catch(() => {});
+    if (!first) fetchScene().then(() => changed(false)).catch(() => {});
     if (status.trains && first && innerWidth > 1000) $('more').click();
   }
   $('training').hidden = !status.stage;
