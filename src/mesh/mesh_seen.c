@@ -32,18 +32,25 @@ static size_t count_drawn(size_t n_cameras, int threads)
 typedef struct picture {
     uint32_t *faces;
     float *depth;
+    uint8_t *kept; /* NULL without options->kept */
     splat_status status;
     splat_error error;
 } picture;
 
-static void see_from(const splat_mesh *mesh, const splat_camera *camera, const splat_mesh_raster_options *options,
-                     picture *p, uint8_t *seen)
+static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t i_camera,
+                     const splat_mesh_seen_options *options, picture *p, uint8_t *seen)
 {
+    const splat_mesh_raster_options raster = {.near = options->near, .threads = 1};
     const splat_mesh_raster_maps maps = {.faces = p->faces, .depth = p->depth};
+    const splat_camera *camera = &cameras[i_camera];
     size_t n = splat_camera_pixels(camera);
-    p->status = splat_mesh_rasterize(mesh, camera, options, &maps, &p->error);
+    bool all = true;
+    p->status = splat_mesh_rasterize(mesh, camera, &raster, &maps, &p->error);
+    if (p->status == SPLAT_OK && options->kept)
+        p->status = options->kept(options->kept_user, i_camera, p->kept, &all, &p->error);
     for (size_t i = 0; p->status == SPLAT_OK && i < n; i++)
-        if (p->faces[i]) __atomic_store_n(&seen[p->faces[i] - 1], 1, __ATOMIC_RELAXED); /* by several threads */
+        if (p->faces[i] && (all || p->kept[i]))
+            __atomic_store_n(&seen[p->faces[i] - 1], 1, __ATOMIC_RELAXED); /* by several threads */
 }
 
 splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
@@ -51,7 +58,6 @@ splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras,
 {
     if (options->threads < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "at least one thread looks at a mesh, not %d", options->threads);
-    const splat_mesh_raster_options raster = {.near = options->near, .threads = 1};
     size_t n_pictures = count_drawn(n_cameras, options->threads), n_pixels = most_pixels(cameras, n_cameras);
     picture *pictures = calloc(n_pictures + 1, sizeof *pictures);
     splat_status status = pictures ? SPLAT_OK : SPLAT_ERROR_MEMORY;
@@ -59,7 +65,9 @@ splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras,
     for (size_t k = 0; k < n_pictures && status == SPLAT_OK; k++) {
         pictures[k].faces = malloc(n_pixels * sizeof *pictures->faces);
         pictures[k].depth = malloc(n_pixels * sizeof *pictures->depth);
-        if (!pictures[k].faces || !pictures[k].depth) status = SPLAT_ERROR_MEMORY;
+        if (options->kept) pictures[k].kept = malloc(n_pixels);
+        if (!pictures[k].faces || !pictures[k].depth || (options->kept && !pictures[k].kept))
+            status = SPLAT_ERROR_MEMORY;
     }
     if (status == SPLAT_OK && n_pictures) {
         size_t next = 0;
@@ -68,7 +76,7 @@ splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras,
             for (;;) {
                 size_t camera = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
                 if (camera >= n_cameras || pictures[k].status != SPLAT_OK) break;
-                see_from(mesh, &cameras[camera], &raster, &pictures[k], seen);
+                see_from(mesh, cameras, camera, options, &pictures[k], seen);
             }
     }
     if (status != SPLAT_OK) splat_fail(error, status, "no memory to look at a mesh of %zu faces", mesh->n_faces);
@@ -79,6 +87,7 @@ splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras,
         }
         free(pictures[k].faces);
         free(pictures[k].depth);
+        free(pictures[k].kept);
     }
     free(pictures);
     return status;
@@ -182,7 +191,7 @@ splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *came
 {
     splat_mesh_seen_info ignored, *report = info ? info : &ignored;
     size_t n = mesh->n_faces, unused = 0;
-    size_t picture_bytes = 8 * most_pixels(cameras, n_cameras) + 12 * mesh->n_vertices + 8 * n;
+    size_t picture_bytes = (options->kept ? 9 : 8) * most_pixels(cameras, n_cameras) + 12 * mesh->n_vertices + 8 * n;
     *report = (splat_mesh_seen_info){.peak_bytes = count_drawn(n_cameras, options->threads) * picture_bytes + 6 * n};
     uint8_t *seen = malloc(n + 1), *keep = malloc(n + 1);
     splat_status status = seen && keep ? splat_mesh_see(mesh, cameras, n_cameras, options, seen, error)

@@ -4,11 +4,17 @@
 
 #include "mesh/mesh.h"
 
+/* Which pixels of camera i look at all: kept[height][width] receives 1, else 0; *all = true: every pixel, kept is as it
+ * was. Called by several threads at a time. */
+typedef splat_status (*splat_mesh_kept_function)(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error);
+
 typedef struct splat_mesh_seen_options {
     double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
     size_t rim;           /* 8; faces not seen and more than so many faces away from a seen one go; SIZE_MAX: none */
     float near;           /* 0.01: nearer surface hides nothing and is not seen, scene units along the camera's axis */
     int threads;          /* >= 1; the result does not depend on it */
+    splat_mesh_kept_function kept; /* NULL: all pixels look */
+    void *kept_user;
 } splat_mesh_seen_options;
 
 typedef struct splat_mesh_seen_info {
@@ -21,9 +27,9 @@ typedef struct splat_mesh_seen_info {
 void splat_mesh_seen_options_init(splat_mesh_seen_options *options);
 
 /* seen[n_faces] = 1 for every face, front or back, that is nearest at the centre of a pixel of one of the cameras
- * (splat_mesh_rasterize), else 0. One camera a thread at a time: 8 bytes a pixel, 12 a vertex, 4 a face and those of
- * the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a camera; near, threads),
- * MEMORY. */
+ * (splat_mesh_rasterize) that looks, else 0. One camera a thread at a time: 8 bytes a pixel (9 with `kept`), 12 a
+ * vertex, 4 a face and those of the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a
+ * camera; near, threads), MEMORY, those of `kept`. */
 splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
                             const splat_mesh_seen_options *options, uint8_t *seen, splat_error *error);
 

@@ -129,6 +129,44 @@ static void test_rim(void **state)
     }
 }
 
+/* Which pixels look: of camera 0 those left of the middle, of 1 all, of 2 none, of 3 it cannot be told. */
+static splat_status keep_some(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error)
+{
+    int side = *(int *)user;
+    *all = i == 1;
+    for (int k = 0; k < side * side && !*all; k++) kept[k] = i == 0 && k % side < side / 2;
+    return i == 3 ? splat_fail(error, SPLAT_ERROR_FORMAT, "no mask") : SPLAT_OK;
+}
+
+/* The camera looks at a sheet of 40 x 40 squares, two faces each, from where it sees all of it. */
+static void test_pixels_that_do_not_look(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh sheet = make_sheet(40, NULL);
+    int side = 400;
+    splat_camera camera = camera_at(0.5f, 0.5f, -1, side), cameras[4] = {camera, camera, camera, camera};
+    splat_mesh_seen_options options;
+    splat_mesh_seen_options_init(&options);
+    options.kept = keep_some;
+    options.kept_user = &side;
+    uint8_t *seen = malloc(sheet.n_faces);
+    ASSERT_OK(splat_mesh_see(&sheet, cameras, 1, &options, seen, &error));
+    for (size_t i = 0; i < sheet.n_faces; i++) {
+        double x = 0;
+        for (int k = 0; k < 3; k++) x += (double)sheet.vertices[3 * (size_t)sheet.faces[3 * i + (size_t)k]] / 3;
+        assert_int_equal(seen[i], x < 0.5);
+    }
+    for (int from = 1; from < 3; from++) { /* one that looks with all pixels, and one that does with none */
+        ASSERT_OK(splat_mesh_see(&sheet, cameras, 3, &options, seen, &error));
+        for (size_t i = 0; i < sheet.n_faces; i++) assert_int_equal(seen[i], 1);
+        options.threads = 3;
+    }
+    assert_int_equal(splat_mesh_see(&sheet, cameras, 4, &options, seen, &error), SPLAT_ERROR_FORMAT);
+    free(seen);
+    splat_mesh_free(&sheet);
+}
+
 /* Many cameras at random and few threads, the other way round, none, and an empty mesh. */
 static void test_edges_of_it(void **state)
 {
@@ -175,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_ball),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_rim),
+        cmocka_unit_test(test_pixels_that_do_not_look),
         cmocka_unit_test(test_edges_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

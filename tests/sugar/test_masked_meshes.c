@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "math/camera.h"
+#include "mesh/mesh_raster.h"
 #include "scene/scene.h"
 #include "sugar/extract/extract_parts.h"
 #include "texture/bake_parts.h"
@@ -171,11 +172,82 @@ static void textures_leave_masks_and_their_rims_out(void **state)
     splat_context_destroy(context);
 }
 
+/* A wall of about a face a pixel close before camera c, which no other one shall hide. */
+static splat_mesh make_fine_wall(const splat_camera *c)
+{
+    enum { ACROSS = 64, DOWN = 48 };
+    splat_mesh mesh = {0};
+    for (int i = 0; i < (ACROSS + 1) * (DOWN + 1); i++) {
+        const float x = ((float)(i % (ACROSS + 1)) / ACROSS * (float)c->width - c->cx) / c->fx,
+                    y = ((float)(i / (ACROSS + 1)) / DOWN * (float)c->height - c->cy) / c->fy;
+        float p[3];
+        for (int k = 0; k < 3; k++)
+            p[k] = c->center[k] + 0.5f * (c->rotation[k] * x + c->rotation[3 + k] * y + c->rotation[6 + k]);
+        assert_int_equal(splat_mesh_add_vertex(&mesh, p, NULL, NULL), SPLAT_OK);
+    }
+    for (uint32_t i = 0; i < ACROSS * DOWN; i++) {
+        uint32_t a = i / ACROSS * (ACROSS + 1) + i % ACROSS, b = a + ACROSS + 1;
+        assert_int_equal(splat_mesh_add_face(&mesh, a, a + 1, b, NULL), SPLAT_OK);
+        assert_int_equal(splat_mesh_add_face(&mesh, a + 1, b + 1, b, NULL), SPLAT_OK);
+    }
+    return mesh;
+}
+
+/* Faces that the training views show in pixels that their masks keep. */
+static size_t count_shown(splat_scene *scene, const splat_mesh *mesh)
+{
+    static uint32_t ids[64 * 48];
+    static float depth[64 * 48];
+    static uint8_t kept[64 * 48];
+    uint8_t *found = calloc(mesh->n_faces, 1);
+    size_t n = 0;
+    splat_error error;
+    const splat_mesh_raster_options options = {.near = 0.001f, .threads = 1};
+    const splat_mesh_raster_maps maps = {.faces = ids, .depth = depth};
+    for (uint32_t v = 0; v < N_CAMERAS; v++) {
+        const splat_dataset_view *view = &scene->dataset.views[v];
+        memset(kept, 1, sizeof kept);
+        if (view->has_mask) must(splat_scene_read_mask(scene, v, 64, 48, kept, &error), &error);
+        must(splat_mesh_rasterize(mesh, &view->camera, &options, &maps, &error), &error);
+        for (int i = 0; i < 64 * 48; i++)
+            if (ids[i] && kept[i]) found[ids[i] - 1] = 1;
+    }
+    for (size_t i = 0; i < mesh->n_faces; i++) n += found[i];
+    free(found);
+    return n;
+}
+
+static void masked_pixels_see_nothing_of_a_mesh(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_error error;
+    splat_mesh_extract_options options;
+    size_t n_kept[2];
+    splat_mesh_extract_options_init(&options);
+    options.unseen_rim = 0;
+    for (int masked = 0; masked < 2; masked++) {
+        splat_scene *scene = open_blobs(context, masked ? NULL : "none", SPLAT_MASKS_IGNORE);
+        const splat_extraction extraction = {.options = &options, .scene = scene, .threads = 2};
+        splat_mesh wall = make_fine_wall(&scene->dataset.views[0].camera);
+        size_t n_gone, n_faces = wall.n_faces;
+        n_kept[masked] = count_shown(scene, &wall);
+        must(splat_extract_drop_unseen(&extraction, &wall, &n_gone, &error), &error);
+        assert_int_equal(wall.n_faces, n_kept[masked]);
+        assert_int_equal(n_gone, n_faces - n_kept[masked]);
+        splat_mesh_free(&wall);
+        splat_scene_close(scene);
+    }
+    assert_true(n_kept[1] > 1000 && n_kept[1] + 100 < n_kept[0]);
+    splat_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masked_pixels_show_no_surface),
         cmocka_unit_test(textures_leave_masks_and_their_rims_out),
+        cmocka_unit_test(masked_pixels_see_nothing_of_a_mesh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,22 @@
 /* Cameras closer to their surface than this part of the scene's extent see through it. */
 #define SEEN_NEAR 0.002f
 
+typedef struct looking_views {
+    splat_scene *scene;
+    const splat_camera *cameras;
+    size_t step; /* camera i is that of training view i step */
+} looking_views;
+
+/* What a mask hides was not seen there: neither the person before the wall, nor the wall. */
+static splat_status read_kept(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error)
+{
+    const looking_views *of = user;
+    uint32_t view = of->scene->dataset.train[i * of->step];
+    *all = !of->scene->dataset.views[view].has_mask;
+    if (*all) return SPLAT_OK;
+    return splat_scene_read_mask(of->scene, view, of->cameras[i].width, of->cameras[i].height, kept, error);
+}
+
 splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *mesh, size_t *n_faces,
                                        splat_error *error)
 {
@@ -36,6 +52,9 @@ splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *me
     options.rim = o->unseen_rim < 0 ? SIZE_MAX : (size_t)o->unseen_rim;
     options.near = fmaxf(fminf(options.near, SEEN_NEAR * e->scene->dataset.extent), 1e-6f);
     options.threads = e->threads;
+    looking_views views = {e->scene, cameras, step};
+    options.kept = read_kept;
+    options.kept_user = &views;
     splat_status status = splat_mesh_remove_unseen(mesh, cameras, n, &options, NULL, error);
     free(cameras);
     *n_faces = before - mesh->n_faces;
