@@ -138,6 +138,8 @@ typedef struct splat_metrics {
     double cc_lpips;         /* with lpips_net, else 0 */
     bool is_exposed;         /* ... and with the exposure that photos before and after it have: */
     double exposed_psnr, exposed_ssim;
+    bool is_exif_exposed;    /* ... and with the exposure that its EXIF foretells: */
+    double exif_psnr, exif_ssim;
 } splat_metrics;
 
 /* LPIPS, a distance of pictures (splatsmith/observe.h). */
@@ -162,7 +164,8 @@ typedef struct splat_view_job {
                                   measured and shown; NULL (default): all are neutral, as the splat */
     const char *nearby_exposures; /* an exposure.json: where photos are numbered and their exposures follow each other,
                                      as in a video, views are also measured as the photos before and after were
-                                     exposed (is_exposed; docs/method.md 12); NULL (default): they are not */
+                                     exposed (is_exposed), and where EXIF tells, as it says (is_exif_exposed;
+                                     docs/method.md 12); NULL (default): they are not */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);

@@ -35,6 +35,9 @@ static void print_exposed(const char *set, const splat_metrics *m)
     if (m->is_exposed)
         cli_say("%-12s as the photos before and after were exposed: PSNR %.3f, SSIM %.4f", set, m->exposed_psnr,
                 m->exposed_ssim);
+    if (m->is_exif_exposed)
+        cli_say("%-12s as their EXIF says that they were exposed: PSNR %.3f, SSIM %.4f", set, m->exif_psnr,
+                m->exif_ssim);
 }
 
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */

@@ -126,6 +126,11 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const splat_photo_exposure *)a)->name, ((const splat_photo_exposure *)b)->name);
 }
 
+void splat_exposures_sort(splat_exposures *exposures)
+{
+    if (exposures->n_photos) qsort(exposures->photos, exposures->n_photos, sizeof *exposures->photos, compare_names);
+}
+
 splat_status splat_exposures_read(const char *path, splat_exposures *exposures, splat_error *error)
 {
     json_t *root;
@@ -144,7 +149,7 @@ splat_status splat_exposures_read(const char *path, splat_exposures *exposures, 
     if (status == SPLAT_OK) status = read_photos(path, photos, cameras, exposures, error);
     json_decref(root);
     if (status == SPLAT_OK)
-        qsort(exposures->photos, exposures->n_photos, sizeof *exposures->photos, compare_names);
+        splat_exposures_sort(exposures);
     else
         splat_exposures_file_free(exposures);
     return status;

@@ -46,6 +46,8 @@ splat_status splat_exposures_write(const char *path, const splat_exposures *expo
 /* A file. On success photos are sorted by name. Errors: IO, MEMORY, FORMAT (a gain that is no positive number, a camera
  * that is not in the file). */
 splat_status splat_exposures_read(const char *path, splat_exposures *exposures, splat_error *error);
+/* By their names, as splat_exposures_find needs them. */
+void splat_exposures_sort(splat_exposures *exposures);
 /* NULL: the file does not have it. */
 const splat_photo_exposure *splat_exposures_find(const splat_exposures *exposures, const char *name);
 void splat_exposures_file_free(splat_exposures *exposures);

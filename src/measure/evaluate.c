@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "math/camera.h"
+#include "measure/exposure_exif.h"
 #include "measure/exposure_guess.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
@@ -87,20 +88,34 @@ static splat_status measure_picture(splat_evaluator *e, uint32_t index, bool is_
     return status;
 }
 
+/* The figures of a view as `photo` of a file is exposed; all 0 for NULL. */
+static splat_status measure_exposed(splat_evaluator *e, uint32_t index, const splat_photo_exposure *photo,
+                                    const splat_exposures *file, splat_metrics *metrics, splat_error *error)
+{
+    const splat_dataset_view *view = &e->scene->dataset.views[index];
+    const uint8_t *pixels;
+    double render_ms;
+    *metrics = (splat_metrics){0};
+    if (!photo) return SPLAT_OK;
+    SPLAT_TRY(rasterize(e, &view->camera, false, &render_ms, error));
+    SPLAT_TRY(expose(e, view, photo, file, error));
+    SPLAT_TRY(measure_picture(e, index, false, &pixels, metrics, error));
+    splat_image_cache_release(e->scene->cache, index);
+    return SPLAT_OK;
+}
+
 splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
                                   splat_metrics *metrics, splat_error *error)
 {
     const splat_dataset_view *view = &e->scene->dataset.views[index];
     const splat_photo_exposure *own = splat_exposures_find(&e->exposures, view->photo_name);
+    const splat_photo_exposure *told = splat_exposures_find(&e->by_exif, view->photo_name);
     splat_photo_exposure guess;
-    splat_metrics exposed = {0};
+    splat_metrics exposed, by_exif;
     double render_ms;
-    if (splat_exposure_guess(&e->nearby, view->photo_name, &guess)) {
-        SPLAT_TRY(rasterize(e, &view->camera, false, &render_ms, error));
-        SPLAT_TRY(expose(e, view, &guess, &e->nearby, error));
-        SPLAT_TRY(measure_picture(e, index, false, photo, &exposed, error));
-        splat_image_cache_release(e->scene->cache, index);
-    }
+    bool is_guessed = splat_exposure_guess(&e->nearby, view->photo_name, &guess);
+    SPLAT_TRY(measure_exposed(e, index, is_guessed ? &guess : NULL, &e->nearby, &exposed, error));
+    SPLAT_TRY(measure_exposed(e, index, told, &e->by_exif, &by_exif, error));
     SPLAT_TRY(rasterize(e, &view->camera, shown, &render_ms, error));
     SPLAT_TRY(expose(e, view, own, &e->exposures, error));
     SPLAT_TRY(measure_picture(e, index, true, photo, metrics, error));
@@ -108,6 +123,9 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     metrics->is_exposed = e->nearby.n_photos > 0;
     metrics->exposed_psnr = exposed.psnr;
     metrics->exposed_ssim = exposed.ssim;
+    metrics->is_exif_exposed = e->by_exif.n_photos > 0;
+    metrics->exif_psnr = by_exif.psnr;
+    metrics->exif_ssim = by_exif.ssim;
     return SPLAT_OK;
 }
 
@@ -151,12 +169,13 @@ splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const 
     return splat_evaluator_run(&evaluator, mean, error);
 }
 
-/* e->nearby, if exposures follow each other and every view of the set has one before or after it. */
+/* e->by_exif; and e->nearby, if exposures follow each other and every view of the set has one before or after it. */
 static splat_status read_nearby(splat_evaluator *e, const uint32_t *indices, size_t n, splat_error *error)
 {
     splat_photo_exposure guess;
     if (!e->job.nearby_exposures) return SPLAT_OK;
     SPLAT_TRY(splat_exposures_read(e->job.nearby_exposures, &e->nearby, error));
+    SPLAT_TRY(splat_exposures_by_exif(&e->nearby, &e->scene->dataset, indices, n, &e->by_exif, error));
     bool good = splat_exposures_follow(&e->nearby);
     for (size_t i = 0; i < n && good; i++) {
         const splat_dataset_view *view = &e->scene->dataset.views[indices[i]];
@@ -191,6 +210,7 @@ splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_
     }
     splat_exposures_file_free(&e->exposures);
     splat_exposures_file_free(&e->nearby);
+    splat_exposures_file_free(&e->by_exif);
     splat_metrics_divide(mean);
     if (e->job.lpips)
         splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */

@@ -181,6 +181,9 @@ void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)
     sum->is_exposed = one->is_exposed;
     sum->exposed_psnr += one->exposed_psnr;
     sum->exposed_ssim += one->exposed_ssim;
+    sum->is_exif_exposed = one->is_exif_exposed;
+    sum->exif_psnr += one->exif_psnr;
+    sum->exif_ssim += one->exif_ssim;
     sum->lpips_net = one->lpips_net;
     sum->n_views++;
     sum->n_masked += one->n_masked;
@@ -210,4 +213,6 @@ void splat_metrics_divide(splat_metrics *sum)
     sum->cc_lpips /= n;
     sum->exposed_psnr /= n;
     sum->exposed_ssim /= n;
+    sum->exif_psnr /= n;
+    sum->exif_ssim /= n;
 }

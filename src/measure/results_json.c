@@ -11,13 +11,14 @@
 
 /* The columns of both files. */
 static const char *const keys[] = {"SSIM", "PSNR", "PSNR_per_channel", "L1", "LPIPS", "cc_psnr", "cc_ssim",
-                                   "cc_lpips", "exposed_psnr", "exposed_ssim"};
-enum { N_KEYS = sizeof keys / sizeof keys[0], LPIPS = 4, CC_PSNR = 5, CC_LPIPS = 7, EXPOSED_PSNR = 8 };
+                                   "cc_lpips", "exposed_psnr", "exposed_ssim", "exif_psnr", "exif_ssim"};
+enum { N_KEYS = sizeof keys / sizeof keys[0], LPIPS = 4, CC_PSNR = 5, CC_LPIPS = 7, EXPOSED_PSNR = 8, EXIF_PSNR = 10 };
 
 /* Some only where they were measured. */
 static bool has_key(const splat_metrics *metrics, int key)
 {
     if ((key == LPIPS || key == CC_LPIPS) && !metrics->lpips_net) return false;
+    if (key >= EXIF_PSNR) return metrics->is_exif_exposed;
     if (key >= EXPOSED_PSNR) return metrics->is_exposed;
     return key < CC_PSNR || metrics->is_corrected;
 }
@@ -27,7 +28,8 @@ static json_t *metric_json(const splat_metrics *metrics, int key)
 {
     const double values[N_KEYS] = {metrics->ssim, metrics->psnr, metrics->psnr_per_channel, metrics->l1,
                                    metrics->lpips, metrics->cc_psnr, metrics->cc_ssim, metrics->cc_lpips,
-                                   metrics->exposed_psnr, metrics->exposed_ssim};
+                                   metrics->exposed_psnr, metrics->exposed_ssim, metrics->exif_psnr,
+                                   metrics->exif_ssim};
     return isfinite(values[key]) ? json_real(values[key]) : json_null();
 }
 

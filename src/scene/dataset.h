@@ -88,6 +88,9 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
                                 splat_dataset *dataset, splat_error *error);
 void splat_dataset_free(splat_dataset *dataset);
 
+/* Whether two views are of one camera, as far as can be told: of one size and focal lengths, or the same crop of one
+ * lens. */
+bool splat_view_same_camera(const splat_dataset_view *a, const splat_dataset_view *b);
 /* The size a photo is loaded at, by the -r rules (docs/method.md 2.3). *limited: the 1600-pixel rule acted. */
 void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);
 /* Extent of camera centres: 1.1 x the largest distance to their mean. */

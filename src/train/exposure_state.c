@@ -12,14 +12,6 @@
 
 /* ---------------------------------------------------------------- memory */
 
-static bool is_same_camera(const splat_dataset_view *a, const splat_dataset_view *b)
-{
-    if (a->n_crops != b->n_crops || a->crop != b->crop) return false;
-    if (a->n_crops) return splat_lens_equal(&a->lens, &b->lens);
-    return a->full_width == b->full_width && a->full_height == b->full_height && a->full_fx == b->full_fx &&
-           a->full_fy == b->full_fy;
-}
-
 /* Rows of photos and cameras; cameras in the order of their first photos. */
 static splat_status number_rows(splat_exposure_state *s, const splat_dataset *dataset, splat_error *error)
 {
@@ -30,7 +22,7 @@ static splat_status number_rows(splat_exposure_state *s, const splat_dataset *da
     s->n_photos = 0;
     for (uint32_t i = 0; i < (uint32_t)dataset->n_train; i++) {
         uint32_t view = dataset->train[i], earlier = 0;
-        while (earlier < i && !is_same_camera(&dataset->views[dataset->train[earlier]], &dataset->views[view]))
+        while (earlier < i && !splat_view_same_camera(&dataset->views[dataset->train[earlier]], &dataset->views[view]))
             earlier++;
         if (dataset->views[view].crop == 0) s->view_of[s->n_photos++] = view;
         s->photo_of[view] = s->n_photos - 1;

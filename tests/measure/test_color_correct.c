@@ -154,6 +154,13 @@ static void results_have_what_was_measured(void **state)
     must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
     assert_true(number("results.json", "exposed_psnr") == 22 && number("results.json", "exposed_ssim") == 0.625);
     assert_true(number("per_view.json", "exposed_psnr") == 1 && number("results.json", "cc_psnr") == 25);
+    assert_true(number("results.json", "exif_psnr") == -1 && number("per_view.json", "exif_ssim") == -1);
+    one.is_exif_exposed = true;
+    one.exif_psnr = 23;
+    one.exif_ssim = 0.875;
+    must(splat_results_json_write(".", "m", &one, &one, names, 1, &error), &error);
+    assert_true(number("results.json", "exif_psnr") == 23 && number("results.json", "exif_ssim") == 0.875);
+    assert_true(number("per_view.json", "exif_psnr") == 1 && number("results.json", "exposed_psnr") == 22);
     one.n_masked = 1;
     one.psnr_whole = 18;
     one.ssim_whole = 0.25;

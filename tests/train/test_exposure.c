@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "checkpoint_fixture.h"
-#include "exif_fixture.h"
+#include "exif_photo_fixture.h"
 #include "train/step.h"
 
 #include <math.h>
@@ -103,24 +103,12 @@ static splat_train_options exposed_options(int iterations)
 
 #define PHONE_SCENE "phone"
 
-/* Photo i of a scene, exposed for 2^i/1000 s: EXIF goes behind the first two bytes. */
+/* Photo i of the scene, exposed for n/1000 s. */
 static void put_exif(int photo, uint32_t n_thousandths)
 {
     char path[64];
-    uint8_t *data;
-    size_t size;
-    splat_error error;
-    const exif_field fields[] = {{33434, 5, n_thousandths, 1000}, {33437, 5, 18, 10}, {34855, 3, 100, 0}};
-    exif_writer segment = exif_segment(fields, 3, photo % 2);
     snprintf(path, sizeof path, PHONE_SCENE "/images/image_%03d.jpg", photo);
-    must(splat_file_read(path, &data, &size, &error), &error);
-    uint8_t *grown = malloc(size + segment.n);
-    memcpy(grown, data, 2);
-    memcpy(grown + 2, segment.bytes, segment.n);
-    memcpy(grown + 2 + segment.n, data + 2, size - 2);
-    must(splat_file_write(path, grown, size + segment.n, &error), &error);
-    free(data);
-    free(grown);
+    put_exposure(path, n_thousandths, photo % 2);
 }
 
 static tiny_place open_phone(void)
