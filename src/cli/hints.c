@@ -32,9 +32,8 @@ static const hint commands[] = {
     {"train_refined", "'splatsmith refine' does it"},
     {"refined_mesh", "'splatsmith texture' does it"},
     {"extract_refined_mesh_with_texture", "'splatsmith texture' does it"},
-    {"view", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
-    {"viewer", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
-    {"run_viewer", "'splatsmith export -o splat.html' writes a page that shows a splat in a browser"},
+    {"viewer", "'splatsmith view' shows a splat in a browser, and train --viewer while it is trained"},
+    {"run_viewer", "'splatsmith view' shows a splat in a browser, and train --viewer while it is trained"},
 };
 
 /* Of SuGaR's second half, then of 3DGS, gsplat and others. */

@@ -4,6 +4,7 @@
 #include "viewer/clients.h"
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "io/picture/image.h"
 
 #include <stdlib.h>
@@ -16,6 +17,16 @@ int splat_viewer_count_clients(const splat_viewer *viewer)
     int n = 0;
     for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) n += viewer->clients[i] != NULL;
     return n;
+}
+
+void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context)
+{
+    pthread_mutex_lock(&viewer->mutex);
+    const char *reason = viewer->refused;
+    viewer->refused = NULL;
+    pthread_mutex_unlock(&viewer->mutex);
+    if (reason)
+        splat_log(context, SPLAT_LOG_NOTICE, "the viewer refuses a request, and will not say so again: %s", reason);
 }
 
 #if SPLATSMITH_HAS_CIVETWEB
@@ -80,7 +91,7 @@ static bool has_token(const splat_viewer *viewer, const struct mg_request_info *
            tokens_are_equal(token, viewer->token);
 }
 
-const char *splat_viewer_refusal(const splat_viewer *viewer, const struct mg_connection *connection)
+static const char *find_refusal(const splat_viewer *viewer, const struct mg_connection *connection)
 {
     const char *host = mg_get_header(connection, "Host");
     if (!splat_viewer_host_is_good(host, viewer->host))
@@ -90,6 +101,17 @@ const char *splat_viewer_refusal(const splat_viewer *viewer, const struct mg_con
     if (!has_token(viewer, mg_get_request_info(connection)))
         return "Open the whole address that the program printed: its token is missing or not this run's.";
     return NULL;
+}
+
+const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connection *connection)
+{
+    const char *reason = find_refusal(viewer, connection);
+    if (!reason) return NULL;
+    pthread_mutex_lock(&viewer->mutex);
+    if (!viewer->has_refused) viewer->refused = reason;
+    viewer->has_refused = true;
+    pthread_mutex_unlock(&viewer->mutex);
+    return reason;
 }
 
 /* ---------------------------------------------------------------- a client's sender */

@@ -19,6 +19,8 @@ bool splat_viewer_take(splat_viewer *viewer, double seconds, bool refreshes, spl
 /* Gives a picture, uint8_t[height][width][3] of malloc, which is the clients' from now on, to its client, if that has
  * not gone. NULL: there is none; the client may ask again. Does not wait for the network. */
 void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb);
+/* Logs the first request that was refused, once. */
+void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context);
 /* How many there are. */
 int splat_viewer_count_clients(const splat_viewer *viewer);
 /* After status.n_changes has grown for the last time: waits at most `seconds` until all clients were told. */
@@ -26,7 +28,7 @@ void splat_viewer_tell_all(splat_viewer *viewer, double seconds);
 
 /* For the server: NULL, or why a request is refused; and what civetweb calls about WebSockets. user: the viewer. */
 struct mg_connection;
-const char *splat_viewer_refusal(const splat_viewer *viewer, const struct mg_connection *connection);
+const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connection *connection);
 int splat_viewer_on_connect(const struct mg_connection *connection, void *user);
 void splat_viewer_on_ready(struct mg_connection *connection, void *user);
 int splat_viewer_on_data(struct mg_connection *connection, int bits, char *data, size_t size, void *user);

@@ -15,7 +15,7 @@ typedef struct splat_viewer_client splat_viewer_client;
 typedef struct splat_viewer_server splat_viewer_server;
 
 struct splat_viewer {
-    pthread_mutex_t mutex;      /* of all down to wants_stop */
+    pthread_mutex_t mutex;      /* of all down to has_refused */
     pthread_cond_t wished;      /* a client wants a picture, or something of the training */
     splat_viewer_client *clients[SPLAT_VIEWER_CLIENTS_MAX]; /* NULL: room for one */
     unsigned next_client;       /* whose turn it is */
@@ -26,6 +26,8 @@ struct splat_viewer {
     splat_viewer_curves curves;
     uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
     bool wants_save, wants_stop; /* a client asked, and nobody has obeyed yet */
+    const char *refused;        /* why the first request that was refused was; NULL: none was, or it was told */
+    bool has_refused;
 
     splat_viewer_server *server; /* the library's; NULL: not started */
     char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];

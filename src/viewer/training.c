@@ -158,6 +158,7 @@ static bool obey(splat_viewer *v)
     const bool save = v->wants_save, stop = v->wants_stop, is_paused = v->status.is_paused && !stop;
     v->wants_save = v->wants_stop = false;
     pthread_mutex_unlock(&v->mutex);
+    splat_viewer_tell_refusal(v, v->trainer->context);
     if (save) splat_trainer_request_save(v->trainer);
     if (stop) splat_trainer_request_stop(v->trainer);
     return is_paused && !save && !v->trainer->stop_requested;

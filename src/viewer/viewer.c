@@ -1,5 +1,6 @@
 /* The viewer: opened and closed, and pictures for those who look. */
 #include "base/options.h"
+#include "model/model.h"
 #include "scene/scene.h"
 #include "viewer/pictures.h"
 #include "viewer/server.h"
@@ -120,6 +121,7 @@ splat_status splat_viewer_serve(splat_viewer *viewer, splat_model *model, const 
 {
     splat_viewer_job job;
     const bool wanted = splat_viewer_take(viewer, seconds, true, &job);
+    splat_viewer_tell_refusal(viewer, model->context);
     if (rendered) *rendered = wanted;
     return wanted ? splat_viewer_make(viewer, model, background, &job, error) : SPLAT_OK;
 }

@@ -221,6 +221,7 @@ def test_two_pages_and_a_nuisance(browser):
     first.until('ended')
     second.until('ended')
     seen.end(0)
+    assert seen.said.count('the viewer refuses a request') == 1, seen.said
     problems = first.problems + second.problems
     assert not problems, problems
     first.close()
