@@ -52,8 +52,7 @@ struct splat_viewer_client {
     uint32_t step;             /* the model after this step, */
     double sent_at;            /* begun then */
     splat_viewer_wish wish, sent;
-    int width, height;
-    uint8_t *rgb;              /* to be sent */
+    splat_viewer_image image;  /* to be sent */
     uint32_t told;             /* status.n_changes of the last text, */
     double told_at;            /* sent then */
     double second;             /* when the second began in which ... */
@@ -116,14 +115,25 @@ const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connectio
 
 /* ---------------------------------------------------------------- a client's sender */
 
-static bool send_picture(splat_viewer_client *client, const splat_viewer_wish *wish, uint32_t step, int width,
-                         int height, const uint8_t *rgb)
+/* Bytes of floats. */
+static bool fill_rgb(splat_viewer_image *image)
+{
+    if (image->rgb) return true;
+    image->rgb = malloc(3 * (size_t)image->width * (size_t)image->height);
+    if (image->rgb) splat_image_from_planar(image->planar, image->width, image->height, image->rgb);
+    return image->rgb != NULL;
+}
+
+static bool send_picture(splat_viewer_client *client, const splat_viewer_wish *wish, uint32_t step,
+                         splat_viewer_image *image)
 {
     uint8_t *jpeg, *message;
     size_t size;
+    const int width = image->width, height = image->height;
     bool full = wish->view >= 0 || (width == wish->camera.width && height == wish->camera.height);
-    if (splat_jpeg_encode("a picture", width, height, rgb, wish->moving ? QUALITY_MOVING : QUALITY_STILL, &jpeg, &size,
-                          NULL) != SPLAT_OK)
+    if (!fill_rgb(image) || splat_jpeg_encode("a picture", width, height, image->rgb,
+                                              wish->moving ? QUALITY_MOVING : QUALITY_STILL, &jpeg, &size,
+                                              NULL) != SPLAT_OK)
         return false;
     bool good = (message = malloc(SPLAT_VIEWER_HEADER_BYTES + size)) != NULL;
     if (good) {
@@ -164,10 +174,11 @@ static void send_what_is_due(splat_viewer_client *client)
     const bool is_told = client->told == viewer->status.n_changes ||
                          (now - client->told_at < STATUS_SECONDS && !viewer->status.is_over);
     const splat_viewer_wish wish = client->sent;
-    const int width = client->width, height = client->height, n_clients = splat_viewer_count_clients(viewer);
+    const int n_clients = splat_viewer_count_clients(viewer);
     const uint32_t step = client->step;
-    uint8_t *rgb = client->rgb;
-    if (!rgb && is_told) {
+    splat_viewer_image image = client->image;
+    const bool has_image = image.planar || image.rgb;
+    if (!has_image && is_told) {
         wait_for_work(client);
         return;
     }
@@ -176,11 +187,12 @@ static void send_what_is_due(splat_viewer_client *client)
         status = viewer->status;
         client->told_at = now;
     }
-    client->rgb = NULL;
+    client->image = (splat_viewer_image){0};
     pthread_mutex_unlock(&viewer->mutex);
     bool good = is_told || send_status(client, &status, n_clients);
-    good = good && (!rgb || send_picture(client, &wish, step, width, height, rgb));
-    free(rgb);
+    good = good && (!has_image || send_picture(client, &wish, step, &image));
+    free(image.planar);
+    free(image.rgb);
     pthread_mutex_lock(&viewer->mutex);
     if (!is_told) client->told = status.n_changes;
     if (!good) client->is_dead = true;
@@ -257,7 +269,8 @@ void splat_viewer_on_close(const struct mg_connection *connection, void *user)
     pthread_mutex_unlock(&viewer->mutex);
     pthread_join(client->sender, NULL);
     pthread_cond_destroy(&client->changed);
-    free(client->rgb);
+    free(client->image.planar);
+    free(client->image.rgb);
     free(client);
 }
 
@@ -356,23 +369,22 @@ bool splat_viewer_take(splat_viewer *viewer, double seconds, bool refreshes, spl
     return client != NULL;
 }
 
-void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb)
+void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, splat_viewer_image image)
 {
     pthread_mutex_lock(&viewer->mutex);
     for (int i = 0; i < SPLAT_VIEWER_CLIENTS_MAX; i++) {
         splat_viewer_client *client = viewer->clients[i];
         if (!client || client->number != job->client) continue;
-        client->rgb = rgb;
-        client->width = width;
-        client->height = height;
-        if (rgb)
+        client->image = image;
+        if (image.planar || image.rgb)
             pthread_cond_signal(&client->changed);
         else
             client->in_flight = false;
-        rgb = NULL;
+        image = (splat_viewer_image){0};
     }
     pthread_mutex_unlock(&viewer->mutex);
-    free(rgb);
+    free(image.planar);
+    free(image.rgb);
 }
 
 void splat_viewer_tell_all(splat_viewer *viewer, double seconds)
@@ -402,13 +414,12 @@ bool splat_viewer_take(splat_viewer *viewer, double seconds, bool refreshes, spl
     return false;
 }
 
-void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb)
+void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, splat_viewer_image image)
 {
     (void)viewer;
     (void)job;
-    (void)width;
-    (void)height;
-    free(rgb);
+    free(image.planar);
+    free(image.rgb);
 }
 
 void splat_viewer_tell_all(splat_viewer *viewer, double seconds)

@@ -11,14 +11,22 @@ typedef struct splat_viewer_job {
     splat_viewer_wish wish;
 } splat_viewer_job;
 
+/* A picture that was made, in malloc'd memory: colours as they were rendered, float[3][height][width], or
+ * uint8_t[height][width][3]; both NULL: there is none. */
+typedef struct splat_viewer_image {
+    int width, height;
+    float *planar;
+    uint8_t *rgb;
+} splat_viewer_image;
+
 /* Waits at most `seconds` for the newest wish of a client that has no picture on its way; clients take turns. What a
  * client sees already is made again once a second while the model changes (viewer->step), when `refreshes`. Returns
  * early when a client asks something of the training. False: there is nothing to make. Each job that is taken must be
  * delivered. */
 bool splat_viewer_take(splat_viewer *viewer, double seconds, bool refreshes, splat_viewer_job *job);
-/* Gives a picture, uint8_t[height][width][3] of malloc, which is the clients' from now on, to its client, if that has
- * not gone. NULL: there is none; the client may ask again. Does not wait for the network. */
-void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, int width, int height, uint8_t *rgb);
+/* Gives a picture, which is the clients' from now on, to its client, if that has not gone; without one the client may
+ * ask again. Does not wait for the network, nor for bytes to be made of floats. */
+void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, splat_viewer_image image);
 /* Logs the first request that was refused, once. */
 void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context);
 /* How many there are. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOVING_SMALLEST 0.125
+#define LARGEST_SMALL 0.75 /* of the side of a picture that is made smaller at all */
 
 /* ---------------------------------------------------------------- kinds */
 
@@ -33,14 +33,6 @@ static void depth_bytes(size_t n, const float *depth, uint8_t *rgb)
         else
             memset(rgb + 3 * i, 0, 3);
     }
-}
-
-static splat_status render_color(splat_model *model, const splat_camera *camera, const float background[3],
-                                 float *buffer, uint8_t *rgb, splat_error *error)
-{
-    SPLAT_TRY(splat_model_render(model, camera, background, buffer, error));
-    splat_image_from_planar(buffer, camera->width, camera->height, rgb);
-    return SPLAT_OK;
 }
 
 static splat_status render_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind, float *buffer,
@@ -145,7 +137,7 @@ static splat_status render_kind(splat_model *model, splat_scene *scene, const fl
                                 splat_error *error)
 {
     switch (wish->kind) {
-    case SPLAT_VIEWER_COLOR: return render_color(model, camera, background, buffer, rgb, error);
+    case SPLAT_VIEWER_COLOR: return splat_model_render(model, camera, background, buffer, error);
     case SPLAT_VIEWER_ERROR: return render_error(model, scene, wish->view, camera, background, buffer, rgb, error);
     case SPLAT_VIEWER_PHOTO: return read_photo(scene, wish->view, camera, rgb, error);
     default: return render_map(model, camera, wish->kind, buffer, rgb, error);
@@ -175,21 +167,42 @@ static splat_camera camera_of_view(const splat_scene *scene, const splat_viewer_
     return factor < 1 ? splat_viewer_scale_camera(own, factor) : *own;
 }
 
-/* The camera of a wish: full, or while it moves as small as its time asks for. */
-static splat_camera choose_camera(const splat_viewer *viewer, const splat_viewer_wish *wish)
+/* What a picture costs: seconds of its Gaussians, however small it is, and of each pixel. False: none was made yet. */
+static bool estimate_cost(const splat_viewer *viewer, double *fixed, double *pixel)
 {
-    const double full = viewer->pixel_seconds * (double)splat_camera_pixels(&wish->camera);
-    double factor = full > 0 ? sqrt(viewer->moving_seconds / full) : 0.25;
-    factor = fmax(MOVING_SMALLEST, floor(8 * factor) / 8); /* steps: sizes that wander look restless */
-    if (wish->view >= 0) return camera_of_view(viewer->scene, wish);
-    return wish->moving && factor < 1 ? splat_viewer_scale_camera(&wish->camera, factor) : wish->camera;
+    const double n_small = viewer->cost[0].pixels, n_full = viewer->cost[1].pixels;
+    const double small = viewer->cost[0].seconds, full = viewer->cost[1].seconds;
+    if (n_full == 0) return false;
+    *pixel = full / n_full;
+    if (n_small > 0 && n_small < 0.7 * n_full && small < full) *pixel = (full - small) / (n_full - n_small);
+    *fixed = fmax(0, full - *pixel * n_full);
+    return true;
 }
 
-static void note_time(splat_viewer *viewer, const splat_viewer_wish *wish, double seconds, size_t n_pixels)
+/* The camera of a wish: full, or while it moves as small as its time asks for. Where the Gaussians alone take that time
+ * a picture without pixels would not be much sooner: the pixels get half as much again. */
+static splat_camera choose_camera(const splat_viewer *viewer, const splat_viewer_wish *wish)
 {
-    const double each = seconds / (double)n_pixels;
-    if (wish->kind == SPLAT_VIEWER_PHOTO) return;
-    viewer->pixel_seconds = viewer->pixel_seconds > 0 ? 0.7 * viewer->pixel_seconds + 0.3 * each : each;
+    double fixed = 0, pixel = 0, factor = 0.25;
+    if (wish->view >= 0) return camera_of_view(viewer->scene, wish);
+    if (!wish->moving) return wish->camera;
+    if (estimate_cost(viewer, &fixed, &pixel)) {
+        const double n = (double)splat_camera_pixels(&wish->camera);
+        factor = sqrt(fmax(viewer->moving_seconds - fixed, 0.5 * fixed) / (pixel * n));
+        if (fixed + pixel * n > viewer->moving_seconds) factor = fmin(factor, LARGEST_SMALL);
+    }
+    factor = fmax(viewer->moving_smallest, floor(8 * factor) / 8); /* steps: sizes that wander look restless */
+    return factor < 1 ? splat_viewer_scale_camera(&wish->camera, factor) : wish->camera;
+}
+
+static void note_cost(splat_viewer *viewer, const splat_viewer_wish *wish, double seconds, double pixels)
+{
+    const bool is_full = !wish->moving || pixels == (double)splat_camera_pixels(&wish->camera);
+    if (wish->kind == SPLAT_VIEWER_PHOTO || wish->view >= 0) return;
+    const double scale = viewer->cost[is_full].pixels > 0 ? pixels / viewer->cost[is_full].pixels : 1;
+    const double before = viewer->cost[is_full].seconds * scale;
+    viewer->cost[is_full].seconds = before > 0 ? 0.7 * before + 0.3 * seconds : seconds;
+    viewer->cost[is_full].pixels = pixels;
 }
 
 splat_status splat_viewer_make(splat_viewer *viewer, splat_model *model, const float background[3],
@@ -197,24 +210,28 @@ splat_status splat_viewer_make(splat_viewer *viewer, splat_model *model, const f
 {
     const splat_viewer_wish *wish = &job->wish;
     if (wish->view >= 0 && (!viewer->scene || (size_t)wish->view >= viewer->scene->dataset.n_views)) {
-        splat_viewer_deliver(viewer, job, 0, 0, NULL); /* a page of another scene: it will know soon */
+        splat_viewer_deliver(viewer, job, (splat_viewer_image){0}); /* a page of another scene: it will know soon */
         return SPLAT_OK;
     }
     const splat_camera camera = choose_camera(viewer, wish);
     const size_t n = splat_camera_pixels(&camera);
     const double start = splat_clock_seconds();
-    float *buffer = malloc(3 * n * sizeof *buffer);
-    uint8_t *rgb = malloc(3 * n);
-    splat_status status = buffer && rgb
-                              ? render_wish(viewer, model, background, wish, &camera, buffer, rgb, error)
+    const bool is_color = wish->kind == SPLAT_VIEWER_COLOR; /* their bytes are made by the client's thread */
+    splat_viewer_image image = {camera.width, camera.height, malloc(3 * n * sizeof(float)),
+                                is_color ? NULL : malloc(3 * n)};
+    splat_status status = image.planar && (image.rgb || is_color)
+                              ? render_wish(viewer, model, background, wish, &camera, image.planar, image.rgb, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d",
                                            camera.width, camera.height);
-    free(buffer);
-    if (status != SPLAT_OK) {
-        free(rgb);
-        rgb = NULL;
+    if (!is_color || status != SPLAT_OK) {
+        free(image.planar);
+        image.planar = NULL;
     }
-    note_time(viewer, wish, splat_clock_seconds() - start, n);
-    splat_viewer_deliver(viewer, job, camera.width, camera.height, rgb);
+    if (status != SPLAT_OK) {
+        free(image.rgb);
+        image.rgb = NULL;
+    }
+    note_cost(viewer, wish, splat_clock_seconds() - start, (double)n);
+    splat_viewer_deliver(viewer, job, image);
     return status;
 }

@@ -37,8 +37,11 @@ struct splat_viewer {
     char *title;
 
     /* of the thread that renders */
-    double pixel_seconds;       /* of the last pictures; 0: none was made */
+    struct {
+        double pixels, seconds; /* of the last pictures; 0: none was made */
+    } cost[2];                  /* small ones, and full ones */
     double moving_seconds;      /* what a picture may take while the camera moves: it is made smaller until it does */
+    double moving_smallest;     /* of the side, at the least */
     double budget;              /* the share of the time of training that pictures may take */
     double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
     splat_trainer *trainer;     /* NULL: none; borrowed */

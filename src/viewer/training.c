@@ -13,8 +13,8 @@
 
 #define CREDIT_MOST 0.1      /* seconds that wait for somebody who begins to look */
 #define DEBT_MOST 0.3        /* seconds that answering a hand may run ahead; what is only made anew may not */
-#define MOVING_SHARE 0.2     /* a picture while the camera moves takes the budget of so many seconds, */
-#define MOVING_LEAST 0.005   /* but no less than this */
+#define MOVING_RATE 30       /* pictures a second of a camera that moves: smaller ones, so that the budget has room */
+#define MOVING_SMALLEST 0.25 /* of the side: a CPU makes fewer rather than smaller ones */
 #define RATE_SECONDS 5.0     /* the time constant of the steps a second */
 #define MEMORY_SECONDS 1.0   /* between two counts of the blocks */
 
@@ -35,7 +35,8 @@ splat_status splat_viewer_watch(splat_viewer *v, splat_trainer *trainer, const c
     const double now = splat_clock_seconds();
     v->trainer = trainer;
     v->scene = trainer ? trainer->scene : NULL;
-    v->moving_seconds = fmin(SPLAT_VIEWER_MOVING_SECONDS, fmax(MOVING_LEAST, MOVING_SHARE * v->budget));
+    v->moving_seconds = fmin(SPLAT_VIEWER_MOVING_SECONDS, v->budget / MOVING_RATE);
+    v->moving_smallest = MOVING_SMALLEST;
     v->credit = CREDIT_MOST;
     v->credit_at = v->rate_at = now;
     v->rate_iteration = 0;

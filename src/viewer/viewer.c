@@ -37,6 +37,7 @@ static splat_viewer *create(const char *title)
     pthread_mutex_init(&viewer->mutex, NULL);
     splat_viewer_condition_init(&viewer->wished);
     viewer->moving_seconds = SPLAT_VIEWER_MOVING_SECONDS;
+    viewer->moving_smallest = 0.125;
     return viewer;
 }
 

@@ -187,7 +187,7 @@ static void test_newest_camera_wins_and_one_picture_is_on_its_way(void **state)
     wish(s, 2);
     wish(s, 3);
     assert_false(splat_viewer_take(v, 0.3, false, &job)); /* 1 is not made yet */
-    splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48));
+    splat_viewer_deliver(v, &job, (splat_viewer_image){64, 48, NULL, picture(3 * 64 * 48)});
     size_t n = read_frame(s, data, sizeof data);
     assert_true(n > SPLAT_VIEWER_HEADER_BYTES + 100);
     assert_memory_equal(data, "SPLV\1\0\0\0", 8);
@@ -199,11 +199,11 @@ static void test_newest_camera_wins_and_one_picture_is_on_its_way(void **state)
     send_frame(s, 0x81, "{\"ack\":1}");
     assert_true(splat_viewer_take(v, 10, false, &job));
     assert_int_equal(job.wish.seq, 3);
-    splat_viewer_deliver(v, &job, 64, 48, NULL); /* failed: the client may ask again */
+    splat_viewer_deliver(v, &job, (splat_viewer_image){0}); /* failed: the client may ask again */
     wish(s, 4);
     assert_true(splat_viewer_take(v, 10, false, &job));
     close(s);
-    splat_viewer_deliver(v, &job, 64, 48, picture(3 * 64 * 48)); /* gone, or about to go */
+    splat_viewer_deliver(v, &job, (splat_viewer_image){64, 48, NULL, picture(3 * 64 * 48)}); /* gone, or about to go */
     splat_viewer_close(v);
 }
 

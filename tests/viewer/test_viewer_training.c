@@ -315,7 +315,7 @@ static void test_nobody_looks_and_nothing_is_rendered(void **state)
         ASSERT_OK(splat_trainer_step(r.trainer, &step, &error));
         on_event(&r, &(splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
     }
-    assert_true(r.viewer->pixel_seconds == 0);
+    assert_true(r.viewer->cost[0].seconds == 0 && r.viewer->cost[1].seconds == 0);
     assert_int_equal(r.viewer->status.n_blocks, 0); /* nor is memory counted */
     close_run(&r);
 }
