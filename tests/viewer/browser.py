@@ -150,6 +150,18 @@ class Page:
             time.sleep(pause)
         self.mouse('mouseReleased', x + dx, y + dy, 'left')
 
+    def touch(self, *moments):
+        """Fingers from moment to moment, each a list of (x, y); lifted at the end."""
+        for i, fingers in enumerate(moments):
+            points = [{'x': x, 'y': y, 'id': n} for n, (x, y) in enumerate(fingers)]
+            self.call('Input.dispatchTouchEvent', type='touchMove' if i else 'touchStart', touchPoints=points)
+        self.call('Input.dispatchTouchEvent', type='touchEnd', touchPoints=[])
+
+    def key(self, key, seconds=0.0):
+        self.call('Input.dispatchKeyEvent', type='keyDown', key=key, text=key if len(key) == 1 else '')
+        time.sleep(seconds)
+        self.call('Input.dispatchKeyEvent', type='keyUp', key=key)
+
     def click(self, id):
         self.value(f"document.getElementById('{id}').click()")
 

@@ -126,6 +126,34 @@ def check_views(page):
     page.until("!isLocked() && what === 'color' && document.body.dataset.shown === 'full' && shown.w === 640")
 
 
+def check_hands(page, phone):
+    """One finger turns about the middle, two shift and zoom; keys fly, look about and choose."""
+    def place(which):
+        return which.value('[...camera.position, ...camera.q, camera.pivot]')
+
+    def distance(a, b):
+        return math.dist(a[:3], b[:3])
+    before, middle = place(phone), phone.value('add(camera.position, forward(), camera.pivot)')
+    phone.touch([(100, 500)], [(130, 500)], [(160, 510)])
+    after = place(phone)
+    assert distance(before, after) > 0.1 and abs(before[7] - after[7]) < 1e-9, (before, after)
+    assert math.dist(middle, phone.value('add(camera.position, forward(), camera.pivot)')) < 1e-6
+    phone.touch([(150, 500), (250, 500)], [(130, 500), (270, 500)], [(100, 500), (300, 500)])
+    assert abs(place(phone)[7] / after[7] - 0.5) < 0.02, 'fingers twice as far apart come twice as near'
+    before = place(page)
+    page.value("$('picture').focus()")
+    page.key('w', 0.3)
+    after = place(page)
+    assert distance(before, after) > 0.05 and before[3:7] == after[3:7], (before, after)
+    page.key('ArrowLeft', 0.2)
+    assert distance(after, place(page)) < 1e-9 and place(page)[3:7] != after[3:7]
+    page.key('2')
+    page.until("what === 'depth' && document.body.dataset.shown === 'full'")
+    page.key('1')
+    page.key('r')
+    page.until("what === 'color' && camera.position[0] === start.position[0]")
+
+
 def check_path(page, url):
     """The page's interpolation has the numbers of tests/io/test_camera_path.c; what it keeps is what it saves."""
     keys = [{'time': 0, 'position': [0, 0, 0], 'quaternion': [1, 0, 0, 0], 'fov_y': 40},
@@ -210,6 +238,7 @@ def test_two_pages_and_a_nuisance(browser):
     assert first.value('curves.points.length') > 0 and first.value('training.memory.length') > 3
     check_pictures(first)
     check_views(first)
+    check_hands(first, second)
     check_path(first, seen.url)
     assert first.value('training.iteration') == step
     enemies = be_a_nuisance(seen.url)
