@@ -119,6 +119,7 @@ static void cuda_destroy(splat_backend *backend)
         if (cuda->result_events[i]) cudaEventDestroy(cuda->result_events[i]);
     if (cuda->forked) cudaEventDestroy(cuda->forked);
     if (cuda->joined) cudaEventDestroy(cuda->joined);
+    if (cuda->blended) cudaEventDestroy(cuda->blended);
     for (int i = 0; i < SPLAT_MARKS; i++)
         if (cuda->marks[i]) cudaEventDestroy(cuda->marks[i]);
     cudaFreeHost(cuda->results);
@@ -246,6 +247,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user,
     CUDA_TRY("make a stream", cudaStreamCreateWithPriority(&cuda->side_stream, cudaStreamNonBlocking, least));
     CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->forked, cudaEventDisableTiming));
     CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->joined, cudaEventDisableTiming));
+    CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->blended, cudaEventDisableTiming));
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->copy_stream, cudaStreamNonBlocking));
     CUDA_TRY("reserve pinned memory",
              cudaMallocHost((void **)&cuda->results, SPLAT_RESULT_SLOTS * sizeof *cuda->results));

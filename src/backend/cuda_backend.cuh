@@ -42,7 +42,8 @@ struct splat_cuda_backend {
     cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
     cudaStream_t side_stream;         /* work beside it, of lower priority */
     cudaEvent_t forked, joined;       /* the work has come to where work beside it begins; that is done */
-    bool has_side_work;               /* since the last splat_cuda_join */
+    cudaEvent_t blended;              /* the work has come to where what the view does not see is left alone */
+    bool has_side_work, has_blended;  /* since the last splat_cuda_join */
     splat_cuda_staging staging[2];
     int last_ahead;     /* the slot of the last upload_ahead */
     splat_cuda_view_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
@@ -65,6 +66,11 @@ splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error
  * stream before; the stream goes on. After join the stream sees that work too. Every function of the table that moves
  * memory joins first, but for upload_ahead, whose memory that work does not touch. */
 splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
+/* mark_blended: from here on, until memory moves or something joins, what is submitted to the stream neither reads nor
+ * writes rows of Gaussians that the view does not see. fork_blended: as fork, but what is submitted to side_stream
+ * begins as early as at that mark, where it still counts. */
+splat_status splat_cuda_mark_blended(splat_cuda_backend *cuda, splat_error *error);
+splat_status splat_cuda_fork_blended(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error);
 
 /* cuda_memory.cu: the memory functions of the table. Pointers may lie on the device or in blocks placed on the host. */

@@ -9,8 +9,24 @@ splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error)
     return SPLAT_OK;
 }
 
+splat_status splat_cuda_mark_blended(splat_cuda_backend *cuda, splat_error *error)
+{
+    CUDA_TRY("mark a moment", cudaEventRecord(cuda->blended, cuda->stream));
+    cuda->has_blended = true;
+    return SPLAT_OK;
+}
+
+splat_status splat_cuda_fork_blended(splat_cuda_backend *cuda, splat_error *error)
+{
+    if (!cuda->has_blended) return splat_cuda_fork(cuda, error);
+    CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->side_stream, cuda->blended, 0));
+    cuda->has_side_work = true;
+    return SPLAT_OK;
+}
+
 splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error)
 {
+    cuda->has_blended = false;
     if (!cuda->has_side_work) return SPLAT_OK;
     CUDA_TRY("mark a moment", cudaEventRecord(cuda->joined, cuda->side_stream));
     CUDA_TRY("order its work", cudaStreamWaitEvent(cuda->stream, cuda->joined, 0));

@@ -79,6 +79,7 @@ typedef struct splat_memory {
     /* Test hook: the growth with this number (1 is the next) fails as if memory were exhausted; 0: none. */
     uint64_t fail_growth;
     splat_fragmentation policy; /* when unused memory goes back */
+    bool expects_growth;        /* arrays that shrink now will grow again soon */
 } splat_memory;
 
 /* Training and evaluation have peaks of their own: the counter of the peak begins anew. Returns the peak of the phase

@@ -99,6 +99,15 @@ static size_t round_up(size_t bytes, size_t granularity)
     return (bytes + granularity - 1) / granularity * granularity;
 }
 
+#define SLACK 8 /* of a block that will grow again, less than this part is not given back where no limit asks for it */
+
+static bool is_kept_mapped(const splat_memory *memory, const splat_block *block, size_t reserved)
+{
+    if (memory->policy == SPLAT_FRAGMENTATION_MINIMAL) return true;
+    if (memory->policy == SPLAT_FRAGMENTATION_AGGRESSIVE || memory->limit || !memory->expects_growth) return false;
+    return block->reserved - reserved <= block->reserved / SLACK;
+}
+
 splat_status splat_block_resize(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
                                 size_t bytes, splat_error *error)
 {
@@ -109,8 +118,8 @@ splat_status splat_block_resize(splat_backend *backend, splat_block *block, cons
         return splat_fail(error, SPLAT_ERROR_MEMORY, "block '%s': %zu bytes are more than memory can hold", name,
                           bytes);
     size_t reserved = round_up(bytes, backend->granularity);
-    if (backend->memory.policy == SPLAT_FRAGMENTATION_MINIMAL && bytes && reserved < block->reserved)
-        reserved = block->reserved;
+    bool keeps = bytes && reserved < block->reserved && is_kept_mapped(&backend->memory, block, reserved);
+    if (keeps) reserved = block->reserved;
     return remap(backend, block, bytes, reserved, error);
 }
 

@@ -92,5 +92,9 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "pruning at iteration %d removed every Gaussian; lower `%s` (%g)", iteration, option,
                           (double)args.min_opacity);
-    return splat_trainer_resize(t, pruned.n_kept, error);
+    bool *expects_growth = &t->backend->memory.expects_growth;
+    *expects_growth = t->strategy->wants_statistics(&t->options, iteration + t->options.densification_interval);
+    splat_status status = splat_trainer_resize(t, pruned.n_kept, error);
+    *expects_growth = false;
+    return status;
 }

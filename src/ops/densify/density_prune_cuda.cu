@@ -12,6 +12,7 @@
 
 #define PRUNE_THREADS 256
 #define MOVE_COLUMNS 8
+#define MOVE_ROWS 8     /* a thread: as many loads under way as the bandwidth needs */
 #define MORTON_BITS 21 /* a coordinate: a few far Gaussians must not put all others into one cell */
 
 enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
@@ -178,20 +179,42 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
 /* ---------------------------------------------------------------- moving rows */
 
 /* Columns [first, first + blockDim.x) of the survivors, into temporary; then from there to the front. All reads of a
- * group end before its writes begin: they are two kernels. A thread a word, threadIdx.x the column. */
+ * group end before its writes begin: they are two kernels. threadIdx.x is the column; a thread's rows lie blockDim.y
+ * apart. */
 __global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const uint32_t *data, const uint32_t *order, uint32_t n,
                                                                uint32_t words, uint32_t first, uint32_t *temporary)
 {
-    uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row < n)
-        temporary[(size_t)row * blockDim.x + threadIdx.x] = data[(size_t)order[row] * words + first + threadIdx.x];
+    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y;
+    uint32_t from[MOVE_ROWS], word[MOVE_ROWS];
+#pragma unroll
+    for (uint32_t k = 0; k < MOVE_ROWS; k++) {
+        const uint32_t row = begin + k * blockDim.y;
+        from[k] = row < n ? order[row] : 0;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < MOVE_ROWS; k++) word[k] = data[(size_t)from[k] * words + first + threadIdx.x];
+#pragma unroll
+    for (uint32_t k = 0; k < MOVE_ROWS; k++) {
+        const uint32_t row = begin + k * blockDim.y;
+        if (row < n) temporary[(size_t)row * blockDim.x + threadIdx.x] = word[k];
+    }
 }
 
 __global__ void __launch_bounds__(PRUNE_THREADS)
     put_kernel(uint32_t *data, uint32_t n, uint32_t words, uint32_t first, const uint32_t *temporary)
 {
-    uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row < n) data[(size_t)row * words + first + threadIdx.x] = temporary[(size_t)row * blockDim.x + threadIdx.x];
+    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y;
+    uint32_t word[MOVE_ROWS];
+#pragma unroll
+    for (uint32_t k = 0; k < MOVE_ROWS; k++) {
+        const uint32_t row = begin + k * blockDim.y;
+        word[k] = row < n ? temporary[(size_t)row * blockDim.x + threadIdx.x] : 0;
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < MOVE_ROWS; k++) {
+        const uint32_t row = begin + k * blockDim.y;
+        if (row < n) data[(size_t)row * words + first + threadIdx.x] = word[k];
+    }
 }
 
 static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
@@ -201,7 +224,7 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
         for (uint32_t first = 0; first < arrays.words[a]; first += MOVE_COLUMNS) {
             uint32_t left = arrays.words[a] - first, width = left < MOVE_COLUMNS ? left : MOVE_COLUMNS;
             dim3 threads(width, PRUNE_THREADS / width);
-            unsigned blocks = splat_cuda_blocks(n_kept, threads.y);
+            unsigned blocks = splat_cuda_blocks(n_kept, MOVE_ROWS * threads.y);
             gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.words[a], first,
                                                                 temporary);
             CUDA_LAUNCHED("density gather");

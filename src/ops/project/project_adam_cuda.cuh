@@ -23,6 +23,7 @@ struct backward_parameters {
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
+    bool seen_only; /* with sh_rest put off: the unseen are stepped by another kernel */
     splat_statistics statistics;
     splat_deferred_rest deferred;
     splat_cuda_view_state *state;
@@ -114,65 +115,158 @@ __device__ __forceinline__ adam_quad load_quad(const float *p, const float *m, c
     return q;
 }
 
-__device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t at, adam_quad q, const float g[4],
-                                          float step_size, float inverse_root)
+__device__ __forceinline__ void store_values(float *to, float4 q, uint32_t values)
 {
-    adam_value(&q.p.x, &q.m.x, &q.v.x, g[0], step_size, inverse_root);
-    adam_value(&q.p.y, &q.m.y, &q.v.y, g[1], step_size, inverse_root);
-    adam_value(&q.p.z, &q.m.z, &q.v.z, g[2], step_size, inverse_root);
-    adam_value(&q.p.w, &q.m.w, &q.v.w, g[3], step_size, inverse_root);
-    *(float4 *)(p + at) = q.p;
-    *(float4 *)(m + at) = q.m;
-    *(float4 *)(v + at) = q.v;
+    if (values == 15u) {
+        *(float4 *)to = q;
+        return;
+    }
+    if (values & 1u) to[0] = q.x;
+    if (values & 2u) to[1] = q.y;
+    if (values & 4u) to[2] = q.z;
+    if (values & 8u) to[3] = q.w;
 }
 
-/* float32: the last block of all, value by value; `shared` holds the gradients of its rows. */
-template <int CHANNELS>
+/* Of its values those whose bits are set in `values`: the others may be stepped elsewhere at the same time. */
+__device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t at, adam_quad q, const float g[4],
+                                          float step_size, float inverse_root, uint32_t values)
+{
+    if (values & 1u) adam_value(&q.p.x, &q.m.x, &q.v.x, g[0], step_size, inverse_root);
+    if (values & 2u) adam_value(&q.p.y, &q.m.y, &q.v.y, g[1], step_size, inverse_root);
+    if (values & 4u) adam_value(&q.p.z, &q.m.z, &q.v.z, g[2], step_size, inverse_root);
+    if (values & 8u) adam_value(&q.p.w, &q.m.w, &q.v.w, g[3], step_size, inverse_root);
+    store_values(p + at, q.p, values);
+    store_values(m + at, q.m, values);
+    store_values(v + at, q.v, values);
+}
+
+/* Which rows of a block are stepped: all, or those whose bits are set. */
+struct all_rows {
+    template <int CHANNELS> __device__ __forceinline__ uint32_t of_quad(uint32_t) const { return 15u; }
+    __device__ __forceinline__ bool has(uint32_t) const { return true; }
+};
+
+struct some_rows {
+    const uint32_t *bits; /* [BACKWARD_WARPS], in shared memory */
+    __device__ __forceinline__ bool has(uint32_t row) const { return bits[row / 32] >> row % 32 & 1u; }
+    /* Of values 4 quad to 4 quad + 3 of a tensor those that are of such a row. */
+    template <int CHANNELS> __device__ __forceinline__ uint32_t of_quad(uint32_t quad) const
+    {
+        uint32_t values = 0;
+#pragma unroll
+        for (uint32_t j = 0; j < 4; j++) values |= (uint32_t)has((4 * quad + j) / CHANNELS) << j;
+        return values;
+    }
+};
+
+/* Gradients of a block's rows by tensor, value and the value of the parameter: those that were left in shared memory,
+ * or those that a row has though the view does not see it. */
+struct view_gradients {
+    const block_gradients &s;
+    __device__ __forceinline__ float operator()(int t, uint32_t k, float) const
+    {
+        return t == SPLAT_TENSOR_means     ? s.means[k]
+               : t == SPLAT_TENSOR_sh_dc   ? s.sh_dc[k]
+               : t == SPLAT_TENSOR_scales  ? s.scales[k]
+               : t == SPLAT_TENSOR_opacities ? s.opacities[k]
+                                           : s.rotations[k];
+    }
+};
+
+/* The gradients of opacity_pull sum o and scale_pull sum s; 0 where they are not finite. */
+__device__ __forceinline__ float opacity_pull_of(const backward_parameters &P, float logit)
+{
+    if (!(P.opacity_pull > 0.0f)) return 0.0f;
+    const float o = splat_sigmoid(logit), pull = P.opacity_pull * (o * (1.0f - o));
+    return isfinite(pull) ? pull : 0.0f;
+}
+
+__device__ __forceinline__ float scale_pull_of(const backward_parameters &P, float log_scale)
+{
+    if (!(P.scale_pull > 0.0f)) return 0.0f;
+    const float pull = P.scale_pull * expf(log_scale);
+    return isfinite(pull) ? pull : 0.0f;
+}
+
+struct unseen_gradients {
+    const backward_parameters &P;
+    __device__ __forceinline__ float operator()(int t, uint32_t, float p) const
+    {
+        return t == SPLAT_TENSOR_scales      ? scale_pull_of(P, p)
+               : t == SPLAT_TENSOR_opacities ? opacity_pull_of(P, p)
+                                             : 0.0f;
+    }
+};
+
+/* float32: the last block of all, value by value. */
+template <int CHANNELS, typename GRADIENTS, typename ROWS>
 __device__ __forceinline__ void update_floats(const backward_parameters &P, int t, float *p, float *m, float *v,
-                                              const float *shared, uint32_t first, uint32_t n)
+                                              const GRADIENTS &g, const ROWS &rows, uint32_t first, uint32_t n)
 {
     size_t base = (size_t)first * CHANNELS;
     for (uint32_t k = threadIdx.x; P.update[t] && k < n * CHANNELS; k += BACKWARD_THREADS)
-        adam_value(p + base + k, m + base + k, v + base + k, shared[k], P.step_size[t], P.inverse_root[t]);
+        if (rows.has(k / CHANNELS))
+            adam_value(p + base + k, m + base + k, v + base + k, g(t, k, p[base + k]), P.step_size[t],
+                       P.inverse_root[t]);
 }
 
-/* float32: the rows of a small tensor of a whole block are CHANNELS quads for every four threads, at most one a thread;
- * false: the thread has none. */
-template <int CHANNELS>
-__device__ __forceinline__ bool load_own(const backward_parameters &P, int t, const float *p, const float *m,
-                                         const float *v, uint32_t first, adam_quad *q)
+/* float32: the rows of a small tensor of a whole block are CHANNELS quads for every four threads, at most one a thread.
+ * Returns which of its values are stepped; 0: the thread has none. */
+template <int CHANNELS, typename ROWS>
+__device__ __forceinline__ uint32_t load_own(const backward_parameters &P, int t, const float *p, const float *m,
+                                             const float *v, const ROWS &rows, uint32_t first, adam_quad *q)
 {
     const bool has = P.update[t] && threadIdx.x < CHANNELS * BACKWARD_THREADS / 4;
-    if (has) *q = load_quad(p, m, v, (size_t)first * CHANNELS + 4 * threadIdx.x);
-    return has;
+    const uint32_t values = has ? rows.template of_quad<CHANNELS>(threadIdx.x) : 0;
+    if (values) *q = load_quad(p, m, v, (size_t)first * CHANNELS + 4 * threadIdx.x);
+    return values;
 }
 
-template <int CHANNELS>
+template <int CHANNELS, typename GRADIENTS>
 __device__ __forceinline__ void step_own(const backward_parameters &P, int t, float *p, float *m, float *v,
-                                         const float *shared, uint32_t first, const adam_quad &q)
+                                         const GRADIENTS &g, uint32_t first, const adam_quad &q, uint32_t values)
 {
-    step_quad(p, m, v, (size_t)first * CHANNELS + 4 * threadIdx.x, q, shared + 4 * threadIdx.x, P.step_size[t],
-              P.inverse_root[t]);
+    const uint32_t k = 4 * threadIdx.x;
+    const float own[4] = {g(t, k, q.p.x), g(t, k + 1, q.p.y), g(t, k + 2, q.p.z), g(t, k + 3, q.p.w)};
+    step_quad(p, m, v, (size_t)first * CHANNELS + k, q, own, P.step_size[t], P.inverse_root[t], values);
 }
 
 /* float32, a whole block: the quads of two or three tensors are in flight at once. */
-__device__ __forceinline__ void update_whole_block(const backward_parameters &P, const block_gradients &s,
+template <typename GRADIENTS, typename ROWS>
+__device__ __forceinline__ void update_whole_block(const backward_parameters &P, const GRADIENTS &g, const ROWS &rows,
                                                    uint32_t first)
 {
     const splat_tensors &p = P.g.p, &m = P.m, &v = P.v;
     enum { MEANS = SPLAT_TENSOR_means, DC = SPLAT_TENSOR_sh_dc, SCALES = SPLAT_TENSOR_scales };
     enum { ROTATIONS = SPLAT_TENSOR_rotations, OPACITIES = SPLAT_TENSOR_opacities };
     adam_quad a, b, c;
-    bool has_a = load_own<3>(P, MEANS, p.means, m.means, v.means, first, &a);
-    bool has_b = load_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, first, &b);
-    if (has_a) step_own<3>(P, MEANS, p.means, m.means, v.means, s.means, first, a);
-    if (has_b) step_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, s.sh_dc, first, b);
-    has_a = load_own<3>(P, SCALES, p.scales, m.scales, v.scales, first, &a);
-    has_b = load_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, first, &b);
-    const bool has_c = load_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, first, &c);
-    if (has_a) step_own<3>(P, SCALES, p.scales, m.scales, v.scales, s.scales, first, a);
-    if (has_b) step_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, s.rotations, first, b);
-    if (has_c) step_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, s.opacities, first, c);
+    uint32_t own_a = load_own<3>(P, MEANS, p.means, m.means, v.means, rows, first, &a);
+    uint32_t own_b = load_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, rows, first, &b);
+    if (own_a) step_own<3>(P, MEANS, p.means, m.means, v.means, g, first, a, own_a);
+    if (own_b) step_own<3>(P, DC, p.sh_dc, m.sh_dc, v.sh_dc, g, first, b, own_b);
+    own_a = load_own<3>(P, SCALES, p.scales, m.scales, v.scales, rows, first, &a);
+    own_b = load_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, rows, first, &b);
+    const uint32_t own_c = load_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, rows, first, &c);
+    if (own_a) step_own<3>(P, SCALES, p.scales, m.scales, v.scales, g, first, a, own_a);
+    if (own_b) step_own<4>(P, ROTATIONS, p.rotations, m.rotations, v.rotations, g, first, b, own_b);
+    if (own_c) step_own<1>(P, OPACITIES, p.opacities, m.opacities, v.opacities, g, first, c, own_c);
+}
+
+/* float32, of a block's n rows those of `rows`. */
+template <typename GRADIENTS, typename ROWS>
+__device__ __forceinline__ void update_small_floats(const backward_parameters &P, const GRADIENTS &g, const ROWS &rows,
+                                                    uint32_t first, uint32_t n)
+{
+    const splat_tensors &p = P.g.p, &m = P.m, &v = P.v;
+    if (n == BACKWARD_THREADS) {
+        update_whole_block(P, g, rows, first);
+        return;
+    }
+    update_floats<3>(P, SPLAT_TENSOR_means, p.means, m.means, v.means, g, rows, first, n);
+    update_floats<3>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, m.sh_dc, v.sh_dc, g, rows, first, n);
+    update_floats<1>(P, SPLAT_TENSOR_opacities, p.opacities, m.opacities, v.opacities, g, rows, first, n);
+    update_floats<3>(P, SPLAT_TENSOR_scales, p.scales, m.scales, v.scales, g, rows, first, n);
+    update_floats<4>(P, SPLAT_TENSOR_rotations, p.rotations, m.rotations, v.rotations, g, rows, first, n);
 }
 
 /* A value whose moments are a pair in a word; returns the new pair. */
@@ -185,7 +279,7 @@ __device__ __forceinline__ uint32_t adam_pair(float *p, uint32_t code, float g, 
     return splat_pair_encode(m, v, random);
 }
 
-/* Quantized: as update_floats, with a word of moments a value. */
+/* Quantized: with a word of moments a value. */
 template <int CHANNELS>
 __device__ __forceinline__ void update_pairs(const backward_parameters &P, int t, float *p, const float *shared,
                                              uint32_t first, uint32_t n)
@@ -212,15 +306,10 @@ __device__ __forceinline__ void update_pairs(const backward_parameters &P, int t
                                       splat_rounding_bits(P.rounding_key[t], base + k));
 }
 
-/* Of a whole block in float32 only the gradients: update_whole_block. */
-template <int CHANNELS, bool QUANTIZED>
-__device__ __forceinline__ void update_tensor(const backward_parameters &P, int t, float *p, float *m, float *v,
-                                              float *gradients, const float *shared, uint32_t first, uint32_t n)
+/* To who asked for them. */
+template <int CHANNELS>
+__device__ __forceinline__ void give_gradients(float *gradients, const float *shared, uint32_t first, uint32_t n)
 {
-    if (QUANTIZED)
-        update_pairs<CHANNELS>(P, t, p, shared, first, n);
-    else if (n < BACKWARD_THREADS)
-        update_floats<CHANNELS>(P, t, p, m, v, shared, first, n);
     for (uint32_t k = threadIdx.x; gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
         gradients[(size_t)first * CHANNELS + k] = shared[k];
 }
@@ -270,7 +359,8 @@ __device__ __forceinline__ void update_rest(const backward_parameters &P, const 
         }
 #pragma unroll
         for (int j = 0; j < IN_FLIGHT; j++)
-            if (any[j]) step_quad(p, m, v, base + 4 * (k + j * BACKWARD_THREADS), q[j], g[j], step_size, inverse_root);
+            if (any[j])
+                step_quad(p, m, v, base + 4 * (k + j * BACKWARD_THREADS), q[j], g[j], step_size, inverse_root, 15u);
     }
     bool active;
     for (uint32_t k = 4 * (count / 4) + threadIdx.x; P.update[t] && k < count; k += BACKWARD_THREADS)

@@ -139,34 +139,35 @@ __device__ __forceinline__ void add_depth_gradient(const backward_parameters &P,
     for (int k = 0; k < 3; k++) s.means[3 * threadIdx.x + k] += P.ahead[k] * g;
 }
 
-/* The gradients of opacity_pull sum o and scale_pull sum s, to those of the thread's Gaussian in shared memory. */
+/* Those of opacity_pull and scale_pull, to those of the thread's Gaussian in shared memory. */
 __device__ __forceinline__ void add_pulls(const backward_parameters &P, uint32_t i, block_gradients &s)
 {
     const uint32_t t = threadIdx.x;
     if (i >= P.g.n) return;
-    if (P.opacity_pull > 0.0f) {
-        float o = splat_sigmoid(P.g.p.opacities[i]), pull = P.opacity_pull * (o * (1.0f - o));
-        if (isfinite(pull)) s.opacities[t] += pull;
-    }
-    for (uint32_t k = 0; P.scale_pull > 0.0f && k < 3; k++) {
-        float pull = P.scale_pull * expf(P.g.p.scales[3 * (size_t)i + k]);
-        if (isfinite(pull)) s.scales[3 * t + k] += pull;
-    }
+    if (P.opacity_pull > 0.0f) s.opacities[t] += opacity_pull_of(P, P.g.p.opacities[i]);
+    for (uint32_t k = 0; P.scale_pull > 0.0f && k < 3; k++)
+        s.scales[3 * t + k] += scale_pull_of(P, P.g.p.scales[3 * (size_t)i + k]);
 }
 
 template <bool QUANTIZED>
 __device__ __forceinline__ void update_small_tensors(const backward_parameters &P, const block_gradients &s,
                                                      uint32_t first, uint32_t n)
 {
-    const splat_tensors &p = P.g.p, &m = P.m, &v = P.v, &g = P.gradients;
-    if (!QUANTIZED && n == BACKWARD_THREADS) update_whole_block(P, s, first);
-    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_means, p.means, m.means, v.means, g.means, s.means, first, n);
-    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, m.sh_dc, v.sh_dc, g.sh_dc, s.sh_dc, first, n);
-    update_tensor<1, QUANTIZED>(P, SPLAT_TENSOR_opacities, p.opacities, m.opacities, v.opacities, g.opacities,
-                                s.opacities, first, n);
-    update_tensor<3, QUANTIZED>(P, SPLAT_TENSOR_scales, p.scales, m.scales, v.scales, g.scales, s.scales, first, n);
-    update_tensor<4, QUANTIZED>(P, SPLAT_TENSOR_rotations, p.rotations, m.rotations, v.rotations, g.rotations,
-                                s.rotations, first, n);
+    const splat_tensors &p = P.g.p, &g = P.gradients;
+    if constexpr (QUANTIZED) {
+        update_pairs<3>(P, SPLAT_TENSOR_means, p.means, s.means, first, n);
+        update_pairs<3>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, s.sh_dc, first, n);
+        update_pairs<1>(P, SPLAT_TENSOR_opacities, p.opacities, s.opacities, first, n);
+        update_pairs<3>(P, SPLAT_TENSOR_scales, p.scales, s.scales, first, n);
+        update_pairs<4>(P, SPLAT_TENSOR_rotations, p.rotations, s.rotations, first, n);
+    } else {
+        update_small_floats(P, view_gradients{s}, all_rows(), first, n);
+    }
+    give_gradients<3>(g.means, s.means, first, n);
+    give_gradients<3>(g.sh_dc, s.sh_dc, first, n);
+    give_gradients<1>(g.opacities, s.opacities, first, n);
+    give_gradients<3>(g.scales, s.scales, first, n);
+    give_gradients<4>(g.rotations, s.rotations, first, n);
 }
 
 /* Those of the warp's 32 Gaussians whose rows of sh_rest are stepped, or only read. */
@@ -191,6 +192,26 @@ __device__ __forceinline__ void defer_rest(const backward_parameters &P, uint32_
         make_float4(colour[0], colour[1], colour[2], __uint_as_float(2 * P.deferred.n_steps + 1));
 }
 
+/* One bit for each of a block's rows whose thread says so, for all threads to read; false: there is none. */
+__device__ __forceinline__ bool list_of_block(bool mine, uint32_t bits[BACKWARD_WARPS])
+{
+    const uint32_t own = __ballot_sync(0xffffffffu, mine);
+    if (lane_index() == 0) bits[threadIdx.x / 32] = own;
+    return __syncthreads_or(mine);
+}
+
+/* Those that the view does not see: their gradients are zero, or what they pull at themselves. With sh_rest put off
+ * they need nothing of the view, so that their steps, bytes and next to no arithmetic, are made beside
+ * raster_backward, which leaves the bandwidth idle. */
+__global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __grid_constant__ backward_parameters P)
+{
+    __shared__ uint32_t bits[BACKWARD_WARPS];
+    if (P.state->overflow || P.state->not_finite) return;
+    const uint32_t first = blockIdx.x * BACKWARD_THREADS, n = min(P.g.n - first, (uint32_t)BACKWARD_THREADS);
+    if (list_of_block(threadIdx.x < n && !(P.depth[first + threadIdx.x] > 0.0f), bits))
+        update_small_floats(P, unseen_gradients{P}, some_rows{bits}, first, n);
+}
+
 /* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
  * (project_adam_cuda.cuh); or put off. */
 enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_DEFERRED };
@@ -208,7 +229,21 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
     }
     if (left_out) return;
     const uint32_t first = blockIdx.x * BACKWARD_THREADS, n = min(P.g.n - first, (uint32_t)BACKWARD_THREADS);
-    if constexpr (REST == REST_BY_ROWS) {
+    if constexpr (REST == REST_DEFERRED) {
+        __shared__ uint32_t bits[BACKWARD_WARPS];
+        const some_rows rows = {bits};
+        const bool mine = !P.seen_only || (threadIdx.x < n && P.depth[first + threadIdx.x] > 0.0f);
+        if (!list_of_block(mine, bits)) return;
+        const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
+        gaussian_backward<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
+        add_depth_gradient(P, first + threadIdx.x, s);
+        add_extra_gradients(P, first + threadIdx.x, s);
+        add_pulls(P, first + threadIdx.x, s);
+        __syncthreads();
+        defer_rest(P, first + threadIdx.x, s);
+        __syncthreads(); /* the means are as they were seen */
+        update_small_floats(P, view_gradients{s}, rows, first, n);
+    } else if constexpr (REST == REST_BY_ROWS) {
         __shared__ block_rows<DEGREE, HALF> rows;
         constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
         constexpr uint32_t ROOM = MOMENT_ROWS * odd_words(moment_words(DEGREE));
@@ -236,17 +271,12 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
             update_float_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], first + 32 * warp, in_use);
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
-        gaussian_backward<DEGREE, false, REST != REST_DEFERRED>(P, first + threadIdx.x, rest, s);
+        gaussian_backward<DEGREE, false, true>(P, first + threadIdx.x, rest, s);
         add_depth_gradient(P, first + threadIdx.x, s);
         add_extra_gradients(P, first + threadIdx.x, s);
         add_pulls(P, first + threadIdx.x, s);
         __syncthreads();
-        if constexpr (REST == REST_DEFERRED) {
-            defer_rest(P, first + threadIdx.x, s);
-            __syncthreads(); /* the means are as they were seen */
-        }
         update_small_tensors<QUANTIZED>(P, s, first, n);
-        if constexpr (REST == REST_DEFERRED) return;
         update_rest<DEGREE>(P, s, first, n);
         if (DEGREE > 0 && P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
     }
@@ -299,6 +329,15 @@ __global__ void __launch_bounds__(256)
     statistics.count[i] += 1.0f;
 }
 
+/* Steps those that the view does not see beside what is still blended backwards for the others. */
+static splat_status step_unseen(splat_cuda_backend *cuda, const backward_parameters &P, splat_error *error)
+{
+    SPLAT_TRY(splat_cuda_fork_blended(cuda, error));
+    unseen_kernel<<<splat_cuda_blocks(P.g.n, BACKWARD_THREADS), BACKWARD_THREADS, 0, cuda->side_stream>>>(P);
+    CUDA_LAUNCHED("steps of the unseen");
+    return SPLAT_OK;
+}
+
 /* *now: as the step finds it. */
 static splat_status begin_deferred(splat_deferred_rest *deferred, const struct splat_project_backward_args *args,
                                    splat_deferred_rest *now, splat_error *error)
@@ -349,6 +388,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         SPLAT_TRY(begin_deferred(P.g.deferred, args, &P.deferred, error));
     else if (P.g.deferred)
         SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
+    P.seen_only = defers && !args->extra_gradients;
+    if (P.seen_only) SPLAT_TRY(step_unseen(cuda, P, error));
     if (half)
         quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
                   : launch<true, false, REST_BY_ROWS>(P, cuda->stream);
@@ -361,5 +402,5 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
                : launch<false, false, REST_AT_ONCE>(P, cuda->stream);
     CUDA_LAUNCHED("project_backward");
     if (defers) P.g.deferred->n_steps++;
-    return SPLAT_OK;
+    return splat_cuda_join(cuda, error);
 }

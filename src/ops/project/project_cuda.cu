@@ -141,6 +141,7 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_frame *frame = args->frame;
     frame->n_visible = args->gaussians->n;
+    cuda->has_blended = false; /* from here on others are seen */
     if (args->gaussians->n == 0) return SPLAT_OK;
     project_parameters P;
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);

@@ -1,4 +1,5 @@
-/* Tests of the steps of sh_rest that a backend puts off: the same as if none had been, whenever they are made up. */
+/* Tests of the steps of sh_rest that a backend puts off: the same as if none had been, whenever they are made up; and
+ * of those of the other tensors, which it may make elsewhere then for Gaussians that the view does not see. */
 #include "ops/project/project_test.h"
 
 #include "math/camera.h"
@@ -9,9 +10,10 @@
 
 enum { N = 500, STEPS = 300, LEFT_OUT = 118, NO_UPDATE = 207, CAMERAS = 4 };
 
-/* sh_rest and its moments, and the colours of the last view. */
+/* sh_rest and its moments, the colours of the last view, and the other tensors with their moments. */
 typedef struct outcome {
-    float *p, *m, *v, *rgb;
+    float *p, *m, *v, *rgb, *others;
+    size_t n_others;
     uint32_t n_unseen; /* in all views together */
 } outcome;
 
@@ -37,6 +39,23 @@ static void settle(const project_scene *scene, int *failures)
     TEST_CHECK(*failures, !scene->gaussians.deferred || scene->gaussians.deferred->n_steps == 0, "not settled");
 }
 
+static void append_copy(outcome *o, splat_backend *backend, const float *device, size_t n)
+{
+    float *copy = project_host_copy(backend, device, n);
+    o->others = realloc(o->others, (o->n_others + n) * sizeof *o->others);
+    memcpy(o->others + o->n_others, copy, n * sizeof *copy);
+    o->n_others += n;
+    free(copy);
+}
+
+static void copy_others(outcome *o, const project_scene *scene, const backward_state *state)
+{
+    const splat_tensors *const all[] = {&scene->gaussians.p, &state->moments.m, &state->moments.v};
+    for (int t = 0; t < SPLAT_N_TENSORS; t++)
+        for (int k = 0; k < 3 && t != SPLAT_TENSOR_sh_rest; k++)
+            append_copy(o, scene->backend, project_tensor_of(all[k], t), state->floats[t]);
+}
+
 /* STEPS steps from cameras that see different parts, bands becoming active on the way. settles: how many steps apart
  * the rows are settled, 0: only at the end; -1: nothing is put off. */
 static outcome run(splat_backend *backend, int sh_degree, int settles, int *failures)
@@ -57,6 +76,7 @@ static outcome run(splat_backend *backend, int sh_degree, int settles, int *fail
     deferral_open(&d, backend, N);
     if (settles >= 0) scene.gaussians.deferred = &d.rest;
     scene.for_step = true;
+    scene.opacity_pull = scene.scale_pull = sh_degree == 2 ? 1e-3f : 0;
     for (int step = 1; step <= STEPS; step++) {
         splat_grad2d *grads = project_random_grads(N, 700 + (uint64_t)step);
         backward_set_step(&state.adam, step);
@@ -79,6 +99,7 @@ static outcome run(splat_backend *backend, int sh_degree, int settles, int *fail
     o.p = project_host_copy(backend, scene.gaussians.p.sh_rest, floats);
     o.m = project_host_copy(backend, state.moments.m.sh_rest, floats);
     o.v = project_host_copy(backend, state.moments.v.sh_rest, floats);
+    copy_others(&o, &scene, &state);
     for (int k = 0; k < 3; k++) splat_block_free(backend, &d.blocks[k]);
     backward_state_close(&state);
     project_scene_close(&scene);
@@ -92,6 +113,7 @@ static void forget(outcome *o)
     free(o->m);
     free(o->v);
     free(o->rgb);
+    free(o->others);
 }
 
 /* Rounding of a gradient may differ where a compiler joins multiplications and additions in other places. */
@@ -119,6 +141,8 @@ int test_op_settle_rest(splat_backend *backend)
         TEST_CHECK(failures, are_near(late.m, dense.m, floats), "first moments of degree %d", sh_degree);
         TEST_CHECK(failures, are_near(late.v, dense.v, floats), "second moments of degree %d", sh_degree);
         TEST_CHECK(failures, are_near(late.rgb, dense.rgb, 3 * (size_t)N), "colours of degree %d", sh_degree);
+        TEST_CHECK(failures, late.n_others == dense.n_others && are_near(late.others, dense.others, dense.n_others),
+                   "other tensors of degree %d", sh_degree);
         for (int settles = 1; backend->defers_rest && settles < 100; settles += 32) {
             outcome often = run(backend, sh_degree, settles, &failures);
             TEST_CHECK(failures, memcmp(often.p, late.p, bytes) == 0 && memcmp(often.m, late.m, bytes) == 0 &&

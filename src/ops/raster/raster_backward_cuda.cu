@@ -471,6 +471,7 @@ extern "C" splat_status splat_raster_backward_cuda(splat_backend *backend,
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     P.grad_alpha = args->grad_alpha;
     set_depth(&P, args->depth);
+    SPLAT_TRY(splat_cuda_mark_blended(cuda, error));
     if (P.grad_alpha || P.grad_depth)
         return args->without_mean_abs ? backward<TENTH_NONE, true>(cuda, args->frame, P, error)
                                       : backward<TENTH_MEAN_ABS, true>(cuda, args->frame, P, error);

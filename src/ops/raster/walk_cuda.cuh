@@ -241,7 +241,9 @@ __device__ __forceinline__ void walk_forward(const raster_parameters &P, const t
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
             float dx, dy, e, alpha;
-            if (q.done || !alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha)) continue;
+            /* of pixels that are done, too: a branch less */
+            const bool meets = alpha_of(s.geometry[i], look.x, look.y, q.at, &dx, &dy, &e, &alpha);
+            if (q.done || !meets) continue;
             float after = q.T * (1.0f - alpha), weight = alpha * q.T;
             q.done = after < SPLAT_TRANSMITTANCE_MIN;
             if (q.done) continue;
