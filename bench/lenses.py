@@ -5,7 +5,8 @@ Usage: lenses.py OUT SPLATSMITH [--models opencv,fov,...|all|wide] [--seeds 3,4]
   OUT         receives lenses.json, lenses.md, the log of each run, and with --keep the scenes and splats
   SPLATSMITH  the program
   --models    words of `sample --distortion`; all: those that one pinhole camera shows; wide: those that are cut into
-              crops, equirectangular and wide_fisheye, which are trained three times as long (they have more views)
+              crops, equirectangular and wide_fisheye, which are trained for as many times the steps as a photo has
+              crops, so that each is seen as often as a photo of the others
   --fine      photos are that many times as wide as --width, and are loaded at --width: undistorting and reducing them
               takes one step then, and a photo that was resampled is as fine as one that was not. Wide ones are as fine
               as --width in their middle, and are not reduced
@@ -33,8 +34,7 @@ import time
 NARROW = ["simple_radial", "radial", "opencv", "opencv_fisheye", "full_opencv", "fov", "simple_radial_fisheye",
           "radial_fisheye", "thin_prism_fisheye", "rad_tan_thin_prism_fisheye", "simple_division", "division",
           "simple_fisheye", "fisheye", "eucm"]
-WIDE = ["equirectangular", "wide_fisheye"]
-WIDE_STEPS = 3
+WIDE = {"equirectangular": 6, "wide_fisheye": 5}  # and their crops
 FIELD = 50  # degrees over the width of the pinhole camera
 WANTED = 0.1  # dB that a lens may cost
 
@@ -80,7 +80,7 @@ def train_and_measure(a, model, seed, folder, truth):
     begin = time.monotonic()
     log = os.path.join(a.out, f"{model}_{seed}.log")
     scene, splat = os.path.join(folder, f"{model}_{seed}"), os.path.join(folder, f"splat_{model}_{seed}")
-    steps = a.iterations * (WIDE_STEPS if model in WIDE else 1)
+    steps = a.iterations * WIDE.get(model, 1)
     machine = threads(a) + ["--backend", a.backend] + (["--gpu", a.gpu] if a.backend == "cuda" else [])
     if model != "none":
         make(a, model, seed, scene, log)
@@ -138,10 +138,10 @@ def arguments():
     a = parser.parse_args()
     a.splatsmith = os.path.abspath(a.splatsmith)
     a.seeds = [int(s) for s in a.seeds.split(",")]
-    a.models = {"all": NARROW, "wide": WIDE}.get(a.models) or a.models.split(",")
-    unknown = [m for m in a.models if m not in NARROW + WIDE]
+    a.models = {"all": NARROW, "wide": list(WIDE)}.get(a.models) or a.models.split(",")
+    unknown = [m for m in a.models if m not in NARROW + list(WIDE)]
     if unknown:
-        sys.exit(f"lenses.py: {unknown[0]} is none of {', '.join(NARROW + WIDE)}")
+        sys.exit(f"lenses.py: {unknown[0]} is none of {', '.join(NARROW + list(WIDE))}")
     return a
 
 
