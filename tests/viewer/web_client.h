@@ -35,7 +35,7 @@ static inline int request(int s, const char *method, const char *path, const cha
 }
 
 static inline int ask(const splat_viewer *viewer, const char *method, const char *path, const char *token,
-               const char *headers)
+                      const char *headers)
 {
     int s = dial(viewer), status = request(s, method, path, token, headers);
     close(s);
