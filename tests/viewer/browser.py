@@ -1,5 +1,5 @@
 """A page in headless Chromium, driven over the DevTools protocol, and WebSockets: the standard library alone."""
-import base64, json, os, shutil, socket, struct, subprocess, tempfile, time, urllib.parse, urllib.request, zlib
+import base64, json, os, shutil, signal, socket, struct, subprocess, tempfile, time, urllib.parse, urllib.request, zlib
 
 
 class WebSocket:
@@ -78,7 +78,7 @@ class Browser:
                  '--disable-renderer-backgrounding', '--hide-scrollbars', '--remote-debugging-port=0',
                  '--user-data-dir=' + self.folder, 'about:blank']
         self.process = subprocess.Popen([find_chromium(), *flags], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                        text=True)
+                                        text=True, start_new_session=True)
         self.url = next(line.split('listening on ')[1].strip() for line in self.process.stderr
                         if 'listening on ' in line)
 
@@ -86,7 +86,7 @@ class Browser:
         return Page(self, url, width, height, phone)
 
     def close(self):
-        self.process.terminate()
+        os.killpg(self.process.pid, signal.SIGKILL)  # what is called Chromium may be a script that starts it
         self.process.wait(30)
         self.process.stderr.close()
         shutil.rmtree(self.folder, ignore_errors=True)
