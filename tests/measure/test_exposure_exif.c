@@ -8,6 +8,7 @@
 #include "trainer_fixture.h"
 
 #include "exif_photo_fixture.h"
+#include "exposures_fixture.h"
 
 #include <math.h>
 #include <string.h>
@@ -120,18 +121,6 @@ static void write_exposures(const char *path, bool of_test)
         splat_photo_exposure_set(&photos[e.n_photos++], 0.2 + 0.4 * (stops_of(i) - mean), 0.1, -0.05);
     }
     must(splat_exposures_write(path, &e, &error), &error);
-}
-
-static splat_metrics evaluate(splat_model *model, splat_scene *scene, const char *own, const char *nearby)
-{
-    splat_metrics mean;
-    splat_error error;
-    splat_view_job job;
-    splat_view_job_init(&job);
-    job.exposures = own;
-    job.nearby_exposures = nearby;
-    must(splat_model_evaluate(model, scene, &job, &mean, &error), &error);
-    return mean;
 }
 
 /* Figures as of a file that has the test photos' exposures, once the EXIF of every photo tells; plain ones stay. */

@@ -7,6 +7,8 @@
 #include "measure/exposure_guess.h"
 #include "trainer_fixture.h"
 
+#include "exposures_fixture.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -99,18 +101,6 @@ static void write_drift(const char *path, const splat_scene_info *info, bool of_
         splat_photo_exposure_set(&photos[e.n_photos++], per_photo * number, 0.1 * per_photo * number, 0);
     }
     must(splat_exposures_write(path, &e, &error), &error);
-}
-
-static splat_metrics evaluate(splat_model *model, splat_scene *scene, const char *own, const char *nearby)
-{
-    splat_metrics mean;
-    splat_error error;
-    splat_view_job job;
-    splat_view_job_init(&job);
-    job.exposures = own;
-    job.nearby_exposures = nearby;
-    must(splat_model_evaluate(model, scene, &job, &mean, &error), &error);
-    return mean;
 }
 
 /* Figures as of a file that tells the test photos' exposures, beside the plain ones, which stay. */

@@ -170,6 +170,18 @@ __device__ __forceinline__ void update_small_tensors(const backward_parameters &
     give_gradients<4>(g.rotations, s.rotations, first, n);
 }
 
+/* All that a block's Gaussians are asked for, in shared memory for all of its threads. */
+template <int DEGREE, bool HALF, bool BASIS>
+__device__ __forceinline__ void all_gradients(const backward_parameters &P, uint32_t i, const uint32_t *rest,
+                                              block_gradients &s)
+{
+    gaussian_backward<DEGREE, HALF, BASIS>(P, i, rest, s);
+    add_depth_gradient(P, i, s);
+    add_extra_gradients(P, i, s);
+    add_pulls(P, i, s);
+    __syncthreads();
+}
+
 /* Those of the warp's 32 Gaussians whose rows of sh_rest are stepped, or only read. */
 __device__ __forceinline__ uint32_t rows_in_use(const backward_parameters &P, uint32_t i)
 {
@@ -235,11 +247,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
         const bool mine = !P.seen_only || (threadIdx.x < n && P.depth[first + threadIdx.x] > 0.0f);
         if (!list_of_block(mine, bits)) return;
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
-        gaussian_backward<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
-        add_depth_gradient(P, first + threadIdx.x, s);
-        add_extra_gradients(P, first + threadIdx.x, s);
-        add_pulls(P, first + threadIdx.x, s);
-        __syncthreads();
+        all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
         defer_rest(P, first + threadIdx.x, s);
         __syncthreads(); /* the means are as they were seen */
         update_small_floats(P, view_gradients{s}, rows, first, n);
@@ -253,11 +261,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
             read_rows<WORDS, STRIDE, false>(rows.rest[warp], rest_rows<HALF>(P.g), WORDS, first + 32 * warp,
                                             rows.list[warp], n_rows);
         }
-        gaussian_backward<DEGREE, HALF, true>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
-        add_depth_gradient(P, first + threadIdx.x, s);
-        add_extra_gradients(P, first + threadIdx.x, s);
-        add_pulls(P, first + threadIdx.x, s);
-        __syncthreads();
+        all_gradients<DEGREE, HALF, true>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
         update_small_tensors<QUANTIZED>(P, s, first, n);
         if (P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
         if (!P.update[SPLAT_TENSOR_sh_rest]) return;
@@ -271,11 +275,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
             update_float_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], first + 32 * warp, in_use);
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
-        gaussian_backward<DEGREE, false, true>(P, first + threadIdx.x, rest, s);
-        add_depth_gradient(P, first + threadIdx.x, s);
-        add_extra_gradients(P, first + threadIdx.x, s);
-        add_pulls(P, first + threadIdx.x, s);
-        __syncthreads();
+        all_gradients<DEGREE, false, true>(P, first + threadIdx.x, rest, s);
         update_small_tensors<QUANTIZED>(P, s, first, n);
         update_rest<DEGREE>(P, s, first, n);
         if (DEGREE > 0 && P.gradients.sh_rest) give_rest_gradients<DEGREE>(P, s, first, n);
