@@ -198,7 +198,7 @@ static void crops_have_names(void **state)
     make_panoramas();
     ASSERT_OK(open_scene(&options, &d, &error));
     assert_non_null(strstr(log_text, "cutting 6 wide photos of 1 camera (EQUIRECTANGULAR, 800 x 400) into 36 views, "
-                                     "the first of 273 x 273 pixels"));
+                                     "the first of 273 x 273 pixels; a step trains on one view"));
     for (size_t i = 0; i < d.n_views; i++) {
         char name[32];
         snprintf(name, sizeof name, "%zu.png#%zu", i / 6, i % 6);

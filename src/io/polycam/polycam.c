@@ -59,7 +59,7 @@ static splat_status set_pose(const json_t *camera, const char *path, splat_trans
     double columns[4][3], axes[9];
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++) {
-            char key[8];
+            char key[32];
             snprintf(key, sizeof key, "t_%d%d", r, c);
             SPLAT_TRY(get(camera, key, path, &columns[c][r], error));
         }
