@@ -128,9 +128,10 @@ static void say_cut(const splat_source *source, size_t n_cut, const cutter *firs
     size_t n_views = 0;
     for (size_t i = 0; i < source->n_views; i++) n_views += source->views[i].n_crops > 0;
     splat_dataset_say(log, SPLAT_LOG_NOTICE, "cutting %zu wide photo%s of %s (%s, %d x %d) into %zu views, the first "
-                      "of %d x %d pixels; a step trains on one view", n_cut, n_cut == 1 ? "" : "s", is_one ? "1 camera" : "several cameras",
-                      splat_lens_form_get(first->lens.model)->name, first->lens.width, first->lens.height, n_views,
-                      first->crops[0].frame.width, first->crops[0].frame.height);
+                      "of %d x %d pixels; a step trains on one view", n_cut, n_cut == 1 ? "" : "s",
+                      is_one ? "1 camera" : "several cameras", splat_lens_form_get(first->lens.model)->name,
+                      first->lens.width, first->lens.height, n_views, first->crops[0].frame.width,
+                      first->crops[0].frame.height);
 }
 
 splat_status splat_source_cut(splat_source *source, const splat_scene_options *options, const splat_dataset_log *log,
