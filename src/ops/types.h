@@ -10,6 +10,12 @@
 
 #define SPLAT_TILE 16 /* pixels of a tile side; a part of the method: visibility is decided by tiles */
 
+/* Tiles along a side of so many pixels. */
+static inline size_t splat_tiles_along(size_t pixels)
+{
+    return (pixels + SPLAT_TILE - 1) / SPLAT_TILE;
+}
+
 /* Adam's first and second moments in one of two storages (math/quantize.h). */
 typedef struct splat_moments {
     splat_optimizer_storage storage;

@@ -16,8 +16,8 @@ splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32
                           camera->height);
     memset(frame, 0, offsetof(splat_frame, region));
     frame->camera = *camera;
-    frame->tiles_x = ((uint32_t)camera->width + SPLAT_TILE - 1) / SPLAT_TILE;
-    frame->tiles_y = ((uint32_t)camera->height + SPLAT_TILE - 1) / SPLAT_TILE;
+    frame->tiles_x = (uint32_t)splat_tiles_along((size_t)camera->width);
+    frame->tiles_y = (uint32_t)splat_tiles_along((size_t)camera->height);
     frame->capacity = n;
     frame->region.name = SPLAT_BLOCK_FRAME;
     SPLAT_TRY(splat_region_reset(backend, &frame->region, error));

@@ -25,7 +25,7 @@ static inline size_t splat_work_pixels(const splat_work *w)
 
 static inline size_t splat_work_tiles(const splat_work *w)
 {
-    return ((w->width + SPLAT_TILE - 1) / SPLAT_TILE) * ((w->height + SPLAT_TILE - 1) / SPLAT_TILE);
+    return splat_tiles_along(w->width) * splat_tiles_along(w->height);
 }
 
 static inline size_t splat_larger(size_t a, size_t b)

@@ -66,8 +66,7 @@ size_t splat_depths_blocks(const splat_memory_setup *setup, const splat_train_op
 /* Bytes of a view's patches. */
 static inline size_t splat_depths_patch_bytes(const splat_camera *camera)
 {
-    const size_t tiles_x = ((size_t)camera->width + SPLAT_TILE - 1) / SPLAT_TILE;
-    return tiles_x * (((size_t)camera->height + SPLAT_TILE - 1) / SPLAT_TILE);
+    return splat_tiles_along((size_t)camera->width) * splat_tiles_along((size_t)camera->height);
 }
 
 size_t splat_depths_point_bytes(const splat_memory_setup *setup, const splat_train_options *options);

@@ -90,7 +90,7 @@ size_t splat_depths_point_bytes(const splat_memory_setup *u, const splat_train_o
 
 static void mark_view(const splat_dataset *dataset, const splat_dataset_view *view, uint8_t *patches)
 {
-    const size_t width = (size_t)view->camera.width, tiles_x = (width + SPLAT_TILE - 1) / SPLAT_TILE;
+    const size_t width = (size_t)view->camera.width, tiles_x = splat_tiles_along(width);
     for (size_t i = 0; i < view->n_depth_points; i++) {
         const splat_depth_point *p = &dataset->depth_points[view->first_depth_point + i];
         const splat_depth_corners c = splat_depth_corners_of(p->x, p->y, view->camera.width, view->camera.height);

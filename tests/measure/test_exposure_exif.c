@@ -61,7 +61,6 @@ static void a_line_that_foretells_nothing_does_not_hold(void **state)
 
 /* ---------------------------------------------------------------- eval */
 
-#define PHONE_SCENE "phone"
 #define N_PHOTOS 16 /* 0 and 8 are test photos */
 
 static uint32_t thousandths(int photo)
@@ -77,9 +76,7 @@ static double stops_of(int photo)
 /* The photo's EXIF tells, from now on. */
 static void tell(int photo)
 {
-    char path[64];
-    snprintf(path, sizeof path, PHONE_SCENE "/images/image_%03d.jpg", photo);
-    put_exposure(path, thousandths(photo), photo % 2);
+    put_exif(photo, thousandths(photo));
 }
 
 static splat_scene *open_phone(splat_context *context)
@@ -87,17 +84,7 @@ static splat_scene *open_phone(splat_context *context)
     splat_error error;
     splat_scene *scene;
     splat_scene_options options;
-    splat_sample_options sample;
-    splat_sample_options_init(&sample);
-    splat_sample_options_choose(&sample, SPLAT_SAMPLE_SCENE_OBJECTS);
-    sample.width = 64;
-    sample.height = 48;
-    sample.n_cameras = N_PHOTOS;
-    sample.n_points = 200;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    splat_folder_delete(PHONE_SCENE, NULL);
-    must(splat_sample_write(context, PHONE_SCENE, &sample, &error), &error);
+    write_phone_scene(context, N_PHOTOS);
     splat_scene_options_init(&options);
     options.source_path = PHONE_SCENE;
     options.eval = true;

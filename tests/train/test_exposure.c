@@ -101,32 +101,12 @@ static splat_train_options exposed_options(int iterations)
     return o;
 }
 
-#define PHONE_SCENE "phone"
-
-/* Photo i of the scene, exposed for n/1000 s. */
-static void put_exif(int photo, uint32_t n_thousandths)
-{
-    char path[64];
-    snprintf(path, sizeof path, PHONE_SCENE "/images/image_%03d.jpg", photo);
-    put_exposure(path, n_thousandths, photo % 2);
-}
-
 static tiny_place open_phone(void)
 {
     splat_error error;
     tiny_place p = open_tiny(1);
     splat_scene_options options;
-    splat_sample_options sample;
-    splat_sample_options_init(&sample);
-    splat_sample_options_choose(&sample, SPLAT_SAMPLE_SCENE_OBJECTS);
-    sample.width = 64;
-    sample.height = 48;
-    sample.n_cameras = 6;
-    sample.n_points = 200;
-    sample.n_truth = 10;
-    sample.supersample = 1;
-    splat_folder_delete(PHONE_SCENE, NULL);
-    must(splat_sample_write(p.context, PHONE_SCENE, &sample, &error), &error);
+    write_phone_scene(p.context, 6);
     for (int i = 0; i < 5; i++) put_exif(i, 1u << i);
     splat_scene_close(p.scene);
     splat_scene_options_init(&options);

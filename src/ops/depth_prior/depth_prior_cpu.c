@@ -23,8 +23,8 @@ static double map_of_tile(const struct splat_depth_map_args *args, uint32_t tile
 splat_status splat_depth_map_cpu(splat_backend *backend, const struct splat_depth_map_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_depth_map_check(args, error));
-    const uint32_t tiles_x = ((uint32_t)args->width + SPLAT_TILE - 1) / SPLAT_TILE;
-    const uint64_t n_tiles = (uint64_t)tiles_x * (((uint32_t)args->height + SPLAT_TILE - 1) / SPLAT_TILE);
+    const uint32_t tiles_x = (uint32_t)splat_tiles_along((size_t)args->width);
+    const uint64_t n_tiles = (uint64_t)tiles_x * splat_tiles_along((size_t)args->height);
     const double share = (double)args->patches.n_parts / ((double)args->width * (double)args->height);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (uint32_t part = 0; part < SPLAT_DEPTH_SUMS; part++) {

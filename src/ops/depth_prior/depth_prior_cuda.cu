@@ -37,8 +37,8 @@ extern "C" splat_status splat_depth_map_cuda(splat_backend *backend, const struc
 {
     SPLAT_TRY(splat_depth_map_check(args, error));
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const uint32_t tiles_x = ((uint32_t)args->width + SPLAT_TILE - 1) / SPLAT_TILE;
-    const uint32_t tiles_y = ((uint32_t)args->height + SPLAT_TILE - 1) / SPLAT_TILE;
+    const uint32_t tiles_x = (uint32_t)splat_tiles_along((size_t)args->width);
+    const uint32_t tiles_y = (uint32_t)splat_tiles_along((size_t)args->height);
     const uint64_t n_patches = (uint64_t)tiles_x * tiles_y * (SPLAT_TILE_PATCHES / args->patches.n_parts);
     const double share = (double)args->patches.n_parts / ((double)args->width * (double)args->height);
     depth_map_kernel<<<SPLAT_DEPTH_SUMS, MAP_THREADS, 0, cuda->stream>>>(*args, tiles_x, n_patches,

@@ -165,11 +165,11 @@ struct view_gradients {
     const block_gradients &s;
     __device__ __forceinline__ float operator()(int t, uint32_t k, float) const
     {
-        return t == SPLAT_TENSOR_means     ? s.means[k]
-               : t == SPLAT_TENSOR_sh_dc   ? s.sh_dc[k]
-               : t == SPLAT_TENSOR_scales  ? s.scales[k]
+        return t == SPLAT_TENSOR_means       ? s.means[k]
+               : t == SPLAT_TENSOR_sh_dc     ? s.sh_dc[k]
+               : t == SPLAT_TENSOR_scales    ? s.scales[k]
                : t == SPLAT_TENSOR_opacities ? s.opacities[k]
-                                           : s.rotations[k];
+                                             : s.rotations[k];
     }
 };
 
