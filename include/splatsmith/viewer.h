@@ -40,6 +40,12 @@ int splat_viewer_get_port(const splat_viewer *viewer);
  * tell where the splat is. Errors: MEMORY, DEVICE. */
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error);
+/* Pages may fetch the splat in this file and draw it themselves, as `model`, of which it was saved or read, is rendered
+ * now, over the background (rgb in [0,1]), where the build has the drawer (SPLATSMITH_EXPLORE). Each call is a new
+ * splat. iteration: after which it was saved; 0: none. The file is read when a page asks, by a thread of low priority,
+ * and held packed in memory until the next call. Beside a training splat_viewer_event does this. Errors: MEMORY. */
+splat_status splat_viewer_offer(splat_viewer *viewer, const char *path, int iteration, const splat_model *model,
+                                const float background[3], splat_error *error);
 /* Waits at most `seconds` until a client wants a picture, and renders it; with 0, returns at once when nobody does.
  * Encoding and sending are done by other threads. background: rgb in [0,1]. *rendered: whether there was one; may be
  * NULL. Errors: those of splat_model_render. */

@@ -16,6 +16,8 @@ static int show(cli_session *session, const cli_values *values, const char *titl
     int code = cli_viewer_open(values, values->viewer.port, title, &viewer);
     if (code != CLI_OK) return code;
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
+    if (status == SPLAT_OK)
+        status = splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
         cli_viewer_tell(values, viewer);

@@ -49,6 +49,20 @@ static json_t *memory_json(const splat_viewer_status *s)
     return blocks;
 }
 
+static json_t *saved_json(const splat_viewer_saved *s)
+{
+    json_t *saved = json_object(), *background = json_array();
+    splat_json_set(&saved, "number", json_integer(s->number));
+    splat_json_set(&saved, "iteration", json_integer(s->iteration));
+    splat_json_set(&saved, "gaussians", json_integer((json_int_t)s->n_gaussians));
+    splat_json_set(&saved, "filter", json_string(s->is_mip ? "mip" : "classic"));
+    splat_json_set(&saved, "kernel", number((double)s->kernel_size, 6));
+    for (int k = 0; k < 3; k++) splat_json_append(&background, number((double)s->background[k], 6));
+    splat_json_set(&saved, "background", background);
+    splat_json_set(&saved, "explore", json_boolean(SPLATSMITH_HAS_EXPLORE));
+    return saved;
+}
+
 static char *print(json_t *root)
 {
     char *text = splat_json_print(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -75,11 +89,17 @@ char *splat_viewer_status_json(const splat_viewer_status *s, int n_clients)
         splat_json_set(&status, "psnr", number(s->psnr, 6));
         splat_json_set(&status, "psnr_iteration", json_integer(s->psnr_iteration));
     }
+    if (s->saved.number) splat_json_set(&status, "saved", saved_json(&s->saved));
     splat_json_set(&status, "bytes", json_integer((json_int_t)s->device_bytes));
     splat_json_set(&status, "memory", memory_json(s));
     splat_json_set(&status, "clients", json_integer(n_clients));
     splat_json_set(&root, "status", status);
     return print(root);
+}
+
+char *splat_viewer_saved_json(const splat_viewer_saved *saved)
+{
+    return print(saved_json(saved));
 }
 
 char *splat_viewer_curves_json(const splat_viewer_curves *c, uint32_t n_stages)

@@ -14,6 +14,17 @@ typedef struct splat_viewer_block {
     size_t bytes;
 } splat_viewer_block;
 
+/* A splat in a file that pages may fetch, and how it is drawn. */
+typedef struct splat_viewer_saved {
+    uint32_t number;           /* 1, 2 and so on as splats are saved; 0: none was */
+    int iteration;             /* of the training; 0: none */
+    size_t n_gaussians;
+    int sh_degree;             /* of the file's bands so many are drawn */
+    bool is_mip;               /* the Mip filter, else the classic one, */
+    float kernel_size;         /* whose variance is this, pixel^2 */
+    float background[3];
+} splat_viewer_saved;
+
 typedef struct splat_viewer_status {
     uint32_t n_changes;        /* told only when it has grown */
     uint32_t n_stages;         /* scene and curves are new with each */
@@ -26,6 +37,7 @@ typedef struct splat_viewer_status {
     size_t n_gaussians;
     double psnr;               /* of the last evaluation of the test views, */
     int psnr_iteration;        /* after this step; 0: there was none */
+    splat_viewer_saved saved;  /* the last one; stays when a stage ends */
     size_t device_bytes;       /* in all blocks */
     size_t n_blocks;
     splat_viewer_block blocks[SPLAT_VIEWER_BLOCKS_MAX];
@@ -55,9 +67,12 @@ typedef struct splat_viewer_curves {
 void splat_viewer_curves_add(splat_viewer_curves *curves, const splat_viewer_point *point);
 void splat_viewer_curves_measure(splat_viewer_curves *curves, const splat_viewer_measured *measured);
 /* {"status": {"stage", "stages", "note", "trains", "paused", "over", "iteration", "iterations", "loss", "rate", "left"
- * (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "bytes", "memory": [[owner, name, bytes], ...],
- * "clients"}}. The caller frees; NULL without memory. */
+ * (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "saved" (absent: none), "bytes", "memory":
+ * [[owner, name, bytes], ...], "clients"}}. The caller frees; NULL without memory. */
 char *splat_viewer_status_json(const splat_viewer_status *status, int n_clients);
+/* {"number", "iteration", "gaussians", "filter": "mip" or "classic", "kernel", "background": [r, g, b], "explore":
+ * whether the page can draw it}; as above. */
+char *splat_viewer_saved_json(const splat_viewer_saved *saved);
 /* {"stages": n, "points": [[iteration, loss, Gaussians], ...], "measured": [[iteration, test, PSNR, SSIM], ...]}; as
  * above. */
 char *splat_viewer_curves_json(const splat_viewer_curves *curves, uint32_t n_stages);

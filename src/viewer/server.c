@@ -3,6 +3,7 @@
 
 #include "io/camera_path.h"
 #include "viewer/clients.h"
+#include "viewer/saved.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +12,41 @@
 
 #include "viewer_page.inc" /* made by CMake of page.html and its scripts */
 
+#if SPLATSMITH_HAS_EXPLORE
+#include "viewer_explore.inc" /* made by CMake of explore/ and packages of npm */
+#endif
+
 #include <civetweb.h>
 
 #define PATH_BYTES_MAX 65536
 
 /* ---------------------------------------------------------------- pages */
 
+/* What the page may load and run. The drawer is a module, with WebAssembly and threads in data and blobs of its own. */
+#if SPLATSMITH_HAS_EXPLORE
+#define SCRIPTS                                                                                                        \
+    "script-src 'unsafe-inline' 'self' 'wasm-unsafe-eval' blob: data:; worker-src blob: data:; "                       \
+    "connect-src 'self' blob: data:; "
+#else
+#define SCRIPTS "script-src 'unsafe-inline'; connect-src 'self'; "
+#endif
+
+/* more: further lines of the header, each with its end. */
+static void answer_head(struct mg_connection *connection, const char *status, const char *type, size_t length,
+                        const char *more)
+{
+    mg_printf(connection,
+              "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n%s"
+              "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+              "Content-Security-Policy: default-src 'none'; " SCRIPTS "style-src 'unsafe-inline'; img-src blob: data:; "
+              "frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\nConnection: close\r\n\r\n",
+              status, type, length, more);
+}
+
 static void answer(struct mg_connection *connection, const char *status, const char *type, const char *body,
                    size_t length)
 {
-    mg_printf(connection,
-              "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-              "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
-              "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-              "img-src blob: data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n"
-              "Connection: close\r\n\r\n",
-              status, type, length);
+    answer_head(connection, status, type, length, "");
     mg_write(connection, body, length);
 }
 
@@ -65,6 +85,54 @@ static char *copy_of(splat_viewer *viewer, char *const *shared, const char *noth
     char *text = strdup(*shared ? *shared : nothing);
     pthread_mutex_unlock(&viewer->mutex);
     return text;
+}
+
+#define PIECE_BYTES 65536
+
+/* As slowly as the page reads it, in this connection's thread. */
+static void send_parcel(struct mg_connection *connection, const splat_viewer_parcel *parcel)
+{
+    char more[512];
+    char *about = splat_viewer_saved_json(&parcel->about);
+    if (!about) {
+        answer_text(connection, "500 Internal Server Error", "No memory.");
+        return;
+    }
+    snprintf(more, sizeof more, "X-Splat: %s\r\n", about);
+    free(about);
+    answer_head(connection, "200 OK", "application/octet-stream", parcel->size, more);
+    for (size_t at = 0, n; at < parcel->size; at += n) {
+        n = parcel->size - at < PIECE_BYTES ? parcel->size - at : PIECE_BYTES;
+        if (mg_write(connection, parcel->data + at, n) != (int)n) return;
+    }
+}
+
+static void answer_splat(splat_viewer *viewer, struct mg_connection *connection)
+{
+    splat_viewer_parcel *parcel;
+    splat_error error;
+    splat_status status = splat_viewer_parcel_take(viewer, &parcel, &error);
+    if (status != SPLAT_OK) {
+        char why[sizeof error.file + sizeof error.message + 8];
+        snprintf(why, sizeof why, "%s%s%s", error.file, error.file[0] ? ": " : "", error.message);
+        answer_text(connection, status == SPLAT_ERROR_ARGUMENT ? "404 Not Found" : "500 Internal Server Error", why);
+        return;
+    }
+    send_parcel(connection, parcel);
+    splat_viewer_parcel_put(viewer, parcel);
+}
+
+/* What draws splats in the page. False: this build has none. */
+static bool answer_drawer(struct mg_connection *connection)
+{
+#if SPLATSMITH_HAS_EXPLORE
+    answer_head(connection, "200 OK", "text/javascript; charset=utf-8", sizeof viewer_explore,
+                "Content-Encoding: gzip\r\n");
+    mg_write(connection, viewer_explore, sizeof viewer_explore);
+#else
+    (void)connection;
+#endif
+    return SPLATSMITH_HAS_EXPLORE;
 }
 
 /* A camera path for other pages: kept as it came, when it is one. */
@@ -120,7 +188,9 @@ static int on_request(struct mg_connection *connection, void *user)
         answer_json(connection, curves_now(viewer));
     else if (strcmp(uri, "/api/path") == 0)
         answer_json(connection, copy_of(viewer, &viewer->path_json, "{}"));
-    else
+    else if (strcmp(uri, "/api/splat") == 0)
+        answer_splat(viewer, connection);
+    else if (strcmp(uri, "/explore.js") != 0 || !answer_drawer(connection))
         answer_text(connection, "404 Not Found", "There is no such page.");
     return 1;
 }

@@ -13,6 +13,7 @@
 
 typedef struct splat_viewer_client splat_viewer_client;
 typedef struct splat_viewer_server splat_viewer_server;
+typedef struct splat_viewer_parcel splat_viewer_parcel;
 
 struct splat_viewer {
     pthread_mutex_t mutex;      /* of all down to has_refused */
@@ -22,6 +23,8 @@ struct splat_viewer {
     uint64_t n_clients_ever;
     char *scene_json;           /* GET /api/scene; NULL: nothing is known yet */
     char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
+    char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
+    splat_viewer_parcel *parcel; /* a saved splat as pages get it; NULL: none has been asked for */
     splat_viewer_status status;
     splat_viewer_curves curves;
     uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
@@ -29,6 +32,7 @@ struct splat_viewer {
     const char *refused;        /* why the first request that was refused was; NULL: none was, or it was told */
     bool has_refused;
 
+    pthread_mutex_t packing;    /* held while a parcel is made; taken before the other one */
     splat_viewer_server *server; /* the library's; NULL: not started */
     char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];
     char address[512];

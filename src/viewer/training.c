@@ -42,8 +42,8 @@ splat_status splat_viewer_watch(splat_viewer *v, splat_trainer *trainer, const c
     v->rate_iteration = 0;
     v->looked_at_memory = 0;
     lock(v);
-    const uint32_t n_changes = v->status.n_changes, n_stages = v->status.n_stages + 1;
-    v->status = (splat_viewer_status){.n_changes = n_changes, .n_stages = n_stages, .trains = trainer != NULL};
+    v->status = (splat_viewer_status){.n_changes = v->status.n_changes, .n_stages = v->status.n_stages + 1,
+                                      .trains = trainer != NULL, .saved = v->status.saved};
     if (stage) snprintf(v->status.stage, sizeof v->status.stage, "%s", stage);
     if (trainer) {
         v->status.iteration = trainer->iteration;
@@ -150,6 +150,14 @@ static void note_evaluation(splat_viewer *v, const splat_event *event)
     v->rate_iteration = 0; /* evaluations are no steps */
 }
 
+/* Pages may fetch it. That there is no memory for its path is no reason to end a training. */
+static void offer_saved(splat_viewer *v, const char *path)
+{
+    float background[3];
+    splat_scene_background(v->trainer->scene, background);
+    splat_viewer_offer(v, path, v->trainer->iteration, v->trainer->model, background, NULL);
+}
+
 /* ---------------------------------------------------------------- between two steps */
 
 /* What clients asked for since the last time; a pause lasts until somebody ends it. */
@@ -235,6 +243,7 @@ void splat_viewer_event(void *user, const splat_event *event)
     case SPLAT_EVENT_EVALUATION: note_evaluation(v, event); break;
     case SPLAT_EVENT_CHECKPOINT: note(v, "saved %s", event->path); break;
     case SPLAT_EVENT_SAVED:
+        offer_saved(v, event->path);
         note(v, "saved %s", event->path);
         wait_in_pause(v); /* a save in a pause does not end it */
         break;

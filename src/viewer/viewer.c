@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "viewer/pictures.h"
+#include "viewer/saved.h"
 #include "viewer/server.h"
 #include "viewer/start_view.h"
 
@@ -35,6 +36,7 @@ static splat_viewer *create(const char *title)
         return NULL;
     }
     pthread_mutex_init(&viewer->mutex, NULL);
+    pthread_mutex_init(&viewer->packing, NULL);
     splat_viewer_condition_init(&viewer->wished);
     viewer->moving_seconds = SPLAT_VIEWER_MOVING_SECONDS;
     viewer->moving_smallest = 0.125;
@@ -86,7 +88,10 @@ void splat_viewer_close(splat_viewer *viewer)
         splat_viewer_tell_all(viewer, 0.5);
     }
     splat_viewer_server_stop(viewer);
+    if (viewer->parcel) splat_viewer_parcel_put(viewer, viewer->parcel);
+    free(viewer->saved_path);
     pthread_cond_destroy(&viewer->wished);
+    pthread_mutex_destroy(&viewer->packing);
     pthread_mutex_destroy(&viewer->mutex);
     free(viewer->title);
     free(viewer->scene_json);

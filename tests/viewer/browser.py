@@ -69,11 +69,13 @@ def find_chromium():
 
 
 class Browser:
-    """Chromium without a screen; pages share it."""
+    """Chromium without a screen; pages share it. webgl: drawn by the CPU."""
 
-    def __init__(self):
+    def __init__(self, webgl=False):
         self.folder = tempfile.mkdtemp(prefix='viewer-chromium-')
-        flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
+        graphics = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] if webgl else \
+            ['--disable-gpu']
+        flags = ['--headless', '--no-sandbox', *graphics, '--disable-dev-shm-usage', '--no-first-run',
                  '--disable-background-networking', '--disable-background-timer-throttling',
                  '--disable-renderer-backgrounding', '--hide-scrollbars', '--remote-debugging-port=0',
                  '--user-data-dir=' + self.folder, 'about:blank']

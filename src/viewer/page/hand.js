@@ -41,7 +41,7 @@ function fly(now) {
   if (on('z') || on('c')) roll(seconds * (on('c') - on('z')));
   requestAnimationFrame(fly);
 }
-const shortcuts = { f: 'cameras', r: 'reset', '?': 'keys', v: 'beside', t: 'more', b: 'box', k: 'key-add' };
+const shortcuts = { f: 'cameras', r: 'reset', '?': 'keys', v: 'beside', t: 'more', b: 'box', k: 'key-add', x: 'explore' };
 const flyKeys = new Set(['w', 'a', 's', 'd', 'q', 'e', 'z', 'c', 'arrowleft', 'arrowright', 'arrowup', 'arrowdown']);
 addEventListener('keydown', e => {
   const key = e.key.toLowerCase(), kinds = $('what').options;
@@ -53,7 +53,7 @@ addEventListener('keydown', e => {
     if (!flying) { flying = performance.now(); requestAnimationFrame(fly); }
   } else if (key === '[') goTo(view - 1);
   else if (key === ']') goTo(view + 1);
-  else if (shortcuts[key]) $(shortcuts[key]).click();
+  else if (shortcuts[key]) { if (!$(shortcuts[key]).hidden) $(shortcuts[key]).click(); }
   else if (key === ' ' && e.target.tagName !== 'BUTTON') { e.preventDefault(); $('pause').click(); }
   else if (key >= '1' && key <= String(kinds.length)) { $('what').selectedIndex = key - 1; $('what').onchange(); }
 });

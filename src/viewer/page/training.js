@@ -20,8 +20,11 @@ function addToCurves() {
 }
 function onStatus(status) {
   training = status;
+  saved = status.saved ?? null;
+  savedChanged();
   if (status.over) {
     ended = true;
+    if (loaded && !exploring) setExploring(true); /* that much is left */
     say(status.trains || status.note ? 'The program has ended. ' + status.note : 'The program has ended.');
   }
   if (status.stages !== stages) {

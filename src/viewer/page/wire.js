@@ -1,7 +1,8 @@
 /* ---------------------------------------------------------------- the wire */
 let socket = null, seq = 0, stillTimer = 0, shown = null, ended = false;
 const asked = new Map(); /* when, by seq */
-function say(text) { $('message').textContent = text; $('message').hidden = !text; }
+/* What the browser draws itself stays to be seen: its status line tells it then. */
+function say(text) { $('message').textContent = text; $('message').hidden = !text || exploring; if (exploring) exploreStatus(); }
 const send = message => { if (socket && socket.readyState === 1) socket.send(JSON.stringify(message)); };
 
 /* Pictures that belong to a view of the scene are made with its own camera, and shown whole. */
@@ -17,6 +18,7 @@ const isUpright = () => area().height > area().width;
 
 /* Newest camera wins at the server, so every change is sent; the full picture follows when nothing moves. */
 function ask(moving) {
+  if (exploring && explore()) return;
   const scale = pixelScale();
   let w = area().width * scale, h = area().height * scale;
   if (beside) { if (isUpright()) h /= 2; else w /= 2; }
@@ -70,6 +72,7 @@ async function onPicture(data) {
     if (beside) ask(false);
     return;
   }
+  if (exploring) return bitmap.close(); /* it was on its way */
   draw(bitmap);
   shown = { seq: number, w: bitmap.width, h: bitmap.height, step: head.getUint32(8, true),
     full: head.getUint16(18, true) & 1, ms: began ? Math.round(performance.now() - began) : null };
@@ -83,7 +86,7 @@ async function onPicture(data) {
 function connect() {
   socket = new WebSocket((location.protocol === 'https:' ? 'wss://' : 'ws://') + location.host + '/ws' + query);
   socket.binaryType = 'arraybuffer';
-  socket.onopen = () => { say(''); send({ sees: !document.hidden }); changed(false); };
+  socket.onopen = () => { say(''); send({ sees: !document.hidden && !exploring }); changed(false); };
   socket.onmessage = event => {
     if (event.data instanceof ArrayBuffer) onPicture(event.data).catch(() => {});
     else onStatus(JSON.parse(event.data).status);
@@ -94,4 +97,4 @@ function connect() {
     setTimeout(connect, 2000);
   };
 }
-document.addEventListener('visibilitychange', () => { send({ sees: !document.hidden }); if (!document.hidden) changed(false); });
+document.addEventListener('visibilitychange', () => { send({ sees: !document.hidden && !exploring }); if (!document.hidden) changed(false); });
