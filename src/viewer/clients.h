@@ -1,4 +1,4 @@
-/* The viewer's clients: what they want comes out of here, pictures go in. */
+/* The viewer's clients, whatever carries their pictures: what they want comes out of here, pictures go in. */
 #ifndef SPLAT_VIEWER_CLIENTS_H
 #define SPLAT_VIEWER_CLIENTS_H
 
@@ -19,6 +19,38 @@ typedef struct splat_viewer_image {
     uint8_t *rgb;
 } splat_viewer_image;
 
+/* Makes the bytes of the floats, where there are none. False without memory. */
+bool splat_viewer_image_fill(splat_viewer_image *image);
+
+#define SPLAT_VIEWER_REFRESH_SECONDS 1.0 /* between two pictures for a camera that stands still */
+
+/* All of it with the viewer's mutex. */
+struct splat_viewer_client {
+    splat_viewer *viewer;
+    uint64_t number;           /* from 1 on */
+    pthread_cond_t changed;    /* a picture has come or cannot be made, figures are new, or it is the end */
+    bool reads_figures;        /* of the training: `told` grows */
+    bool is_closing, is_dead;  /* dead: nothing can be sent any more */
+    bool sees;                 /* what it shows can be seen: pictures are made again as the model changes */
+    bool has_wish, in_flight;  /* in flight: being rendered, encoded, sent, or not acknowledged */
+    bool has_sent;             /* there is a `sent`, of */
+    uint32_t step;             /* the model after this step, */
+    double sent_at;            /* begun then */
+    splat_viewer_wish wish, sent;
+    splat_viewer_image image;  /* to be sent */
+    uint32_t told;             /* status.n_changes of the figures that were sent last */
+};
+
+bool splat_viewer_has_room(splat_viewer *viewer);
+/* Adds the caller's client, whose viewer, number and condition are set here. False: there is no room for it. */
+bool splat_viewer_join(splat_viewer *viewer, splat_viewer_client *client);
+/* Takes it out; its thread sees is_closing. When that has ended, splat_viewer_forget gives back what the client holds.
+ */
+void splat_viewer_leave(splat_viewer_client *client);
+void splat_viewer_forget(splat_viewer_client *client);
+/* What a client says. False: it is dead. */
+bool splat_viewer_post(splat_viewer_client *client, const splat_viewer_message *message);
+
 /* Waits at most `seconds` for the newest wish of a client that has no picture on its way; clients take turns. What a
  * client sees already is made again once a second while the model changes (viewer->step), when `refreshes`. Returns
  * early when a client asks something of the training. False: there is nothing to make. Each job that is taken must be
@@ -27,19 +59,13 @@ bool splat_viewer_take(splat_viewer *viewer, double seconds, bool refreshes, spl
 /* Gives a picture, which is the clients' from now on, to its client, if that has not gone; without one the client may
  * ask again. Does not wait for the network, nor for bytes to be made of floats. */
 void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, splat_viewer_image image);
+/* Notes why a request was refused, a text that stays. */
+void splat_viewer_refuse(splat_viewer *viewer, const char *reason);
 /* Logs the first request that was refused, once. */
 void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context);
 /* How many there are. */
 int splat_viewer_count_clients(const splat_viewer *viewer);
 /* After status.n_changes has grown for the last time: waits at most `seconds` until all clients were told. */
 void splat_viewer_tell_all(splat_viewer *viewer, double seconds);
-
-/* For the server: NULL, or why a request is refused; and what civetweb calls about WebSockets. user: the viewer. */
-struct mg_connection;
-const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connection *connection);
-int splat_viewer_on_connect(const struct mg_connection *connection, void *user);
-void splat_viewer_on_ready(struct mg_connection *connection, void *user);
-int splat_viewer_on_data(struct mg_connection *connection, int bits, char *data, size_t size, void *user);
-void splat_viewer_on_close(const struct mg_connection *connection, void *user);
 
 #endif

@@ -2,8 +2,8 @@
 #include "viewer/server.h"
 
 #include "io/camera_path.h"
-#include "viewer/clients.h"
 #include "viewer/saved.h"
+#include "viewer/websockets.h"
 
 #include <stdlib.h>
 #include <string.h>

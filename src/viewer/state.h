@@ -21,6 +21,7 @@ struct splat_viewer {
     splat_viewer_client *clients[SPLAT_VIEWER_CLIENTS_MAX]; /* NULL: room for one */
     unsigned next_client;       /* whose turn it is */
     uint64_t n_clients_ever;
+    uint64_t paused_by;         /* the number of the client that last began or ended a pause */
     char *scene_json;           /* GET /api/scene; NULL: nothing is known yet */
     char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
     char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
@@ -64,6 +65,19 @@ static inline void splat_viewer_condition_init(pthread_cond_t *condition)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &monotonic);
     pthread_condattr_destroy(&monotonic);
+}
+
+/* On the clock of the conditions; seconds below 0 count as 0. */
+static inline void splat_viewer_deadline(double seconds, struct timespec *end)
+{
+    clock_gettime(CLOCK_MONOTONIC, end);
+    const double whole = seconds > 0 ? (double)(time_t)seconds : 0;
+    end->tv_sec += (time_t)whole;
+    end->tv_nsec += seconds > 0 ? (long)((seconds - whole) * 1e9) : 0;
+    if (end->tv_nsec >= 1000000000) {
+        end->tv_sec++;
+        end->tv_nsec -= 1000000000;
+    }
 }
 
 #endif

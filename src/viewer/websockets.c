@@ -1,0 +1,222 @@
+/* The viewer's clients at WebSockets, by civetweb: its threads read what they want, and a thread of each encodes and
+ * sends. */
+#include "viewer/websockets.h"
+
+#if SPLATSMITH_HAS_CIVETWEB
+
+#include "base/clock.h"
+#include "io/picture/image.h"
+#include "viewer/clients.h"
+
+#include <civetweb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGES_PER_SECOND 240
+#define QUALITY_MOVING 75
+#define QUALITY_STILL 92
+#define STATUS_SECONDS 0.25 /* between two texts to a client */
+
+/* A client and its connection. */
+typedef struct page {
+    splat_viewer_client client;
+    struct mg_connection *connection;
+    pthread_t sender;
+    double told_at;            /* when client.told was sent */
+    double second;             /* when the second began in which ... */
+    int n_messages;            /* ... so many messages came */
+} page;
+
+/* ---------------------------------------------------------------- checks */
+
+/* Takes the same time wherever they differ. */
+static bool tokens_are_equal(const char *a, const char *b)
+{
+    unsigned difference = 0;
+    for (int i = 0; i < SPLAT_VIEWER_TOKEN_LENGTH; i++) difference |= (unsigned)(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+static bool has_token(const splat_viewer *viewer, const struct mg_request_info *request)
+{
+    char token[SPLAT_VIEWER_TOKEN_LENGTH + 2];
+    const char *query = request->query_string;
+    return query && mg_get_var(query, strlen(query), "token", token, sizeof token) == SPLAT_VIEWER_TOKEN_LENGTH &&
+           tokens_are_equal(token, viewer->token);
+}
+
+static const char *find_refusal(const splat_viewer *viewer, const struct mg_connection *connection)
+{
+    const char *host = mg_get_header(connection, "Host");
+    if (!splat_viewer_host_is_good(host, viewer->host))
+        return "The Host of this request is not this machine's address.";
+    if (!splat_viewer_origin_is_good(mg_get_header(connection, "Origin"), host))
+        return "This request comes from the page of another site.";
+    if (!has_token(viewer, mg_get_request_info(connection)))
+        return "Open the whole address that the program printed: its token is missing or not this run's.";
+    return NULL;
+}
+
+const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connection *connection)
+{
+    const char *reason = find_refusal(viewer, connection);
+    if (reason) splat_viewer_refuse(viewer, reason);
+    return reason;
+}
+
+/* ---------------------------------------------------------------- a client's sender */
+
+static bool send_picture(page *p, const splat_viewer_wish *wish, uint32_t step, splat_viewer_image *image)
+{
+    uint8_t *jpeg, *message;
+    size_t size;
+    const int width = image->width, height = image->height;
+    bool full = wish->view >= 0 || (width == wish->camera.width && height == wish->camera.height);
+    if (!splat_viewer_image_fill(image)) return false;
+    if (splat_jpeg_encode("a picture", width, height, image->rgb, wish->moving ? QUALITY_MOVING : QUALITY_STILL, &jpeg,
+                          &size, NULL) != SPLAT_OK)
+        return false;
+    bool good = (message = malloc(SPLAT_VIEWER_HEADER_BYTES + size)) != NULL;
+    if (good) {
+        splat_viewer_header_write(message, wish->seq, step, width, height, wish->kind, full);
+        memcpy(message + SPLAT_VIEWER_HEADER_BYTES, jpeg, size);
+        good = mg_websocket_write(p->connection, MG_WEBSOCKET_OPCODE_BINARY, (const char *)message,
+                                  SPLAT_VIEWER_HEADER_BYTES + size) > 0;
+    }
+    free(message);
+    free(jpeg);
+    return good;
+}
+
+/* The figures of the training; whoever renders is not waited for. */
+static bool send_status(page *p, const splat_viewer_status *status, int n_clients)
+{
+    char *text = splat_viewer_status_json(status, n_clients);
+    bool good = text && mg_websocket_write(p->connection, MG_WEBSOCKET_OPCODE_TEXT, text, strlen(text)) > 0;
+    free(text);
+    return good;
+}
+
+/* Waits for a picture or the end, and at most until figures may be told. */
+static void wait_for_work(page *p)
+{
+    struct timespec end;
+    splat_viewer_client *client = &p->client;
+    splat_viewer *viewer = client->viewer;
+    const bool is_told = client->told == viewer->status.n_changes;
+    splat_viewer_deadline(is_told ? STATUS_SECONDS : p->told_at + STATUS_SECONDS - splat_clock_seconds(), &end);
+    pthread_cond_timedwait(&client->changed, &viewer->mutex, &end);
+}
+
+/* With the mutex, which is free while it sends. */
+static void send_what_is_due(page *p)
+{
+    splat_viewer_client *client = &p->client;
+    splat_viewer *viewer = client->viewer;
+    const double now = splat_clock_seconds();
+    const bool is_told = client->told == viewer->status.n_changes ||
+                         (now - p->told_at < STATUS_SECONDS && !viewer->status.is_over);
+    const splat_viewer_wish wish = client->sent;
+    const int n_clients = splat_viewer_count_clients(viewer);
+    const uint32_t step = client->step;
+    splat_viewer_image image = client->image;
+    const bool has_image = image.planar || image.rgb;
+    if (!has_image && is_told) {
+        wait_for_work(p);
+        return;
+    }
+    splat_viewer_status status;
+    if (!is_told) {
+        status = viewer->status;
+        p->told_at = now;
+    }
+    client->image = (splat_viewer_image){0};
+    pthread_mutex_unlock(&viewer->mutex);
+    bool good = is_told || send_status(p, &status, n_clients);
+    good = good && (!has_image || send_picture(p, &wish, step, &image));
+    free(image.planar);
+    free(image.rgb);
+    pthread_mutex_lock(&viewer->mutex);
+    if (!is_told) client->told = status.n_changes;
+    if (!good) client->is_dead = true;
+}
+
+static void *sender(void *user)
+{
+    page *p = user;
+    splat_viewer_client *client = &p->client;
+    splat_viewer *viewer = client->viewer;
+    pthread_mutex_lock(&viewer->mutex);
+    while (!client->is_closing) {
+        if (client->is_dead)
+            pthread_cond_wait(&client->changed, &viewer->mutex);
+        else
+            send_what_is_due(p);
+    }
+    pthread_mutex_unlock(&viewer->mutex);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- pages come and go */
+
+int splat_viewer_on_connect(const struct mg_connection *connection, void *user)
+{
+    splat_viewer *viewer = user;
+    return splat_viewer_refusal(viewer, connection) || !splat_viewer_has_room(viewer);
+}
+
+/* A connection without a client, for want of room or memory, is closed with its first message. */
+void splat_viewer_on_ready(struct mg_connection *connection, void *user)
+{
+    page *p = calloc(1, sizeof *p);
+    mg_set_user_connection_data(connection, NULL);
+    if (!p) return;
+    *p = (page){.client = {.sees = true, .reads_figures = true, .told = UINT32_MAX}, .connection = connection,
+                .second = splat_clock_seconds()};
+    if (splat_viewer_join(user, &p->client)) {
+        if (pthread_create(&p->sender, NULL, sender, p) == 0) {
+            mg_set_user_connection_data(connection, p);
+            return;
+        }
+        splat_viewer_leave(&p->client);
+        splat_viewer_forget(&p->client);
+    }
+    free(p);
+}
+
+void splat_viewer_on_close(const struct mg_connection *connection, void *user)
+{
+    page *p = mg_get_user_connection_data(connection);
+    (void)user;
+    if (!p) return;
+    splat_viewer_leave(&p->client);
+    pthread_join(p->sender, NULL);
+    splat_viewer_forget(&p->client);
+    free(p);
+}
+
+static bool is_too_often(page *p)
+{
+    double now = splat_clock_seconds();
+    if (now - p->second >= 1) {
+        p->second = now;
+        p->n_messages = 0;
+    }
+    return ++p->n_messages > MESSAGES_PER_SECOND;
+}
+
+/* Returns 0 to close the connection, which is what anything gets that our page does not send. */
+int splat_viewer_on_data(struct mg_connection *connection, int bits, char *data, size_t size, void *user)
+{
+    page *p = mg_get_user_connection_data(connection);
+    splat_viewer_message message;
+    const int opcode = bits & 15;
+    (void)user;
+    if (!p || is_too_often(p)) return 0;
+    if (opcode == MG_WEBSOCKET_OPCODE_PING || opcode == MG_WEBSOCKET_OPCODE_PONG) return 1;
+    if (opcode != MG_WEBSOCKET_OPCODE_TEXT || !(bits & 128) || (bits & 112)) return 0; /* whole texts alone */
+    if (splat_viewer_message_parse(data, size, &message, NULL) != SPLAT_OK) return 0;
+    return splat_viewer_post(&p->client, &message);
+}
+
+#endif
