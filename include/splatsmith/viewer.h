@@ -20,9 +20,12 @@ typedef struct splat_viewer splat_viewer;
 typedef struct splat_viewer_options {
     size_t size;
     const char *host;  /* an address of this machine to listen at; NULL: 127.0.0.1, which other machines do not reach */
-    int port;          /* 0: any that is free; default 8080 */
+    int port;          /* of the page; 0: any that is free; -1: there is no page; default 8080 */
     const char *title; /* of the page, UTF-8; NULL: "Splatsmith" */
     double budget;     /* the share of the time of a training that pictures may take, above 0 and at most 1; 0.05 */
+    int sibr_port;     /* of the network viewers of the original 3D Gaussian splatting, who need no token; 0: any that
+                          is free; -1, the default: they are not listened for */
+    const char *sibr_host; /* where they are, an address as `host`; NULL: 127.0.0.1, whatever `host` is */
 } splat_viewer_options;
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);
@@ -32,9 +35,11 @@ void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size)
  */
 splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer **viewer, splat_error *error);
 void splat_viewer_close(splat_viewer *viewer);
-/* "http://127.0.0.1:8080/?token=...": whoever knows it may look. Lives as long as the viewer. */
+/* "http://127.0.0.1:8080/?token=...": whoever knows it may look; "" without a page. Lives as long as the viewer. */
 const char *splat_viewer_get_address(const splat_viewer *viewer);
+/* -1: there is none. */
 int splat_viewer_get_port(const splat_viewer *viewer);
+int splat_viewer_get_sibr_port(const splat_viewer *viewer);
 /* Where clients begin, which cameras they see drawn, and which photos they may compare with: those of the scene, which
  * is borrowed until the next call, or without one (NULL) around the splat. Without a model (NULL) the scene's points
  * tell where the splat is. Errors: MEMORY, DEVICE. */

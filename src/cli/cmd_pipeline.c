@@ -480,7 +480,7 @@ static int find_cameras(pipeline_run *r)
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
-    if (code == CLI_OK && r->p.values->viewer_port >= 0)
+    if (code == CLI_OK && cli_viewer_is_wanted(r->p.values))
         code = cli_viewer_open(r->p.values, r->p.values->viewer_port, r->p.folder, &r->p.viewer);
     if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.values, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);

@@ -12,7 +12,7 @@
 #define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
 #define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
 #define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
-#define PORT(field) CLI_PORT, AT(field, int), "[PORT]", 0, 65535
+#define PORT(field, usual) CLI_PORT, AT(field, int), "[PORT=" usual "]", 0, 65535
 #define SIZE(field, low, high) CLI_SIZE, AT(field, int), "N", low, high
 #define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
 #define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
@@ -619,11 +619,16 @@ const cli_option cli_options[] = {
     /* view */
     {"port", 0, "viewer", VIEW, CLI_GROUP_MACHINE, INT(viewer.port, 0, 65535),
      "the port of the page; 0: any that is free", NULL},
-    {"viewer", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, PORT(viewer_port),
-     "show the splat in a browser while it is trained, at this port (without a number 8080; 0: any that is free)",
+    {"viewer", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, PORT(viewer_port, "8080"),
+     "show the splat in a browser while it is trained, at this port (0: any that is free)",
      "not shown"},
+    {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, PORT(viewer.sibr_port, "6009"),
+     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free); "
+     "their protocol knows no token: who reaches the port may look and hold the training", "not listened for"},
+    {"sibr_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, TEXT(viewer.sibr_host, "ADDRESS"),
+     "the address of this machine where --sibr listens; any but 127.0.0.1 lets in whoever reaches it", "127.0.0.1"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, DOUBLE(viewer_budget, 0.1, 100),
-     "percent of the time of the training that pictures of --viewer may take while somebody looks", NULL},
+     "percent of the time of the training that pictures of --viewer and --sibr may take while somebody looks", NULL},
     {"viewer_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, CLI_GROUP_MACHINE, TEXT(viewer.host, "ADDRESS"),
      "the address of this machine to listen at; 0.0.0.0 lets others in who know the token, unencrypted", "127.0.0.1"},
 
@@ -689,9 +694,9 @@ const cli_option cli_options[] = {
     {"debug_from", 0, NULL, TRAIN | COARSE, IGNORED_TEXT("N"), "errors are always checked and reported", NULL},
     {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
      "NaN and infinity always stop the training with an error", NULL},
-    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "the viewer is off unless --viewer asks for it", NULL},
-    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "for SIBR's network viewer; ours has --viewer", NULL},
-    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer; ours has --viewer", NULL},
+    {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "viewers are off unless --viewer or --sibr asks for them", NULL},
+    {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "for SIBR's network viewer: --sibr_host", NULL},
+    {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer, which --sibr listens for", NULL},
 };
 const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
 _Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");

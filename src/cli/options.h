@@ -92,8 +92,6 @@ typedef struct cli_values {
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
 } cli_values;
 
-#define CLI_USUAL_PORT "8080"
-
 typedef enum cli_kind {
     CLI_FLAG,   /* bool; the value may be left out */
     CLI_TEXT,   /* const char * */
@@ -101,7 +99,7 @@ typedef enum cli_kind {
     CLI_WORD,   /* an enum: the number of one of the words of `metavar` */
     CLI_INT,    /* int */
     CLI_SIZE,   /* int, like CLI_INT but never 0 */
-    CLI_PORT,   /* int; the value may be left out: CLI_USUAL_PORT */
+    CLI_PORT,   /* int; the value may be left out: that of the metavar, [PORT=8080] */
     CLI_INTS,   /* cli_list */
     CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
     CLI_SEED,   /* uint64_t */

@@ -376,13 +376,14 @@ static const char *peek_value(const cli_words *words, const cli_option *option)
 static bool take_values(cli_values *values, const cli_option *option, const char *attached, cli_words *words)
 {
     const char *text = attached ? attached : peek_value(words, option);
+    char usual[8];
     bool ignored;
     values->given[option - cli_options] = true;
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
     if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
         return set_value(values, option, "true");
     if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0])))
-        return set_value(values, option, CLI_USUAL_PORT);
+        return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(values, option, usual);
     if (!text) {
         cli_error("--%s needs a value", option->name);
         return false;

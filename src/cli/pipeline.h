@@ -18,7 +18,7 @@ typedef struct pipeline {
     char cameras[CLI_PATH_MAX]; /* cameras.json of a scene that was made of photos alone; "": the scene had cameras */
     pipeline_splat splat;       /* what the next stage begins with, */
     char mesh[CLI_PATH_MAX];    /* and the mesh; "": there is none yet */
-    splat_viewer *viewer;       /* of --viewer, for all stages; NULL: none */
+    splat_viewer *viewer;       /* of --viewer and --sibr, for all stages; NULL: none */
     bool is_bound;              /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */
 } pipeline;
 

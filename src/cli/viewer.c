@@ -4,11 +4,24 @@
 
 #include <unistd.h>
 
+/* The viewers without a token. */
+static void tell_sibr(const cli_values *values, const splat_viewer *viewer)
+{
+    const char *host = values->viewer.sibr_host ? values->viewer.sibr_host : "127.0.0.1";
+    const int port = splat_viewer_get_sibr_port(viewer);
+    if (port >= 0)
+        cli_notice("SIBR's viewers: --ip %s --port %d; there is no token: whoever reaches it may look, and hold a "
+                   "training",
+                   host, port);
+}
+
 /* Where to look, and how from another machine. */
 void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer)
 {
     char host[256] = "";
     int port = splat_viewer_get_port(viewer);
+    tell_sibr(values, viewer);
+    if (port < 0) return;
     cli_say("%s", splat_viewer_get_address(viewer));
     gethostname(host, sizeof host - 1);
     if (!values->viewer.host)
@@ -16,6 +29,11 @@ void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer)
                    host[0] ? host : "HOST");
     else
         cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", values->viewer.host);
+}
+
+bool cli_viewer_is_wanted(const cli_values *values)
+{
+    return values->viewer_port >= 0 || values->viewer.sibr_port >= 0;
 }
 
 int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer)
@@ -33,7 +51,7 @@ int cli_viewer_begin(const cli_values *values, const char *title, const char *st
 {
     splat_error error;
     *viewer = values->shared_viewer;
-    if (!*viewer && values->viewer_port < 0) return CLI_OK;
+    if (!*viewer && !cli_viewer_is_wanted(values)) return CLI_OK;
     int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, title, viewer);
     if (code != CLI_OK) return code;
     if (splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) {

@@ -4,12 +4,14 @@
 
 #include "cli.h"
 
-/* Opens a viewer at a port. Returns an exit code. */
+/* Whether --viewer or --sibr asks for one beside a training. */
+bool cli_viewer_is_wanted(const cli_values *values);
+/* Opens a viewer with its page at a port (-1: without a page). Returns an exit code. */
 int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer);
 /* Says where to look. */
 void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer);
-/* Beside a training: with --viewer, or that of the pipeline around it; NULL without. Its pages show the trainer from
- * now on. Returns an exit code. */
+/* Beside a training: with --viewer or --sibr, or that of the pipeline around it; NULL without. Its pages show the
+ * trainer from now on. Returns an exit code. */
 int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
                      splat_viewer **viewer);
 /* Before the trainer goes. The viewer goes, too, unless it is the pipeline's. NULL is allowed. */

@@ -88,6 +88,7 @@ static splat_status read_wish(const json_t *root, const json_t *camera, splat_vi
         return FAIL("has a view that is no number from -1 on");
     wish->kind = (splat_viewer_kind)kind;
     wish->moving = json_is_true(moving);
+    wish->scaling = 1;
     wish->view = view ? (int32_t)json_integer_value(view) : -1;
     if (wish->view < 0 && kind >= SPLAT_VIEWER_ERROR) return FAIL("wants a photo, but names no view");
     SPLAT_TRY(read_box(json_object_get(root, "box"), wish, error));

@@ -34,6 +34,7 @@ typedef struct splat_viewer_wish {
     bool moving;           /* a small picture soon is better than a full one later */
     splat_camera camera;   /* at full size; with a view its size alone counts, as the most there may be */
     int32_t view;          /* of the scene, whose camera it is; -1: none. ERROR and PHOTO need one */
+    float scaling;         /* the Gaussians' deviations are multiplied by it; 1: they are as they are */
     bool has_box;          /* only the Gaussians with their centres in it */
     splat_viewer_box box;
 } splat_viewer_wish;

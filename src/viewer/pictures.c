@@ -53,52 +53,77 @@ static splat_status render_map(splat_model *model, const splat_camera *camera, s
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- the box */
+/* ---------------------------------------------------------------- other Gaussians for one picture */
 
-/* The model's opacities, put aside while those outside a box are hidden; zero: none are. */
-typedef struct hidden {
-    float *means, *kept, *shown;
-} hidden;
+/* Parameters that are other ones for a picture, and were put aside for it; zero: none are. */
+typedef struct aside {
+    float *on_device, *kept, *shown;
+    size_t bytes;
+} aside;
 
-static void forget(hidden *h)
+static void forget(aside *a)
 {
-    free(h->means);
-    free(h->kept);
-    free(h->shown);
-    *h = (hidden){0};
+    free(a->kept);
+    free(a->shown);
+    *a = (aside){0};
 }
 
-static splat_status hide_outside(splat_model *model, const splat_viewer_box *box, hidden *h, splat_error *error)
+/* Copies n floats of the device. */
+static splat_status put_aside(splat_model *model, float *on_device, size_t n, aside *a, splat_error *error)
 {
-    splat_backend *b = model->backend;
-    const splat_gaussians *g = &model->gaussians;
-    const size_t n = g->n, bytes = n * sizeof(float);
-    *h = (hidden){malloc(3 * bytes + 1), malloc(bytes + 1), malloc(bytes + 1)};
-    splat_status status = h->means && h->kept && h->shown
-                              ? splat_backend_download(b, h->means, g->p.means, 3 * bytes, error)
-                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %zu Gaussians", n);
-    if (status == SPLAT_OK) status = splat_backend_download(b, h->kept, g->p.opacities, bytes, error);
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
-        bool inside = true;
-        for (size_t k = 0; k < 3; k++)
-            inside &= (double)h->means[3 * i + k] >= box->low[k] && (double)h->means[3 * i + k] <= box->high[k];
-        h->shown[i] = inside ? h->kept[i] : SPLAT_HIDDEN_OPACITY;
-    }
-    if (status == SPLAT_OK) status = splat_backend_upload(b, g->p.opacities, h->shown, bytes, error);
-    if (status != SPLAT_OK) forget(h);
+    const size_t bytes = n * sizeof(float);
+    *a = (aside){on_device, malloc(bytes + 1), malloc(bytes + 1), bytes};
+    splat_status status = a->kept && a->shown
+                              ? splat_backend_download(model->backend, a->kept, on_device, bytes, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu other parameters", n);
+    if (status != SPLAT_OK) forget(a);
     return status;
 }
 
-/* The opacities as they were, byte for byte. */
-static splat_status show_again(splat_model *model, hidden *h, splat_error *error)
+static splat_status show(splat_model *model, aside *a, splat_error *error)
+{
+    splat_status status = splat_backend_upload(model->backend, a->on_device, a->shown, a->bytes, error);
+    if (status != SPLAT_OK) forget(a);
+    return status;
+}
+
+/* The parameters as they were, byte for byte. */
+static splat_status show_again(splat_model *model, aside *a, splat_error *error)
 {
     splat_status status = SPLAT_OK;
-    if (h->kept)
-        status = splat_backend_upload(model->backend, model->gaussians.p.opacities, h->kept,
-                                      model->gaussians.n * sizeof(float), error);
-    if (h->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
-    forget(h);
+    if (a->kept) status = splat_backend_upload(model->backend, a->on_device, a->kept, a->bytes, error);
+    if (a->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
+    forget(a);
     return status;
+}
+
+/* Gaussians with their centres outside become invisible. */
+static splat_status hide_outside(splat_model *model, const splat_viewer_box *box, aside *a, splat_error *error)
+{
+    const splat_gaussians *g = &model->gaussians;
+    float *means = malloc(3 * g->n * sizeof(float) + 1);
+    splat_status status =
+        means ? splat_backend_download(model->backend, means, g->p.means, 3 * g->n * sizeof(float), error)
+              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %u Gaussians", g->n);
+    if (status == SPLAT_OK) status = put_aside(model, g->p.opacities, g->n, a, error);
+    for (size_t i = 0; i < g->n && status == SPLAT_OK; i++) {
+        bool inside = true;
+        for (size_t k = 0; k < 3; k++)
+            inside &= (double)means[3 * i + k] >= box->low[k] && (double)means[3 * i + k] <= box->high[k];
+        a->shown[i] = inside ? a->kept[i] : SPLAT_HIDDEN_OPACITY;
+    }
+    if (status == SPLAT_OK) status = show(model, a, error);
+    free(means);
+    return status;
+}
+
+/* Gaussians become larger or smaller. */
+static splat_status scale_all(splat_model *model, float factor, aside *a, splat_error *error)
+{
+    const size_t n = 3 * (size_t)model->gaussians.n;
+    SPLAT_TRY(put_aside(model, model->gaussians.p.scales, n, a, error));
+    for (size_t i = 0; i < n; i++) a->shown[i] = a->kept[i] + logf(factor);
+    return show(model, a, error);
 }
 
 /* ---------------------------------------------------------------- a wish */
@@ -148,14 +173,19 @@ static splat_status render_wish(splat_viewer *viewer, splat_model *model, const 
                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
                                 splat_error *error)
 {
-    hidden outside = {0};
+    aside opacities = {0}, scales = {0};
     splat_error later;
-    if (wish->has_box && wish->kind != SPLAT_VIEWER_PHOTO)
-        SPLAT_TRY(hide_outside(model, &wish->box, &outside, error));
-    splat_status status = render_kind(model, viewer->scene, background, wish, camera, buffer, rgb, error);
-    splat_status shown = show_again(model, &outside, &later);
-    if (shown != SPLAT_OK && error) *error = later;
-    return shown != SPLAT_OK ? shown : status;
+    splat_status status = SPLAT_OK;
+    const bool is_splat = wish->kind != SPLAT_VIEWER_PHOTO;
+    if (is_splat && wish->has_box) status = hide_outside(model, &wish->box, &opacities, error);
+    if (is_splat && wish->scaling != 1 && status == SPLAT_OK) status = scale_all(model, wish->scaling, &scales, error);
+    if (status == SPLAT_OK) status = render_kind(model, viewer->scene, background, wish, camera, buffer, rgb, error);
+    for (int i = 0; i < 2; i++) {
+        if (show_again(model, i ? &scales : &opacities, &later) == SPLAT_OK) continue;
+        if (error) *error = later;
+        status = later.status;
+    }
+    return status;
 }
 
 /* The camera of a view, no larger than was asked for. */

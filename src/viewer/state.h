@@ -14,6 +14,7 @@
 typedef struct splat_viewer_client splat_viewer_client;
 typedef struct splat_viewer_server splat_viewer_server;
 typedef struct splat_viewer_parcel splat_viewer_parcel;
+typedef struct splat_sibr splat_sibr;
 
 struct splat_viewer {
     pthread_mutex_t mutex;      /* of all down to has_refused */
@@ -26,6 +27,7 @@ struct splat_viewer {
     char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
     char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
     splat_viewer_parcel *parcel; /* a saved splat as pages get it; NULL: none has been asked for */
+    char *scene_path;           /* the folder of the scene, which SIBR's viewers are told; NULL: there is none */
     splat_viewer_status status;
     splat_viewer_curves curves;
     uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
@@ -35,6 +37,8 @@ struct splat_viewer {
 
     pthread_mutex_t packing;    /* held while a parcel is made; taken before the other one */
     splat_viewer_server *server; /* the library's; NULL: not started */
+    splat_sibr *sibr;            /* NULL: none listens */
+    int sibr_port;               /* -1: none */
     char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];
     char address[512];
     char host[256];             /* as it was asked for; "" by default */

@@ -5,6 +5,7 @@
 #include "viewer/pictures.h"
 #include "viewer/saved.h"
 #include "viewer/server.h"
+#include "viewer/sibr.h"
 #include "viewer/start_view.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size)
 {
-    const splat_viewer_options defaults = {.port = 8080, .budget = 0.05};
+    const splat_viewer_options defaults = {.port = 8080, .budget = 0.05, .sibr_port = -1};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
@@ -50,8 +51,9 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
     splat_viewer_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, options, "splat_viewer_options", error));
     const char *host = own.host ? own.host : "";
-    if (own.port < 0 || own.port > 65535)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a port is a number from 0 to 65535, not %d", own.port);
+    if (own.port < -1 || own.port > 65535 || own.sibr_port < -1 || own.sibr_port > 65535)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a port is a number from 0 to 65535, or -1 for none, not %d",
+                          own.port < -1 || own.port > 65535 ? own.port : own.sibr_port);
     if (strlen(host) >= sizeof(*viewer)->host || host[strspn(host, "0123456789abcdefABCDEF.:")])
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`viewer_host` takes an address in numbers, such as 127.0.0.1 or 0.0.0.0, not '%.60s'", host);
@@ -62,18 +64,21 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
     if (!v) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a viewer");
     snprintf(v->host, sizeof v->host, "%s", host);
     v->port = own.port;
+    v->sibr_port = -1;
     v->budget = own.budget;
     splat_status status = make_token(v->token, error);
-    if (status == SPLAT_OK) status = splat_viewer_server_start(v, error);
+    if (status == SPLAT_OK && own.port >= 0) status = splat_viewer_server_start(v, error);
+    if (status == SPLAT_OK && own.sibr_port >= 0) status = splat_sibr_start(v, own.sibr_host, own.sibr_port, error);
     if (status != SPLAT_OK) {
         splat_viewer_close(v);
         return status;
     }
+    *viewer = v;
+    if (own.port < 0) return SPLAT_OK;
     const bool any = !host[0] || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
     snprintf(v->address, sizeof v->address, strchr(host, ':') && !any ? "http://[%s]:%d/?token=%s"
                                                                       : "http://%s:%d/?token=%s",
              any ? "127.0.0.1" : host, v->port, v->token);
-    *viewer = v;
     return SPLAT_OK;
 }
 
@@ -88,6 +93,7 @@ void splat_viewer_close(splat_viewer *viewer)
         splat_viewer_tell_all(viewer, 0.5);
     }
     splat_viewer_server_stop(viewer);
+    splat_sibr_stop(viewer);
     if (viewer->parcel) splat_viewer_parcel_put(viewer, viewer->parcel);
     free(viewer->saved_path);
     pthread_cond_destroy(&viewer->wished);
@@ -96,6 +102,7 @@ void splat_viewer_close(splat_viewer *viewer)
     free(viewer->title);
     free(viewer->scene_json);
     free(viewer->path_json);
+    free(viewer->scene_path);
     free(viewer);
 }
 
@@ -109,15 +116,23 @@ int splat_viewer_get_port(const splat_viewer *viewer)
     return viewer->port;
 }
 
+int splat_viewer_get_sibr_port(const splat_viewer *viewer)
+{
+    return viewer->sibr_port;
+}
+
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error)
 {
     char *text;
     SPLAT_TRY(splat_start_view_json(viewer->title, model, scene, &text, error));
+    char *path = scene ? realpath(scene->options.source_path, NULL) : NULL;
     viewer->scene = scene;
     pthread_mutex_lock(&viewer->mutex);
     free(viewer->scene_json);
     viewer->scene_json = text;
+    free(viewer->scene_path);
+    viewer->scene_path = path;
     pthread_mutex_unlock(&viewer->mutex);
     return SPLAT_OK;
 }

@@ -114,5 +114,9 @@ printf '{"do":"go on","sees":true,"camera":{"seq":1,"position":[1,2,3],"quaterni
 printf '{"format":"splatsmith camera path","version":1,"fps":30,"width":64,"height":48,"keyframes":[{"time":0,"position":'`
     `'[0,0,0],"quaternion":[1,0,0,0],"fov_y":50},{"time":1.5,"position":[1,0,-2],"quaternion":[0,1,0,0],"fov_y":40}]}' |
     seed camera_path two
+printf '\344\1\0\0{"resolution_x":64,"resolution_y":48,"train":true,"fov_y":0.8,"fov_x":1.0,"z_near":0.01,"z_far":100,'`
+    `'"shs_python":false,"rot_scale_python":false,"keep_alive":true,"scaling_modifier":0.5,"view_matrix":[1,0,0,0,0,1,0,0,'`
+    `'0,0,1,0,0.5,-1,-3,1],"view_projection_matrix":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]}' | seed sibr request
+printf '\64\0\0\0{"resolution_x":0,"resolution_y":0,"train":0}' | seed sibr no_picture
 for host in localhost:80 127.0.0.1 '[::1]:8080' http://gpubox:1; do printf %s "$host" | seed viewer host_${#host}; done
 rm -rf pipeline surface fused.* mesh.* textured.* *.json *.ply log

@@ -1,6 +1,6 @@
 /* The viewer: messages, headers, and the server by a small WebSocket client. Without civetweb the latter is skipped. */
 #include "scene_fixture.h"
-#include "model/model.h"
+#include "red_model.h"
 #include "web_client.h"
 
 #include <math.h>
@@ -281,26 +281,6 @@ static void test_a_path_is_kept_as_it_came(void **state)
     assert_string_equal(v->path_json, PATH_BEGIN PATH_KEY "]} ");
     free(long_text);
     splat_viewer_close(v);
-}
-
-/* One Gaussian, red, opaque, at (0, 0, 2). */
-static splat_model *red_model(splat_context *context)
-{
-    splat_model *model;
-    splat_cloud cloud;
-    splat_error error;
-    ASSERT_OK(splat_cloud_make(&cloud, 1, 0, false, &error));
-    cloud.means[2] = 2;
-    cloud.rotations[0] = 1;
-    cloud.opacities[0] = 8;
-    cloud.sh_dc[0] = 1.7f;
-    cloud.sh_dc[1] = cloud.sh_dc[2] = -1.7f;
-    for (int k = 0; k < 3; k++) cloud.scales[k] = -1;
-    ASSERT_OK(splat_model_create(context, 0, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, &model, &error));
-    ASSERT_OK(splat_model_resize(model, 1, &error));
-    ASSERT_OK(splat_model_upload(model, &cloud, &error));
-    splat_cloud_free(&cloud);
-    return model;
 }
 
 static void test_the_picture_shows_the_splat(void **state)
