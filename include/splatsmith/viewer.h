@@ -51,6 +51,10 @@ splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *mod
  * and held packed in memory until the next call. Beside a training splat_viewer_event does this. Errors: MEMORY. */
 splat_status splat_viewer_offer(splat_viewer *viewer, const char *path, int iteration, const splat_model *model,
                                 const float background[3], splat_error *error);
+/* What an exposure.json tells of the photos of the scene that was set, until the next is set: the error against them is
+ * then that of the picture as they were exposed. Beside a training that finds them its own are taken. Errors: IO,
+ * FORMAT, MEMORY. */
+splat_status splat_viewer_load_exposures(splat_viewer *viewer, const char *path, splat_error *error);
 /* Waits at most `seconds` until a client wants a picture, and renders it; with 0, returns at once when nobody does.
  * Encoding and sending are done by other threads. background: rgb in [0,1]. *rendered: whether there was one; may be
  * NULL. Errors: those of splat_model_render. */

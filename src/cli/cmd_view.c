@@ -11,6 +11,7 @@ static int show(cli_session *session, const cli_values *values, const char *titl
 {
     splat_viewer *viewer;
     splat_error error;
+    char exposures[CLI_PATH_MAX];
     const float background[3] = {values->scene.white_background, values->scene.white_background,
                                  values->scene.white_background};
     int code = cli_viewer_open(values, values->viewer.port, title, &viewer);
@@ -18,6 +19,8 @@ static int show(cli_session *session, const cli_values *values, const char *titl
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
     if (status == SPLAT_OK)
         status = splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, &error);
+    if (status == SPLAT_OK && session->scene && cli_session_find_exposures(session, values, exposures))
+        status = splat_viewer_load_exposures(viewer, exposures, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
         cli_viewer_tell(values, viewer);

@@ -8,7 +8,7 @@
 #include "measure/exposure_guess.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
-#include "ops/exposure/exposure.h"
+#include "model/expose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,33 +27,6 @@ static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bo
     if (!counted) return SPLAT_OK;
     size_t bytes = splat_camera_pixels(camera) * sizeof *frame->blended;
     return splat_backend_download(b, e->blended, frame->blended, bytes, error);
-}
-
-/* The picture in model->frame.image as a photo of the view is exposed, where that is known; file: has its camera. */
-static splat_status expose(splat_evaluator *e, const splat_dataset_view *view, const splat_photo_exposure *photo,
-                           const splat_exposures *file, splat_error *error)
-{
-    splat_backend *b = e->model->context->backend;
-    float host[2][SPLAT_EXPOSURE_ROW], *rows;
-    if (!photo || photo->camera + (size_t)view->crop >= file->n_cameras) return SPLAT_OK;
-    double row[SPLAT_EXPOSURE_ROW];
-    splat_photo_exposure_get(photo, row);
-    for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) {
-        host[0][k] = (float)row[k];
-        host[1][k] = (float)file->cameras[photo->camera + (size_t)view->crop][k];
-    }
-    SPLAT_TRY(splat_frame_take(b, &e->model->frame, sizeof host, (void **)&rows, error));
-    SPLAT_TRY(splat_backend_upload(b, rows, host, sizeof host, error));
-    const struct splat_exposure_args args = {.width = view->camera.width,
-                                             .height = view->camera.height,
-                                             .cx = view->camera.cx,
-                                             .cy = view->camera.cy,
-                                             .photo_row = rows,
-                                             .camera_row = rows + SPLAT_EXPOSURE_ROW,
-                                             .image = e->model->frame.image,
-                                             .exposed = e->model->frame.image};
-    SPLAT_TRY(splat_op_exposure(b, &args, error));
-    return splat_backend_synchronize(b, error); /* `host` goes */
 }
 
 /* The picture in model->frame.image against its photo, which stays acquired if this succeeds. is_whole: with all
@@ -98,7 +71,7 @@ static splat_status measure_exposed(splat_evaluator *e, uint32_t index, const sp
     *metrics = (splat_metrics){0};
     if (!photo) return SPLAT_OK;
     SPLAT_TRY(rasterize(e, &view->camera, false, &render_ms, error));
-    SPLAT_TRY(expose(e, view, photo, file, error));
+    SPLAT_TRY(splat_model_expose(e->model, &view->camera, file, photo, view->crop, error));
     SPLAT_TRY(measure_picture(e, index, false, &pixels, metrics, error));
     splat_image_cache_release(e->scene->cache, index);
     return SPLAT_OK;
@@ -117,7 +90,7 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     SPLAT_TRY(measure_exposed(e, index, is_guessed ? &guess : NULL, &e->nearby, &exposed, error));
     SPLAT_TRY(measure_exposed(e, index, told, &e->by_exif, &by_exif, error));
     SPLAT_TRY(rasterize(e, &view->camera, shown, &render_ms, error));
-    SPLAT_TRY(expose(e, view, own, &e->exposures, error));
+    SPLAT_TRY(splat_model_expose(e->model, &view->camera, &e->exposures, own, view->crop, error));
     SPLAT_TRY(measure_picture(e, index, true, photo, metrics, error));
     metrics->render_ms = render_ms;
     metrics->is_exposed = e->nearby.n_photos > 0;

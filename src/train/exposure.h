@@ -37,6 +37,10 @@ struct splat_step_view;
 splat_status splat_exposures_stage(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 /* The picture as the photo's camera would have shown it, which the loss then compares. */
 splat_status splat_exposures_apply(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
+/* A whole picture of view `index` of the scene, in model->frame.image, likewise, but without a photo that is saturated;
+ * as it is where the view is no training photo. camera: the view's, whatever the size. */
+splat_status splat_exposures_show(splat_trainer *trainer, size_t index, const splat_camera *camera,
+                                  splat_error *error);
 /* After the loss: its gradient becomes that of the picture, with the photo's weight. */
 splat_status splat_exposures_backward(splat_trainer *trainer, const struct splat_step_view *view, splat_error *error);
 /* Adam's step of all gains, when nothing can fail any more. */

@@ -52,21 +52,36 @@ splat_status splat_exposures_stage(splat_trainer *t, splat_step_view *view, spla
     return splat_frame_take(t->backend, frame, splat_exposure_picture_bytes(n), (void **)&view->exposed, error);
 }
 
-static struct splat_exposure_args args_of(const splat_trainer *t, const splat_step_view *view)
+/* Of a training view, without a photo. */
+static struct splat_exposure_args args_of_view(const splat_trainer *t, size_t index, const splat_camera *camera,
+                                               float *exposed)
 {
     const splat_exposure_state *s = &t->exposures;
     const float *rows = s->values.data;
     return (struct splat_exposure_args){
-        .width = view->camera->width,
-        .height = view->camera->height,
-        .cx = view->camera->cx,
-        .cy = view->camera->cy,
-        .photo_row = rows + SPLAT_EXPOSURE_ROW * (size_t)s->photo_of[view->index],
-        .camera_row = rows + SPLAT_EXPOSURE_ROW * (size_t)(s->n_photos + s->camera_of[view->index]),
+        .width = camera->width,
+        .height = camera->height,
+        .cx = camera->cx,
+        .cy = camera->cy,
+        .photo_row = rows + SPLAT_EXPOSURE_ROW * (size_t)s->photo_of[index],
+        .camera_row = rows + SPLAT_EXPOSURE_ROW * (size_t)(s->n_photos + s->camera_of[index]),
         .image = t->model->frame.image,
-        .photo_u8 = view->photo_resampled ? NULL : view->photo.rgb,
-        .photo_f32 = view->photo_resampled,
-        .exposed = view->exposed};
+        .exposed = exposed};
+}
+
+static struct splat_exposure_args args_of(const splat_trainer *t, const splat_step_view *view)
+{
+    struct splat_exposure_args args = args_of_view(t, view->index, view->camera, view->exposed);
+    args.photo_u8 = view->photo_resampled ? NULL : view->photo.rgb;
+    args.photo_f32 = view->photo_resampled;
+    return args;
+}
+
+splat_status splat_exposures_show(splat_trainer *t, size_t index, const splat_camera *camera, splat_error *error)
+{
+    if (!t->exposures.n_photos || t->scene->dataset.views[index].is_test) return SPLAT_OK;
+    const struct splat_exposure_args args = args_of_view(t, index, camera, t->model->frame.image);
+    return splat_op_exposure(t->backend, &args, error);
 }
 
 splat_status splat_exposures_apply(splat_trainer *t, const splat_step_view *view, splat_error *error)

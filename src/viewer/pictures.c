@@ -5,8 +5,10 @@
 #include "io/picture/colormap.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
+#include "model/expose.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,28 +145,43 @@ static splat_status read_photo(splat_scene *scene, int32_t view, const splat_cam
     return status;
 }
 
-static splat_status render_error(splat_model *model, splat_scene *scene, int32_t view, const splat_camera *camera,
+/* The picture in the model's frame as the photo of a view was exposed, where that is known. */
+static splat_status expose(splat_viewer *viewer, splat_model *model, int32_t index, const splat_camera *camera,
+                           splat_error *error)
+{
+    const splat_dataset_view *view = &viewer->scene->dataset.views[index];
+    if (viewer->trainer) return splat_exposures_show(viewer->trainer, (size_t)index, camera, error);
+    return splat_model_expose(model, camera, &viewer->exposures,
+                              splat_exposures_find(&viewer->exposures, view->photo_name), view->crop, error);
+}
+
+/* As the loss compares them. */
+static splat_status render_error(splat_viewer *viewer, splat_model *model, int32_t view, const splat_camera *camera,
                                  const float background[3], float *buffer, uint8_t *rgb, splat_error *error)
 {
     const size_t n = 3 * splat_camera_pixels(camera);
+    splat_frame *frame = &model->frame;
     uint8_t *photo = malloc(n);
-    splat_status status = photo ? read_photo(scene, view, camera, photo, error)
+    splat_status status = photo ? read_photo(viewer->scene, view, camera, photo, error)
                                 : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo");
-    if (status == SPLAT_OK) status = splat_model_render(model, camera, background, buffer, error);
+    if (status == SPLAT_OK) status = splat_model_rasterize(model, frame, camera, background, false, error);
+    if (status == SPLAT_OK) status = expose(viewer, model, view, camera, error);
+    if (status == SPLAT_OK)
+        status = splat_backend_download(model->backend, buffer, frame->image, n * sizeof *buffer, error);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++) buffer[i] = fminf(fmaxf(buffer[i], 0), 1);
     if (status == SPLAT_OK) splat_error_map(camera->width, camera->height, buffer, photo, rgb);
     free(photo);
     return status;
 }
 
-static splat_status render_kind(splat_model *model, splat_scene *scene, const float background[3],
+static splat_status render_kind(splat_viewer *viewer, splat_model *model, const float background[3],
                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
                                 splat_error *error)
 {
     switch (wish->kind) {
     case SPLAT_VIEWER_COLOR: return splat_model_render(model, camera, background, buffer, error);
-    case SPLAT_VIEWER_ERROR: return render_error(model, scene, wish->view, camera, background, buffer, rgb, error);
-    case SPLAT_VIEWER_PHOTO: return read_photo(scene, wish->view, camera, rgb, error);
+    case SPLAT_VIEWER_ERROR: return render_error(viewer, model, wish->view, camera, background, buffer, rgb, error);
+    case SPLAT_VIEWER_PHOTO: return read_photo(viewer->scene, wish->view, camera, rgb, error);
     default: return render_map(model, camera, wish->kind, buffer, rgb, error);
     }
 }
@@ -179,7 +196,7 @@ static splat_status render_wish(splat_viewer *viewer, splat_model *model, const 
     const bool is_splat = wish->kind != SPLAT_VIEWER_PHOTO;
     if (is_splat && wish->has_box) status = hide_outside(model, &wish->box, &opacities, error);
     if (is_splat && wish->scaling != 1 && status == SPLAT_OK) status = scale_all(model, wish->scaling, &scales, error);
-    if (status == SPLAT_OK) status = render_kind(model, viewer->scene, background, wish, camera, buffer, rgb, error);
+    if (status == SPLAT_OK) status = render_kind(viewer, model, background, wish, camera, buffer, rgb, error);
     for (int i = 0; i < 2; i++) {
         if (show_again(model, i ? &scales : &opacities, &later) == SPLAT_OK) continue;
         if (error) *error = later;

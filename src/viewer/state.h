@@ -2,6 +2,7 @@
 #ifndef SPLAT_VIEWER_STATE_H
 #define SPLAT_VIEWER_STATE_H
 
+#include "io/exposure_file.h"
 #include "splatsmith/viewer.h"
 #include "viewer/progress.h"
 
@@ -55,6 +56,7 @@ struct splat_viewer {
     double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
     splat_trainer *trainer;     /* NULL: none; borrowed */
     splat_scene *scene;         /* whose photos are shown; NULL: none; borrowed */
+    splat_exposures exposures;  /* of those photos, without a trainer, who has his; empty: none are known */
     double looked_at_memory;    /* when the blocks of the device were last counted */
     double rate_at;             /* when the steps a second were last measured, */
     int rate_iteration;         /* and the step then; 0: not yet */

@@ -103,6 +103,7 @@ void splat_viewer_close(splat_viewer *viewer)
     free(viewer->scene_json);
     free(viewer->path_json);
     free(viewer->scene_path);
+    splat_exposures_file_free(&viewer->exposures);
     free(viewer);
 }
 
@@ -128,12 +129,22 @@ splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *mod
     SPLAT_TRY(splat_start_view_json(viewer->title, model, scene, &text, error));
     char *path = scene ? realpath(scene->options.source_path, NULL) : NULL;
     viewer->scene = scene;
+    splat_exposures_file_free(&viewer->exposures);
     pthread_mutex_lock(&viewer->mutex);
     free(viewer->scene_json);
     viewer->scene_json = text;
     free(viewer->scene_path);
     viewer->scene_path = path;
     pthread_mutex_unlock(&viewer->mutex);
+    return SPLAT_OK;
+}
+
+splat_status splat_viewer_load_exposures(splat_viewer *viewer, const char *path, splat_error *error)
+{
+    splat_exposures read;
+    SPLAT_TRY(splat_exposures_read(path, &read, error));
+    splat_exposures_file_free(&viewer->exposures);
+    viewer->exposures = read;
     return SPLAT_OK;
 }
 
