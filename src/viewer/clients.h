@@ -63,7 +63,7 @@ void splat_viewer_deliver(splat_viewer *viewer, const splat_viewer_job *job, spl
 void splat_viewer_refuse(splat_viewer *viewer, const char *reason);
 /* Logs the first request that was refused, once. */
 void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context);
-/* How many there are. */
+/* How many there are; with the mutex. */
 int splat_viewer_count_clients(const splat_viewer *viewer);
 /* After status.n_changes has grown for the last time: waits at most `seconds` until all clients were told. */
 void splat_viewer_tell_all(splat_viewer *viewer, double seconds);

@@ -114,7 +114,7 @@ static void assert_same_file(const char *a_folder, const char *b_folder, const c
 typedef struct looker {
     splat_viewer *viewer;
     pthread_t thread;
-    volatile bool is_over;
+    _Atomic bool is_over;
     bool saw_pause, saw_save, other_saw_end; /* in the texts */
     int n_pictures;
 } looker;
@@ -190,6 +190,14 @@ static void *look(void *user)
     return NULL;
 }
 
+static int count_clients(splat_viewer *viewer)
+{
+    pthread_mutex_lock(&viewer->mutex);
+    const int n = splat_viewer_count_clients(viewer);
+    pthread_mutex_unlock(&viewer->mutex);
+    return n;
+}
+
 static void test_the_bytes_are_the_same_whoever_looks(void **state)
 {
     (void)state;
@@ -200,7 +208,7 @@ static void test_the_bytes_are_the_same_whoever_looks(void **state)
     ASSERT_OK(splat_context_set_memory_limit(r.context, (size_t)1 << 32, &error)); /* pictures leave nothing behind */
     l.viewer = r.viewer;
     assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
-    for (int i = 0; i < 2000 && splat_viewer_count_clients(r.viewer) < 3; i++) usleep(10000);
+    for (int i = 0; i < 2000 && count_clients(r.viewer) < 3; i++) usleep(10000);
     usleep(100000); /* the pause has arrived */
     ASSERT_OK(train(&r, "watched", NULL, &error));
     l.is_over = true;
