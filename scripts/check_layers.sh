@@ -46,7 +46,7 @@ law observe base math io scene model backend ops train
 law measure base math io scene model backend ops mesh train observe
 law run base math io scene model backend ops train observe measure
 law bench base math io scene model backend ops train observe measure run
-law viewer base math io scene model backend ops train
+law viewer base math io scene model backend ops mesh train
 law sugar base math io scene model backend ops mesh train
 law cli
 

@@ -265,6 +265,13 @@ splat_status splat_plan_make(const splat_context *context, const splat_scene *sc
                              const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
                              splat_error *error);
 
+/* The splat that a training starts from: a Gaussian on each point of the scene (of at most target_gaussian_count),
+ * without spherical harmonics, and before its first 3D filter. Of the options (NULL: the defaults) init_opacity,
+ * init_scale, kernel_size and that count. Owned by the caller (splat_model_destroy). Errors: ARGUMENT, FORMAT (fewer
+ * than 4 points), MEMORY, DEVICE. */
+splat_status splat_model_from_scene(splat_context *context, const splat_scene *scene,
+                                    const splat_train_options *options, splat_model **model, splat_error *error);
+
 /* ---------------------------------------------------------------- the trainer, step by step */
 
 /* One iteration. info may be NULL. Errors: MEMORY (without a memory limit), NUMERIC (the loss is not finite: the model

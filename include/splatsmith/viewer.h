@@ -45,6 +45,12 @@ int splat_viewer_get_sibr_port(const splat_viewer *viewer);
  * tell where the splat is. Errors: MEMORY, DEVICE. */
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error);
+/* Shows a mesh (splat_mesh_get_format) in place of a splat, with the cameras and photos of a scene (NULL: none) as
+ * above: splat_viewer_serve is called without a model then. It is drawn on the CPU, in the colours of its texture, else
+ * of its vertices, else grey. The file is read now; the context is borrowed as long as the viewer lives. Errors: IO,
+ * FORMAT, UNSUPPORTED, ARGUMENT (no faces), MEMORY. */
+splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context, const char *path, splat_scene *scene,
+                                   splat_error *error);
 /* Pages may fetch the splat in this file and draw it themselves, as `model`, of which it was saved or read, is rendered
  * now, over the background (rgb in [0,1]), where the build has the drawer (SPLATSMITH_EXPLORE). Each call is a new
  * splat. iteration: after which it was saved; 0: none. The file is read when a page asks, by a thread of low priority,
@@ -56,8 +62,8 @@ splat_status splat_viewer_offer(splat_viewer *viewer, const char *path, int iter
  * FORMAT, MEMORY. */
 splat_status splat_viewer_load_exposures(splat_viewer *viewer, const char *path, splat_error *error);
 /* Waits at most `seconds` until a client wants a picture, and renders it; with 0, returns at once when nobody does.
- * Encoding and sending are done by other threads. background: rgb in [0,1]. *rendered: whether there was one; may be
- * NULL. Errors: those of splat_model_render. */
+ * Encoding and sending are done by other threads. model NULL: of the mesh. background: rgb in [0,1]. *rendered: whether
+ * there was one; may be NULL. Errors: those of splat_model_render, ARGUMENT (neither model nor mesh). */
 splat_status splat_viewer_serve(splat_viewer *viewer, splat_model *model, const float background[3], double seconds,
                                 bool *rendered, splat_error *error);
 

@@ -106,6 +106,9 @@ int cli_session_find_ply(cli_session *session, const cli_values *values);
 /* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
  * below. */
 int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out);
+/* Reports the first of the named options that is given, which `without` does not take, as `why` says. */
+bool cli_is_any_given(const cli_values *values, const char *const names[], size_t n, const char *without,
+                      const char *why);
 /* False, with a message, when an option of drawing meshes stands without --mesh. */
 bool cli_check_mesh_draw(const cli_values *values);
 /* Of render and eval: false, with a message, when --mesh stands with an option of splats, or one of meshes alone. */
@@ -115,6 +118,10 @@ bool cli_check_mesh_options(const cli_values *values);
 int cli_session_open(cli_session *session, const cli_values *values, bool hold_out);
 /* Opens the splat alone: of -m or --ply, without its scene. Else as cli_session_open. */
 int cli_session_open_splat(cli_session *session, const cli_values *values);
+/* Opens a scene, and as its splat the one that a training starts from: its points. */
+int cli_session_open_points(cli_session *session, const cli_values *values);
+/* Whether a folder has, or is about to have, what train writes: cfg_args, splats or checkpoints. */
+bool cli_is_model_folder(const char *folder);
 /* Takes the floaters from the session's splat and says how many. options: NULL for those of values. */
 int cli_remove_floaters(cli_session *session, const cli_values *values, const splat_mesh_extract_options *options);
 void cli_session_close(cli_session *session);

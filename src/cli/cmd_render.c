@@ -211,25 +211,14 @@ static int write_path(cli_session *session, const cli_values *values, bool white
     return CLI_OK;
 }
 
-/* Reports the first of the named options that is given, which `without` does not take, as `why` says. */
-static bool is_any_given(const cli_values *values, const char *const names[], size_t n, const char *without,
-                         const char *why)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!cli_given(values, names[i])) continue;
-        cli_error("%s; --%s goes without %s", why, names[i], without);
-        return true;
-    }
-    return false;
-}
-
 /* Needs the splat, and of a scene only its background. */
 static int render_path(const cli_values *values)
 {
     static const char *const others[] = {"mesh", "random_views", "perturb", "seed", "what", "skip_train", "skip_test",
                                          "exposure"};
     cli_session session;
-    if (is_any_given(values, others, sizeof others / sizeof others[0], "it", "--path renders the colours of a splat"))
+    if (cli_is_any_given(values, others, sizeof others / sizeof others[0], "it",
+                         "--path renders the colours of a splat"))
         return CLI_USAGE;
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -o FOLDER");
@@ -252,7 +241,7 @@ static int render_mesh(const cli_values *values, unsigned what)
     static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
     cli_session session = {0};
     cli_values on_cpu = *values;
-    if (is_any_given(values, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU"))
+    if (cli_is_any_given(values, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU"))
         return CLI_USAGE;
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or the scene with -s and a folder for the pictures with -o");

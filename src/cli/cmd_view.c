@@ -1,26 +1,41 @@
-/* splatsmith view: a splat in a browser. */
+/* splatsmith view: a splat, the points of a scene or a mesh in a browser. */
 #include "cli.h"
 #include "progress.h"
 #include "stop.h"
 #include "viewer.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
-static int show(cli_session *session, const cli_values *values, const char *title)
+#define HEAD_BYTES 65536 /* headers of PLY files are shorter */
+
+/* ---------------------------------------------------------------- showing */
+
+/* What the page shows: a mesh; the session's splat, which a file holds; or points, which none does. */
+static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const cli_values *values,
+                                const char *mesh, const float background[3], splat_error *error)
+{
+    if (mesh) return splat_viewer_set_mesh(viewer, session->context, mesh, session->scene, error);
+    char exposures[CLI_PATH_MAX];
+    splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, error);
+    if (status != SPLAT_OK || !session->ply[0]) return status;
+    if (session->scene && cli_session_find_exposures(session, values, exposures))
+        status = splat_viewer_load_exposures(viewer, exposures, error);
+    if (status != SPLAT_OK) return status;
+    return splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, error);
+}
+
+static int show(cli_session *session, const cli_values *values, const char *mesh, const char *title)
 {
     splat_viewer *viewer;
     splat_error error;
-    char exposures[CLI_PATH_MAX];
-    const float background[3] = {values->scene.white_background, values->scene.white_background,
-                                 values->scene.white_background};
+    const float white = session->scene ? session->scene_options.white_background : values->scene.white_background;
+    const float background[3] = {white, white, white};
     int code = cli_viewer_open(values, values->viewer.port, title, &viewer);
     if (code != CLI_OK) return code;
-    splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, &error);
-    if (status == SPLAT_OK)
-        status = splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, &error);
-    if (status == SPLAT_OK && session->scene && cli_session_find_exposures(session, values, exposures))
-        status = splat_viewer_load_exposures(viewer, exposures, &error);
+    splat_status status = fill_viewer(viewer, session, values, mesh, background, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
         cli_viewer_tell(values, viewer);
@@ -32,26 +47,111 @@ static int show(cli_session *session, const cli_values *values, const char *titl
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* ---------------------------------------------------------------- what is to be shown */
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcasecmp(path + n - m, ending) == 0;
+}
+
+/* Whether the header of a PLY tells of faces. */
+static bool has_faces(const char *head)
+{
+    const char *end = strstr(head, "end_header"), *faces = strstr(head, "element face ");
+    return strncmp(head, "ply", 3) == 0 && faces && (!end || faces < end);
+}
+
+/* A mesh, by its content; what cannot be read is none. A GLB may hold a splat. */
+static bool is_mesh(const char *path)
+{
+    splat_model_info info;
+    splat_error error;
+    bool is = ends_with(path, ".obj");
+    char *head = malloc(HEAD_BYTES);
+    FILE *stream = head ? fopen(path, "rb") : NULL;
+    if (stream) {
+        const size_t n = fread(head, 1, HEAD_BYTES - 1, stream);
+        head[n] = '\0';
+        fclose(stream);
+        is = is || has_faces(head) ||
+             (strncmp(head, "glTF", 4) == 0 && splat_model_describe(path, &info, &error) != SPLAT_OK);
+    }
+    free(head);
+    return is;
+}
+
+static int show_mesh(const cli_values *values)
+{
+    static const char *const of_splats[] = {"iteration", "render_mode", "kernel_size", "sh_degree",
+                                            "backend",   "gpu",         "vram_limit",  "deterministic"};
+    cli_session session = {0};
+    cli_values own = *values;
+    if (cli_is_any_given(values, of_splats, sizeof of_splats / sizeof of_splats[0], "it", "a mesh is drawn on the CPU"))
+        return CLI_USAGE;
+    own.context.backend = "cpu";
+    int code = cli_context_create(&own, &session.context);
+    if (code == CLI_OK && own.scene.source_path) code = cli_session_open_scene(&session, &own, false);
+    if (code == CLI_OK) code = show(&session, &own, own.operand, name_of(own.operand));
+    cli_session_close(&session);
+    return code;
+}
+
+static int show_scene(const cli_values *values)
+{
+    static const char *const of_splats[] = {"iteration", "sh_degree"};
+    cli_session session;
+    if (cli_is_any_given(values, of_splats, sizeof of_splats / sizeof of_splats[0], "them",
+                         "the points of a scene are shown"))
+        return CLI_USAGE;
+    int code = cli_session_open_points(&session, values);
+    if (code == CLI_OK) code = show(&session, values, NULL, name_of(values->scene.source_path));
+    cli_session_close(&session);
+    return code;
+}
+
+static int show_splat(const cli_values *values)
+{
+    cli_session session;
+    const bool has_scene = values->model_path || values->scene.source_path;
+    int code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
+    if (code == CLI_OK)
+        code = show(&session, values, NULL, values->model_path ? values->model_path : name_of(session.ply));
+    cli_session_close(&session);
+    return code;
+}
+
 int cmd_view(const cli_values *values)
 {
     cli_values own = *values;
-    cli_session session;
     struct stat about;
+    const bool is_folder = values->operand && stat(values->operand, &about) == 0 && S_ISDIR(about.st_mode);
     if (values->operand && (values->model_path || values->ply)) {
-        cli_error("the splat is named twice: give a folder, a file, -m or --ply");
+        cli_error("what to show is named twice: give a folder, a file, -m or --ply");
         return CLI_USAGE;
     }
-    if (values->operand && stat(values->operand, &about) == 0 && S_ISDIR(about.st_mode))
-        own.model_path = values->operand;
-    else if (values->operand)
+    if (!values->operand && own.scene.source_path && !values->model_path && !values->ply) return show_scene(&own);
+    if (!values->operand) return show_splat(&own);
+    if (!is_folder && is_mesh(values->operand)) return show_mesh(&own);
+    if (!is_folder) {
         own.ply = values->operand;
-    bool has_scene = own.model_path || own.scene.source_path;
-    int code = has_scene ? cli_session_open(&session, &own, false) : cli_session_open_splat(&session, &own);
-    if (code == CLI_OK) {
-        own.scene.white_background = has_scene ? session.scene_options.white_background : own.scene.white_background;
-        const char *slash = strrchr(session.ply, '/');
-        code = show(&session, &own, own.model_path ? own.model_path : slash ? slash + 1 : session.ply);
+        return show_splat(&own);
     }
-    cli_session_close(&session);
-    return code;
+    if (cli_is_model_folder(values->operand)) {
+        own.model_path = values->operand;
+        return show_splat(&own);
+    }
+    if (own.scene.source_path) {
+        cli_error("%s is no model folder: it has no cfg_args, point_cloud or checkpoints; and a scene is named by -s "
+                  "already", values->operand);
+        return CLI_USAGE;
+    }
+    own.scene.source_path = values->operand;
+    return show_scene(&own);
 }

@@ -75,11 +75,15 @@ const cli_command cli_commands[] = {
      "  splatsmith mesh-report mesh.ply --reference room/ground_truth_mesh.ply \\\n"
      "    --reference_points room/ground_truth.ply", false},
     {"info", INFO, cmd_info, "[options]", NULL, "print the version and what this machine offers", NULL, false},
-    {"view", VIEW, cmd_view, "MODEL|FILE [-s SCENE] [options]", "MODEL|FILE", "show a splat in a browser",
-     "MODEL is a folder that train wrote, FILE a splat of any format. Pictures are rendered here and sent to the page\n"
-     "whose address is printed; it needs no network but this machine's. Ctrl-C ends it.\n\n"
+    {"view", VIEW, cmd_view, "MODEL|FILE|SCENE|MESH [-s SCENE] [options]", "MODEL|FILE|SCENE|MESH",
+     "show a splat, a scene or a mesh in a browser",
+     "MODEL is a folder that train wrote, FILE a splat of any format; SCENE a folder with photos and cameras,\n"
+     "whose points are shown; MESH a PLY with faces, an OBJ or a GLB. Pictures are rendered here and sent to the\n"
+     "page whose address is printed; it needs no network but this machine's. Ctrl-C ends it.\n\n"
      "  splatsmith view out/garden\n"
-     "  splatsmith view garden.ply -s data/garden --port 9000", false},
+     "  splatsmith view garden.ply -s data/garden --port 9000\n"
+     "  splatsmith view data/garden\n"
+     "  splatsmith view out/garden/textured.glb -s data/garden", false},
     {"monitor", MONITOR, cmd_monitor, "[--pid N] [options]", NULL, "show GPU, machine and a process live",
      "Ctrl-C ends it. Without an NVIDIA driver the machine and the process are shown alone.\n\n"
      "  splatsmith monitor --pid 4711 --interval 5 --csv load.csv", false},

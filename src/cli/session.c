@@ -55,6 +55,15 @@ int cli_newest_checkpoint(const char *folder)
     return newest;
 }
 
+bool cli_is_model_folder(const char *folder)
+{
+    static const char *const names[] = {"cfg_args", "point_cloud"};
+    char path[CLI_PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cli_path_join(path, folder, names[i]) && cli_path_exists(path)) return true;
+    return cli_newest_checkpoint(folder) >= 0;
+}
+
 /* A folder without a splat may have a checkpoint, of a run that was asked to write no PLY or was killed. */
 static bool find_checkpoint(cli_session *session, const cli_values *values)
 {
@@ -159,6 +168,17 @@ int cli_session_open_scene(cli_session *session, const cli_values *values, bool 
     return CLI_OK;
 }
 
+bool cli_is_any_given(const cli_values *values, const char *const names[], size_t n, const char *without,
+                      const char *why)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!cli_given(values, names[i])) continue;
+        cli_error("%s; --%s goes without %s", why, names[i], without);
+        return true;
+    }
+    return false;
+}
+
 bool cli_check_mesh_draw(const cli_values *values)
 {
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
@@ -234,6 +254,22 @@ int cli_session_open_splat(cli_session *session, const cli_values *values)
 {
     int code = start_session(session, values);
     return code == CLI_OK ? load_splat(session, values) : code;
+}
+
+int cli_session_open_points(cli_session *session, const cli_values *values)
+{
+    splat_error error;
+    splat_train_options first;
+    splat_train_options_init(&first);
+    first.init_opacity = 0.9f;
+    first.init_scale = 0.2f;
+    memset(session, 0, sizeof *session);
+    int code = cli_context_create(values, &session->context);
+    if (code == CLI_OK) code = cli_session_open_scene(session, values, false);
+    if (code != CLI_OK) return code;
+    if (splat_model_from_scene(session->context, session->scene, &first, &session->model, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return set_render_mode(session, values);
 }
 
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)

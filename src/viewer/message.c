@@ -10,7 +10,7 @@
 #include <strings.h>
 
 static const char *const kind_names[SPLAT_VIEWER_N_KINDS] = {"color", "depth", "normal", "alpha", "density",
-                                                           "error", "photo"};
+                                                           "error", "photo", "shaded"};
 static const char *const command_names[SPLAT_VIEWER_N_COMMANDS] = {"pause", "go on", "save", "stop"};
 
 #define FAIL(what) splat_fail(error, SPLAT_ERROR_FORMAT, "a viewer's message " what)
@@ -90,7 +90,8 @@ static splat_status read_wish(const json_t *root, const json_t *camera, splat_vi
     wish->moving = json_is_true(moving);
     wish->scaling = 1;
     wish->view = view ? (int32_t)json_integer_value(view) : -1;
-    if (wish->view < 0 && kind >= SPLAT_VIEWER_ERROR) return FAIL("wants a photo, but names no view");
+    if (wish->view < 0 && (kind == SPLAT_VIEWER_ERROR || kind == SPLAT_VIEWER_PHOTO))
+        return FAIL("wants a photo, but names no view");
     SPLAT_TRY(read_box(json_object_get(root, "box"), wish, error));
     return read_camera(root, camera, wish, error);
 }

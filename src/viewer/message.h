@@ -14,6 +14,7 @@ typedef enum splat_viewer_kind {
     SPLAT_VIEWER_COLOR, SPLAT_VIEWER_DEPTH, SPLAT_VIEWER_NORMAL, SPLAT_VIEWER_ALPHA, SPLAT_VIEWER_DENSITY,
     SPLAT_VIEWER_ERROR, /* against the photo of a view of the scene, */
     SPLAT_VIEWER_PHOTO, /* and that photo */
+    SPLAT_VIEWER_SHADED, /* of meshes */
     SPLAT_VIEWER_N_KINDS
 } splat_viewer_kind;
 

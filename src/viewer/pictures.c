@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "train/trainer.h"
+#include "viewer/mesh_pictures.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,25 +18,6 @@
 #define LARGEST_SMALL 0.75 /* of the side of a picture that is made smaller at all */
 
 /* ---------------------------------------------------------------- kinds */
-
-/* In viridis, near is bright: over the depths of this picture alone, by their inverses. */
-static void depth_bytes(size_t n, const float *depth, uint8_t *rgb)
-{
-    float low = INFINITY, high = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!(depth[i] > 0)) continue;
-        low = fminf(low, depth[i]);
-        high = fmaxf(high, depth[i]);
-    }
-    const float range = 1 / low - 1 / high;
-    for (size_t i = 0; i < n; i++) {
-        const float nearness = range > 0 ? (1 / depth[i] - 1 / high) / range : 1;
-        if (depth[i] > 0)
-            splat_colormap_color(SPLAT_COLORMAP_VIRIDIS, nearness, rgb + 3 * i);
-        else
-            memset(rgb + 3 * i, 0, 3);
-    }
-}
 
 static splat_status render_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind, float *buffer,
                                uint8_t *rgb, splat_error *error)
@@ -47,7 +29,7 @@ static splat_status render_map(splat_model *model, const splat_camera *camera, s
     if (kind == SPLAT_VIEWER_ALPHA) maps.alpha = buffer;
     if (kind == SPLAT_VIEWER_DENSITY) maps.blended = (uint32_t *)buffer;
     SPLAT_TRY(splat_model_render_geometry(model, camera, &maps, error));
-    if (kind == SPLAT_VIEWER_DEPTH) depth_bytes(n, buffer, rgb);
+    if (kind == SPLAT_VIEWER_DEPTH) splat_depth_heatmap(n, buffer, rgb);
     if (kind == SPLAT_VIEWER_DENSITY) splat_density_heatmap(camera->width, camera->height, maps.blended, rgb);
     for (size_t i = 0; kind == SPLAT_VIEWER_NORMAL && i < n; i++)
         for (size_t k = 0; k < 3; k++) rgb[3 * i + k] = splat_image_byte(0.5f + 0.5f * buffer[k * n + i]);
@@ -145,6 +127,20 @@ static splat_status read_photo(splat_scene *scene, int32_t view, const splat_cam
     return status;
 }
 
+/* What was drawn against the photo of the wish's view. */
+static splat_status compare(splat_viewer *viewer, const splat_viewer_wish *wish, const splat_camera *camera,
+                            float *buffer, uint8_t *rgb, splat_error *error)
+{
+    const size_t n = 3 * splat_camera_pixels(camera);
+    uint8_t *photo = malloc(n);
+    splat_status status = photo ? read_photo(viewer->scene, wish->view, camera, photo, error)
+                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo");
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) buffer[i] = fminf(fmaxf(buffer[i], 0), 1);
+    if (status == SPLAT_OK) splat_error_map(camera->width, camera->height, buffer, photo, rgb);
+    free(photo);
+    return status;
+}
+
 /* The picture in the model's frame as the photo of a view was exposed, where that is known. */
 static splat_status expose(splat_viewer *viewer, splat_model *model, int32_t index, const splat_camera *camera,
                            splat_error *error)
@@ -156,22 +152,16 @@ static splat_status expose(splat_viewer *viewer, splat_model *model, int32_t ind
 }
 
 /* As the loss compares them. */
-static splat_status render_error(splat_viewer *viewer, splat_model *model, int32_t view, const splat_camera *camera,
-                                 const float background[3], float *buffer, uint8_t *rgb, splat_error *error)
+static splat_status render_error(splat_viewer *viewer, splat_model *model, const float background[3],
+                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
+                                 splat_error *error)
 {
-    const size_t n = 3 * splat_camera_pixels(camera);
+    const size_t bytes = 3 * splat_camera_pixels(camera) * sizeof *buffer;
     splat_frame *frame = &model->frame;
-    uint8_t *photo = malloc(n);
-    splat_status status = photo ? read_photo(viewer->scene, view, camera, photo, error)
-                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo");
-    if (status == SPLAT_OK) status = splat_model_rasterize(model, frame, camera, background, false, error);
-    if (status == SPLAT_OK) status = expose(viewer, model, view, camera, error);
-    if (status == SPLAT_OK)
-        status = splat_backend_download(model->backend, buffer, frame->image, n * sizeof *buffer, error);
-    for (size_t i = 0; i < n && status == SPLAT_OK; i++) buffer[i] = fminf(fmaxf(buffer[i], 0), 1);
-    if (status == SPLAT_OK) splat_error_map(camera->width, camera->height, buffer, photo, rgb);
-    free(photo);
-    return status;
+    SPLAT_TRY(splat_model_rasterize(model, frame, camera, background, false, error));
+    SPLAT_TRY(expose(viewer, model, wish->view, camera, error));
+    SPLAT_TRY(splat_backend_download(model->backend, buffer, frame->image, bytes, error));
+    return compare(viewer, wish, camera, buffer, rgb, error);
 }
 
 static splat_status render_kind(splat_viewer *viewer, splat_model *model, const float background[3],
@@ -180,10 +170,18 @@ static splat_status render_kind(splat_viewer *viewer, splat_model *model, const 
 {
     switch (wish->kind) {
     case SPLAT_VIEWER_COLOR: return splat_model_render(model, camera, background, buffer, error);
-    case SPLAT_VIEWER_ERROR: return render_error(viewer, model, wish->view, camera, background, buffer, rgb, error);
-    case SPLAT_VIEWER_PHOTO: return read_photo(viewer->scene, wish->view, camera, rgb, error);
+    case SPLAT_VIEWER_ERROR: return render_error(viewer, model, background, wish, camera, buffer, rgb, error);
     default: return render_map(model, camera, wish->kind, buffer, rgb, error);
     }
+}
+
+static splat_status draw_mesh(splat_viewer *viewer, const float background[3], const splat_viewer_wish *wish,
+                              const splat_camera *camera, float *buffer, uint8_t *rgb, splat_error *error)
+{
+    if (wish->kind != SPLAT_VIEWER_COLOR && wish->kind != SPLAT_VIEWER_ERROR)
+        return splat_viewer_mesh_map(viewer->mesh, wish, camera, background, buffer, rgb, error);
+    SPLAT_TRY(splat_viewer_mesh_colors(viewer->mesh, wish, camera, background, buffer, error));
+    return wish->kind == SPLAT_VIEWER_ERROR ? compare(viewer, wish, camera, buffer, rgb, error) : SPLAT_OK;
 }
 
 static splat_status render_wish(splat_viewer *viewer, splat_model *model, const float background[3],
@@ -193,9 +191,10 @@ static splat_status render_wish(splat_viewer *viewer, splat_model *model, const 
     aside opacities = {0}, scales = {0};
     splat_error later;
     splat_status status = SPLAT_OK;
-    const bool is_splat = wish->kind != SPLAT_VIEWER_PHOTO;
-    if (is_splat && wish->has_box) status = hide_outside(model, &wish->box, &opacities, error);
-    if (is_splat && wish->scaling != 1 && status == SPLAT_OK) status = scale_all(model, wish->scaling, &scales, error);
+    if (wish->kind == SPLAT_VIEWER_PHOTO) return read_photo(viewer->scene, wish->view, camera, rgb, error);
+    if (!model) return draw_mesh(viewer, background, wish, camera, buffer, rgb, error);
+    if (wish->has_box) status = hide_outside(model, &wish->box, &opacities, error);
+    if (wish->scaling != 1 && status == SPLAT_OK) status = scale_all(model, wish->scaling, &scales, error);
     if (status == SPLAT_OK) status = render_kind(viewer, model, background, wish, camera, buffer, rgb, error);
     for (int i = 0; i < 2; i++) {
         if (show_again(model, i ? &scales : &opacities, &later) == SPLAT_OK) continue;
@@ -256,7 +255,9 @@ splat_status splat_viewer_make(splat_viewer *viewer, splat_model *model, const f
                                const splat_viewer_job *job, splat_error *error)
 {
     const splat_viewer_wish *wish = &job->wish;
-    if (wish->view >= 0 && (!viewer->scene || (size_t)wish->view >= viewer->scene->dataset.n_views)) {
+    const bool is_there = model ? wish->kind != SPLAT_VIEWER_SHADED : splat_viewer_mesh_has(wish->kind);
+    if (!is_there ||
+        (wish->view >= 0 && (!viewer->scene || (size_t)wish->view >= viewer->scene->dataset.n_views))) {
         splat_viewer_deliver(viewer, job, (splat_viewer_image){0}); /* a page of another scene: it will know soon */
         return SPLAT_OK;
     }

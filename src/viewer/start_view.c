@@ -51,9 +51,9 @@ static void measure_places(const places *p, float *storage, float center[3], flo
     *radius = n && storage[n / 2] > 0 ? 2 * storage[n / 2] : 1;
 }
 
-/* Of the splat, or without one of the scene's points: a splat in training needs no copy of itself for this. */
-static splat_status measure(const splat_model *model, const splat_scene *scene, float center[3], float *radius,
-                            splat_error *error)
+/* Of the splat or mesh, or without one of the scene's points: a splat in training needs no copy of itself for this. */
+static splat_status measure(const splat_model *model, const splat_mesh *mesh, const splat_scene *scene, float center[3],
+                            float *radius, splat_error *error)
 {
     splat_cloud cloud = {0};
     places p = {0};
@@ -62,6 +62,8 @@ static splat_status measure(const splat_model *model, const splat_scene *scene, 
     splat_status status = model ? splat_model_download(model, &cloud, error) : SPLAT_OK;
     if (model)
         p = (places){cloud.means, cloud.n, 3 * sizeof *cloud.means};
+    else if (mesh)
+        p = (places){mesh->vertices, mesh->n_vertices, 3 * sizeof *mesh->vertices};
     else if (scene && scene->dataset.n_points)
         p = (places){scene->dataset.points[0].position, scene->dataset.n_points, sizeof *scene->dataset.points};
     if (status == SPLAT_OK) measure_places(&p, storage, center, radius);
@@ -93,16 +95,27 @@ static json_t *views_json(const splat_scene *scene)
     return views;
 }
 
-splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_scene *scene, char **text,
-                                   splat_error *error)
+/* Besides those of photos, which need views. */
+static json_t *mesh_kinds_json(void)
+{
+    static const char *const kinds[] = {"color", "depth", "normal", "shaded"};
+    json_t *array = json_array();
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) splat_json_append(&array, json_string(kinds[i]));
+    return array;
+}
+
+splat_status splat_start_view_json(const char *title, const splat_model *model, const splat_mesh *mesh,
+                                   const splat_scene *scene, char **text, splat_error *error)
 {
     float center[3] = {0, 0, 0}, radius = 1, up[3] = {0, 0, 0};
     *text = NULL;
-    SPLAT_TRY(measure(model, scene, center, &radius, error));
+    SPLAT_TRY(measure(model, mesh, scene, center, &radius, error));
     if (scene) splat_scene_up(scene, up);
     json_t *root = json_object();
     splat_json_set(&root, "title", splat_json_text(title));
     if (model) splat_json_set(&root, "gaussians", json_integer(model->gaussians.n));
+    if (mesh) splat_json_set(&root, "faces", json_integer((json_int_t)mesh->n_faces));
+    if (mesh) splat_json_set(&root, "kinds", mesh_kinds_json());
     splat_json_set(&root, "center", numbers(center, 3));
     splat_json_set(&root, "radius", json_real((double)radius));
     splat_json_set(&root, "up", numbers(up, 3));

@@ -16,6 +16,7 @@ typedef struct splat_viewer_client splat_viewer_client;
 typedef struct splat_viewer_server splat_viewer_server;
 typedef struct splat_viewer_parcel splat_viewer_parcel;
 typedef struct splat_sibr splat_sibr;
+typedef struct splat_viewer_mesh splat_viewer_mesh;
 
 struct splat_viewer {
     pthread_mutex_t mutex;      /* of all down to has_refused */
@@ -55,6 +56,7 @@ struct splat_viewer {
     double budget;              /* the share of the time of training that pictures may take */
     double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
     splat_trainer *trainer;     /* NULL: none; borrowed */
+    splat_viewer_mesh *mesh;    /* what is shown in place of a splat; NULL: none */
     splat_scene *scene;         /* whose photos are shown; NULL: none; borrowed */
     splat_exposures exposures;  /* of those photos, without a trainer, who has his; empty: none are known */
     double looked_at_memory;    /* when the blocks of the device were last counted */

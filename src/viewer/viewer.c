@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "viewer/mesh_pictures.h"
 #include "viewer/pictures.h"
 #include "viewer/saved.h"
 #include "viewer/server.h"
@@ -96,6 +97,7 @@ void splat_viewer_close(splat_viewer *viewer)
     splat_sibr_stop(viewer);
     if (viewer->parcel) splat_viewer_parcel_put(viewer, viewer->parcel);
     free(viewer->saved_path);
+    splat_viewer_mesh_close(viewer->mesh);
     pthread_cond_destroy(&viewer->wished);
     pthread_mutex_destroy(&viewer->packing);
     pthread_mutex_destroy(&viewer->mutex);
@@ -122,11 +124,11 @@ int splat_viewer_get_sibr_port(const splat_viewer *viewer)
     return viewer->sibr_port;
 }
 
-splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
-                                    splat_error *error)
+static splat_status set_scene(splat_viewer *viewer, const splat_model *model, const splat_mesh *mesh,
+                              splat_scene *scene, splat_error *error)
 {
     char *text;
-    SPLAT_TRY(splat_start_view_json(viewer->title, model, scene, &text, error));
+    SPLAT_TRY(splat_start_view_json(viewer->title, model, mesh, scene, &text, error));
     char *path = scene ? realpath(scene->options.source_path, NULL) : NULL;
     viewer->scene = scene;
     splat_exposures_file_free(&viewer->exposures);
@@ -136,6 +138,27 @@ splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *mod
     free(viewer->scene_path);
     viewer->scene_path = path;
     pthread_mutex_unlock(&viewer->mutex);
+    return SPLAT_OK;
+}
+
+splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
+                                    splat_error *error)
+{
+    return set_scene(viewer, model, NULL, scene, error);
+}
+
+splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context, const char *path, splat_scene *scene,
+                                   splat_error *error)
+{
+    splat_viewer_mesh *mesh;
+    SPLAT_TRY(splat_viewer_mesh_open(context, path, &mesh, error));
+    splat_status status = set_scene(viewer, NULL, &mesh->mesh, scene, error);
+    if (status != SPLAT_OK) {
+        splat_viewer_mesh_close(mesh);
+        return status;
+    }
+    splat_viewer_mesh_close(viewer->mesh);
+    viewer->mesh = mesh;
     return SPLAT_OK;
 }
 
@@ -152,8 +175,10 @@ splat_status splat_viewer_serve(splat_viewer *viewer, splat_model *model, const 
                                 bool *rendered, splat_error *error)
 {
     splat_viewer_job job;
+    if (!model && !viewer->mesh)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the viewer has neither a splat nor a mesh to show");
     const bool wanted = splat_viewer_take(viewer, seconds, true, &job);
-    splat_viewer_tell_refusal(viewer, model->context);
+    splat_viewer_tell_refusal(viewer, model ? model->context : viewer->mesh->context);
     if (rendered) *rendered = wanted;
     return wanted ? splat_viewer_make(viewer, model, background, &job, error) : SPLAT_OK;
 }

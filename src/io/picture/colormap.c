@@ -2,7 +2,7 @@
 #include "io/picture/colormap.h"
 
 #include <math.h>
-#include <stddef.h>
+#include <string.h>
 
 /* Ten points of matplotlib's magma and viridis (dedicated to the public domain, CC0); between them a straight line. */
 #define N_POINTS 10
@@ -38,4 +38,22 @@ void splat_density_heatmap(int width, int height, const uint32_t *counts, uint8_
     size_t n = (size_t)width * (size_t)height;
     for (size_t i = 0; i < n; i++)
         splat_colormap_color(SPLAT_COLORMAP_VIRIDIS, log2f(1.0f + (float)counts[i]) / 10.0f, rgb + 3 * i);
+}
+
+void splat_depth_heatmap(size_t n, const float *depth, uint8_t *rgb)
+{
+    float low = INFINITY, high = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(depth[i] > 0)) continue;
+        low = fminf(low, depth[i]);
+        high = fmaxf(high, depth[i]);
+    }
+    const float range = 1 / low - 1 / high;
+    for (size_t i = 0; i < n; i++) {
+        const float nearness = range > 0 ? (1 / depth[i] - 1 / high) / range : 1;
+        if (depth[i] > 0)
+            splat_colormap_color(SPLAT_COLORMAP_VIRIDIS, nearness, rgb + 3 * i);
+        else
+            memset(rgb + 3 * i, 0, 3);
+    }
 }

@@ -55,7 +55,7 @@ addEventListener('keydown', e => {
   else if (key === ']') goTo(view + 1);
   else if (shortcuts[key]) { if (!$(shortcuts[key]).hidden) $(shortcuts[key]).click(); }
   else if (key === ' ' && e.target.tagName !== 'BUTTON') { e.preventDefault(); $('pause').click(); }
-  else if (key >= '1' && key <= String(kinds.length)) { $('what').selectedIndex = key - 1; $('what').onchange(); }
+  else if (key >= '1' && key <= String(kinds.length) && !kinds[key - 1].disabled) { $('what').selectedIndex = key - 1; $('what').onchange(); }
 });
 addEventListener('keyup', e => held.delete(e.key.toLowerCase()));
 addEventListener('blur', () => { held.clear(); pointers.clear(); });

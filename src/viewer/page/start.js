@@ -16,7 +16,11 @@ async function fetchScene() {
   if (view >= scene.views.length) { unlock(); view = -1; }
   $('view').value = view < 0 ? '' : String(view);
   for (const id of ['view', 'cameras', 'beside']) $(id).hidden = !scene.views.length;
-  $('what').options[5].hidden = $('what').options[5].disabled = !scene.views.length;
+  for (const option of $('what').options) {
+    const kinds = scene.kinds ?? ['color', 'depth', 'normal', 'alpha', 'density'];
+    option.hidden = option.disabled = option.value === 'error' ? !scene.views.length : !kinds.includes(option.value);
+    if (option.disabled && option.value === what) what = $('what').value = 'color';
+  }
   if (scene.views.length) start = ofView(scene.views[0]);
   else {
     const u = up(), side = Math.abs(u[0]) < 0.9 ? cross(u, [1, 0, 0]) : cross(u, [0, 1, 0]);

@@ -78,8 +78,8 @@ async function onPicture(data) {
     full: head.getUint16(18, true) & 1, ms: began ? Math.round(performance.now() - began) : null };
   asked.delete(number); /* one that comes again, as the splat has changed, was not asked for */
   bitmap.close();
-  const n = training.gaussians ?? scene.gaussians;
-  $('status').textContent = `${n === undefined ? '' : n.toLocaleString('en') + ' Gaussians · '}${shown.w} x ${shown.h}` +
+  const n = training.gaussians || scene.gaussians || scene.faces, things = scene.faces ? 'faces' : 'Gaussians';
+  $('status').textContent = `${n === undefined ? '' : `${n.toLocaleString('en')} ${things} · `}${shown.w} x ${shown.h}` +
     `${shown.step ? ' · step ' + shown.step : ''}${shown.ms === null ? '' : ' · ' + shown.ms + ' ms'}`;
   document.body.dataset.shown = shown.full ? 'full' : 'small';
 }
