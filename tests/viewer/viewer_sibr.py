@@ -1,6 +1,6 @@
-"""A viewer of SIBR's network protocol beside `view` and beside a training on the CPU: a camera of the scene, sent as such a
-viewer sends it, gives the program's own render; who means ill is sent away; the results have the bytes of a training that
-nobody saw.
+"""A viewer of SIBR's network protocol beside `view` and beside a training on the CPU: a camera of the scene, sent as
+such a viewer sends it, gives the program's own render; who means ill is sent away; the results have the bytes of a
+training that nobody saw.
 
     viewer_sibr.py PROGRAM"""
 import json, math, os, re, shutil, socket, struct, subprocess, sys, threading, time
@@ -55,8 +55,8 @@ def psnr(a, b):
 
 
 def train_words(folder):
-    return ['train', '-s', 'scene', '-m', folder, '-n', str(STEPS), '--checkpoint_iterations', str(STEPS), '--tensorboard',
-            'False', '--report', 'False']
+    return ['train', '-s', 'scene', '-m', folder, '-n', str(STEPS), '--checkpoint_iterations', str(STEPS),
+            '--tensorboard', 'False', '--report', 'False']
 
 
 def cameras_of(folder):
@@ -109,7 +109,8 @@ def be_a_nuisance(port, camera):
         rude.send(request)
         assert rude.is_closed(), request
         rude.close()
-    for data in (b'\xff\xff\xff\xff', b'\x00\x00\x00\x80' + good, b'GET / HTTP/1.1\r\n\r\n', b'\x01\x20\x00\x00' + b' ' * 8193):
+    for data in (b'\xff\xff\xff\xff', b'\x00\x00\x00\x80' + good, b'GET / HTTP/1.1\r\n\r\n',
+                 b'\x01\x20\x00\x00' + b' ' * 8193):
         rude = Sibr(port)
         rude.socket.sendall(data)
         assert rude.is_closed(), data[:20]

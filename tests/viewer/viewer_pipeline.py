@@ -1,0 +1,149 @@
+"""`pipeline --viewer --sibr` of a small scene on the CPU: one address, one page and one SIBR viewer from the first
+stage to the last; the stages follow one another in the status, and with each that trains scene, curves and pictures are
+its own.
+
+    viewer_pipeline.py PROGRAM"""
+import json, os, re, shutil, subprocess, sys, threading, urllib.request
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import WebSocket
+from sibr_client import Sibr
+
+PROGRAM = os.path.abspath(sys.argv[1])
+STAGES = ['train', 'coarse', 'mesh', 'refine', 'texture']
+LAST = {'train': 300, 'coarse': 7250, 'refine': 200}  # iterations of the stages that train
+OPTIONS = ['--eval', '--iterations', '300', '--densify_from_iter', '100', '--densify_until_iter', '250',
+           '--coarse_iterations', '7250', '--regularize_after', '7030', '--prune_opacity', '0.05',
+           '--n_samples', '2000',
+           '--surface_points', '5000', '--poisson_depth', '6', '--min_component_faces', '0', '--refinement_iterations',
+           '200', '--texture_size', '128', '--tensorboard', 'False', '--report', 'False', '--threads', '2', '--backend',
+           'cpu', '--viewer_budget', '50']
+
+
+def run(*words):
+    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise AssertionError(f'{words}: exit code {done.returncode}\n{done.stdout[-2000:]}')
+    return done.stdout
+
+
+class Page:
+    """What a page would hear and ask for; the server is the same to the end."""
+
+    def __init__(self, url, sibr_port):
+        self.url = url
+        self.socket = WebSocket(url.replace('/?', '/ws?'))
+        self.sibr = Sibr(sibr_port)
+        self.seq = 0
+        self.stages = []   # names, in the order in which they came
+        self.counts = []   # status.stages of each
+        self.asked = set()  # the stages that were held,
+        self.held = {}     # stage: the step after which it was,
+        self.steps = {}    # that of the picture that was made of it then,
+        self.points = {}   # and the curves' points
+        self.is_over = False
+
+    def get(self, what):
+        with urllib.request.urlopen(self.url.replace('/?', f'/api/{what}?'), timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def wish(self):
+        self.seq += 1
+        self.socket.send(json.dumps({'camera': {'seq': self.seq, 'position': [0, 0, -3], 'quaternion': [1, 0, 0, 0],
+                                                'fov_y': 60}, 'size': [64, 48]}))
+
+    def look_at_stage(self, status):
+        """While it is held: its curves, its scene, a picture."""
+        curves, scene = self.get('curves'), self.get('scene')
+        assert curves['stages'] == status['stages'], (curves['stages'], status)
+        self.points[status['stage']] = curves['points']
+        assert len(scene['views']) == 16, scene
+        none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
+        assert none is None and path == os.path.realpath('scene'), path
+        self.wish()
+
+    def note(self, status):
+        stage = status['stage']
+        if not stage:
+            return
+        if not self.stages or self.stages[-1] != stage:
+            self.stages.append(stage)
+            self.counts.append(status['stages'])
+        if status['trains'] and stage not in self.asked:
+            self.asked.add(stage)
+            self.socket.send('{"do":"pause"}')
+        if status['trains'] and status['paused'] and status['iteration'] > 0 and stage not in self.held:
+            self.held[stage] = status['iteration']
+            self.look_at_stage(status)
+
+    def take_picture(self, data):
+        """That of the step where the stage is held ends the hold; others are older, or came again by themselves."""
+        self.socket.send('{"ack":%d}' % int.from_bytes(data[4:8], 'little'))
+        stage, step = self.stages[-1], int.from_bytes(data[8:12], 'little')
+        if self.held.get(stage) == step and stage not in self.steps:
+            self.steps[stage] = step
+            self.socket.send('{"do":"go on"}')
+
+    def listen(self):
+        while not self.is_over:
+            try:
+                kind, data = self.socket.receive()
+            except ConnectionError:
+                return
+            if kind == 2:
+                self.take_picture(data)
+                continue
+            status = json.loads(data)['status']
+            self.is_over = status['over']
+            if not self.is_over:
+                self.note(status)
+
+
+def check(page, said):
+    print(f'stages {list(zip(page.counts, page.stages))}, pictures at steps {page.steps}')
+    # a stage of less than a quarter of a second may pass unseen, but none that trains
+    assert [stage for stage in STAGES if stage in page.stages] == page.stages, page.stages
+    assert set(LAST) <= set(page.stages), page.stages
+    assert page.counts == sorted(set(page.counts)), page.counts
+    for stage, last in LAST.items():
+        first = 7000 if stage == 'coarse' else 0
+        steps = [point[0] for point in page.points[stage]]
+        assert steps == sorted(set(steps)) and first < steps[0] and steps[-1] <= last, (stage, steps)
+        assert first < page.steps[stage] <= last, (stage, page.steps)
+    assert page.is_over, 'the page was not told of the end'
+    assert said.count('http://') == 1 and said.count('there is no token') == 1, said
+
+
+def main():
+    for name in ('scene', 'out'):
+        shutil.rmtree(name, ignore_errors=True)
+    run('sample', 'scene', '--width', '64', '--height', '48', '--cameras', '16', '--points', '600', '--truth_points',
+        '1000')
+    if 'without civetweb' in subprocess.run([PROGRAM, 'view', '--ply', 'scene/none.ply', '--port', '0'],
+                                            capture_output=True, text=True).stderr:
+        print('SKIPPED: the viewer of the pipeline: built without civetweb')
+        return 77
+    words = ['pipeline', '-s', 'scene', '-o', 'out', *OPTIONS, '--viewer', '0', '--sibr', '0']
+    pipeline = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said, page, listener = '', None, None
+    port = url = None
+    try:
+        for line in pipeline.stdout:
+            said += line
+            url = line.strip() if line.startswith('http://') else url
+            found = re.search(r'--port (\d+); there is no token', line)
+            port = int(found.group(1)) if found else port
+            if url and port and not page:
+                page = Page(url, port)
+                listener = threading.Thread(target=page.listen, daemon=True)
+                listener.start()
+        assert pipeline.wait(60) == 0, said[-3000:]
+        listener.join(30)
+        check(page, said)
+    finally:
+        if pipeline.poll() is None:
+            pipeline.kill()
+    print('passed')
+    return 0
+
+
+sys.exit(main())
