@@ -96,6 +96,7 @@ void splat_viewer_parcel_put(splat_viewer *viewer, splat_viewer_parcel *parcel)
 {
     pthread_mutex_lock(&viewer->mutex);
     let_go(parcel);
+    viewer->n_fetches--;
     pthread_mutex_unlock(&viewer->mutex);
 }
 
@@ -131,17 +132,37 @@ static splat_status renew_parcel(splat_viewer *viewer, splat_error *error)
     return status;
 }
 
+static bool begin_fetch(splat_viewer *viewer)
+{
+    pthread_mutex_lock(&viewer->mutex);
+    const bool has_room = viewer->n_fetches < SPLAT_VIEWER_FETCHES_MAX;
+    viewer->n_fetches += has_room;
+    pthread_mutex_unlock(&viewer->mutex);
+    return has_room;
+}
+
 splat_status splat_viewer_parcel_take(splat_viewer *viewer, splat_viewer_parcel **parcel, splat_error *error)
 {
     *parcel = NULL;
+    if (!begin_fetch(viewer))
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "%d pages fetch the splat already; try again when one has it",
+                          SPLAT_VIEWER_FETCHES_MAX);
     pthread_mutex_lock(&viewer->packing);
     splat_status status = renew_parcel(viewer, error);
+    pthread_mutex_lock(&viewer->mutex);
     if (status == SPLAT_OK) {
-        pthread_mutex_lock(&viewer->mutex);
         *parcel = viewer->parcel;
         viewer->parcel->n_holders++;
-        pthread_mutex_unlock(&viewer->mutex);
+    } else {
+        viewer->n_fetches--;
     }
+    pthread_mutex_unlock(&viewer->mutex);
     pthread_mutex_unlock(&viewer->packing);
     return status;
+}
+
+void splat_viewer_parcel_close(splat_viewer *viewer)
+{
+    let_go(viewer->parcel);
+    free(viewer->saved_path);
 }

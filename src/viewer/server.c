@@ -115,7 +115,11 @@ static void answer_splat(splat_viewer *viewer, struct mg_connection *connection)
     if (status != SPLAT_OK) {
         char why[sizeof error.file + sizeof error.message + 8];
         snprintf(why, sizeof why, "%s%s%s", error.file, error.file[0] ? ": " : "", error.message);
-        answer_text(connection, status == SPLAT_ERROR_ARGUMENT ? "404 Not Found" : "500 Internal Server Error", why);
+        answer_text(connection,
+                    status == SPLAT_ERROR_ARGUMENT      ? "404 Not Found"
+                    : status == SPLAT_ERROR_UNSUPPORTED ? "503 Service Unavailable"
+                                                        : "500 Internal Server Error",
+                    why);
         return;
     }
     send_parcel(connection, parcel);

@@ -28,6 +28,7 @@ struct splat_viewer {
     char *scene_json;           /* GET /api/scene; NULL: nothing is known yet */
     char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
     char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
+    int n_fetches;              /* of it now */
     splat_viewer_parcel *parcel; /* a saved splat as pages get it; NULL: none has been asked for */
     char *scene_path;           /* the folder of the scene, which SIBR's viewers are told; NULL: there is none */
     splat_viewer_status status;

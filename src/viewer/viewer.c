@@ -95,8 +95,7 @@ void splat_viewer_close(splat_viewer *viewer)
     }
     splat_viewer_server_stop(viewer);
     splat_sibr_stop(viewer);
-    if (viewer->parcel) splat_viewer_parcel_put(viewer, viewer->parcel);
-    free(viewer->saved_path);
+    splat_viewer_parcel_close(viewer);
     splat_viewer_mesh_close(viewer->mesh);
     pthread_cond_destroy(&viewer->wished);
     pthread_mutex_destroy(&viewer->packing);

@@ -143,6 +143,20 @@ static void test_a_newer_save_takes_its_place(void **state)
     splat_viewer_parcel_put(v, second);
 }
 
+/* Pages that read slowly leave the server's other threads to the rest. */
+static void test_few_fetch_at_a_time(void **state)
+{
+    splat_viewer *v = viewer_of(state);
+    splat_viewer_parcel *held[SPLAT_VIEWER_FETCHES_MAX];
+    splat_error error;
+    ASSERT_OK(offer(*state, "saved.ply", 0, &error));
+    for (int i = 0; i < SPLAT_VIEWER_FETCHES_MAX; i++) ASSERT_OK(splat_viewer_parcel_take(v, &held[i], &error));
+    assert_int_equal(ask(v, "GET", "/api/splat", v->token, LOCAL), 503);
+    splat_viewer_parcel_put(v, held[0]);
+    assert_int_equal(ask(v, "GET", "/api/splat", v->token, LOCAL), 200);
+    for (int i = 1; i < SPLAT_VIEWER_FETCHES_MAX; i++) splat_viewer_parcel_put(v, held[i]);
+}
+
 static void test_what_cannot_be_read_is_told(void **state)
 {
     splat_viewer *v = viewer_of(state);
@@ -168,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_is_what_export_writes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_it_needs_the_token_and_a_save, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_newer_save_takes_its_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_few_fetch_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
