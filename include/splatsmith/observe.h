@@ -166,6 +166,12 @@ splat_status splat_mesh_random_views_write(splat_scene *scene, const char *mesh_
                                            const splat_random_views_options *options, const char *folder,
                                            splat_error *error);
 
+/* splat_path_write with a mesh in place of the splat. Errors also: ARGUMENT, UNSUPPORTED. */
+splat_status splat_mesh_path_write(splat_context *context, const char *mesh_path,
+                                   const splat_mesh_draw_options *draw_options, const char *path_file,
+                                   const float background[3], const splat_view_job *job, const char *output,
+                                   splat_error *error);
+
 /* A mesh against photos. Means over views. */
 typedef struct splat_mesh_metrics {
     splat_metrics all;     /* the background is part of the picture; with masks as of a splat: kept pixels, and whole

@@ -196,7 +196,10 @@ static int write_path(cli_session *session, const cli_values *values, bool white
     splat_error error;
     size_t n;
     const float background[3] = {white, white, white};
-    snprintf(name, sizeof name, "path/ours_%d", session->iteration);
+    if (values->mesh_file)
+        snprintf(name, sizeof name, "path/mesh");
+    else
+        snprintf(name, sizeof name, "path/ours_%d", session->iteration);
     if (values->output)
         snprintf(folder, sizeof folder, "%s", values->output);
     else if (!cli_path_join(folder, values->model_path, name))
@@ -204,28 +207,52 @@ static int write_path(cli_session *session, const cli_values *values, bool white
     if (splat_path_describe(values->camera_path, &n, &error) != SPLAT_OK) return cli_report(&error);
     cli_counter c = cli_counter_start("rendering the path", n);
     const splat_view_job job = counted_job(SPLAT_VIEWS_TEST, &c);
-    splat_status status = splat_path_write(session->model, values->camera_path, background, &job, folder, &error);
+    splat_status status =
+        values->mesh_file ? splat_mesh_path_write(session->context, values->mesh_file, &values->mesh_draw,
+                                                  values->camera_path, background, &job, folder, &error)
+                          : splat_path_write(session->model, values->camera_path, background, &job, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%zu pictures in %s", n, folder);
     return CLI_OK;
 }
 
-/* Needs the splat, and of a scene only its background. */
+/* A context for a mesh; false, with a message, when an option of GPUs is given. */
+static bool needs_no_gpu(const cli_values *values)
+{
+    static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
+    return !cli_is_any_given(values, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU");
+}
+
+static int open_for_mesh(cli_session *session, const cli_values *values, bool has_scene)
+{
+    cli_values on_cpu = *values;
+    memset(session, 0, sizeof *session);
+    on_cpu.context.backend = "cpu";
+    int code = cli_context_create(&on_cpu, &session->context);
+    return code == CLI_OK && has_scene ? cli_session_open_scene(session, values, false) : code;
+}
+
+/* Needs the splat or the mesh, and of a scene only its background. */
 static int render_path(const cli_values *values)
 {
-    static const char *const others[] = {"mesh", "random_views", "perturb", "seed", "what", "skip_train", "skip_test",
+    static const char *const others[] = {"random_views", "perturb", "seed", "what", "skip_train", "skip_test",
                                          "exposure"};
+    const bool has_scene = values->model_path || values->scene.source_path;
     cli_session session;
+    int code;
     if (cli_is_any_given(values, others, sizeof others / sizeof others[0], "it",
-                         "--path renders the colours of a splat"))
+                         "--path renders colours along the path") ||
+        !cli_check_mesh_options(values) || (values->mesh_file && !needs_no_gpu(values)))
         return CLI_USAGE;
     if (!values->output && !values->model_path) {
-        cli_error("give the model folder with -m, or --ply FILE -o FOLDER");
+        cli_error("give the model folder with -m, or --ply FILE or --mesh FILE with -o FOLDER");
         return CLI_USAGE;
     }
-    bool has_scene = values->model_path || values->scene.source_path;
-    int code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
+    if (values->mesh_file)
+        code = open_for_mesh(&session, values, has_scene);
+    else
+        code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
     if (code == CLI_OK)
         code = write_path(&session, values, has_scene ? session.scene_options.white_background
                                                       : values->scene.white_background);
@@ -238,18 +265,13 @@ static int render_path(const cli_values *values)
 /* Needs the scene alone, and no GPU. */
 static int render_mesh(const cli_values *values, unsigned what)
 {
-    static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
-    cli_session session = {0};
-    cli_values on_cpu = *values;
-    if (cli_is_any_given(values, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU"))
-        return CLI_USAGE;
+    cli_session session;
+    if (!needs_no_gpu(values)) return CLI_USAGE;
     if (!values->output && !values->model_path) {
         cli_error("give the model folder with -m, or the scene with -s and a folder for the pictures with -o");
         return CLI_USAGE;
     }
-    on_cpu.context.backend = "cpu";
-    int code = cli_context_create(&on_cpu, &session.context);
-    if (code == CLI_OK) code = cli_session_open_scene(&session, values, false);
+    int code = open_for_mesh(&session, values, true);
     if (code == CLI_OK)
         code = values->random_views.n ? render_random_views(&session, values) : render(&session, values, what);
     cli_session_close(&session);

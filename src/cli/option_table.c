@@ -164,8 +164,8 @@ const cli_option cli_options[] = {
      "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
      "transforms.json and in sparse/0", ""},
     {"path", 0, "camera_path", RENDER, CLI_GROUP_OUTPUT, TEXT(camera_path, "FILE"),
-     "instead of the scene's views: pictures along a camera path that was saved in the viewer's page, as PNGs in the "
-     "folder of -o, or, where its name ends with .mp4, as a film, by ffmpeg", ""},
+     "instead of the scene's views: pictures (of the splat, or --mesh) along a camera path that was saved in the "
+     "viewer's page, as PNGs in the folder of -o, or, where its name ends with .mp4, as a film, by ffmpeg", ""},
     {"perturb", 0, NULL, RENDER, CLI_GROUP_OUTPUT, TEXT(perturb, "T,R"),
      "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
      "degrees", "0.1,2"},

@@ -15,26 +15,34 @@ char *splat_mesh_subject_name(const char *mesh_path)
     return splat_format("mesh_%.*s", length, name);
 }
 
-splat_status splat_mesh_subject_open(splat_mesh_subject *subject, const splat_scene *scene, const char *mesh_path,
-                                     const splat_mesh_draw_options *options, splat_error *error)
+splat_status splat_mesh_subject_open_for(splat_mesh_subject *subject, const splat_context *context,
+                                         const char *mesh_path, const splat_mesh_draw_options *options,
+                                         size_t n_pixels, splat_error *error)
 {
     splat_mesh_draw_options own;
-    int width, height;
     memset(subject, 0, sizeof *subject);
     splat_mesh_draw_options_init(&own);
     if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_draw_options", error));
     SPLAT_TRY(splat_mesh_draw_options_check(&own, error));
-    splat_scene_background(scene, subject->background);
-    splat_scene_largest_view(scene, &width, &height);
     subject->name = splat_mesh_subject_name(mesh_path);
     if (!subject->name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
     SPLAT_TRY(splat_mesh_read(mesh_path, &subject->mesh, error));
-    if (subject->mesh.notice) splat_log(scene->context, SPLAT_LOG_NOTICE, "%s", subject->mesh.notice);
+    if (subject->mesh.notice) splat_log(context, SPLAT_LOG_NOTICE, "%s", subject->mesh.notice);
     if (subject->mesh.n_faces == 0)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, mesh_path, SPLAT_NO_OFFSET,
                              "the file has no faces, so there is nothing to draw");
-    return splat_mesh_painter_open(&subject->painter, &subject->mesh, &own, (size_t)width * (size_t)height,
-                                   scene->context->threads, error);
+    return splat_mesh_painter_open(&subject->painter, &subject->mesh, &own, n_pixels, context->threads, error);
+}
+
+splat_status splat_mesh_subject_open(splat_mesh_subject *subject, const splat_scene *scene, const char *mesh_path,
+                                     const splat_mesh_draw_options *options, splat_error *error)
+{
+    int width, height;
+    splat_scene_largest_view(scene, &width, &height);
+    splat_status status = splat_mesh_subject_open_for(subject, scene->context, mesh_path, options,
+                                                      (size_t)width * (size_t)height, error);
+    splat_scene_background(scene, subject->background);
+    return status;
 }
 
 void splat_mesh_subject_close(splat_mesh_subject *subject)

@@ -18,6 +18,10 @@ char *splat_mesh_subject_name(const char *mesh_path);
  * splat_mesh_painter_open, ARGUMENT (no faces). */
 splat_status splat_mesh_subject_open(splat_mesh_subject *subject, const splat_scene *scene, const char *mesh_path,
                                      const splat_mesh_draw_options *options, splat_error *error);
+/* The same without a scene: over black, in pictures of at most n_pixels. */
+splat_status splat_mesh_subject_open_for(splat_mesh_subject *subject, const splat_context *context,
+                                         const char *mesh_path, const splat_mesh_draw_options *options,
+                                         size_t n_pixels, splat_error *error);
 void splat_mesh_subject_close(splat_mesh_subject *subject);
 
 #endif

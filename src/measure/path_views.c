@@ -4,6 +4,7 @@
 #include "io/camera_path.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
+#include "measure/mesh_subject.h"
 #include "model/model.h"
 #include "splatsmith/observe.h"
 
@@ -12,10 +13,23 @@
 
 /* ---------------------------------------------------------------- pictures */
 
-static splat_status write_picture(splat_model *model, const splat_camera *camera, const float background[3],
-                                  const char *folder, size_t index, float *planar, uint8_t *rgb, splat_error *error)
+/* What is rendered: one of the two. */
+typedef struct path_subject {
+    splat_model *model;
+    const splat_mesh_painter *painter;
+    const float *background; /* rgb */
+} path_subject;
+
+static splat_status render(const path_subject *s, const splat_camera *camera, float *planar, splat_error *error)
 {
-    SPLAT_TRY(splat_model_render(model, camera, background, planar, error));
+    if (s->painter) return splat_mesh_painter_draw(s->painter, camera, s->background, planar, NULL, error);
+    return splat_model_render(s->model, camera, s->background, planar, error);
+}
+
+static splat_status write_picture(const path_subject *s, const splat_camera *camera, const char *folder, size_t index,
+                                  float *planar, uint8_t *rgb, splat_error *error)
+{
+    SPLAT_TRY(render(s, camera, planar, error));
     splat_image_from_planar(planar, camera->width, camera->height, rgb);
     char *file = splat_format("%s/%06zu.png", folder, index);
     if (!file) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -32,8 +46,8 @@ static bool show(const splat_view_job *job, const splat_camera *camera, size_t i
     return !job->visit || job->visit(job->user, index, &view, planar, NULL, NULL);
 }
 
-static splat_status write_pictures(splat_model *model, const splat_camera_path *path, const float background[3],
-                                   const splat_view_job *job, const char *folder, splat_error *error)
+static splat_status write_pictures(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+                                   const char *folder, splat_error *error)
 {
     const size_t n = splat_camera_path_frames(path), n_values = 3 * (size_t)path->width * (size_t)path->height;
     float *planar = malloc(n_values * sizeof *planar);
@@ -43,7 +57,7 @@ static splat_status write_pictures(splat_model *model, const splat_camera_path *
                                                      path->width, path->height);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
         const splat_camera camera = splat_camera_path_at(path, i);
-        status = write_picture(model, &camera, background, folder, i, planar, rgb, error);
+        status = write_picture(s, &camera, folder, i, planar, rgb, error);
         if (status == SPLAT_OK && !show(job, &camera, i, planar))
             status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu pictures", i + 1, n);
     }
@@ -96,8 +110,8 @@ static splat_status run_ffmpeg(const char *folder, double fps, const char *film,
 }
 
 /* The pictures lie in a folder of their own beside the film for as long as it is made. */
-static splat_status write_film(splat_model *model, const splat_camera_path *path, const float background[3],
-                               const splat_view_job *job, const char *film, splat_error *error)
+static splat_status write_film(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+                               const char *film, splat_error *error)
 {
     splat_error later;
     char *program = splat_program_find("ffmpeg");
@@ -109,7 +123,7 @@ static splat_status write_film(splat_model *model, const splat_camera_path *path
     SPLAT_TRY(splat_folder_create_for(film, error));
     char *folder = splat_format("%s.frames-XXXXXX", film), *unfinished = splat_format("%s.unfinished.mp4", film);
     splat_status status = folder && unfinished && mkdtemp(folder)
-                              ? write_pictures(model, path, background, job, folder, error)
+                              ? write_pictures(s, path, job, folder, error)
                               : splat_fail_at(error, SPLAT_ERROR_IO, film, SPLAT_NO_OFFSET,
                                               "no folder for its pictures could be made beside it");
     if (status == SPLAT_OK) status = run_ffmpeg(folder, path->fps, unfinished, error);
@@ -131,14 +145,37 @@ splat_status splat_path_describe(const char *path_file, size_t *n_frames, splat_
     return SPLAT_OK;
 }
 
+static splat_status write_all(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+                              const char *output, splat_error *error)
+{
+    return splat_name_ends_with(output, ".mp4") ? write_film(s, path, job, output, error)
+                                                : write_pictures(s, path, job, output, error);
+}
+
 splat_status splat_path_write(splat_model *model, const char *path_file, const float background[3],
                               const splat_view_job *job, const char *output, splat_error *error)
 {
+    const path_subject subject = {.model = model, .background = background};
     splat_camera_path path;
     SPLAT_TRY(splat_camera_path_read(path_file, &path, error));
-    splat_status status = splat_name_ends_with(output, ".mp4")
-                              ? write_film(model, &path, background, job, output, error)
-                              : write_pictures(model, &path, background, job, output, error);
+    splat_status status = write_all(&subject, &path, job, output, error);
+    splat_camera_path_free(&path);
+    return status;
+}
+
+splat_status splat_mesh_path_write(splat_context *context, const char *mesh_path,
+                                   const splat_mesh_draw_options *draw_options, const char *path_file,
+                                   const float background[3], const splat_view_job *job, const char *output,
+                                   splat_error *error)
+{
+    splat_camera_path path;
+    splat_mesh_subject mesh;
+    SPLAT_TRY(splat_camera_path_read(path_file, &path, error));
+    splat_status status = splat_mesh_subject_open_for(&mesh, context, mesh_path, draw_options,
+                                                      (size_t)path.width * (size_t)path.height, error);
+    const path_subject subject = {.painter = &mesh.painter, .background = background};
+    if (status == SPLAT_OK) status = write_all(&subject, &path, job, output, error);
+    splat_mesh_subject_close(&mesh);
     splat_camera_path_free(&path);
     return status;
 }

@@ -28,6 +28,7 @@ static int set_up(void **state)
                             "\"fov_y\": 50}, {\"time\": 1, \"position\": [1, 0, -3], \"quaternion\": [1, 0, 0, 0], "
                             "\"fov_y\": 50}]}");
     write_path("wrong.json", "{\"keyframes\": []}");
+    write_path("triangle.obj", "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nf 1 2 3\n");
     if (run("sample", "tiny", "--width", "64", "--height", "48", "--cameras", "6", "--points", "100",
             "--truth_points", "20", "--supersample", "1", (char *)NULL) != 0)
         return 1;
@@ -79,6 +80,28 @@ static void what_goes_with_a_path(void **state)
            standard_error, "--skip_test goes without it");
     expect(__LINE__, run("render", "--ply", SPLAT, "--path", "path.json", ON_CPU, (char *)NULL), 2, standard_error,
            "-o FOLDER");
+    expect(__LINE__, run("render", "--mesh", "triangle.obj", "--path", "path.json", "-o", "x", ON_CPU, (char *)NULL), 2,
+           standard_error, "a mesh is drawn on the CPU");
+    expect(__LINE__, run("render", "--mesh", "triangle.obj", "--path", "path.json", "-o", "x", "--sh_degree", "0",
+                         (char *)NULL), 2, standard_error, "--sh_degree goes without it");
+    expect(__LINE__, run("render", "--mesh", "none.obj", "--path", "path.json", "-o", "x", (char *)NULL), 1,
+           standard_error, "none.obj");
+}
+
+/* Without a scene: three pictures of a triangle that the camera passes by, half a second apart. */
+static void a_mesh_along_a_path(void **state)
+{
+    (void)state;
+    expect(__LINE__, run("render", "--mesh", "triangle.obj", "--path", "path.json", "-o", "mesh_frames", (char *)NULL),
+           0, standard_output, "3 pictures in mesh_frames");
+    expect(__LINE__, run("render", "--mesh", "triangle.obj", "--path", "path.json", "-o", "white_frames", "-w",
+                         (char *)NULL), 0, standard_output, "3 pictures in white_frames");
+    assert_true(exists("mesh_frames/000002.png"));
+    assert_int_not_equal(system("cmp -s mesh_frames/000000.png mesh_frames/000002.png"), 0);
+    assert_int_not_equal(system("cmp -s mesh_frames/000000.png white_frames/000000.png"), 0);
+    expect(__LINE__, run("render", "--mesh", "triangle.obj", "-m", "model", "--path", "path.json", (char *)NULL), 0,
+           standard_output, "model/path/mesh");
+    assert_int_equal(system("cmp -s mesh_frames/000001.png model/path/mesh/000001.png"), 0);
 }
 
 static void the_viewer_takes_a_port_or_none(void **state)
@@ -100,6 +123,7 @@ int main(void)
         cmocka_unit_test(pictures_along_a_path),
         cmocka_unit_test(a_film_needs_ffmpeg),
         cmocka_unit_test(what_goes_with_a_path),
+        cmocka_unit_test(a_mesh_along_a_path),
         cmocka_unit_test(the_viewer_takes_a_port_or_none),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -88,7 +88,7 @@ $('path-save').onclick = () => {
   link.download = 'camera_path.json';
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  $('path-note').textContent = 'splatsmith render -m MODEL --path camera_path.json -o path.mp4';
+  $('path-note').textContent = `splatsmith render ${scene.faces ? '--mesh MESH' : '-m MODEL'} --path camera_path.json -o path.mp4`;
 };
 $('path-keep').onclick = async () => {
   const answer = await fetch('/api/path' + query, { method: 'POST', body: pathText() });
