@@ -31,7 +31,7 @@ def kinds(page):
 
 def beside_photo(page, view):
     """The picture of a view of the scene, as its camera has it."""
-    page.value(f"goTo({view}); if (!beside) $('beside').click()")
+    page.value(f"$('picture').width = 1; goTo({view}); if (!beside) $('beside').click()")
     page.until("photo && photo.view === view && $('picture').width === 324")  # two of 160 x 120, and a gap
     url = page.value("""(() => {
         const out = new OffscreenCanvas(160, 120), g = out.getContext('2d');
