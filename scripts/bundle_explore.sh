@@ -18,8 +18,8 @@ fi
 node_modules/.bin/esbuild explore.js --bundle --minify --format=esm --target=es2022 --legal-comments=none \
     --log-level=warning --log-limit=20 --outfile=bundle.js
 {
-    echo '/*! Splatsmith'"'"'s explore.js (Apache-2.0) with three.js and Spark, whose licences follow.'
-    for package in three @sparkjsdev/spark; do
+    echo '/*! Splatsmith'"'"'s explore.js (Apache-2.0) with three.js, Spark and its fflate, whose licences follow.'
+    for package in three @sparkjsdev/spark fflate; do
         printf '\n---- %s ----\n\n' "$package"
         cat "node_modules/$package/LICENSE"
     done
