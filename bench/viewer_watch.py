@@ -1,8 +1,10 @@
-"""Watches a training through its viewer as a hand that moves the camera all the time would, without a browser, and says
+"""Watches a training through its viewer as a hand that looks about from the first camera would, without a browser, and says
 how many pictures came, how large they were and how long they took.
 
     splatsmith train ... --viewer 0          # prints the address
-    python3 bench/viewer_watch.py ADDRESS [SECONDS [PICTURES_A_SECOND [WIDTH HEIGHT]]]
+    python3 bench/viewer_watch.py ADDRESS [SECONDS [PICTURES_A_SECOND [WIDTH HEIGHT [full]]]]
+
+With `full` every picture is asked for at its whole size, as by a hand that has stopped.
 
 The steps a second of the training, here and without anybody, stand in its summary and in report.html."""
 import json, math, os, statistics, struct, sys, time, urllib.request
@@ -10,20 +12,39 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from browser import WebSocket
 
 
-def main(url, seconds=60.0, rate=30.0, width=1280, height=720):
+def turned(rows, angle):
+    """The quaternion (w, x, y, z) of a camera's axes in the world: rows of its rotation, turned about its y."""
+    x, y, z = rows[0:3], rows[3:6], rows[6:9]
+    c, s = math.cos(angle), math.sin(angle)
+    x, z = [c * a - s * b for a, b in zip(x, z)], [s * a + c * b for a, b in zip(x, z)]
+    best = max(range(4), key=lambda k: [x[0] + y[1] + z[2], x[0], y[1], z[2]][k])
+    if best == 0:
+        q = [1 + x[0] + y[1] + z[2], y[2] - z[1], z[0] - x[2], x[1] - y[0]]
+    elif best == 1:
+        q = [y[2] - z[1], 1 + x[0] - y[1] - z[2], x[1] + y[0], z[0] + x[2]]
+    elif best == 2:
+        q = [z[0] - x[2], x[1] + y[0], 1 - x[0] + y[1] - z[2], y[2] + z[1]]
+    else:
+        q = [x[1] - y[0], z[0] + x[2], y[2] + z[1], 1 - x[0] - y[1] + z[2]]
+    length = math.sqrt(sum(k * k for k in q))
+    return [k / length for k in q]
+
+
+def main(url, seconds=60.0, rate=30.0, width=1280, height=720, full=False):
     with urllib.request.urlopen(url.replace('/?', '/api/scene?')) as answer:
         scene = json.load(answer)
-    center, radius = scene['center'], scene['radius']
+    position, rotation = scene['center'], [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    if scene['views']:
+        position, rotation = scene['views'][0]['position'], scene['views'][0]['rotation']
     socket = WebSocket(url.replace('/?', '/ws?'))
     times, sizes, rates, begin, seq = [], [], [], time.monotonic(), 0
     try:
         while time.monotonic() - begin < seconds:
             asked, seq = time.monotonic(), seq + 1
-            turn = 0.2 * (asked - begin)  # about y, looking at the middle
-            position = [center[0] - radius * math.sin(turn), center[1], center[2] - radius * math.cos(turn)]
-            socket.send(json.dumps({'camera': {'seq': seq, 'position': position, 'fov_y': 50, 'quaternion':
-                                    [math.cos(turn / 2), 0, math.sin(turn / 2), 0]}, 'size': [width, height],
-                                    'moving': True}))
+            quaternion = turned(rotation, 0.4 * math.sin(asked - begin))
+            socket.send(json.dumps({'camera': {'seq': seq, 'position': position, 'fov_y': 50,
+                                               'quaternion': quaternion},
+                                    'size': [width, height], 'moving': not full}))
             while True:
                 kind, data = socket.receive()
                 if kind == 2:
@@ -48,4 +69,4 @@ def main(url, seconds=60.0, rate=30.0, width=1280, height=720):
 
 if len(sys.argv) < 2:
     sys.exit(__doc__)
-main(sys.argv[1], *map(float, sys.argv[2:4]), *map(int, sys.argv[4:6]))
+main(sys.argv[1], *map(float, sys.argv[2:4]), *map(int, sys.argv[4:6]), *(word == 'full' for word in sys.argv[6:7]))

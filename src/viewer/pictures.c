@@ -218,10 +218,10 @@ static bool estimate_cost(const splat_viewer *viewer, double *fixed, double *pix
 {
     const double n_small = viewer->cost[0].pixels, n_full = viewer->cost[1].pixels;
     const double small = viewer->cost[0].seconds, full = viewer->cost[1].seconds;
-    if (n_full == 0) return false;
-    *pixel = full / n_full;
+    if (n_full == 0 && n_small == 0) return false;
+    *pixel = n_full > 0 ? full / n_full : small / n_small;
     if (n_small > 0 && n_small < 0.7 * n_full && small < full) *pixel = (full - small) / (n_full - n_small);
-    *fixed = fmax(0, full - *pixel * n_full);
+    *fixed = n_full > 0 ? fmax(0, full - *pixel * n_full) : 0;
     return true;
 }
 

@@ -8,6 +8,7 @@ class WebSocket:
     def __init__(self, url, headers=(), timeout=60):
         parts = urllib.parse.urlsplit(url)
         self.socket = socket.create_connection((parts.hostname, parts.port), timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as browsers do
         self.left = b''
         path = parts.path + ('?' + parts.query if parts.query else '')
         lines = [f'GET {path} HTTP/1.1', f'Host: {parts.netloc}', 'Upgrade: websocket', 'Connection: Upgrade',
