@@ -11,9 +11,10 @@
 #include "splatsmith/train.h"
 #include "train/memory_setup.h"
 
-/* A step looks at a part of a map: one patch in so many, by lot, which counts so many times. A map is smooth but for
- * its edges, and a view comes back; what a step pays falls by as much. */
-#define SPLAT_DEPTH_MAP_PARTS 4
+/* One step of so many, by lot, looks at known depth, and at one patch of a map in so many, by lot, too: what it sees
+ * counts so many times. Depth is smooth but for its edges, and a view comes back; what it costs falls by as much. */
+#define SPLAT_DEPTH_STEPS 4
+#define SPLAT_DEPTH_MAP_PARTS 2
 
 /* The doubles of the results: the sums of each loss (ops/depth_prior). */
 enum {
@@ -28,7 +29,7 @@ typedef struct splat_depth_state {
     splat_block patches; /* of those points: of each view that has some, a byte a tile, one view after another */
     size_t *first_patch; /* [views of the dataset] where its bytes begin; NULL without points */
     splat_block results; /* double: the sums of the losses */
-    bool had_map, had_points; /* the last step: which of the results are its own */
+    bool knows_map, knows_points; /* which of the results a step has written */
 } splat_depth_state;
 
 /* A step's. Arrays are the frame's. */
@@ -50,6 +51,9 @@ static inline bool splat_step_has_depths(const splat_step_depths *depths)
 float splat_depth_map_weight(const splat_train_options *options, int iteration);
 /* That of points: until densify_until_iter. */
 float splat_depth_point_weight(const splat_train_options *options, int iteration);
+
+/* Whether a step looks: one of the steps 1 to SPLAT_DEPTH_STEPS, one of as many after them, and so on. */
+bool splat_depths_looks(uint64_t seed, int iteration);
 
 /* What the scene knows, as far as the options' weights ask for it. */
 bool splat_depths_has_maps(const splat_train_options *options, const splat_dataset *dataset);
@@ -82,8 +86,8 @@ splat_status splat_depths_stage(struct splat_trainer *trainer, int iteration, st
  * has one, which must be complete, else to the depths' own. */
 splat_status splat_depths_losses(struct splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 
-/* The losses of the last step, as splat_trainer_get_losses gives them; returns how many. Waits for the device. Errors:
- * DEVICE. */
+/* The losses of the last step that looked, as splat_trainer_get_losses gives them; returns how many. Waits for the
+ * device. Errors: DEVICE. */
 splat_status splat_depths_get_losses(const struct splat_trainer *trainer, splat_loss *losses, size_t *n,
                                      splat_error *error);
 

@@ -1,6 +1,7 @@
 /* Known depth: its weights, its memory, and what is told of it (docs/method.md 8.5). */
 #include "train/depths.h"
 
+#include "base/rng.h"
 #include "ops/depth_prior/depth_prior_math.h"
 #include "ops/raster/raster_bytes.h"
 #include "train/schedule.h"
@@ -28,6 +29,13 @@ float splat_depth_map_weight(const splat_train_options *o, int iteration)
 float splat_depth_point_weight(const splat_train_options *o, int iteration)
 {
     return takes_part(o) && iteration <= o->densify_until_iter ? o->sfm_depth_weight : 0;
+}
+
+bool splat_depths_looks(uint64_t seed, int iteration)
+{
+    const uint32_t before = (uint32_t)iteration - 1;
+    const splat_random4 lot = splat_random(seed, SPLAT_STREAM_DEPTH_STEPS, before / SPLAT_DEPTH_STEPS, 0);
+    return before % SPLAT_DEPTH_STEPS == lot.x[0] % SPLAT_DEPTH_STEPS;
 }
 
 static bool trains_on_maps(const splat_train_options *o, bool there_are)
@@ -163,7 +171,7 @@ splat_status splat_depths_get_losses(const splat_trainer *t, splat_loss *losses,
 {
     const splat_dataset *dataset = &t->scene->dataset;
     double results[SPLAT_N_DEPTH_RESULTS];
-    bool knows_map = t->iteration > 0 && t->depths.had_map, knows_points = t->iteration > 0 && t->depths.had_points;
+    const bool knows_map = t->depths.knows_map, knows_points = t->depths.knows_points;
     *n = 0;
     if (knows_map || knows_points)
         SPLAT_TRY(splat_backend_download(t->backend, results, t->depths.results.data, sizeof results, error));

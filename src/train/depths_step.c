@@ -26,12 +26,14 @@ splat_status splat_depths_stage(splat_trainer *t, int iteration, splat_step_view
     splat_frame *frame = &t->model->frame;
     const splat_dataset_view *of = dataset_view(t, view);
     const size_t n = frame->capacity ? frame->capacity : 1, n_pixels = splat_camera_pixels(view->camera);
-    *d = (splat_step_depths){.map_weight = view->photo.depth ? splat_depth_map_weight(&t->options, iteration) : 0};
+    *d = (splat_step_depths){0};
+    if (!splat_depths_looks(t->options.seed, iteration)) return SPLAT_OK;
+    if (view->photo.depth) d->map_weight = SPLAT_DEPTH_STEPS * splat_depth_map_weight(&t->options, iteration);
     if (t->depths.points.data && of->n_depth_points)
-        d->point_weight = splat_depth_point_weight(&t->options, iteration);
+        d->point_weight = SPLAT_DEPTH_STEPS * splat_depth_point_weight(&t->options, iteration);
     const bool map = d->map_weight > 0, points = d->point_weight > 0, own_alpha = points && !view->grad_alpha;
-    t->depths.had_map = map;
-    t->depths.had_points = points;
+    t->depths.knows_map |= map;
+    t->depths.knows_points |= points;
     if (!splat_step_has_depths(d)) return SPLAT_OK;
     const size_t written = ((size_t)map + points) * n_pixels, zeros = written + own_alpha * n_pixels + n;
     void *planes, *gradients;

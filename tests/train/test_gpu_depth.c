@@ -53,7 +53,7 @@ typedef struct step_losses {
     double photo, maps, points;
 } step_losses;
 
-/* Losses of the steps, all of the same step. */
+/* Losses of the steps; those of depth of the last that looked. */
 static void first_steps(const char *backend, uint64_t max_instances, step_losses losses[N_STEPS])
 {
     splat_error error;
@@ -81,6 +81,7 @@ static void first_steps(const char *backend, uint64_t max_instances, step_losses
 
 static void check_near(const char *what, int step, double got, double wanted)
 {
+    if (isnan(got) && isnan(wanted) && step < SPLAT_DEPTH_STEPS) return; /* no step has looked yet */
     /* Adam steps as far for a gradient of rounding as for any other: 2e-4 were seen of points on an H200. */
     if (!(fabs(got - wanted) <= (step < 10 ? 5e-4 : 3e-3) * fabs(wanted)))
         fail_msg("step %d: the loss of %s is %.8f, on the CPU %.8f", step + 1, what, got, wanted);
