@@ -131,6 +131,8 @@ splat_status splat_region_reset(splat_backend *backend, splat_region *region, sp
 /* *data: `bytes` bytes at a multiple of 256, of undefined content. Errors: MEMORY. */
 splat_status splat_region_take(splat_backend *backend, splat_region *region, size_t bytes, void **data,
                                splat_error *error);
+/* What the region holds and has not cut: *bytes at a multiple of 256, of undefined content, until the next take. */
+void *splat_region_rest(const splat_region *region, size_t *bytes);
 /* Gives back what the region did not need since the last trim, as the policy says: always, when it is more than a third
  * of what was needed, or never. */
 void splat_region_trim(splat_backend *backend, splat_region *region);

@@ -209,6 +209,12 @@ splat_status splat_region_take(splat_backend *backend, splat_region *region, siz
     return SPLAT_OK;
 }
 
+void *splat_region_rest(const splat_region *region, size_t *bytes)
+{
+    *bytes = region->block.bytes > region->used ? region->block.bytes - region->used : 0;
+    return *bytes ? (char *)region->block.data + region->used : NULL;
+}
+
 void splat_region_trim(splat_backend *backend, splat_region *region)
 {
     static const size_t slack[] = {[SPLAT_FRAGMENTATION_NORMAL] = 3, [SPLAT_FRAGMENTATION_AGGRESSIVE] = SIZE_MAX};

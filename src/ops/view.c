@@ -68,7 +68,7 @@ splat_status splat_view_reserve_gradients(splat_backend *backend, splat_frame *f
     else
         SPLAT_TRY(splat_scratch_take(backend, bytes, &data, error));
     frame->grad2d = data;
-    return splat_backend_zero(backend, data, bytes, error);
+    return splat_op_clear_gradients(backend, &(struct splat_clear_gradients_args){frame}, error);
 }
 
 splat_status splat_view_backward(splat_backend *backend, splat_frame *frame, const splat_view_gradients *gradients,

@@ -90,8 +90,9 @@ typedef struct splat_view_gradients {
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 
-/* Room for frame->grad2d, all zero, then raster_backward and geometry_backward as asked: from the last band, whose
- * lists are still in the frame, to the first; the lists of the others are made again. After splat_view_forward.
+/* Room for frame->grad2d, zero for all that are visible, then raster_backward and geometry_backward as asked: from the
+ * last band, whose lists are still in the frame, to the first; the lists of the others are made again. After
+ * splat_view_forward.
  *
  * Where frame->grad2d lies: in the frame's region when the view was done in bands, else in the backend's scratch, which
  * saves 40 bytes a Gaussian. There it lives until an op that uses scratch, so between this call and the

@@ -86,6 +86,7 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
     args.moments = &t->moments;
     args.reorder = true;
     args.result = &pruned;
+    args.spare = splat_region_rest(&t->model->frame.region, &args.spare_bytes);
     SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
     t->n_removed += g->n - pruned.n_kept;
     if (pruned.n_kept == 0)

@@ -15,8 +15,9 @@ splat_status splat_density_make_room(splat_trainer *trainer, uint64_t n, uint64_
 /* Ends it: views will need as much more or less room as there are Gaussians now; memory that nothing needs is given
  * back. old_n: Gaussians before. */
 void splat_density_end(splat_trainer *trainer, uint32_t old_n);
-/* density_prune and the trainer's arrays after it. `args` holds the limits, actions and cap; model and order are filled
- * in. option: what to lower when none is left. Errors: NUMERIC (none is left), those of the op. */
+/* density_prune and the trainer's arrays after it. `args` holds the limits, actions and cap; model, order and
+ * spare memory (the frame's) are filled in. option: what to lower when none is left. Errors: NUMERIC (none is left),
+ * those of the op. */
 splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
                                  const char *option, splat_error *error);
 

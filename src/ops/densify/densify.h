@@ -62,6 +62,8 @@ struct splat_density_prune_args {
     uint32_t target_count;
     splat_density_pruned *result; /* host memory */
     bool reorder; /* true: the backend may order the survivors along a space-filling curve; the CPU keeps their order */
+    void *spare;  /* device memory that nobody needs meanwhile, of undefined content: more goes faster; NULL: none */
+    size_t spare_bytes;
 };
 
 /* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =

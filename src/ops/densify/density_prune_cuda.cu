@@ -1,5 +1,6 @@
 /* density_prune on CUDA: a reason for each Gaussian, the exact cap, an order of the survivors, then every array moves
- * in place, at most MOVE_COLUMNS columns at a time, so that no second copy of the model is needed. */
+ * in place, MOVE_COLUMNS columns at a time or as many as spare memory has room for, so that no second copy of the model
+ * is needed. */
 #include "backend/cuda_backend.cuh"
 #include "math/morton.h"
 #include "ops/densify/broken_cuda.cuh"
@@ -11,7 +12,7 @@
 #include <thrust/iterator/transform_iterator.h>
 
 #define PRUNE_THREADS 256
-#define MOVE_COLUMNS 8
+#define MOVE_COLUMNS 8 /* at least: neighbouring words of a row reach memory together, so more go faster */
 #define MOVE_ROWS 8     /* a thread: as many loads under way as the bandwidth needs */
 #define MORTON_BITS 21 /* a coordinate: a few far Gaussians must not put all others into one cell */
 
@@ -217,21 +218,31 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
     }
 }
 
-static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
-                              uint32_t n_kept, uint32_t *temporary, splat_error *error)
+/* Columns that move at a time: all groups of an array are of nearly the same width. */
+static uint32_t columns_of_group(uint32_t words, const work_memory *temporary, uint32_t n_kept)
 {
-    for (int a = 0; a < arrays.n; a++)
-        for (uint32_t first = 0; first < arrays.words[a]; first += MOVE_COLUMNS) {
-            uint32_t left = arrays.words[a] - first, width = left < MOVE_COLUMNS ? left : MOVE_COLUMNS;
+    const uint64_t room = temporary->bytes / ((uint64_t)n_kept * sizeof(uint32_t));
+    const uint32_t most = room < PRUNE_THREADS ? (uint32_t)room : PRUNE_THREADS, groups = (words + most - 1) / most;
+    return (words + groups - 1) / groups;
+}
+
+static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
+                              uint32_t n_kept, const work_memory *temporary, splat_error *error)
+{
+    uint32_t *columns = (uint32_t *)temporary->data;
+    for (int a = 0; a < arrays.n; a++) {
+        const uint32_t group = columns_of_group(arrays.words[a], temporary, n_kept);
+        for (uint32_t first = 0; first < arrays.words[a]; first += group) {
+            uint32_t left = arrays.words[a] - first, width = left < group ? left : group;
             dim3 threads(width, PRUNE_THREADS / width);
             unsigned blocks = splat_cuda_blocks(n_kept, MOVE_ROWS * threads.y);
             gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.words[a], first,
-                                                                temporary);
+                                                                columns);
             CUDA_LAUNCHED("density gather");
-            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.words[a], first,
-                                                             temporary);
+            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.words[a], first, columns);
             CUDA_LAUNCHED("density put");
         }
+    }
     return SPLAT_OK;
 }
 
@@ -311,7 +322,8 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     const uint32_t *order = NULL;
     if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
     SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
-    return move_rows(cuda, P.arrays, order, n_kept, (uint32_t *)work.data, error);
+    const work_memory spare = {args->spare, args->spare_bytes};
+    return move_rows(cuda, P.arrays, order, n_kept, spare.bytes > work.bytes ? &spare : &work, error);
 }
 
 extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,

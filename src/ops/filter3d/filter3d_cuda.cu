@@ -30,17 +30,18 @@ __global__ void __launch_bounds__(FILTER_THREADS) filter3d_kernel(const __grid_c
     /* Threads beyond the end work on the last mean: the loop is not divergent, so a camera is read once for a warp. */
     const float *mean = P.means + 3 * (size_t)min(i, P.n - 1);
     float x = mean[0], y = mean[1], z = mean[2];
-    /* A mean that is not finite gives NaN or infinite coordinates, which never beat `best`. */
+    /* A mean that is not finite gives NaN or infinite coordinates, which never beat `best`. Neighbours in space are
+     * neighbours in memory: for most cameras a whole warp has seen a nearer one. */
 #pragma unroll 4
     for (uint32_t c = 0; c < P.n_cameras; c++) {
         const splat_filter3d_camera &k = P.cameras[c];
-        float cx = k.rows[0][0] * x + k.rows[0][1] * y + k.rows[0][2] * z + k.shift[0];
-        float cy = k.rows[1][0] * x + k.rows[1][1] * y + k.rows[1][2] * z + k.shift[1];
         float cz = k.rows[2][0] * x + k.rows[2][1] * y + k.rows[2][2] * z + k.shift[2];
         float distance = cz * k.inverse_fx;
-        bool sees = (cz > 0.2f) & (cx >= k.low[0] * cz) & (cx <= k.high[0] * cz) & (cy >= k.low[1] * cz) &
-                    (cy <= k.high[1] * cz);
-        best = sees & (distance < best) ? distance : best;
+        if (!(cz > 0.2f) || !(distance < best)) continue;
+        float cx = k.rows[0][0] * x + k.rows[0][1] * y + k.rows[0][2] * z + k.shift[0];
+        float cy = k.rows[1][0] * x + k.rows[1][1] * y + k.rows[1][2] * z + k.shift[1];
+        bool sees = (cx >= k.low[0] * cz) & (cx <= k.high[0] * cz) & (cy >= k.low[1] * cz) & (cy <= k.high[1] * cz);
+        best = sees ? distance : best;
     }
     if (P.last) best *= sqrtf(0.2f);
     if (i < P.n) {

@@ -10,13 +10,13 @@ extern "C" {
 #define TILE 32
 #define LOSS_THREADS 256
 #define LOSS_WARPS (LOSS_THREADS / 32)
+#define LOSS_BLOCKS 5                       /* of a multiprocessor */
 #define RUN 4                               /* consecutive outputs of a thread in a filter pass: loads are shared */
 #define HALO (TILE + 2 * SPLAT_SSIM_RADIUS) /* pixels across that a tile needs */
 #define STRIDE (HALO + 2)                   /* of a row with its halo: whole float4 */
 #define TAPS (2 * SPLAT_SSIM_RADIUS + 1)
 #define SPAN (RUN + TAPS - 1)               /* inputs of a run */
 #define PLACES ((HALO * STRIDE + LOSS_THREADS - 1) / LOSS_THREADS) /* of a thread, at most */
-#define TOTAL_THREADS 512
 #define MAX_PIXELS (INT32_MAX / 9)
 #define N_SUMS 3                            /* l1, squared, ssim */
 #define N_DERIVATIVES 3
@@ -36,6 +36,10 @@ struct loss_parameters {
     float *grad_image;
     float l1_scale, ssim_scale;
     double *sums;       /* [3][tiles][N_SUMS] */
+    unsigned n_tiles;   /* of a channel */
+    double n_values, lambda;
+    double *totals;     /* [3][N_SUMS] */
+    splat_cuda_view_state *state; /* or NULL */
 };
 
 struct __align__(16) moments_tile {
@@ -122,7 +126,7 @@ struct place {
     bool inside, real; /* in the picture, in the tile */
 };
 
-__device__ __forceinline__ place place_of(const loss_parameters &P, unsigned i)
+__device__ __forceinline__ place place_of(const loss_parameters &P, int tile_y, unsigned i)
 {
     place p;
     unsigned k = threadIdx.x + i * LOSS_THREADS;
@@ -130,7 +134,7 @@ __device__ __forceinline__ place place_of(const loss_parameters &P, unsigned i)
     p.row = k / STRIDE;
     p.column = k % STRIDE;
     int x = (int)blockIdx.x * TILE - SPLAT_SSIM_RADIUS + p.column;
-    int y = (int)blockIdx.y * TILE - SPLAT_SSIM_RADIUS + p.row;
+    int y = tile_y * TILE - SPLAT_SSIM_RADIUS + p.row;
     p.inside = (unsigned)x < (unsigned)P.width && (unsigned)y < (unsigned)P.height;
     p.pixel = p.inside ? y * P.width + x : 0;
     return p;
@@ -142,7 +146,7 @@ __device__ __forceinline__ void load_pixels(const loss_parameters &P, int channe
     const float *image = P.image + channel * P.width * P.height;
 #pragma unroll
     for (int i = 0; i < PLACES; i++) {
-        place p = place_of(P, i);
+        place p = place_of(P, (int)blockIdx.y, i);
         float x = image[p.pixel], y = photo_at<BYTES>(P, p.pixel, channel);
         if (MASKED) x = is_kept<MASKED>(P, p.pixel) ? x : y;
         if (p.real) {
@@ -219,7 +223,7 @@ __device__ __forceinline__ void write_sums(const loss_parameters &P, float l1, f
 }
 
 template <bool BYTES, bool MASKED>
-__global__ void __launch_bounds__(LOSS_THREADS, 4) ssim_kernel(const __grid_constant__ loss_parameters P)
+__global__ void __launch_bounds__(LOSS_THREADS, LOSS_BLOCKS) ssim_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ moments_tile s;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;
@@ -254,13 +258,13 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) ssim_kernel(const __grid_cons
     write_sums(P, l1, squared, ssim, s);
 }
 
-__device__ __forceinline__ void load_derivatives(const loss_parameters &P, int channel, gradient_tile &s)
+__device__ __forceinline__ void load_derivatives(const loss_parameters &P, int tile_y, int channel, gradient_tile &s)
 {
     int plane = P.width * P.height;
     const float *from = P.derivatives + channel * plane;
 #pragma unroll
     for (int i = 0; i < PLACES; i++) {
-        place p = place_of(P, i);
+        place p = place_of(P, tile_y, i);
 #pragma unroll
         for (int f = 0; f < N_DERIVATIVES; f++) {
             float value = from[3 * f * plane + p.pixel];
@@ -269,12 +273,54 @@ __device__ __forceinline__ void load_derivatives(const loss_parameters &P, int c
     }
 }
 
+/* The sums of the picture, in an order that depends only on its size; one block. */
+__device__ void write_totals(const loss_parameters &P)
+{
+    __shared__ double parts[LOSS_WARPS][3 * N_SUMS];
+    double own[3 * N_SUMS] = {};
+#pragma unroll
+    for (int c = 0; c < 3; c++)
+        for (unsigned i = threadIdx.x; i < P.n_tiles; i += LOSS_THREADS)
+#pragma unroll
+            for (int f = 0; f < N_SUMS; f++)
+                own[N_SUMS * c + f] += P.sums[((size_t)c * P.n_tiles + i) * N_SUMS + f];
+#pragma unroll
+    for (int k = 0; k < 3 * N_SUMS; k++) {
+        own[k] = splat_lanes_sum<32>(own[k]);
+        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32][k] = own[k];
+    }
+    __syncthreads();
+    if (threadIdx.x < 3 * N_SUMS) {
+        double sum = 0;
+        for (int w = 0; w < LOSS_WARPS; w++) sum += parts[w][threadIdx.x];
+        parts[0][threadIdx.x] = P.totals[threadIdx.x] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && P.state) {
+        const double l1 = parts[0][0] + parts[0][3] + parts[0][6], ssim = parts[0][2] + parts[0][5] + parts[0][8];
+        P.state->l1 = l1;
+        P.state->ssim = ssim;
+        P.state->not_finite = !isfinite((1 - P.lambda) * (l1 / P.n_values) + P.lambda * (1 - ssim / P.n_values));
+    }
+}
+
+__global__ void __launch_bounds__(LOSS_THREADS) total_kernel(const __grid_constant__ loss_parameters P)
+{
+    write_totals(P);
+}
+
+/* The first row of blocks is none of tiles: its first block makes the sums of the picture meanwhile. */
 template <bool BYTES, bool MASKED>
-__global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_constant__ loss_parameters P)
+__global__ void __launch_bounds__(LOSS_THREADS, LOSS_BLOCKS) gradient_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ gradient_tile s;
+    if (blockIdx.y == 0) {
+        if (blockIdx.x == 0 && blockIdx.z == 0) write_totals(P);
+        return;
+    }
+    const int tile_y = (int)blockIdx.y - 1;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;
-    load_derivatives(P, channel, s);
+    load_derivatives(P, tile_y, channel, s);
     __syncthreads();
     for (int k = threadIdx.x; k < HALO * (TILE / RUN); k += LOSS_THREADS) {
         int row = k / (TILE / RUN), begin = k % (TILE / RUN) * RUN;
@@ -289,7 +335,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_
     float by[N_DERIVATIVES][RUN];
 #pragma unroll
     for (int f = 0; f < N_DERIVATIVES; f++) filter_column(s.filtered[f], first, column, by[f]);
-    int x = (int)blockIdx.x * TILE + column, top = (int)blockIdx.y * TILE + first;
+    int x = (int)blockIdx.x * TILE + column, top = tile_y * TILE + first;
     int plane = P.width * P.height, pixel = top * P.width + x;
 #pragma unroll
     for (int i = 0; i < RUN; i++, pixel += P.width) {
@@ -298,37 +344,6 @@ __global__ void __launch_bounds__(LOSS_THREADS, 4) gradient_kernel(const __grid_
         float ssim = by[0][i] + 2.0f * (value * by[1][i] + d * by[2][i]);
         float gradient = P.ssim_scale * ssim + P.l1_scale * sign_of(d);
         P.grad_image[channel * plane + pixel] = is_kept<MASKED>(P, pixel) ? gradient : 0.0f;
-    }
-}
-
-/* The sums of the picture, in an order that depends only on its size; one block. */
-__global__ void __launch_bounds__(TOTAL_THREADS)
-    total_kernel(const double *sums, size_t n_tiles, double n_values, double lambda, double *totals,
-                 splat_cuda_view_state *state)
-{
-    __shared__ double parts[TOTAL_THREADS / 32][3 * N_SUMS];
-    double own[3 * N_SUMS] = {};
-#pragma unroll
-    for (int c = 0; c < 3; c++)
-        for (size_t i = threadIdx.x; i < n_tiles; i += TOTAL_THREADS)
-#pragma unroll
-            for (int f = 0; f < N_SUMS; f++) own[N_SUMS * c + f] += sums[(c * n_tiles + i) * N_SUMS + f];
-#pragma unroll
-    for (int k = 0; k < 3 * N_SUMS; k++) {
-        own[k] = splat_lanes_sum<32>(own[k]);
-        if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32][k] = own[k];
-    }
-    __syncthreads();
-    if (threadIdx.x < 3 * N_SUMS) {
-        double sum = 0;
-        for (int w = 0; w < TOTAL_THREADS / 32; w++) sum += parts[w][threadIdx.x];
-        parts[0][threadIdx.x] = totals[threadIdx.x] = sum;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0 && state) {
-        state->l1 = parts[0][0] + parts[0][3] + parts[0][6];
-        state->ssim = parts[0][2] + parts[0][5] + parts[0][8];
-        state->not_finite = !isfinite((1 - lambda) * (state->l1 / n_values) + lambda * (1 - state->ssim / n_values));
     }
 }
 
@@ -348,6 +363,7 @@ static splat_status launch_ssim(splat_cuda_backend *cuda, dim3 grid, const loss_
 template <bool MASKED>
 static splat_status launch_gradient(splat_cuda_backend *cuda, dim3 grid, const loss_parameters &P, splat_error *error)
 {
+    grid.y++; /* the row for the sums */
     if (P.photo_u8)
         gradient_kernel<true, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
     else
@@ -375,7 +391,6 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     SPLAT_TRY(splat_scratch_reset(&cuda->base, error));
     SPLAT_TRY(splat_scratch_take(&cuda->base, totals_bytes + sums_bytes + derivatives_bytes, &scratch, error));
     char *base = (char *)scratch;
-    double *totals = (double *)base;
     loss_parameters P = {};
     P.width = job->width;
     P.height = job->height;
@@ -383,17 +398,24 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     P.photo_u8 = job->photo_u8;
     P.photo_f32 = job->photo_f32;
     P.mask = job->mask;
+    P.totals = (double *)base;
     P.sums = (double *)(base + totals_bytes);
+    P.n_tiles = (unsigned)n_tiles;
+    P.n_values = n;
+    P.lambda = job->lambda;
+    P.state = job->state;
     P.derivatives = backward ? (float *)(base + totals_bytes + sums_bytes) : NULL;
     P.grad_image = job->grad_image;
     P.l1_scale = (float)((1 - job->lambda) / n);
     P.ssim_scale = (float)(-job->lambda / n);
     SPLAT_TRY(P.mask ? launch_ssim<true>(cuda, grid, P, error) : launch_ssim<false>(cuda, grid, P, error));
-    total_kernel<<<1, TOTAL_THREADS, 0, cuda->stream>>>(P.sums, n_tiles, n, job->lambda, totals, job->state);
-    CUDA_LAUNCHED("loss total");
-    if (backward)
+    if (backward) {
         SPLAT_TRY(P.mask ? launch_gradient<true>(cuda, grid, P, error) : launch_gradient<false>(cuda, grid, P, error));
-    if (sums) return splat_backend_download(&cuda->base, sums, totals, 3 * sizeof *sums, error);
+    } else {
+        total_kernel<<<1, LOSS_THREADS, 0, cuda->stream>>>(P);
+        CUDA_LAUNCHED("loss total");
+    }
+    if (sums) return splat_backend_download(&cuda->base, sums, P.totals, 3 * sizeof *sums, error);
     return SPLAT_OK;
 }
 

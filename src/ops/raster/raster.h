@@ -1,4 +1,4 @@
-/* raster, raster_backward: front-to-back alpha blending of the tile lists, and its gradient. */
+/* raster, clear_gradients, raster_backward: front-to-back alpha blending of the tile lists, and its gradient. */
 #ifndef SPLAT_OPS_RASTER_H
 #define SPLAT_OPS_RASTER_H
 
@@ -27,7 +27,13 @@ struct splat_raster_args {
     const splat_raster_depth *depth; /* or NULL */
 };
 
-/* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_view_backward has zeroed
+/* clear_gradients: grad2d of every visible Gaussian is zero. On a device, where all Gaussians have rows (depth 0: not
+ * visible), those of the others stay undefined. */
+struct splat_clear_gradients_args {
+    splat_frame *frame;
+};
+
+/* raster_backward: adds the band's part to grad2d of every visible Gaussian (splat_view_backward has cleared
  * it), from dL/dimage (float[3][height][width]); walks each tile's list from the back (docs/method.md 7). The sum over
  * the pixels and tiles of a band is made in a fixed order on the CPU: the result does not depend on the number of
  * threads; with other bands it differs by the rounding of float sums. Gaussians that blended nothing get nothing. Its

@@ -91,15 +91,22 @@ struct staged {
     float2 depth[WALK == SPLAT_WALK_DEPTHS ? 32 : 0]; /* z, 1 / z */
 };
 
-/* Instance `index` of the tile's list that begins at `begin`; a lane without one gets alpha0 = 0, which reaches
+/* The visible index at place `index` of the tile's list that begins at `begin`. It is asked for a batch before fetch
+ * wants it: a warp stands still at a load whose address has not come. */
+__device__ __forceinline__ uint32_t id_at(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
+{
+    return exists ? P.instances[begin + index] : 0;
+}
+
+/* The Gaussian of visible index `id`, at place `index` of the list; a lane without one gets alpha0 = 0, which reaches
  * nothing. */
 template <splat_walk WALK>
-__device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t begin, uint32_t index, bool exists)
+__device__ __forceinline__ fetched fetch(const raster_parameters &P, uint32_t id, uint32_t index, bool exists)
 {
     fetched f;
     f.conic = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (exists) {
-        f.id = P.instances[begin + index];
+        f.id = id;
         f.position = index + 1;
         f.mean = P.mean2d[f.id];
         f.conic = P.conic[f.id];
@@ -180,15 +187,19 @@ __device__ __forceinline__ tile_list list_of(const raster_parameters &P, uint32_
  * be a short one. */
 struct reverse_list {
     uint32_t begin;
-    int base;     /* index of the first entry of `next`, negative in a short batch */
-    fetched next; /* the lane's entry of the batch to be staged */
+    int base;         /* index of the first entry of `next`, negative in a short batch */
+    fetched next;     /* the lane's entry of the batch to be staged */
+    uint32_t next_id; /* ... of the batch before that */
 };
 
 template <splat_walk WALK>
 __device__ __forceinline__ reverse_list list_from(const raster_parameters &P, uint32_t begin, uint32_t last)
 {
     const int base = (int)last - 32, index = base + (int)(threadIdx.x & 31);
-    return {begin, base, fetch<WALK>(P, begin, (uint32_t)index, index >= 0 && last > 0)};
+    const bool exists = index >= 0 && last > 0;
+    const uint32_t id = id_at(P, begin, (uint32_t)index, exists);
+    const uint32_t next_id = id_at(P, begin, (uint32_t)(index - 32), index >= 32);
+    return {begin, base, fetch<WALK>(P, id, (uint32_t)index, exists), next_id};
 }
 
 __device__ __forceinline__ bool has_batch(const reverse_list &list)
@@ -204,7 +215,8 @@ __device__ __forceinline__ int stage_before(const raster_parameters &P, const la
     const fetched now = list.next;
     list.base -= 32;
     const int index = list.base + (int)(threadIdx.x & 31);
-    list.next = fetch<WALK>(P, list.begin, (uint32_t)index, index >= 0);
+    list.next = fetch<WALK>(P, list.next_id, (uint32_t)index, index >= 0);
+    list.next_id = id_at(P, list.begin, (uint32_t)(index - 32), index >= 32);
     return stage(s, now, reached_patches<PATCHES>(P, p, now));
 }
 
@@ -232,11 +244,14 @@ __device__ __forceinline__ void walk_forward(const raster_parameters &P, const t
                                              PIXEL &q, staged<WALK> &s)
 {
     const uint32_t lane = threadIdx.x & 31;
-    fetched next = fetch<WALK>(P, list.begin, lane, lane < list.n);
+    const uint32_t first_id = id_at(P, list.begin, lane, lane < list.n);
+    uint32_t next_id = id_at(P, list.begin, lane + 32, lane + 32 < list.n);
+    fetched next = fetch<WALK>(P, first_id, lane, lane < list.n);
     for (uint32_t base = 0; base < list.n && !__all_sync(0xffffffffu, q.done); base += 32) {
         fetched now = next;
         const uint32_t ahead = base + 32 + lane; /* on its way while this batch is blended */
-        next = fetch<WALK>(P, list.begin, ahead, ahead < list.n);
+        next = fetch<WALK>(P, next_id, ahead, ahead < list.n);
+        next_id = id_at(P, list.begin, ahead + 32, ahead + 32 < list.n);
         int n_staged = stage(s, now, reached_patches<1>(P, p, now));
         for (int i = 0; i < n_staged; i++) {
             float4 look = s.appearance[i];
