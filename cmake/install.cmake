@@ -51,6 +51,9 @@ add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmi
 install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(SPLATSMITH_HAS_MPI)
+  install(TARGETS splatsmith_mpi LIBRARY DESTINATION lib/splatsmith) # where the program looks: ../lib/splatsmith
+endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake

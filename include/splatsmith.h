@@ -5,6 +5,7 @@
  *   splatsmith/capture.h  cameras for photos that have none
  *   splatsmith/model.h    splats: files, rendering, metrics, pictures of views, model folders
  *   splatsmith/train.h    training: the plan, the trainer, runs
+ *   splatsmith/distributed.h  ranks: processes or threads that train together
  *   splatsmith/mesh.h     meshes from splats
  *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
  *   splatsmith/texture.h  textures for meshes
@@ -31,6 +32,7 @@
 #include "splatsmith/scene.h"
 #include "splatsmith/capture.h"
 #include "splatsmith/model.h"
+#include "splatsmith/distributed.h"
 #include "splatsmith/train.h"
 #include "splatsmith/mesh.h"
 #include "splatsmith/refine.h"

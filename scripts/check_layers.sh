@@ -41,7 +41,8 @@ law capture base math io
 law model base math io backend ops
 law mesh base math io
 law texture base math io scene backend ops model mesh
-law train base math io scene model backend ops
+law distributed base math backend ops
+law train base math io scene model backend ops distributed
 law observe base math io scene model backend ops train
 law measure base math io scene model backend ops mesh train observe
 law run base math io scene model backend ops train observe measure

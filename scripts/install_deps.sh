@@ -3,6 +3,7 @@
 # --browser: instead the browser of the tests that look at report.html and draw meshes (Debian only).
 # --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
+# --mpi: instead Open MPI, for training by several processes and its tests.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
 libwebp-dev libcivetweb-dev libcmocka-dev"
@@ -16,6 +17,9 @@ elif [ "${1:-}" = --colmap ]; then
 elif [ "${1:-}" = --fuzz ]; then
     packages="clang libclang-rt-dev libomp-dev"
     reason="clang with libFuzzer, for fuzzing"
+elif [ "${1:-}" = --mpi ]; then
+    packages="openmpi-bin libopenmpi-dev"
+    reason="several processes that train together"
 fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

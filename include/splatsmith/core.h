@@ -33,7 +33,8 @@ typedef enum splat_status {
     SPLAT_ERROR_NUMERIC = 7,     /* NaN or infinity where none may be */
     SPLAT_ERROR_STOPPED = 8,     /* a stop was requested; the state is sound */
     SPLAT_ERROR_INTERNAL = 9,    /* a bug here: please report it */
-    SPLAT_ERROR_CHECKPOINT = 10  /* checkpoints could not be written; the splat was saved where that was possible */
+    SPLAT_ERROR_CHECKPOINT = 10, /* checkpoints could not be written; the splat was saved where that was possible */
+    SPLAT_ERROR_RANK = 11        /* another rank of a distributed run failed or is gone */
 } splat_status;
 
 #define SPLAT_NO_OFFSET UINT64_MAX

@@ -75,7 +75,7 @@ const char *splat_status_name(splat_status status)
 {
     static const char *const names[] = {"ok",     "argument", "io",      "format",  "unsupported",
                                         "memory", "device",   "numeric", "stopped", "internal",
-                                        "checkpoint"};
+                                        "checkpoint", "rank"};
     return (unsigned)status < sizeof names / sizeof names[0] ? names[status] : "unknown";
 }
 

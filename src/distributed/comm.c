@@ -1,0 +1,146 @@
+/* What all transports share: the collectives that are made of an exchange. */
+#include "distributed/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int splat_comm_get_rank(const splat_comm *comm)
+{
+    return comm->rank;
+}
+
+int splat_comm_get_size(const splat_comm *comm)
+{
+    return comm->size;
+}
+
+void splat_comm_interrupt(splat_comm *comm)
+{
+    comm->interrupted = 1;
+}
+
+void splat_comm_fail(splat_comm *comm, const splat_error *error)
+{
+    char text[sizeof error->file + sizeof error->message + 64];
+    comm->functions->fail(comm, splat_error_format(error, text, sizeof text));
+}
+
+void splat_comm_close(splat_comm *comm)
+{
+    if (comm) comm->functions->close(comm);
+}
+
+splat_status splat_comm_failed(splat_error *error, int rank, const char *message)
+{
+    return splat_fail(error, SPLAT_ERROR_RANK, "rank %d: %s", rank, message);
+}
+
+splat_status splat_comm_exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
+                                 splat_error *error)
+{
+    if (send[comm->rank].bytes != receive[comm->rank].bytes)
+        return splat_fail(error, SPLAT_ERROR_INTERNAL, "rank %d sends itself %zu bytes and expects %zu", comm->rank,
+                          send[comm->rank].bytes, receive[comm->rank].bytes);
+    if (comm->size > 1) return comm->functions->exchange(comm, send, receive, error);
+    if (send[0].bytes && send[0].data != receive[0].data) memmove(receive[0].data, send[0].data, send[0].bytes);
+    return SPLAT_OK;
+}
+
+splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, uint64_t *receive, splat_error *error)
+{
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    for (int r = 0; r < comm->size; r++) {
+        out[r] = (splat_comm_part){(void *)&send[r], sizeof send[r]};
+        in[r] = (splat_comm_part){&receive[r], sizeof receive[r]};
+    }
+    return splat_comm_exchange(comm, out, in, error);
+}
+
+static void cut_rows(int size, size_t row_bytes, const void *data, const uint64_t *rows, splat_comm_part *parts)
+{
+    char *at = (char *)data;
+    for (int r = 0; r < size; r++) {
+        parts[r] = (splat_comm_part){at, (size_t)rows[r] * row_bytes};
+        if (parts[r].bytes) at += parts[r].bytes;
+    }
+}
+
+splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const void *send, const uint64_t *send_rows,
+                                      void *receive, const uint64_t *receive_rows, splat_error *error)
+{
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    cut_rows(comm->size, row_bytes, send, send_rows, out);
+    cut_rows(comm->size, row_bytes, receive, receive_rows, in);
+    return splat_comm_exchange(comm, out, in, error);
+}
+
+/* The same `bytes` from every rank, one after the other in `all`. */
+static splat_status gather_all(splat_comm *comm, const void *own, size_t bytes, char *all, splat_error *error)
+{
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    for (int r = 0; r < comm->size; r++) {
+        out[r] = (splat_comm_part){(void *)own, bytes};
+        in[r] = (splat_comm_part){all + (size_t)r * bytes, bytes};
+    }
+    return splat_comm_exchange(comm, out, in, error);
+}
+
+static void combine_f64(splat_comm_sum what, double *to, const double *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
+}
+
+static void combine_u64(splat_comm_sum what, uint64_t *to, const uint64_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
+}
+
+/* Values of both types have eight bytes. */
+static splat_status reduce(splat_comm *comm, splat_comm_sum what, void *values, size_t n, bool is_real,
+                           splat_error *error)
+{
+    const size_t bytes = n * sizeof(uint64_t);
+    if (comm->size == 1 || n == 0) return SPLAT_OK;
+    char *all = malloc(bytes * (size_t)comm->size);
+    if (!all) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu values of %d ranks", n, comm->size);
+    splat_status status = gather_all(comm, values, bytes, all, error);
+    if (status == SPLAT_OK) memcpy(values, all, bytes);
+    for (int r = 1; r < comm->size && status == SPLAT_OK; r++) {
+        const void *from = all + (size_t)r * bytes;
+        if (is_real)
+            combine_f64(what, values, from, n);
+        else
+            combine_u64(what, values, from, n);
+    }
+    free(all);
+    return status;
+}
+
+splat_status splat_comm_reduce_f64(splat_comm *comm, splat_comm_sum what, double *values, size_t n, splat_error *error)
+{
+    return reduce(comm, what, values, n, true, error);
+}
+
+splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64_t *values, size_t n,
+                                   splat_error *error)
+{
+    return reduce(comm, what, values, n, false, error);
+}
+
+splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error)
+{
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    for (int r = 0; r < comm->size; r++) {
+        out[r] = (splat_comm_part){data, comm->rank == root && r != root ? bytes : 0};
+        in[r] = (splat_comm_part){data, r == root && comm->rank != root ? bytes : 0};
+    }
+    return splat_comm_exchange(comm, out, in, error);
+}
+
+splat_status splat_comm_barrier(splat_comm *comm, splat_error *error)
+{
+    uint64_t zero[SPLAT_MAX_RANKS] = {0}, others[SPLAT_MAX_RANKS];
+    return splat_comm_exchange_counts(comm, zero, others, error);
+}

@@ -1,0 +1,62 @@
+/* How ranks reach each other: one table of functions, whose one means of transport is an exchange of pieces between
+ * all of them. The rest (counts, rows, sums, broadcasts) is made of it here, so that a transport is a small file.
+ *
+ * Calls are collective: every rank makes the same ones in the same order, or one fails (splat_comm_fail), and the calls
+ * of all others return RANK with its message. Pieces lie in the memory that the ops of the backend work on; calls
+ * return when the pieces have come and those sent may be written again. A transport between devices orders itself after
+ * the work that the backend has submitted, and takes small host values by a way of its own. */
+#ifndef SPLAT_DISTRIBUTED_COMM_H
+#define SPLAT_DISTRIBUTED_COMM_H
+
+#include "base/error.h"
+#include "splatsmith/distributed.h"
+
+#include <signal.h>
+
+typedef struct splat_comm_part {
+    void *data; /* may be NULL where bytes is 0 */
+    size_t bytes;
+} splat_comm_part;
+
+typedef struct splat_comm_functions {
+    const char *name; /* "threads", "mpi" */
+    /* send[r] goes to rank r, receive[r] is what rank r sends here: both sides know the bytes. Of several ranks. */
+    splat_status (*exchange)(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
+                             splat_error *error);
+    void (*fail)(splat_comm *comm, const char *message);
+    void (*close)(splat_comm *comm);
+} splat_comm_functions;
+
+struct splat_comm {
+    const splat_comm_functions *functions;
+    int rank, size;
+    volatile sig_atomic_t interrupted; /* splat_comm_interrupt */
+};
+
+/* Pieces of any size, one to and from each rank: send[size], receive[size]. Errors: RANK; INTERNAL (the two sides of a
+ * piece differ in size), MEMORY. */
+splat_status splat_comm_exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
+                                 splat_error *error);
+/* A number to and from each rank: send[size], receive[size]. */
+splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, uint64_t *receive, splat_error *error);
+/* Rows of row_bytes: send holds send_rows[0] rows for rank 0, then those for rank 1 and so on; receive likewise. */
+splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const void *send, const uint64_t *send_rows,
+                                      void *receive, const uint64_t *receive_rows, splat_error *error);
+
+typedef enum splat_comm_sum { SPLAT_COMM_SUM, SPLAT_COMM_MAX } splat_comm_sum;
+
+/* values[n] become the sums, or the largest, of all ranks' values: the same bytes on every rank, in the order of the
+ * ranks. For small arrays: every rank sends its own to all. */
+splat_status splat_comm_reduce_f64(splat_comm *comm, splat_comm_sum what, double *values, size_t n,
+                                   splat_error *error);
+splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64_t *values, size_t n,
+                                   splat_error *error);
+/* What rank `root` has, to all. */
+splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error);
+/* Returns when all have called it. */
+splat_status splat_comm_barrier(splat_comm *comm, splat_error *error);
+
+/* The error of a rank's failure, for transports. */
+splat_status splat_comm_failed(splat_error *error, int rank, const char *message);
+
+#endif

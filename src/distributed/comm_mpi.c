@@ -1,0 +1,128 @@
+/* Ranks that a launcher started, over MPI: the module is found, opened and called. */
+#include "distributed/mpi_module.h"
+
+#include "base/file.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef SPLATSMITH_HAS_MPI
+#define SPLATSMITH_HAS_MPI 0
+#endif
+#define MODULE_FILE "splatsmith_mpi.so"
+
+typedef struct mpi_comm {
+    splat_comm comm;
+    const splat_mpi_module *module;
+} mpi_comm;
+
+/* ---------------------------------------------------------------- the launcher */
+
+static bool number_of(const char *name, int *value)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (!text || !*text) return false;
+    long number = strtol(text, &end, 10);
+    if (*end || number < 0 || number > INT_MAX) return false;
+    *value = (int)number;
+    return true;
+}
+
+void splat_launch_get(int *rank, int *size)
+{
+    static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (number_of(names[i][0], rank) && number_of(names[i][1], size) && *size > *rank) return;
+    *rank = 0;
+    *size = 1;
+}
+
+/* ---------------------------------------------------------------- the module */
+
+/* Beside the program where it was built, ../lib/splatsmith where it was installed. */
+static void *open_module(char *reason, size_t size)
+{
+    static const char *const folders[] = {"", "../lib/splatsmith/"};
+    char program[PATH_MAX] = "", path[PATH_MAX + 64];
+    const char *named = getenv("SPLATSMITH_MPI_MODULE");
+    void *module = NULL;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = length > 0 ? strrchr(program, '/') : NULL;
+    if (slash) slash[1] = '\0';
+    snprintf(reason, size, "there is no %s beside the program or in its lib/splatsmith", MODULE_FILE);
+    for (size_t i = 0; i < (named ? 1 : sizeof folders / sizeof folders[0]) && !module; i++) {
+        snprintf(path, sizeof path, "%s%s%s", named ? named : program, named ? "" : folders[i],
+                 named ? "" : MODULE_FILE);
+        if (!named && !splat_path_exists(path)) continue;
+        module = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* MPI's own plugins look for its symbols */
+        if (!module) snprintf(reason, size, "%s", dlerror());
+    }
+    return module;
+}
+
+static splat_status outcome_status(splat_mpi_outcome outcome, const splat_mpi_failure *failure, splat_error *error)
+{
+    switch (outcome) {
+    case SPLAT_MPI_OK: return SPLAT_OK;
+    case SPLAT_MPI_FAILED:
+    case SPLAT_MPI_LOST:
+        if (failure->rank >= 0) return splat_comm_failed(error, failure->rank, failure->text);
+        break;
+    case SPLAT_MPI_ERROR: break;
+    }
+    return splat_fail(error, SPLAT_ERROR_RANK, "%s", failure->text);
+}
+
+static splat_status exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
+                             splat_error *error)
+{
+    splat_mpi_failure failure;
+    const splat_mpi_module *module = ((mpi_comm *)comm)->module;
+    return outcome_status(module->exchange(send, receive, &comm->interrupted, &failure), &failure, error);
+}
+
+static void fail(splat_comm *comm, const char *message)
+{
+    ((mpi_comm *)comm)->module->fail(message);
+}
+
+static void leave(splat_comm *comm)
+{
+    ((mpi_comm *)comm)->module->close();
+    free(comm);
+}
+
+static const splat_comm_functions mpi_functions = {.name = "mpi", .exchange = exchange, .fail = fail, .close = leave};
+
+splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
+{
+    splat_mpi_failure failure;
+    char reason[1024];
+    *result = NULL;
+    if (!SPLATSMITH_HAS_MPI)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no MPI; build it where MPI is found "
+                          "(scripts/install_deps.sh --mpi), or start it without mpirun");
+    void *library = open_module(reason, sizeof reason);
+    const splat_mpi_module *module = library ? dlsym(library, SPLAT_MPI_MODULE_SYMBOL) : NULL;
+    if (!module || module->version != SPLAT_MPI_MODULE_VERSION)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "MPI cannot be used: %s",
+                          module ? "the module splatsmith_mpi is of another version of the program" : reason);
+    mpi_comm *own = calloc(1, sizeof *own);
+    if (!own) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the ranks");
+    own->comm.functions = &mpi_functions;
+    own->module = module;
+    splat_status status = outcome_status(module->open(&own->comm.rank, &own->comm.size, &failure), &failure, error);
+    if (status == SPLAT_OK && own->comm.size > SPLAT_MAX_RANKS)
+        status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "there can be at most %d ranks, not %d", SPLAT_MAX_RANKS,
+                            own->comm.size);
+    if (status == SPLAT_OK)
+        *result = &own->comm;
+    else
+        free(own);
+    return status;
+}

@@ -1,0 +1,127 @@
+/* Ranks that are threads of one process: pieces are copied from the sender's memory by the one who receives. */
+#include "distributed/comm.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the ranks share. */
+typedef struct thread_group {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int size, n_open;
+    int n_waiting;      /* ranks that have come to the meeting */
+    unsigned n_meetings;
+    int failed_rank;    /* -1: none */
+    char failure[1536];
+    const splat_comm_part *sent[SPLAT_MAX_RANKS]; /* of the exchange in work */
+} thread_group;
+
+typedef struct thread_comm {
+    splat_comm comm;
+    thread_group *group;
+} thread_comm;
+
+/* Returns when all ranks are here; false: one failed before that. */
+static bool meet(thread_group *g)
+{
+    const unsigned meeting = g->n_meetings;
+    if (g->failed_rank >= 0) return false;
+    if (++g->n_waiting == g->size) {
+        g->n_waiting = 0;
+        g->n_meetings++;
+        pthread_cond_broadcast(&g->changed);
+    }
+    while (g->n_meetings == meeting && g->failed_rank < 0) pthread_cond_wait(&g->changed, &g->lock);
+    return g->n_meetings != meeting;
+}
+
+/* The same once all are inside: nobody leaves with memory that another still copies from, failed or not. */
+static void part(thread_group *g)
+{
+    const unsigned meeting = g->n_meetings;
+    if (++g->n_waiting == g->size) {
+        g->n_waiting = 0;
+        g->n_meetings++;
+        pthread_cond_broadcast(&g->changed);
+    }
+    while (g->n_meetings == meeting) pthread_cond_wait(&g->changed, &g->lock);
+}
+
+static splat_status exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
+                             splat_error *error)
+{
+    thread_group *g = ((thread_comm *)comm)->group;
+    int odd = -1;
+    pthread_mutex_lock(&g->lock);
+    g->sent[comm->rank] = send;
+    bool all_here = meet(g);
+    pthread_mutex_unlock(&g->lock);
+    if (!all_here) return splat_comm_failed(error, g->failed_rank, g->failure);
+    for (int r = 0; r < comm->size; r++) {
+        const splat_comm_part *from = &g->sent[r][comm->rank];
+        if (from->bytes != receive[r].bytes)
+            odd = r;
+        else if (from->bytes && from->data != receive[r].data)
+            memcpy(receive[r].data, from->data, from->bytes);
+    }
+    pthread_mutex_lock(&g->lock);
+    part(g);
+    pthread_mutex_unlock(&g->lock);
+    if (odd < 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_INTERNAL, "rank %d expects other bytes of rank %d than that sends", comm->rank,
+                      odd);
+}
+
+static void fail(splat_comm *comm, const char *message)
+{
+    thread_group *g = ((thread_comm *)comm)->group;
+    pthread_mutex_lock(&g->lock);
+    if (g->failed_rank < 0) {
+        snprintf(g->failure, sizeof g->failure, "%s", message);
+        g->failed_rank = comm->rank;
+        pthread_cond_broadcast(&g->changed);
+    }
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void leave(splat_comm *comm)
+{
+    thread_group *g = ((thread_comm *)comm)->group;
+    pthread_mutex_lock(&g->lock);
+    bool was_last = --g->n_open == 0;
+    pthread_mutex_unlock(&g->lock);
+    free(comm);
+    if (!was_last) return;
+    pthread_cond_destroy(&g->changed);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+static const splat_comm_functions thread_functions = {
+    .name = "threads", .exchange = exchange, .fail = fail, .close = leave};
+
+splat_status splat_comm_create_threads(int n, splat_comm **comms, splat_error *error)
+{
+    if (n < 1 || n > SPLAT_MAX_RANKS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "there can be 1 to %d ranks, not %d", SPLAT_MAX_RANKS, n);
+    thread_group *g = calloc(1, sizeof *g);
+    int made = 0;
+    for (; g && made < n; made++) {
+        thread_comm *own = calloc(1, sizeof *own);
+        if (!own) break;
+        *own = (thread_comm){.comm = {.functions = &thread_functions, .rank = made, .size = n}, .group = g};
+        comms[made] = &own->comm;
+    }
+    if (!g || made < n) {
+        while (made-- > 0) free(comms[made]);
+        free(g);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %d ranks", n);
+    }
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->changed, NULL);
+    g->size = g->n_open = n;
+    g->failed_rank = -1;
+    return SPLAT_OK;
+}
