@@ -6,6 +6,7 @@
 #define SPLATSMITH_TRAIN_H
 
 #include "splatsmith/core.h"
+#include "splatsmith/distributed.h"
 #include "splatsmith/model.h"
 #include "splatsmith/scene.h"
 
@@ -152,6 +153,8 @@ typedef struct splat_train_options {
                                        training photos, each counted as 405,000 at least, but as many as there are
                                        points; 0: no limit. Beside target_gaussian_count, which may be lower */
     float late_prune_opacity;       /* 0.05: after densification, Gaussians less opaque than this go; 0: none */
+    splat_comm *ranks;              /* those that train together (splatsmith/distributed.h): each has a trainer, of the
+                                       same scene and options; borrowed. NULL, or one rank: alone */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -277,9 +280,22 @@ splat_status splat_model_from_scene(splat_context *context, const splat_scene *s
 /* One iteration. info may be NULL. Errors: MEMORY (without a memory limit), NUMERIC (the loss is not finite: the model
  * is as it was before), DEVICE, those of reading a photo. */
 splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
-/* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. */
+/* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. Of several ranks it
+ * has a part of the Gaussians while they train (splat_trainer_gather). */
 splat_model *splat_trainer_get_model(splat_trainer *trainer);
 int splat_trainer_get_iteration(const splat_trainer *trainer);
+
+/* ---------------------------------------------------------------- several ranks
+ *
+ * Rank 0 is where a trainer is used as ever: it loads, steps, saves and runs. The others call splat_trainer_serve, or
+ * splat_trainer_run, which is the same there. */
+
+/* Takes part in what rank 0 does until that destroys its trainer. On rank 0: ARGUMENT. Errors: RANK (another failed),
+ * those of a step: all ranks fail together. */
+splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
+/* On rank 0: all Gaussians come to the model of this trainer, until the next step, as saves, checkpoints and evaluations
+ * of a run ask by themselves. Nothing where they are already, or there is one rank. Errors: MEMORY, RANK. */
+splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {

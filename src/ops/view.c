@@ -30,7 +30,14 @@ splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32
 #define TAKE(field, elements)                                                                                          \
     SPLAT_TRY(splat_frame_take(backend, frame, (elements) * sizeof *frame->field, (void **)&frame->field, error));
     SPLAT_VIEW_ARRAYS(TAKE, (size_t)n, n_pixels, n_tiles)
+    return SPLAT_OK;
+}
+
+splat_status splat_view_replace_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error)
+{
+    SPLAT_VIEW_GAUSSIAN_ARRAYS(TAKE, (size_t)n)
 #undef TAKE
+    frame->capacity = frame->n_visible = n;
     return SPLAT_OK;
 }
 

@@ -25,6 +25,10 @@
 splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
                               splat_error *error);
 
+/* Other arrays for n Gaussians, which the caller fills in place of project: those that the view had stay where they are
+ * until it ends. Errors: MEMORY. */
+splat_status splat_view_replace_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error);
+
 /* The arrays that splat_view_begin takes from the frame: ARRAY(field, elements), of n Gaussians, a picture of n_pixels
  * and its n_tiles. */
 #define SPLAT_VIEW_ARRAYS(ARRAY, n, n_pixels, n_tiles)                                                                 \
@@ -33,6 +37,9 @@ splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32
     ARRAY(last, n_pixels)                                                                                              \
     ARRAY(tile_begin, (n_tiles) + 1)                                                                                   \
     ARRAY(tile_order, n_tiles)                                                                                         \
+    SPLAT_VIEW_GAUSSIAN_ARRAYS(ARRAY, n)
+
+#define SPLAT_VIEW_GAUSSIAN_ARRAYS(ARRAY, n)                                                                           \
     ARRAY(ids, n)                                                                                                      \
     ARRAY(mean2d, 2 * (n))                                                                                             \
     ARRAY(conic, 4 * (n))                                                                                              \

@@ -178,6 +178,7 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
                                splat_error *error)
 {
     splat_save_options bake;
+    SPLAT_TRY(splat_trainer_gather(t, error));
     char *folder = splat_format("%s/point_cloud/iteration_%d", run->model_path, t->iteration);
     char *plain = folder ? splat_format("%s/point_cloud.ply", folder) : NULL;
     char *fused = folder ? splat_format("%s/point_cloud_fused.ply", folder) : NULL;
@@ -202,6 +203,7 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
 static splat_status evaluate(splat_run_report *report, const splat_step_info *step, splat_error *error)
 {
     static const splat_view_set sets[] = {SPLAT_VIEWS_TEST, SPLAT_VIEWS_TRAIN_REPORT};
+    SPLAT_TRY(splat_trainer_gather(report->trainer, error));
     for (int i = 0; i < 2; i++) {
         splat_metrics mean;
         SPLAT_TRY(splat_run_report_evaluate(report, sets[i], &mean, error));
@@ -314,6 +316,7 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
     splat_run_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, run, "splat_run_options", error));
     run = &own;
+    if (splat_shards_is_worker(t)) return splat_trainer_serve(t, error); /* rank 0 runs */
     if (!run->model_path || !*run->model_path)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no output folder was named; give one with `model_path`");
     SPLAT_TRY(splat_run_checkpoints_start(&checkpoints, t, run, error));

@@ -209,6 +209,8 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
     tell_exposures(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);
+    if (splat_tensorboard_report_wants_model(&r->tensorboard, step->iteration))
+        warn(r, splat_trainer_gather(t, &error), &error);
     warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, step->iteration, false,
                                            &error), &error);
 }
@@ -307,17 +309,18 @@ static void write_page(splat_run_report *r, splat_status status, const splat_err
     splat_scene_info scene;
     splat_memory_info memory;
     double opacity;
-    const splat_trainer *t = r->trainer;
+    splat_trainer *t = r->trainer;
     if (!r->run->report || t->iteration == r->first_iteration) return;
+    bool is_whole = splat_trainer_gather(t, &error) == SPLAT_OK; /* a rank may be gone */
     splat_scene_get_info(t->scene, &scene);
     splat_context_get_memory(t->context, &memory);
-    if (splat_model_get_mean_opacity(t->model, &opacity, &error) != SPLAT_OK)
+    if (!is_whole || splat_model_get_mean_opacity(t->model, &opacity, &error) != SPLAT_OK)
         opacity = (double)NAN; /* a broken device */
     end_phase(r, &r->training_peak);
     splat_run_page page = {.folder = r->run->model_path,
                            .ended = status == SPLAT_OK ? NULL : ended->message,
                            .iteration = t->iteration,
-                           .n_gaussians = t->model->gaussians.n,
+                           .n_gaussians = splat_shards_count(t),
                            .n_train = scene.n_train,
                            .n_test = scene.n_test,
                            .width = scene.max_width,

@@ -21,6 +21,10 @@ struct splat_strategy {
     /* What belongs after an iteration: it may change the Gaussians (train/density.h), look at other views, and move or
      * mark parameters. Done once, at the start of the next step; random numbers are functions of the iteration. */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
+    /* Whether `after` does more in an iteration than to move or mark each Gaussian by itself: it changes their number,
+     * or looks at other Gaussians or at views. Where it does not, several ranks do it with the rows that each has
+     * (splat_shards_rows). NULL: in every iteration. */
+    bool (*changes_after)(const splat_trainer *trainer, int iteration);
     /* For the plan: working memory of `after` with n Gaussians, from scratch, on a device or the host. NULL: none. */
     size_t (*work_bytes)(bool on_device, size_t n);
     /* For the plan: Gaussians that it grows to at most in a scene; 0: it has no limit. NULL: target_gaussian_count. */

@@ -56,7 +56,10 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
                                    .result = waits ? &loss : NULL,
                                    .frame = &t->model->frame};
     SPLAT_TRY(splat_exposures_apply(t, view, error));
-    SPLAT_TRY(splat_op_loss(b, &args, error));
+    if (t->shards.comm)
+        SPLAT_TRY(splat_shared_loss(&t->shards.view, &t->model->frame, &args, error));
+    else
+        SPLAT_TRY(splat_op_loss(b, &args, error));
     SPLAT_TRY(splat_exposures_backward(t, view, error));
     if (!waits) return SPLAT_OK;
     *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
@@ -74,6 +77,28 @@ static splat_status blend(splat_trainer *t, const splat_step_view *view, splat_e
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
     return splat_step_stamp(t, SPLAT_MARK_RASTER, error);
+}
+
+/* The Gaussians on the screen. Where ranks share the view, what each has goes to whose tiles it touches: from here on
+ * the frame has what is seen in this rank's tiles, and *projected, which is the frame else, what its Gaussians left. */
+static splat_status project(splat_trainer *t, splat_frame **projected, splat_error *error)
+{
+    splat_frame *frame = &t->model->frame;
+    splat_shared_view *shared = &t->shards.view;
+    SPLAT_TRY(splat_op_project(
+        t->backend, &(struct splat_project_args){&t->model->gaussians, frame, .for_step = true}, error));
+    *projected = t->shards.comm ? &shared->projected : frame;
+    if (!t->shards.comm) return SPLAT_OK;
+    SPLAT_TRY(splat_shared_begin(shared, frame, error));
+    return splat_shared_send(shared, frame, error);
+}
+
+/* Gradients on the screen, into *projected. */
+static splat_status backward(splat_trainer *t, const splat_view_gradients *screen, splat_error *error)
+{
+    splat_frame *frame = &t->model->frame;
+    if (t->shards.comm) return splat_shared_return(&t->shards.view, frame, screen, error);
+    return splat_view_backward(t->backend, frame, screen, error);
 }
 
 /* The losses beside that of the photo, when there are any: gradients that project_backward adds to its own. */
@@ -104,12 +129,25 @@ static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const s
     return status;
 }
 
+/* Of the whole view; on an asynchronous backend replaced by what arrives later. */
+static splat_status count(splat_trainer *t, splat_step_result *result, splat_error *error)
+{
+    const splat_frame *frame = &t->model->frame;
+    splat_shared_counts counts = {frame->n_visible, frame->n_degenerate, frame->n_view_instances};
+    if (t->shards.comm) SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
+    result->n_visible = (uint32_t)counts.n_visible;
+    result->n_degenerate = (uint32_t)counts.n_degenerate;
+    result->n_instances = counts.n_instances;
+    return SPLAT_OK;
+}
+
 static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
                              splat_error *error)
 {
     splat_backend *b = t->backend;
     splat_gaussians *gaussians = &t->model->gaussians;
-    splat_frame *frame = &t->model->frame;
+    splat_frame *frame = &t->model->frame, *projected;
+    const float n_all = (float)splat_shards_count(t);
 
     splat_tensors extra_gradients, bound_gradients;
     bool has_extra;
@@ -122,7 +160,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_depths_stage(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 
-    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame, .for_step = true}, error));
+    SPLAT_TRY(project(t, &projected, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     SPLAT_TRY(blend(t, view, error));
     SPLAT_TRY(step_loss(t, iteration, view, result, error));
@@ -134,7 +172,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
                                    .alpha = view->depths.grad_alpha ? view->depths.grad_alpha : view->grad_alpha,
                                    .depth = has_depths ? &view->depths.blend : NULL};
-    SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
+    SPLAT_TRY(backward(t, &screen, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
@@ -143,25 +181,22 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     adam_of_step(t, iteration, &adam);
     splat_adam adam_free = adam_of_free(t, &adam);
     splat_statistics statistics = splat_trainer_statistics(t);
-    struct splat_project_backward_args backward = {
+    struct splat_project_backward_args step = {
         .gaussians = gaussians,
-        .frame = frame,
+        .frame = projected,
         .adam = &adam_free,
         .statistics = wants_statistics ? &statistics : NULL,
         .statistics_mask = splat_step_mask(t, view),
         .gradients = splat_bound_gradients(t, &bound_gradients),
         .extra_gradients = has_extra ? &extra_gradients : NULL,
         .grad_depth = has_depths ? view->depths.blend.grad_depth : NULL,
-        .opacity_pull = t->options.opacity_reg / (float)gaussians->n,
-        .scale_pull = t->options.scale_reg / (3.0f * (float)gaussians->n)};
-    SPLAT_TRY(splat_op_project_backward(b, &backward, error));
+        .opacity_pull = t->options.opacity_reg / n_all,
+        .scale_pull = t->options.scale_reg / (3.0f * n_all)};
+    SPLAT_TRY(splat_op_project_backward(b, &step, error));
     SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
     SPLAT_TRY(splat_exposures_step(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
-    result->n_visible = frame->n_visible; /* on an asynchronous backend replaced by what arrives later */
-    result->n_degenerate = frame->n_degenerate;
-    result->n_instances = frame->n_view_instances;
-    return SPLAT_OK;
+    return count(t, result, error);
 }
 
 /* run_step; a step that failed does not count. */
@@ -219,13 +254,14 @@ static splat_status leave_out(splat_trainer *t, const splat_error *refused, int 
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
+static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     double begin = splat_clock_seconds();
     int iteration = t->iteration + 1;
     splat_step_result result = {0};
     splat_step_view view;
 
+    SPLAT_TRY(splat_shards_begin_step(t, error));
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     SPLAT_TRY(splat_step_next_view(t, iteration, &view, error));
@@ -243,7 +279,7 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
                                   .loss = (float)((1 - lambda) * result.loss_l1 + lambda * (1 - result.loss_ssim)),
                                   .l1 = (float)result.loss_l1,
                                   .ssim = (float)result.loss_ssim,
-                                  .n_gaussians = t->model->gaussians.n,
+                                  .n_gaussians = splat_shards_count(t),
                                   .n_visible = result.n_visible,
                                   .n_instances = result.n_instances,
                                   .n_degenerate = result.n_degenerate,
@@ -256,4 +292,13 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     }
     t->n_added = t->n_removed = t->n_refused = 0;
     return SPLAT_OK;
+}
+
+splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
+{
+    splat_error own;
+    splat_status status = step(t, info, &own);
+    splat_shards_end_step(t, status, &own);
+    if (status != SPLAT_OK && error) *error = own;
+    return status;
 }

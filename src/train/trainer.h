@@ -13,6 +13,7 @@
 #include "train/memory_setup.h"
 #include "train/photo_store.h"
 #include "train/regularizer.h"
+#include "train/shards.h"
 #include "train/strategy.h"
 
 #include <signal.h>
@@ -51,6 +52,8 @@ struct splat_trainer {
         splat_memory_setup setup;
         int form;                        /* memory_forms.h: what has been given up so far */
     } memory;
+
+    splat_shards shards;                 /* which of the Gaussians are here, where several ranks train */
 
     splat_photo_store photos;            /* the training photos on the device, when they fit easily */
     splat_view_hint *hints;              /* [n_views] of when each was last trained on */
@@ -120,6 +123,8 @@ splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_erro
 /* The same for rows that will be fewer before a view is done with them: something is given up only when memory is
  * refused. */
 splat_status splat_trainer_resize_rows(splat_trainer *trainer, uint32_t n, splat_error *error);
+/* The same for rows that are only on their way: statistics, if there shall be any, keep what they hold. */
+splat_status splat_trainer_resize_state(splat_trainer *trainer, uint32_t n, bool has_statistics, splat_error *error);
 /* What that maps on the device beyond what is there. */
 size_t splat_trainer_growth_bytes(const splat_trainer *trainer, uint32_t n);
 /* Gives the statistics back when no density control is left after `iteration`. */

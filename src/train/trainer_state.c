@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_GAUSSIANS 4  /* that a model can begin with; rank 0 deals the others */
 #define N_WAITING_EPOCHS 2 /* at the start: in the first nothing is known, in the second all views have grown */
 
 /* ---------------------------------------------------------------- results */
@@ -102,6 +103,19 @@ static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_stati
     return status;
 }
 
+splat_status splat_trainer_resize_state(splat_trainer *t, uint32_t n, bool has_statistics, splat_error *error)
+{
+    uint32_t n_statistics = has_statistics ? n : 0;
+    SPLAT_TRY(splat_model_settle(t->model, error));
+    SPLAT_TRY(resize_within(t, n, n_statistics, error));
+    t->n_statistics = n_statistics;
+    SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
+    SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
+    splat_trainer_refresh_moments(t);
+    splat_give_up_set_lists(t);
+    return SPLAT_OK;
+}
+
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
 {
     if (n > t->model->gaussians.n) SPLAT_TRY(splat_give_up_for(t, n, error));
@@ -111,13 +125,7 @@ splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *err
 splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
     uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
-    SPLAT_TRY(splat_model_settle(t->model, error));
-    SPLAT_TRY(resize_within(t, n, n_statistics, error));
-    t->n_statistics = n_statistics;
-    SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
-    SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
-    splat_trainer_refresh_moments(t);
-    splat_give_up_set_lists(t);
+    SPLAT_TRY(splat_trainer_resize_state(t, n, n_statistics > 0, error));
     for (int i = 0; i < SPLAT_N_STATISTICS && n_statistics; i++)
         SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data,
                                      (size_t)n_statistics * sizeof(float), error));
@@ -219,6 +227,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
 {
     const splat_dataset *dataset = &t->scene->dataset;
     SPLAT_TRY(splat_train_options_check(&t->options, error));
+    SPLAT_TRY(splat_shards_init(t, error));
     if (dataset->n_train == 0)
         return splat_fail(error, SPLAT_ERROR_FORMAT,
                           "the scene has no training views; hold fewer views out for testing");
@@ -253,6 +262,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
      * points: only what a model cannot be without stands here until then. */
     bool waits = splat_schedule_continues_splat(&t->options);
     const splat_first_gaussians first = {.most = waits ? regularizer->least_gaussians
+                                                 : splat_shards_is_worker(t) ? LEAST_GAUSSIANS
                                                        : t->options.target_gaussian_count,
                                          .opacity = t->options.init_opacity,
                                          .scale = t->options.init_scale};
@@ -279,8 +289,11 @@ splat_status splat_trainer_create(splat_context *context, splat_scene *scene, co
     t->options = *options;
     t->strategy = splat_strategy_of(options);
     t->last_density_control = -1;
-    splat_status status = trainer_init(t, error);
+    splat_error refused;
+    splat_status status = trainer_init(t, &refused);
     if (status != SPLAT_OK) {
+        if (options->ranks) splat_comm_fail(options->ranks, &refused); /* the others wait for this one */
+        if (error) *error = refused;
         splat_trainer_destroy(t);
         return status;
     }
@@ -292,6 +305,7 @@ void splat_trainer_destroy(splat_trainer *t)
 {
     if (!t) return;
     splat_backend *b = t->backend;
+    splat_shards_free(t);
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
@@ -337,6 +351,7 @@ int splat_trainer_get_iteration(const splat_trainer *t)
 void splat_trainer_request_stop(splat_trainer *t)
 {
     t->stop_requested = 1;
+    if (t->shards.comm) splat_comm_interrupt(t->shards.comm);
 }
 
 void splat_trainer_request_save(splat_trainer *t)

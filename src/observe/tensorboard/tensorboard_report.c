@@ -192,6 +192,12 @@ static void add_statistics(splat_tensorboard_report *report, int iteration, cons
     add(report, iteration, "3_gaussians/scale_min", (double)s->scale.min);
 }
 
+bool splat_tensorboard_report_wants_model(const splat_tensorboard_report *report, int iteration)
+{
+    return report->writer && is_default(report) &&
+           (iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0 || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0);
+}
+
 splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, splat_backend *backend,
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error)

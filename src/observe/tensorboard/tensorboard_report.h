@@ -93,6 +93,8 @@ void splat_tensorboard_report_density(splat_tensorboard_report *report, int iter
 void splat_tensorboard_report_exposures(splat_tensorboard_report *report, int iteration, double mean, double min,
                                         double max);
 
+/* Whether the next call after a step looks at the model. */
+bool splat_tensorboard_report_wants_model(const splat_tensorboard_report *report, int iteration);
 /* After every step: runs the summary op when figures of the model are due (a multiple of the intervals, or an
  * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. Errors: those of
  * the op. */

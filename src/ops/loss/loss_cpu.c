@@ -4,8 +4,8 @@
 #include "backend/backend.h"
 #include "base/checked.h"
 
-#include <math.h>
 #include <omp.h>
+#include <string.h>
 
 /* Two bands a thread and channel, for balance; not below 32 rows, as a band repeats a halo of 10 rows on each side. */
 static int rows_of_band(int height, int threads)
@@ -14,7 +14,7 @@ static int rows_of_band(int height, int threads)
     return rows < 32 ? 32 : rows;
 }
 
-splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error)
+splat_status splat_loss_run_rows(splat_backend *backend, splat_loss_job *job, int first, int end, splat_error *error)
 {
     size_t workspace_floats = splat_loss_workspace_floats(job->width);
     size_t workspace_bytes, bytes;
@@ -27,47 +27,71 @@ splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_l
     SPLAT_TRY(splat_scratch_take(backend, bytes, &scratch, error));
     float *workspaces = scratch; /* first: its rows stay aligned to cache lines */
     job->rows = (splat_loss_sums *)((char *)scratch + workspace_bytes);
+    if (first > 0 || end < job->height) memset(job->rows, 0, splat_loss_rows_bytes(job->height));
+    if (first >= end) return SPLAT_OK;
 
     SPLAT_LOSS_BAND((*run_band)) = SPLAT_OF_LEVEL(backend->simd, splat_loss_band);
-    int height = job->height, band_rows = rows_of_band(height, backend->threads);
-    int n_bands = (height - 1) / band_rows + 1;
+    int band_rows = rows_of_band(end - first, backend->threads);
+    int n_bands = (end - first - 1) / band_rows + 1;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
     for (int task = 0; task < 3 * n_bands; task++) {
-        int channel = task / n_bands, first = task % n_bands * band_rows;
-        int end = height - first < band_rows ? height : first + band_rows;
-        run_band(job, channel, first, end, workspaces + (size_t)omp_get_thread_num() * workspace_floats);
+        int channel = task / n_bands, begin = first + task % n_bands * band_rows;
+        int stop = end - begin < band_rows ? end : begin + band_rows;
+        run_band(job, channel, begin, stop, workspaces + (size_t)omp_get_thread_num() * workspace_floats);
     }
+    return SPLAT_OK;
+}
 
+void splat_loss_sum_rows(const splat_loss_job *job, splat_loss_sums *sums)
+{
     for (size_t c = 0; c < 3; c++) {
         sums[c] = (splat_loss_sums){0, 0, 0};
-        for (size_t y = 0; y < (size_t)height; y++) {
-            const splat_loss_sums *row = &job->rows[c * (size_t)height + y];
+        for (size_t y = 0; y < (size_t)job->height; y++) {
+            const splat_loss_sums *row = &job->rows[c * (size_t)job->height + y];
             sums[c].l1 += row->l1;
             sums[c].squared += row->squared;
             sums[c].ssim += row->ssim;
         }
     }
+}
+
+splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error)
+{
+    SPLAT_TRY(splat_loss_run_rows(backend, job, 0, job->height, error));
+    splat_loss_sum_rows(job, sums);
     return SPLAT_OK;
+}
+
+splat_loss_job splat_loss_job_of(const struct splat_loss_args *args)
+{
+    double lambda = (double)args->lambda_dssim;
+    double n = 3.0 * (double)args->width * (double)args->height;
+    return (splat_loss_job){.width = args->width,
+                            .height = args->height,
+                            .image = args->image,
+                            .photo_u8 = args->photo_u8,
+                            .photo_f32 = args->photo_f32,
+                            .mask = args->mask,
+                            .grad_image = args->grad_image,
+                            .l1_scale = (float)((1 - lambda) / n),
+                            .ssim_scale = (float)(-lambda / n)};
+}
+
+splat_loss_result splat_loss_result_of(const struct splat_loss_args *args, const splat_loss_sums *sums)
+{
+    double lambda = (double)args->lambda_dssim;
+    double n = 3.0 * (double)args->width * (double)args->height;
+    double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
+    return (splat_loss_result){
+        .l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (splat_loss_kept(args) - ssim)};
 }
 
 splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_loss_check(args, error));
-    double lambda = (double)args->lambda_dssim;
-    double n = 3.0 * (double)args->width * (double)args->height;
-    splat_loss_job job = {.width = args->width,
-                          .height = args->height,
-                          .image = args->image,
-                          .photo_u8 = args->photo_u8,
-                          .photo_f32 = args->photo_f32,
-                          .mask = args->mask,
-                          .grad_image = args->grad_image,
-                          .l1_scale = (float)((1 - lambda) / n),
-                          .ssim_scale = (float)(-lambda / n)};
+    splat_loss_job job = splat_loss_job_of(args);
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
-    double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
-    *args->result = (splat_loss_result){
-        .l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (splat_loss_kept(args) - ssim)};
+    *args->result = splat_loss_result_of(args, sums);
     return SPLAT_OK;
 }

@@ -16,6 +16,8 @@ struct splat_means_noise_args {
     float strength;
     uint64_t seed;
     uint32_t step;
+    uint32_t first, stride; /* row i is Gaussian first + i stride of the model that the random numbers go by; stride 0:
+                               Gaussian i */
 };
 
 #endif

@@ -31,7 +31,8 @@ SPLAT_MATH_INLINE void splat_noise_move(const struct splat_means_noise_args *arg
     float norm = sqrtf(raw[0] * raw[0] + raw[1] * raw[1] + raw[2] * raw[2] + raw[3] * raw[3]);
     norm = norm > 1e-12f ? norm : 1e-12f;
     splat_rotation t = splat_rotation_make(raw[0] / norm, raw[1] / norm, raw[2] / norm, raw[3] / norm);
-    splat_random4 r = splat_random(args->seed, SPLAT_STREAM_MEANS_NOISE, args->step, i);
+    size_t index = args->stride ? args->first + i * args->stride : i;
+    splat_random4 r = splat_random(args->seed, SPLAT_STREAM_MEANS_NOISE, args->step, index);
     splat_normal2(r.x[0], r.x[1], &xi[0], &xi[1]);
     splat_normal2(r.x[2], r.x[3], &xi[2], &xi[3]);
     local[0] = scale * variance[0] * (t.r00 * xi[0] + t.r10 * xi[1] + t.r20 * xi[2]);

@@ -21,7 +21,7 @@ splat_status splat_raster_cpu(splat_backend *backend, const struct splat_raster_
     return SPLAT_OK;
 }
 
-static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m)
+void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_moments *m)
 {
     sum->p += m->p;
     sum->px += m->px;
@@ -36,22 +36,26 @@ static void add_moments(splat_raster_moments *sum, const splat_raster_moments *m
 }
 
 /* docs/method.md 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+splat_grad2d splat_raster_gradient_of_moments(const float conic[4], const splat_raster_moments *m)
+{
+    float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
+    return (splat_grad2d){.mean_x = -alpha0 * (a * m->px + b * m->py),
+                          .mean_y = -alpha0 * (c * m->py + b * m->px),
+                          .conic_a = -0.5f * alpha0 * m->pxx,
+                          .conic_b = -alpha0 * m->pxy,
+                          .conic_c = -0.5f * alpha0 * m->pyy,
+                          .opacity = m->p,
+                          .channel = {m->r, m->g, m->b, m->fourth}};
+}
+
 bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
                               splat_grad2d *gradient)
 {
     splat_raster_moments m = {0};
     if (frame->slot_begin[v] == frame->slot_begin[v + 1]) return false;
     for (uint32_t slot = frame->slot_begin[v]; slot < frame->slot_begin[v + 1]; slot++)
-        add_moments(&m, &slots[slot]);
-    const float *conic = frame->conic + 4 * (size_t)v;
-    float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
-    *gradient = (splat_grad2d){.mean_x = -alpha0 * (a * m.px + b * m.py),
-                               .mean_y = -alpha0 * (c * m.py + b * m.px),
-                               .conic_a = -0.5f * alpha0 * m.pxx,
-                               .conic_b = -alpha0 * m.pxy,
-                               .conic_c = -0.5f * alpha0 * m.pyy,
-                               .opacity = m.p,
-                               .channel = {m.r, m.g, m.b, m.fourth}};
+        splat_raster_moments_add(&m, &slots[slot]);
+    *gradient = splat_raster_gradient_of_moments(frame->conic + 4 * (size_t)v, &m);
     return true;
 }
 
@@ -74,33 +78,42 @@ static void add_depths(const splat_frame *frame, const splat_raster_depth *depth
     depth->grad_depth[v] += sum;
 }
 
+splat_status splat_raster_backward_slots(splat_backend *backend, const struct splat_raster_backward_args *args,
+                                         splat_raster_moments **slots, float **depth_slots, splat_error *error)
+{
+    const splat_frame *frame = args->frame;
+    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_backward_tile);
+    uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
+    void *data, *of_depth = NULL;
+    SPLAT_TRY(splat_scratch_take(backend, splat_raster_slots_bytes(frame->n_instances), &data, error));
+    if (args->depth)
+        SPLAT_TRY(splat_scratch_take(backend, splat_raster_depth_slots_bytes(frame->n_instances), &of_depth, error));
+    float *depths = of_depth;
+#pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
+    for (uint32_t tile = begin; tile < end; tile++) {
+        const splat_raster_depth *depth = depth_of_tile(args->depth, tile);
+        kernel(args, depth, tile, data, depths);
+        for (uint32_t i = frame->tile_begin[tile]; args->depth && !depth && i < frame->tile_begin[tile + 1]; i++)
+            depths[frame->instance_slots[i]] = 0;
+    }
+    *slots = data;
+    *depth_slots = depths;
+    return SPLAT_OK;
+}
+
 splat_status splat_raster_backward_cpu(splat_backend *backend, const struct splat_raster_backward_args *args,
                                        splat_error *error)
 {
     splat_frame *frame = args->frame;
-    SPLAT_RASTER_BACKWARD_TILE((*kernel)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_backward_tile);
-    uint32_t begin = frame->tiles_x * frame->row_begin, end = frame->tiles_x * frame->row_end;
-    void *slots, *of_depth = NULL;
-    SPLAT_TRY(splat_scratch_take(backend, splat_raster_slots_bytes(frame->n_instances), &slots, error));
-    if (args->depth)
-        SPLAT_TRY(splat_scratch_take(backend, splat_raster_depth_slots_bytes(frame->n_instances), &of_depth, error));
-    float *depth_slots = of_depth;
-#pragma omp parallel num_threads(backend->threads)
-    {
-#pragma omp for schedule(dynamic, 1)
-        for (uint32_t tile = begin; tile < end; tile++) {
-            const splat_raster_depth *depth = depth_of_tile(args->depth, tile);
-            kernel(args, depth, tile, slots, depth_slots);
-            for (uint32_t i = frame->tile_begin[tile]; args->depth && !depth && i < frame->tile_begin[tile + 1]; i++)
-                depth_slots[frame->instance_slots[i]] = 0;
-        }
-#pragma omp for schedule(static)
-        for (uint32_t v = 0; v < frame->n_visible; v++) {
-            splat_grad2d gradient;
-            if (splat_raster_gradient_of(frame, slots, v, &gradient))
-                splat_raster_gradient_add(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
-            if (args->depth) add_depths(frame, args->depth, depth_slots, v);
-        }
+    splat_raster_moments *slots;
+    float *depth_slots;
+    SPLAT_TRY(splat_raster_backward_slots(backend, args, &slots, &depth_slots, error));
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (uint32_t v = 0; v < frame->n_visible; v++) {
+        splat_grad2d gradient;
+        if (splat_raster_gradient_of(frame, slots, v, &gradient))
+            splat_raster_gradient_add(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
+        if (args->depth) add_depths(frame, args->depth, depth_slots, v);
     }
     return SPLAT_OK;
 }

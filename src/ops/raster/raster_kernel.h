@@ -56,6 +56,15 @@ static inline size_t splat_raster_depth_slots_bytes(size_t n_instances)
     return n_instances * sizeof(float);
 }
 
+/* The first half of raster_backward: the moments of every instance of the band in their slots (scratch, taken without a
+ * reset). depth_slots: with depths, likewise. */
+splat_status splat_raster_backward_slots(splat_backend *backend, const struct splat_raster_backward_args *args,
+                                         splat_raster_moments **slots, float **depth_slots, splat_error *error);
+
+/* *sum += *m, a moment at a time. */
+void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_moments *m);
+/* The gradients from the sums over all instances of a Gaussian with A, B, C and alpha0; channel[3] is `fourth`. */
+splat_grad2d splat_raster_gradient_of_moments(const float conic[4], const splat_raster_moments *m);
 /* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; channel[3]
  * is the sum of `fourth` as it is. false: it has no instance. */
 bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,

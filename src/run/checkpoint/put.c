@@ -51,6 +51,7 @@ void splat_trainer_begin_at(splat_trainer *t, int iteration, bool density_contro
     memcpy(t->adam_steps, adam_steps, sizeof t->adam_steps);
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     t->n_added = t->n_removed = t->n_refused = 0;
+    t->shards.is_whole = true; /* until the next step deals its rows */
     t->is_broken = false;
     splat_trainer_forget_results(t);
 }

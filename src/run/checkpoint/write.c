@@ -44,6 +44,7 @@ splat_status splat_checkpoint_write(splat_trainer *t, const char *path, const ch
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
                              "an operation failed halfway, and the state is not one that a run could go on from; use "
                              "an older checkpoint");
+    SPLAT_TRY(splat_trainer_gather(t, error));
     SPLAT_TRY(splat_model_settle(t->model, error));
     json_t *header = splat_checkpoint_header(t, reason);
     void *piece = malloc(SPLAT_TENSOR_FILE_PIECE);

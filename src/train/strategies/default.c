@@ -255,6 +255,13 @@ static splat_status prune_late(splat_trainer *t, int iteration, splat_error *err
     return SPLAT_OK;
 }
 
+static bool changes_after(const splat_trainer *t, int iteration)
+{
+    return splat_default_prunes_late_after(&t->options, iteration) ||
+           splat_default_densifies_after(&t->options, iteration) || resets_opacity_after(t, iteration) ||
+           splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration);
+}
+
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
 {
     const bool densifies = splat_default_densifies_after(&t->options, iteration);
@@ -295,6 +302,7 @@ const splat_strategy splat_strategy_classic = {
     .wants_statistics = splat_default_wants_statistics,
     .updates = updates,
     .after = after,
+    .changes_after = changes_after,
     .work_bytes = splat_density_scratch_bytes,
     .cap = splat_default_cap,
     .set_defaults = set_classic_defaults,
@@ -305,6 +313,7 @@ const splat_strategy splat_strategy_fast = {
     .wants_statistics = splat_default_wants_statistics,
     .updates = updates,
     .after = after,
+    .changes_after = changes_after,
     .work_bytes = splat_density_scratch_bytes,
     .cap = splat_default_cap,
     .set_defaults = set_fast_defaults,
@@ -315,6 +324,7 @@ const splat_strategy splat_strategy_default = {
     .wants_statistics = splat_default_wants_statistics,
     .updates = updates,
     .after = after,
+    .changes_after = changes_after,
     .work_bytes = splat_density_scratch_bytes,
     .cap = splat_default_cap,
 };

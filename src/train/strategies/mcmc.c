@@ -160,8 +160,15 @@ static splat_status add_noise(splat_trainer *t, int iteration, splat_error *erro
                                           .seed = t->options.seed,
                                           .step = (uint32_t)iteration};
     if (!(args.strength > 0)) return SPLAT_OK;
+    splat_shards_rows(t, &args.first, &args.stride);
     t->is_broken = true;
     return splat_op_means_noise(t->backend, &args, error);
+}
+
+static bool changes_after(const splat_trainer *t, int iteration)
+{
+    return splat_mcmc_refines_after(&t->options, iteration) || splat_mcmc_reorders_after(&t->options, iteration) ||
+           splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration);
 }
 
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
@@ -182,6 +189,7 @@ const splat_strategy splat_strategy_mcmc = {
     .name = "mcmc",
     .wants_statistics = wants_statistics,
     .after = after,
+    .changes_after = changes_after,
     .work_bytes = work_bytes,
     .set_defaults = set_defaults,
     .check = check,

@@ -1,0 +1,86 @@
+/* Which rows of tiles belong to which rank, and what a shared view keeps. */
+#include "distributed/shared_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a tile takes beside its instances, in instances: the loss and its gradient. Measured on the sample scene. */
+#define TILE_WEIGHT 8
+
+void splat_shared_init(splat_shared_view *shared, splat_comm *comm, splat_backend *backend)
+{
+    memset(shared, 0, sizeof *shared);
+    shared->comm = comm;
+    shared->backend = backend;
+}
+
+void splat_shared_free(splat_shared_view *shared)
+{
+    for (int i = 0; i < SPLAT_N_SHARED_BLOCKS; i++) splat_block_free(shared->backend, &shared->blocks[i]);
+    free(shared->weights);
+    shared->weights = NULL;
+}
+
+splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error)
+{
+    static const char *const names[SPLAT_N_SHARED_BLOCKS] = {"ranks.out", "ranks.in", "ranks.merge", "ranks.sums"};
+    SPLAT_TRY(splat_block_ensure(shared->backend, &shared->blocks[block], names[block], SPLAT_OWNER_LISTS,
+                                 bytes ? bytes : 1, error));
+    *data = shared->blocks[block].data;
+    return SPLAT_OK;
+}
+
+void splat_shared_pixel_rows(const splat_shared_view *shared, int rank, int32_t height, int32_t *first, int32_t *end)
+{
+    const int32_t begin = (int32_t)shared->bounds[rank] * SPLAT_TILE;
+    const int32_t stop = (int32_t)shared->bounds[rank + 1] * SPLAT_TILE;
+    *first = begin < height ? begin : height;
+    *end = stop < height ? stop : height;
+}
+
+/* Each rank begins at the first row before which the share of the ranks below it lies. */
+static void cut(splat_shared_view *shared)
+{
+    const uint32_t size = (uint32_t)shared->comm->size, rows = shared->tiles_y;
+    const bool known = shared->weights && shared->n_weights == rows;
+    uint64_t total = 0, before = 0;
+    uint32_t row = 0;
+    for (uint32_t y = 0; y < rows; y++) total += known ? shared->weights[y] : 1;
+    for (uint32_t r = 0; r < size; r++) {
+        for (; row < rows && before * size < total * r; row++) before += known ? shared->weights[row] : 1;
+        shared->bounds[r] = row;
+    }
+    shared->bounds[size] = rows;
+}
+
+splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *frame, splat_error *error)
+{
+    shared->tiles_y = frame->tiles_y;
+    cut(shared);
+    if (shared->n_weights == frame->tiles_y) return SPLAT_OK;
+    uint64_t *weights = realloc(shared->weights, frame->tiles_y * sizeof *weights);
+    if (!weights) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u rows of tiles", frame->tiles_y);
+    for (uint32_t y = 0; y < frame->tiles_y; y++) weights[y] = 1;
+    shared->weights = weights;
+    shared->n_weights = frame->tiles_y;
+    return SPLAT_OK;
+}
+
+splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *frame, splat_shared_counts *counts,
+                             splat_error *error)
+{
+    const uint32_t rows = shared->tiles_y, rank = (uint32_t)shared->comm->rank;
+    uint64_t *values = calloc(3 + (size_t)rows, sizeof *values);
+    if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u rows of tiles", rows);
+    values[0] = shared->projected.n_visible;
+    values[1] = shared->projected.n_degenerate;
+    values[2] = frame->n_view_instances;
+    for (uint32_t y = shared->bounds[rank]; y < shared->bounds[rank + 1]; y++)
+        values[3 + y] = frame->tile_begin[(y + 1) * frame->tiles_x] - frame->tile_begin[y * frame->tiles_x] +
+                        (uint64_t)TILE_WEIGHT * frame->tiles_x;
+    splat_status status = splat_comm_reduce_u64(shared->comm, SPLAT_COMM_SUM, values, 3 + (size_t)rows, error);
+    *counts = (splat_shared_counts){values[0], values[1], values[2]};
+    memcpy(shared->weights, values + 3, rows * sizeof *values);
+    free(values);
+    return status;
+}

@@ -1,0 +1,242 @@
+/* Rows of projected Gaussians to the owners of their tiles, and the moments of their gradients back. */
+#include "distributed/shared_view.h"
+
+#include "ops/raster/raster_kernel.h"
+
+#include <string.h>
+
+enum { OUT, IN, MERGE, SUMS };
+
+/* What project leaves of a Gaussian. */
+typedef struct view_row {
+    uint32_t id; /* in the whole model */
+    float mean[2], conic[4], rgb[3], depth;
+    uint16_t rect[4];
+} view_row;
+
+/* ---------------------------------------------------------------- who sees what */
+
+/* The ranks that own rows of a tile_rect: [*first, *end), none of an empty one. */
+static void owners_of(const splat_shared_view *shared, const uint16_t rect[4], int *first, int *end)
+{
+    const uint32_t *bounds = shared->bounds;
+    int r = 0;
+    *first = *end = 0;
+    if (rect[2] <= rect[0] || rect[3] <= rect[1]) return;
+    while (bounds[r + 1] <= rect[1]) r++;
+    *first = r;
+    while (r < shared->comm->size && bounds[r] < rect[3]) r++;
+    *end = r;
+}
+
+/* Whether an owner's part of a Gaussian is the first one: its tiles are summed there. Those of later parts come one by
+ * one, so that the sum is that of one picture. */
+static bool is_first_part(const splat_shared_view *shared, int owner, const uint16_t rect[4])
+{
+    return rect[1] >= shared->bounds[owner];
+}
+
+static bool owns_rows(const splat_shared_view *shared, int rank)
+{
+    return shared->bounds[rank] < shared->bounds[rank + 1];
+}
+
+/* ---------------------------------------------------------------- there */
+
+static view_row row_of(const splat_frame *frame, size_t v, uint32_t rank, uint32_t size)
+{
+    view_row row = {.id = frame->ids[v] * size + rank, .depth = frame->depth[v]};
+    memcpy(row.mean, frame->mean2d + 2 * v, sizeof row.mean);
+    memcpy(row.conic, frame->conic + 4 * v, sizeof row.conic);
+    memcpy(row.rgb, frame->rgb + 3 * v, sizeof row.rgb);
+    memcpy(row.rect, frame->tile_rect + 4 * v, sizeof row.rect);
+    return row;
+}
+
+/* By owner, each in the order of the visible. */
+static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, view_row **rows, splat_error *error)
+{
+    const int size = shared->comm->size, rank = shared->comm->rank;
+    uint64_t at[SPLAT_MAX_RANKS], total = 0;
+    int first, end;
+    memset(shared->sent, 0, sizeof shared->sent);
+    for (size_t v = 0; v < frame->n_visible; v++) {
+        owners_of(shared, frame->tile_rect + 4 * v, &first, &end);
+        for (int r = first; r < end; r++) shared->sent[r] += owns_rows(shared, r);
+    }
+    for (int r = 0; r < size; r++) {
+        at[r] = total;
+        total += shared->sent[r];
+    }
+    SPLAT_TRY(splat_shared_room(shared, OUT, total * sizeof **rows, (void **)rows, error));
+    for (size_t v = 0; v < frame->n_visible; v++) {
+        owners_of(shared, frame->tile_rect + 4 * v, &first, &end);
+        if (first == end) continue;
+        const view_row row = row_of(frame, v, (uint32_t)rank, (uint32_t)size);
+        for (int r = first; r < end; r++)
+            if (owns_rows(shared, r)) (*rows)[at[r]++] = row;
+    }
+    return SPLAT_OK;
+}
+
+static void put_row(splat_frame *frame, size_t v, const view_row *row, uint16_t row_begin, uint16_t row_end)
+{
+    uint16_t *rect = frame->tile_rect + 4 * v;
+    frame->ids[v] = row->id;
+    frame->depth[v] = row->depth;
+    memcpy(frame->mean2d + 2 * v, row->mean, sizeof row->mean);
+    memcpy(frame->conic + 4 * v, row->conic, sizeof row->conic);
+    memcpy(frame->rgb + 3 * v, row->rgb, sizeof row->rgb);
+    memcpy(rect, row->rect, sizeof row->rect);
+    if (rect[1] < row_begin) rect[1] = row_begin;
+    if (rect[3] > row_end) rect[3] = row_end;
+}
+
+/* What a received row of the merged order is of. */
+typedef struct merged_row {
+    uint16_t rank;
+    uint16_t is_first_part;
+} merged_row;
+
+/* The lists of the ranks, each in the order of the ids, become one. */
+static void merge(splat_shared_view *shared, const view_row *rows, splat_frame *frame, merged_row *merged)
+{
+    const int size = shared->comm->size, rank = shared->comm->rank;
+    const view_row *next[SPLAT_MAX_RANKS], *end[SPLAT_MAX_RANKS];
+    for (int r = 0; r < size; r++) {
+        next[r] = rows;
+        rows += shared->received[r];
+        end[r] = rows;
+    }
+    for (size_t v = 0; v < frame->n_visible; v++) {
+        int least = -1;
+        for (int r = 0; r < size; r++)
+            if (next[r] < end[r] && (least < 0 || next[r]->id < next[least]->id)) least = r;
+        const view_row *row = next[least]++;
+        merged[v] = (merged_row){(uint16_t)least, is_first_part(shared, rank, row->rect)};
+        put_row(frame, v, row, (uint16_t)shared->bounds[rank], (uint16_t)shared->bounds[rank + 1]);
+    }
+}
+
+splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, splat_error *error)
+{
+    const int size = shared->comm->size;
+    uint64_t total = 0;
+    view_row *out;
+    void *in, *merged;
+    SPLAT_TRY(pack_visible(shared, frame, &out, error));
+    SPLAT_TRY(splat_comm_exchange_counts(shared->comm, shared->sent, shared->received, error));
+    for (int r = 0; r < size; r++) total += shared->received[r];
+    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(view_row), &in, error));
+    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(view_row), out, shared->sent, in, shared->received, error));
+    SPLAT_TRY(splat_shared_room(shared, MERGE, total * sizeof(merged_row), &merged, error));
+    memcpy(&shared->projected, frame, offsetof(splat_frame, region));
+    SPLAT_TRY(splat_view_replace_gaussians(shared->backend, frame, (uint32_t)total, error));
+    merge(shared, in, frame, merged);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- and back */
+
+/* How many rows an entry sends back: the sum of a first part, or the number of tiles, then a row for each. */
+static uint64_t n_back(const splat_frame *frame, const merged_row *merged, size_t v)
+{
+    return merged[v].is_first_part ? 1 : 1 + (uint64_t)(frame->slot_begin[v + 1] - frame->slot_begin[v]);
+}
+
+static splat_raster_moments *put_back(const splat_frame *frame, const merged_row *merged, size_t v,
+                                      const splat_raster_moments *slots, splat_raster_moments *to)
+{
+    const uint32_t begin = frame->slot_begin[v], end = frame->slot_begin[v + 1], n = end - begin;
+    splat_raster_moments head = {0};
+    if (!merged[v].is_first_part) {
+        memcpy(&head, &n, sizeof n); /* bits, in the place of a float */
+        *to++ = head;
+        memcpy(to, slots + begin, n * sizeof *to);
+        return to + n;
+    }
+    for (uint32_t slot = begin; slot < end; slot++) splat_raster_moments_add(&head, &slots[slot]);
+    *to++ = head;
+    return to;
+}
+
+static splat_status pack_moments(splat_shared_view *shared, const splat_frame *frame, const splat_raster_moments *slots,
+                                 uint64_t *n_out, splat_raster_moments **out, splat_error *error)
+{
+    const merged_row *merged = shared->blocks[MERGE].data;
+    const int size = shared->comm->size;
+    splat_raster_moments *at[SPLAT_MAX_RANKS];
+    uint64_t total = 0;
+    memset(n_out, 0, (size_t)size * sizeof *n_out);
+    for (size_t v = 0; v < frame->n_visible; v++) n_out[merged[v].rank] += n_back(frame, merged, v);
+    for (int r = 0; r < size; r++) total += n_out[r];
+    SPLAT_TRY(splat_shared_room(shared, OUT, total * sizeof **out, (void **)out, error));
+    total = 0;
+    for (int r = 0; r < size; r++) {
+        at[r] = *out + total;
+        total += n_out[r];
+    }
+    for (size_t v = 0; v < frame->n_visible; v++)
+        at[merged[v].rank] = put_back(frame, merged, v, slots, at[merged[v].rank]);
+    return SPLAT_OK;
+}
+
+/* What the owner's list says of one Gaussian, added to its sum. Returns the next place in the list. */
+static const splat_raster_moments *take_part(splat_raster_moments *sum, const splat_raster_moments *from, bool is_first)
+{
+    uint32_t n = 1;
+    if (!is_first) memcpy(&n, from++, sizeof n);
+    for (uint32_t k = 0; k < n; k++) splat_raster_moments_add(sum, from++);
+    return from;
+}
+
+/* The owners' parts in the order of their rows. */
+static void sum_parts(const splat_shared_view *shared, const splat_raster_moments *in, const uint64_t *n_in,
+                      splat_raster_moments *sums)
+{
+    const splat_frame *frame = &shared->projected;
+    const splat_raster_moments *next[SPLAT_MAX_RANKS];
+    int first, end;
+    for (int r = 0; r < shared->comm->size; r++) {
+        next[r] = in;
+        in += n_in[r];
+    }
+    memset(sums, 0, frame->n_visible * sizeof *sums);
+    for (size_t v = 0; v < frame->n_visible; v++) {
+        const uint16_t *rect = frame->tile_rect + 4 * v;
+        owners_of(shared, rect, &first, &end);
+        for (int r = first; r < end; r++)
+            if (owns_rows(shared, r)) next[r] = take_part(&sums[v], next[r], is_first_part(shared, r, rect));
+    }
+}
+
+splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
+                                splat_error *error)
+{
+    splat_backend *b = shared->backend;
+    splat_frame *projected = &shared->projected;
+    const struct splat_raster_backward_args args = {frame, gradients->image, gradients->without_mean_abs,
+                                                    gradients->alpha, NULL};
+    uint64_t n_out[SPLAT_MAX_RANKS], n_in[SPLAT_MAX_RANKS], total = 0;
+    splat_raster_moments *slots, *out;
+    float *no_depths;
+    void *in, *sums;
+    SPLAT_TRY(splat_scratch_reset(b, error));
+    SPLAT_TRY(splat_raster_backward_slots(b, &args, &slots, &no_depths, error));
+    SPLAT_TRY(pack_moments(shared, frame, slots, n_out, &out, error));
+    SPLAT_TRY(splat_comm_exchange_counts(shared->comm, n_out, n_in, error));
+    for (int r = 0; r < shared->comm->size; r++) total += n_in[r];
+    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof *out, &in, error));
+    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof *out, out, n_out, in, n_in, error));
+    SPLAT_TRY(splat_shared_room(shared, SUMS, projected->n_visible * sizeof *out, &sums, error));
+    sum_parts(shared, in, n_in, sums);
+    SPLAT_TRY(splat_view_reserve_gradients(b, projected, error));
+    const splat_raster_moments *of = sums;
+#pragma omp parallel for num_threads(b->threads) schedule(static)
+    for (uint32_t v = 0; v < projected->n_visible; v++) {
+        const float *conic = projected->conic + 4 * (size_t)v;
+        const splat_grad2d gradient = splat_raster_gradient_of_moments(conic, &of[v]);
+        splat_raster_gradient_add(&projected->grad2d[v], &gradient, conic[3]);
+    }
+    return SPLAT_OK;
+}

@@ -1,0 +1,70 @@
+/* A view whose picture several ranks share (docs/distributed.md): each projects its own Gaussians, and owns some rows of
+ * tiles. What a rank's Gaussians leave there goes to the owners; they blend, measure and go back; the gradients return.
+ * The calls, in their order, by every rank:
+ *
+ *     splat_shared_begin      which rows of tiles belong to whom
+ *     (project, in the view's frame)
+ *     splat_shared_send       now the frame holds what is seen in the own rows, of all ranks
+ *     (splat_view_forward)
+ *     splat_shared_loss       in the place of op loss
+ *     splat_shared_return     in the place of splat_view_backward
+ *     (project_backward, with shared->projected)
+ *     splat_shared_end        counts of the whole view, and what each row of tiles took
+ *
+ * On the CPU the result has the same bytes for any number of ranks and any rows: lists are sorted by depth, then by
+ * Gaussian, and what several owners add to a Gaussian is summed tile by tile in the picture's order. */
+#ifndef SPLAT_DISTRIBUTED_SHARED_VIEW_H
+#define SPLAT_DISTRIBUTED_SHARED_VIEW_H
+
+#include "backend/backend.h"
+#include "distributed/comm.h"
+#include "ops/loss/loss.h"
+#include "ops/view.h"
+
+#define SPLAT_N_SHARED_BLOCKS 4
+
+typedef struct splat_shared_view {
+    splat_comm *comm; /* borrowed */
+    splat_backend *backend;
+    uint32_t tiles_y;
+    uint32_t bounds[SPLAT_MAX_RANKS + 1]; /* rank r owns the rows of tiles bounds[r] .. bounds[r + 1] - 1 */
+    uint64_t *weights;          /* [n_weights] by row of tiles, what the last view with so many took; NULL: none yet */
+    uint32_t n_weights;
+    splat_frame projected;      /* of the own Gaussians: visible arrays of the view's frame, without a region */
+    uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows of the view, by rank */
+    splat_block blocks[SPLAT_N_SHARED_BLOCKS]; /* what goes out and comes in */
+} splat_shared_view;
+
+/* What a view of all ranks was. */
+typedef struct splat_shared_counts {
+    uint64_t n_visible, n_degenerate, n_instances;
+} splat_shared_counts;
+
+/* A zeroed one; backend and comm are borrowed. */
+void splat_shared_init(splat_shared_view *shared, splat_comm *comm, splat_backend *backend);
+void splat_shared_free(splat_shared_view *shared);
+
+/* Rows for every rank, as even as what the last view took tells. Errors: MEMORY. */
+splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *frame, splat_error *error);
+/* The visible of `frame` go to the owners of the rows that they may touch. Afterwards the frame holds what came, in the
+ * order of the whole model's indices (Gaussian i of rank r is number i * ranks + r), cut to the own rows; other tiles
+ * have empty lists. shared->projected holds what project left. Errors: MEMORY, RANK. */
+splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, splat_error *error);
+/* Op loss over all rows: the gradient of the own ones, the value of the whole picture. frame: whose image it is, which
+ * gets the rows around its own. Errors: as op loss; MEMORY, RANK. */
+splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, const struct splat_loss_args *args,
+                              splat_error *error);
+/* shared->projected.grad2d (scratch, as splat_view_backward says) from the gradients of the picture. gradients: image,
+ * and what belongs to it; no depth, no geometry. Errors: MEMORY, RANK. */
+splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
+                                splat_error *error);
+/* *counts: sums over the ranks. */
+splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *frame, splat_shared_counts *counts,
+                             splat_error *error);
+
+/* shared_rows.c: rows of pixels [*first, *end) of a picture that belong to a rank. */
+void splat_shared_pixel_rows(const splat_shared_view *shared, int rank, int32_t height, int32_t *first, int32_t *end);
+/* Room in a block of the view, of undefined content. */
+splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/* The Gaussians of a training that several ranks share: Gaussian i of the model is row i / ranks of rank i % ranks. All
+ * of them come together at rank 0 where something concerns the model as a whole: density control, saves, measurements.
+ * Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
+#ifndef SPLAT_TRAIN_SHARDS_H
+#define SPLAT_TRAIN_SHARDS_H
+
+#include "distributed/shared_view.h"
+#include "splatsmith/train.h"
+
+typedef struct splat_shards {
+    splat_comm *comm;     /* borrowed; NULL: alone */
+    bool is_whole;        /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
+    uint32_t n_all;       /* Gaussians of all ranks, while it is not */
+    splat_shared_view view;    /* of the step's view */
+    splat_block staging;  /* rows on their way */
+} splat_shards;
+
+/* After the options are taken. Errors: UNSUPPORTED: what several ranks cannot train with. */
+splat_status splat_shards_init(splat_trainer *trainer, splat_error *error);
+/* Rank 0: the others' splat_trainer_serve returns. */
+void splat_shards_free(splat_trainer *trainer);
+
+/* Whether this trainer does what another one's rank 0 orders. */
+bool splat_shards_is_worker(const splat_trainer *trainer);
+/* Gaussians of all ranks. */
+uint32_t splat_shards_count(const splat_trainer *trainer);
+/* Of the row `first + i stride` of the whole model, which this trainer has as row i. */
+void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *stride);
+
+/* At the beginning of a step: what belongs after the iteration before and concerns the whole model is done, and every
+ * rank has its rows. Errors: those of density control; MEMORY, RANK. */
+splat_status splat_shards_begin_step(splat_trainer *trainer, splat_error *error);
+/* A step that has ended with this status: where the other ranks cannot know of a failure, they are told. */
+void splat_shards_end_step(splat_trainer *trainer, splat_status status, const splat_error *error);
+
+#endif
