@@ -293,8 +293,8 @@ int splat_trainer_get_iteration(const splat_trainer *trainer);
 /* Takes part in what rank 0 does until that destroys its trainer. On rank 0: ARGUMENT. Errors: RANK (another failed),
  * those of a step: all ranks fail together. */
 splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
-/* On rank 0: all Gaussians come to the model of this trainer, until the next step, as saves, checkpoints and evaluations
- * of a run ask by themselves. Nothing where they are already, or there is one rank. Errors: MEMORY, RANK. */
+/* On rank 0: all Gaussians come to the model of this trainer, until the next step. Checkpoints, and what a run saves
+ * and measures, ask for it by themselves. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
 /* Milliseconds of each stage of the step, summed over `steps` steps. */

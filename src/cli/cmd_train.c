@@ -1,5 +1,6 @@
 /* splatsmith train */
 #include "find_cameras.h"
+#include "ranks.h"
 #include "training.h"
 #include "vram.h"
 
@@ -117,14 +118,11 @@ static int find_cameras(const cli_values *given, cli_values *values, char folder
     return code;
 }
 
-int cmd_train(const cli_values *given)
+static int train(const cli_values *given)
 {
-    int code = cli_check_train(given);
-    if (code != CLI_OK) return code;
-    tell_without_effect(given);
     static cli_values values; /* large for a stack */
     static char folder[CLI_PATH_MAX];
-    code = find_cameras(given, &values, folder);
+    int code = find_cameras(given, &values, folder);
     if (code != CLI_OK) return code;
     cli_training *j = calloc(1, sizeof *j);
     if (!j) {
@@ -134,7 +132,22 @@ int cmd_train(const cli_values *given)
     if (values.scene.source_path != given->scene.source_path) /* where they say the model folder is by default */
         code = choose_model_path(given, j->model_path) ? CLI_OK : CLI_USAGE;
     if (code == CLI_OK) code = run_job(j, &values);
+    if (!j->trainer) cli_ranks_fail(&values, code); /* with one, the others know */
     cli_training_close(j);
     free(j);
+    return code;
+}
+
+int cmd_train(const cli_values *given)
+{
+    static cli_values values; /* large for a stack */
+    values = *given;
+    int code = cli_ranks_open(&values);
+    if (code == CLI_OK) code = cli_check_train(&values);
+    if (code == CLI_OK) {
+        tell_without_effect(&values);
+        code = train(&values);
+    }
+    cli_ranks_close(&values);
     return code;
 }

@@ -616,6 +616,10 @@ const cli_option cli_options[] = {
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
+    {"split_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(split_views),
+     "with mpirun -n R: R processes train one splat, each with a part of the Gaussians and of every picture; the "
+     "result is that of one process", NULL},
+
     /* view */
     {"port", 0, "viewer", VIEW, CLI_GROUP_MACHINE, INT(viewer.port, 0, 65535),
      "the port of the page; 0: any that is free", NULL},

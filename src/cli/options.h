@@ -82,6 +82,7 @@ typedef struct cli_values {
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */
+    bool split_views;           /* of train: several processes share each view */
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;

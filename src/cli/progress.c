@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* The screen is one, so is its state. */
-static bool screen_quiet;
+static bool screen_quiet, screen_silent;
+static char last_error[1024];
 static bool screen_has_line; /* a progress line stands on the terminal without a newline */
 
 void cli_set_quiet(bool quiet)
@@ -22,7 +23,17 @@ void cli_set_quiet(bool quiet)
 
 bool cli_is_quiet(void)
 {
-    return screen_quiet;
+    return screen_quiet || screen_silent;
+}
+
+void cli_set_silent(void)
+{
+    screen_silent = true;
+}
+
+const char *cli_last_error(void)
+{
+    return last_error;
 }
 
 static bool is_terminal(void)
@@ -59,7 +70,10 @@ void cli_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_message("error", "\x1b[1;31m", format, arguments);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
+    va_end(arguments);
+    va_start(arguments, format);
+    if (!screen_silent) print_message("error", "\x1b[1;31m", format, arguments);
     va_end(arguments);
 }
 
@@ -67,7 +81,7 @@ void cli_warning(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (!screen_quiet) print_message("warning", "\x1b[33m", format, arguments);
+    if (!cli_is_quiet()) print_message("warning", "\x1b[33m", format, arguments);
     va_end(arguments);
 }
 
@@ -75,7 +89,7 @@ void cli_notice(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (!screen_quiet) print_message("notice", "\x1b[36m", format, arguments);
+    if (!cli_is_quiet()) print_message("notice", "\x1b[36m", format, arguments);
     va_end(arguments);
 }
 
@@ -83,7 +97,7 @@ void cli_say(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (!screen_quiet) {
+    if (!cli_is_quiet()) {
         cli_progress_end();
         fflush(stderr);
         vprintf(format, arguments);
@@ -270,7 +284,7 @@ void cli_progress_step(cli_progress *progress, const splat_step_info *step)
     char elapsed[32], eta[32] = "?";
     double now = cli_seconds();
     progress->loss = progress->loss > 0 ? 0.4 * step->loss + 0.6 * progress->loss : step->loss;
-    if (screen_quiet || (now - progress->last_draw < draw_interval() && step->iteration != progress->total)) return;
+    if (cli_is_quiet() || (now - progress->last_draw < draw_interval() && step->iteration != progress->total)) return;
     measure_rate(progress, step->iteration, now);
     progress->last_draw = now;
 
@@ -293,7 +307,7 @@ void cli_counter_show(cli_counter *counter, const char *stage, double fraction)
 {
     char line[256];
     double now = cli_seconds();
-    if (screen_quiet || now - counter->last_draw < draw_interval()) return;
+    if (cli_is_quiet() || now - counter->last_draw < draw_interval()) return;
     counter->last_draw = now;
     snprintf(line, sizeof line, "%s: %s, %.0f%%", counter->what, stage, 100 * fraction);
     draw(line);
@@ -315,7 +329,7 @@ bool cli_count_view(void *user, size_t index_in_set, const splat_view_info *view
     (void)render;
     (void)photo;
     (void)metrics;
-    if (screen_quiet || now - counter->last_draw < draw_interval()) return true;
+    if (cli_is_quiet() || now - counter->last_draw < draw_interval()) return true;
     counter->last_draw = now;
     snprintf(line, sizeof line, "%s: %zu/%zu", counter->what, index_in_set + 1, counter->total);
     draw(line);

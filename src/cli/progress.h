@@ -13,6 +13,10 @@
 /* Nothing but errors from now on. */
 void cli_set_quiet(bool quiet);
 bool cli_is_quiet(void);
+/* Nothing at all from now on: a process that another one speaks for. */
+void cli_set_silent(void);
+/* The sentence of the last cli_error, said or not; "" before the first. */
+const char *cli_last_error(void);
 
 /* "splatsmith: error: <sentence>" and the like, on the standard error output. */
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);

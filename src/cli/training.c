@@ -1,5 +1,6 @@
 /* The callbacks, signals and summary of a run of train or coarse. */
 #include "training.h"
+#include "ranks.h"
 #include "viewer.h"
 
 #include <errno.h>
@@ -294,6 +295,9 @@ static int train(cli_training *j, const cli_values *values)
         return 128 + (stop_signal ? stop_signal : SIGINT);
     }
     int code = cli_report(&error);
+    if (status == SPLAT_ERROR_RANK)
+        cli_notice("%s%s%s", r->checkpoint[0] ? "the last checkpoint is " : "no checkpoint was written in this run",
+                   r->checkpoint, r->checkpoint[0] ? "; --start_checkpoint latest goes on from it" : "");
     if (r->saved[0]) cli_notice("the last splat that was saved is %s", r->saved);
     return code;
 }
@@ -303,8 +307,19 @@ static const char *stage_name(const cli_training *j)
     return j->train_options.binding ? "refine" : j->train_options.regularizer ? "coarse" : "train";
 }
 
+/* What rank 0 orders, until it ends. */
+static int serve(cli_training *j)
+{
+    splat_error error;
+    install_signals(j->trainer);
+    splat_status status = splat_trainer_serve(j->trainer, &error);
+    remove_signals();
+    return status == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
 int cli_training_run(cli_training *j, const cli_values *values)
 {
+    if (cli_ranks_is_worker(values)) return serve(j);
     int code = cli_lpips_open(values, j->context, false, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, values);
     j->run_options.monitor = j->monitor;

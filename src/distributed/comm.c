@@ -87,14 +87,12 @@ static splat_status gather_all(splat_comm *comm, const void *own, size_t bytes, 
 
 static void combine_f64(splat_comm_sum what, double *to, const double *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
+    for (size_t i = 0; i < n; i++) to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
 }
 
 static void combine_u64(splat_comm_sum what, uint64_t *to, const uint64_t *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
+    for (size_t i = 0; i < n; i++) to[i] = what == SPLAT_COMM_SUM ? to[i] + from[i] : to[i] > from[i] ? to[i] : from[i];
 }
 
 /* Values of both types have eight bytes. */

@@ -105,7 +105,8 @@ splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
     char reason[1024];
     *result = NULL;
     if (!SPLATSMITH_HAS_MPI)
-        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this build has no MPI; build it where MPI is found "
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                          "this build has no MPI; build it where MPI is found "
                           "(scripts/install_deps.sh --mpi), or start it without mpirun");
     void *library = open_module(reason, sizeof reason);
     const splat_mpi_module *module = library ? dlsym(library, SPLAT_MPI_MODULE_SYMBOL) : NULL;

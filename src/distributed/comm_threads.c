@@ -11,9 +11,9 @@ typedef struct thread_group {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int size, n_open;
-    int n_waiting;      /* ranks that have come to the meeting */
+    int n_waiting; /* ranks that have come to the meeting */
     unsigned n_meetings;
-    int failed_rank;    /* -1: none */
+    int failed_rank; /* -1: none */
     char failure[1536];
     const splat_comm_part *sent[SPLAT_MAX_RANKS]; /* of the exchange in work */
 } thread_group;

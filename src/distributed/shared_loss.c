@@ -65,7 +65,7 @@ static splat_status exchange_halos(splat_shared_view *shared, const splat_frame 
 }
 
 splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, const struct splat_loss_args *args,
-                              splat_error *error)
+                               splat_error *error)
 {
     splat_loss_sums sums[3];
     int32_t first, end;

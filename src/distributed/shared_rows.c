@@ -67,7 +67,7 @@ splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *fr
 }
 
 splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *frame, splat_shared_counts *counts,
-                             splat_error *error)
+                              splat_error *error)
 {
     const uint32_t rows = shared->tiles_y, rank = (uint32_t)shared->comm->rank;
     uint64_t *values = calloc(3 + (size_t)rows, sizeof *values);

@@ -54,7 +54,8 @@ static view_row row_of(const splat_frame *frame, size_t v, uint32_t rank, uint32
 }
 
 /* By owner, each in the order of the visible. */
-static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, view_row **rows, splat_error *error)
+static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, view_row **rows,
+                                 splat_error *error)
 {
     const int size = shared->comm->size, rank = shared->comm->rank;
     uint64_t at[SPLAT_MAX_RANKS], total = 0;
@@ -211,7 +212,7 @@ static void sum_parts(const splat_shared_view *shared, const splat_raster_moment
 }
 
 splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
-                                splat_error *error)
+                                 splat_error *error)
 {
     splat_backend *b = shared->backend;
     splat_frame *projected = &shared->projected;

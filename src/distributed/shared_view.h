@@ -1,5 +1,6 @@
-/* A view whose picture several ranks share (docs/distributed.md): each projects its own Gaussians, and owns some rows of
- * tiles. What a rank's Gaussians leave there goes to the owners; they blend, measure and go back; the gradients return.
+/* A view whose picture several ranks share (docs/distributed.md): each projects its own Gaussians, and owns some rows
+ * of tiles. What a rank's Gaussians leave there goes to the owners; they blend, measure and go back; the gradients
+ * return.
  * The calls, in their order, by every rank:
  *
  *     splat_shared_begin      which rows of tiles belong to whom

@@ -48,8 +48,7 @@ static splat_status move_piece(splat_trainer *t, const splat_state_array *array,
         char *at = (char *)data + (size_t)r * PIECE_ROWS * row;
         const uint32_t n_rows = piece_rows(n, r, size, first);
         *(to_all ? &out[r] : &in[r]) = (splat_comm_part){at, n_rows * row};
-        for (uint32_t k = 0; to_all && k < n_rows; k++, at += row)
-            memcpy(at, whole_row(array, r, size, first, k), row);
+        for (uint32_t k = 0; to_all && k < n_rows; k++, at += row) memcpy(at, whole_row(array, r, size, first, k), row);
     }
     SPLAT_TRY(splat_comm_exchange(t->shards.comm, out, in, error));
     for (int r = 1; r < size && !to_all; r++) {

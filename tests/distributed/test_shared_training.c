@@ -1,4 +1,5 @@
-/* Training by several ranks that share each view, as threads: the bytes are those of one rank. */
+/* Training by several ranks that share each view, as threads: the bytes are those of one rank, checkpoints are
+ * anybody's, and ranks fail together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,12 +10,18 @@
 #include "checkpoint_fixture.h"
 #include "ranks_fixture.h"
 
-/* A run from `from` (a checkpoint; NULL: the beginning) to an iteration, whose state is saved. */
+#include <math.h>
+
+#define MAX_STEPS 200
+
+/* A run from `from` (a checkpoint; NULL: the beginning) on, whose state is saved as `to` (NULL: it is not). */
 typedef struct shared_run {
     splat_train_options options;
-    const char *from, *to;
-    int n_steps, threads;
-    float losses[200]; /* of rank 0's steps */
+    const char *scene, *from, *to;
+    int n_steps;
+    splat_mask_mode mask_mode;
+    void (*spoil)(splat_trainer *t, int rank); /* before the first step; NULL: nobody */
+    float losses[MAX_STEPS]; /* of rank 0's steps */
     splat_status status[MAX_TEST_RANKS];
     splat_error error[MAX_TEST_RANKS];
 } shared_run;
@@ -22,48 +29,80 @@ typedef struct shared_run {
 static splat_status steps_of_rank_0(shared_run *run, splat_trainer *t, splat_error *error)
 {
     splat_step_info info;
-    if (run->from) SPLAT_TRY(splat_trainer_load_checkpoint(t, run->from, error));
-    for (int i = 0; i < run->n_steps; i++) {
-        SPLAT_TRY(splat_trainer_step(t, &info, error));
-        run->losses[i] = info.loss;
+    splat_status status = SPLAT_OK;
+    for (int i = 0; i < run->n_steps && status == SPLAT_OK; i++) {
+        status = splat_trainer_step(t, &info, error);
+        if (status == SPLAT_OK) run->losses[i] = info.loss;
     }
-    return run->to ? splat_trainer_save_checkpoint(t, run->to, error) : SPLAT_OK;
+    splat_error later;
+    splat_status saved = run->to ? splat_trainer_save_checkpoint(t, run->to, &later) : SPLAT_OK;
+    if (status == SPLAT_OK && saved != SPLAT_OK) *error = later;
+    return status == SPLAT_OK ? saved : status;
 }
 
+static splat_status train_in(shared_run *run, int r, const splat_train_options *options, splat_context *context,
+                             splat_scene *scene, splat_error *error)
+{
+    splat_trainer *t;
+    SPLAT_TRY(splat_trainer_create(context, scene, options, &t, error));
+    splat_status status = SPLAT_OK;
+    if (run->from && r == 0) status = splat_trainer_load_checkpoint(t, run->from, error);
+    if (run->spoil) run->spoil(t, r);
+    if (status == SPLAT_OK) status = r ? splat_trainer_serve(t, error) : steps_of_rank_0(run, t, error);
+    splat_trainer_destroy(t);
+    return status;
+}
+
+/* Each rank has its own context and scene, as a process has. */
 static void train_as(test_rank *rank)
 {
     shared_run *run = rank->user;
     const int r = splat_comm_get_rank(rank->comm);
     splat_train_options options = run->options;
-    splat_trainer *t = NULL;
+    splat_context_options context_options;
+    splat_scene_options scene_options;
+    splat_context *context = NULL;
+    splat_scene *scene = NULL;
+    splat_error *error = &run->error[r];
     options.ranks = rank->comm;
-    tiny_place p = open_tiny(run->threads);
-    run->status[r] = splat_trainer_create(p.context, p.scene, &options, &t, &run->error[r]);
-    if (run->status[r] == SPLAT_OK)
-        run->status[r] = r ? splat_trainer_serve(t, &run->error[r]) : steps_of_rank_0(run, t, &run->error[r]);
-    splat_trainer_destroy(t);
-    splat_scene_close(p.scene);
-    splat_context_destroy(p.context);
-    free(p.log);
+    splat_context_options_init(&context_options);
+    context_options.backend = "cpu";
+    context_options.threads = 1 + r % 2;
+    splat_scene_options_init(&scene_options);
+    scene_options.source_path = run->scene;
+    scene_options.mask_mode = run->mask_mode;
+    splat_status status = splat_context_create(&context_options, &context, error);
+    if (status == SPLAT_OK) status = splat_scene_open(context, &scene_options, &scene, error);
+    run->status[r] = status == SPLAT_OK ? train_in(run, r, &options, context, scene, error) : status;
+    splat_scene_close(scene);
+    splat_context_destroy(context);
 }
 
-static shared_run train(int n_ranks, const splat_train_options *options, int n_steps, const char *from, const char *to)
+static shared_run make_run(const splat_train_options *options, int n_steps)
 {
-    shared_run run = {.options = *options, .from = from, .to = to, .n_steps = n_steps, .threads = 1};
     tiny_place p = open_tiny(1); /* the scene is there before the ranks ask for it */
     close_tiny(&p);
-    run_thread_ranks(n_ranks, train_as, &run);
-    for (int r = 0; r < n_ranks; r++)
-        if (run.status[r] != SPLAT_OK) fail_msg("rank %d of %d: %s", r, n_ranks, run.error[r].message);
-    return run;
+    return (shared_run){.options = *options, .scene = TINY_SCENE, .n_steps = n_steps};
 }
 
-static void same_bytes(const splat_train_options *options, int n_steps)
+static void run_well(shared_run *run, int n_ranks)
 {
-    shared_run alone = train(1, options, n_steps, NULL, "alone.splatsmith");
-    for (int n = 2; n <= 4; n++) {
-        shared_run shared = train(n, options, n_steps, NULL, "shared.splatsmith");
-        for (int i = 0; i < n_steps; i++)
+    run_thread_ranks(n_ranks, train_as, run);
+    for (int r = 0; r < n_ranks; r++)
+        if (run->status[r] != SPLAT_OK) fail_msg("rank %d of %d: %s", r, n_ranks, run->error[r].message);
+}
+
+/* 1 to `most` ranks: the same losses, and the same state in the end. */
+static void same_bytes(shared_run run, int most)
+{
+    shared_run alone = run;
+    alone.to = "alone.splatsmith";
+    run_well(&alone, 1);
+    for (int n = 2; n <= most; n++) {
+        shared_run shared = run;
+        shared.to = "shared.splatsmith";
+        run_well(&shared, n);
+        for (int i = 0; i < run.n_steps; i++)
             if (shared.losses[i] != alone.losses[i])
                 fail_msg("%d ranks: step %d has the loss %.9g, not %.9g", n, i + 1, (double)shared.losses[i],
                          (double)alone.losses[i]);
@@ -71,17 +110,219 @@ static void same_bytes(const splat_train_options *options, int n_steps)
     }
 }
 
+/* ---------------------------------------------------------------- the same bytes */
+
+/* Of three rows of tiles: the fourth rank owns none. */
 static void the_bytes_are_those_of_one_rank(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(120);
-    same_bytes(&o, 120);
+    same_bytes(make_run(&o, 120), 4);
+}
+
+/* Five rows of tiles, the last of 6 pixels, less than the loss looks around; all bands of SH, resets, late filters. */
+static void of_a_larger_picture_too(void **state)
+{
+    (void)state;
+    splat_train_options o = busy_options(60);
+    splat_context *context = open_cpu(1);
+    splat_scene *scene = open_scene(context); /* makes it */
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+    o.ray_jitter = o.resample_gt_image = true;
+    shared_run run = {.options = o, .scene = SCENE, .n_steps = 60};
+    same_bytes(run, 6);
+}
+
+static void mcmc_moves_the_same_gaussians(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init_strategy(&o, splat_strategy_find("mcmc"));
+    o.iterations = 60;
+    o.densify_from_iter = 10;
+    o.densification_interval = 10;
+    o.densify_until_iter = 45;
+    o.target_gaussian_count = 260;
+    same_bytes(make_run(&o, 60), 3);
+}
+
+/* A mean that is no number is seen by no camera; of each rank some. */
+static void hide_some(splat_trainer *t, int rank)
+{
+    for (int i = 0; i < 6 && rank == 0; i++) t->model->gaussians.p.means[3 * i] = NAN;
+}
+
+/* What no view sees takes the filter of another: all are looked at together. */
+static void late_filters_are_those_of_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(210);
+    o.densify_until_iter = 5;
+    shared_run run = make_run(&o, 105); /* after 100 */
+    run.spoil = hide_some;
+    same_bytes(run, 3);
+}
+
+static void masks_hide_the_same(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(1);
+    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
+    splat_context_destroy(context);
+    splat_train_options o = tiny_options(60);
+    shared_run run = {.options = o, .scene = "blobs", .n_steps = 40};
+    same_bytes(run, 3);
+    run.mask_mode = SPLAT_MASKS_SEGMENT; /* an opacity is asked for */
+    same_bytes(run, 3);
+}
+
+/* Numbers of 16 bits and less are rounded by lot, and the lots go by the rows of a rank: the bytes are others, the
+ * result is not. */
+static void small_storages_train_as_well(void **state)
+{
+    (void)state;
+    for (int which = 1; which < N_STORAGES; which++) {
+        splat_train_options o = tiny_options(120);
+        set_storages(&o, which);
+        shared_run alone = make_run(&o, 120), shared = alone;
+        run_well(&alone, 1);
+        run_well(&shared, 3);
+        double a = 0, b = 0;
+        for (int i = 100; i < 120; i++) {
+            a += (double)alone.losses[i] / 20;
+            b += (double)shared.losses[i] / 20;
+        }
+        if (fabs(a - b) > 0.03 * a) fail_msg("storage %d: the mean loss is %g, not %g", which, b, a);
+    }
+}
+
+/* ---------------------------------------------------------------- checkpoints */
+
+/* Two ranks to step 35, whoever goes on: the state after 80 is that of one rank that never stopped. A checkpoint stands
+ * before its density control at 35 and amid statistics at 32. */
+static void any_number_goes_on_from_a_checkpoint(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(120);
+    shared_run whole = make_run(&o, 80);
+    whole.to = "whole.splatsmith";
+    run_well(&whole, 1);
+    static const int stops[] = {32, 35};
+    for (int i = 0; i < 2; i++) {
+        shared_run first = make_run(&o, stops[i]);
+        first.to = "two.splatsmith";
+        run_well(&first, 2);
+        for (int n = 1; n <= 3; n++) {
+            shared_run rest = make_run(&o, 80 - stops[i]);
+            rest.from = "two.splatsmith";
+            rest.to = "part.splatsmith";
+            run_well(&rest, n);
+            assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- failures */
+
+static void spoil_a_colour(splat_trainer *t, int rank)
+{
+    if (rank == 0) t->model->gaussians.p.sh_dc[0] = 1e30f;
+}
+
+/* Every rank finds the loss that is not finite, nothing has changed, and what is there can be saved. */
+static void a_loss_that_is_not_finite_ends_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_run(&o, 60);
+    run.spoil = spoil_a_colour;
+    run.to = "spoilt.splatsmith";
+    remove(run.to);
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+    assert_true(run.status[1] == SPLAT_OK && run.status[2] == SPLAT_OK);
+    assert_true(splat_path_exists(run.to));
+}
+
+static void spoil_the_memory_of_rank_1(splat_trainer *t, int rank)
+{
+    if (rank == 1) t->backend->memory.fail_growth = 3;
+}
+
+static void a_rank_without_memory_is_named(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_run(&o, 60);
+    run.spoil = spoil_the_memory_of_rank_1;
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
+    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
+    assert_int_equal(run.status[2], SPLAT_ERROR_RANK);
+    assert_non_null(strstr(run.error[0].message, "rank 1: "));
+    assert_non_null(strstr(run.error[0].message, run.error[1].message));
+}
+
+typedef struct refused_case {
+    void (*ask)(splat_train_options *o);
+    const char *named;
+} refused_case;
+
+static void ask_exposure(splat_train_options *o) { o->exposure = true; }
+static void ask_offload(splat_train_options *o) { o->sh_offload = true; }
+static void ask_moments(splat_train_options *o) { o->moments_offload = true; }
+static void ask_bands(splat_train_options *o) { o->max_instances = 100000; }
+static void ask_limit(splat_train_options *o) { o->may_give_up = SPLAT_GIVE_UP_ALL; }
+static void ask_coarse(splat_train_options *o) { splat_train_options_init_coarse(o, SPLAT_REGULARIZE_DENSITY); }
+
+static void what_ranks_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    static const refused_case cases[] = {{ask_exposure, "`exposure`"},     {ask_offload, "`sh_offload`"},
+                                         {ask_moments, "`moments_offload`"}, {ask_bands, "`vram_limit`"},
+                                         {ask_limit, "`vram_limit`"},      {ask_coarse, "coarse training"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        splat_train_options o = tiny_options(60);
+        cases[i].ask(&o);
+        shared_run run = make_run(&o, 1);
+        run_thread_ranks(2, train_as, &run);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(run.status[r], SPLAT_ERROR_UNSUPPORTED);
+            assert_non_null(strstr(run.error[r].message, cases[i].named));
+        }
+    }
+}
+
+static void serve_on_rank_0(splat_trainer *t, int rank)
+{
+    splat_error error;
+    if (rank == 0 && splat_trainer_serve(t, &error) != SPLAT_ERROR_ARGUMENT) abort();
+}
+
+static void rank_0_does_not_serve(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_run(&o, 1);
+    run.spoil = serve_on_rank_0;
+    run_well(&run, 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_those_of_one_rank),
+        cmocka_unit_test(of_a_larger_picture_too),
+        cmocka_unit_test(mcmc_moves_the_same_gaussians),
+        cmocka_unit_test(late_filters_are_those_of_all),
+        cmocka_unit_test(masks_hide_the_same),
+        cmocka_unit_test(small_storages_train_as_well),
+        cmocka_unit_test(any_number_goes_on_from_a_checkpoint),
+        cmocka_unit_test(a_loss_that_is_not_finite_ends_all),
+        cmocka_unit_test(a_rank_without_memory_is_named),
+        cmocka_unit_test(what_ranks_cannot_do_is_refused),
+        cmocka_unit_test(rank_0_does_not_serve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #define MESSAGE_BYTES ((size_t)1 << 30) /* larger pieces go as several messages: MPI counts with int */
 #define POLLS_AT_ONCE 2000              /* polls before a wait begins to sleep between them */
 #define SLEEP_NS 50000
-#define WATCH_SECONDS 0.1               /* between two looks at the processes of the others */
+#define WATCH_SECONDS 0.1 /* between two looks at the processes of the others */
 
 /* Where a rank lives. */
 typedef struct place {
@@ -32,9 +32,9 @@ typedef struct verdict {
 static struct {
     MPI_Comm data, control;
     int rank, size;
-    double patience;      /* seconds that an interrupted rank 0 still waits for one whose process it cannot see */
-    const char **local;   /* [size] non-NULL: on this host, and its process can be seen */
-    place *places;        /* [size] */
+    double patience;         /* seconds that an interrupted rank 0 still waits for one whose process it cannot see */
+    const char **local;      /* [size] non-NULL: on this host, and its process can be seen */
+    place *places;           /* [size] */
     splat_mpi_outcome ended; /* OK until a rank failed or is lost; */
     verdict verdict;         /* then why */
 } job;

@@ -10,7 +10,8 @@
 
 #define SEED 99
 
-static void run(splat_backend *backend, test_gaussians *t, float strength, uint32_t step, float *means)
+static void run_rows(splat_backend *backend, test_gaussians *t, float strength, uint32_t step, uint32_t first,
+                     uint32_t stride, float *means)
 {
     splat_block blocks[5] = {{0}};
     const size_t n = t->g.n;
@@ -20,11 +21,16 @@ static void run(splat_backend *backend, test_gaussians *t, float strength, uint3
     g.p.rotations = test_upload(backend, &blocks[2], t->g.p.rotations, 4 * n * sizeof(float));
     g.p.opacities = test_upload(backend, &blocks[3], t->g.p.opacities, n * sizeof(float));
     g.filter_3d = test_upload(backend, &blocks[4], t->g.filter_3d, n * sizeof(float));
-    struct splat_means_noise_args args = {&g, strength, SEED, step};
+    struct splat_means_noise_args args = {&g, strength, SEED, step, first, stride};
     splat_status status = splat_op_means_noise(backend, &args, NULL);
     test_download(backend, means, g.p.means, 3 * n * sizeof(float));
     if (status != SPLAT_OK) means[0] = NAN;
     for (int i = 0; i < 5; i++) splat_block_free(backend, &blocks[i]);
+}
+
+static void run(splat_backend *backend, test_gaussians *t, float strength, uint32_t step, float *means)
+{
+    run_rows(backend, t, strength, step, 0, 0, means);
 }
 
 /* strength gate Sigma~ xi in double; *size: the largest standard deviation. */
@@ -112,6 +118,35 @@ static int check_off(splat_backend *backend)
     return failures;
 }
 
+/* Rows 2, 5, 8, ... of a model, alone, move as they do in it. */
+static int check_rows(splat_backend *backend)
+{
+    enum { N = 3000, PART = N / 3 };
+    int failures = 0, n_moved = 0;
+    static float means[3 * N], part[3 * PART];
+    test_gaussians t = test_gaussians_make(N, 0, 0, 34), few = test_gaussians_make(PART, 0, 0, 34);
+    for (size_t i = 0; i < N; i++) t.g.p.opacities[i] = -8;
+    for (size_t i = 0; i < PART; i++) {
+        const size_t of = 3 * i + 2;
+        memcpy(few.g.p.means + 3 * i, t.g.p.means + 3 * of, 3 * sizeof(float));
+        memcpy(few.g.p.scales + 3 * i, t.g.p.scales + 3 * of, 3 * sizeof(float));
+        memcpy(few.g.p.rotations + 4 * i, t.g.p.rotations + 4 * of, 4 * sizeof(float));
+        few.g.p.opacities[i] = t.g.p.opacities[of];
+        few.g.filter_3d[i] = t.g.filter_3d[of];
+    }
+    run(backend, &t, 2, 12, means);
+    run_rows(backend, &few, 2, 12, 2, 3, part);
+    for (size_t i = 0; i < PART; i++) {
+        bool same = memcmp(part + 3 * i, means + 3 * (3 * i + 2), 3 * sizeof(float)) == 0;
+        n_moved += memcmp(part + 3 * i, few.g.p.means + 3 * i, 3 * sizeof(float)) != 0;
+        TEST_CHECK(failures, same, "row %zu of a part moves otherwise", i);
+    }
+    TEST_CHECK(failures, n_moved > PART / 2, "only %d rows moved", n_moved);
+    test_gaussians_free(&t);
+    test_gaussians_free(&few);
+    return failures;
+}
+
 /* Many alike, at the opacity where the gate is half open: mean 0, covariance (strength/2)^2 Sigma~^2. */
 static int check_distribution(splat_backend *backend)
 {
@@ -155,5 +190,5 @@ static int check_distribution(splat_backend *backend)
 
 int test_op_means_noise(splat_backend *backend)
 {
-    return check_definition(backend) + check_off(backend) + check_distribution(backend);
+    return check_definition(backend) + check_off(backend) + check_rows(backend) + check_distribution(backend);
 }

@@ -1,0 +1,19 @@
+/* Ranks on the command line: `mpirun -n R splatsmith train ...`. */
+#ifndef SPLAT_CLI_RANKS_H
+#define SPLAT_CLI_RANKS_H
+
+#include "cli.h"
+
+/* Of the processes that a launcher started together, all but the first say nothing from here on. */
+void cli_ranks_hush(void);
+/* Of train: the ranks that a launcher started, in values->train.ranks; none where it started one. What several ranks
+ * cannot do is refused. values->context gets its share of the threads. Returns an exit code; the reason is printed. */
+int cli_ranks_open(cli_values *values);
+/* Whether this process does what rank 0 orders. */
+bool cli_ranks_is_worker(const cli_values *values);
+/* At the end, or where this rank could not come as far as training: then code says so, and the others hear what was
+ * printed last. Nothing without ranks. */
+void cli_ranks_fail(const cli_values *values, int code);
+void cli_ranks_close(cli_values *values);
+
+#endif

@@ -1,0 +1,31 @@
+/* What rank 0 says to the others: private to the files shard_*.c. */
+#ifndef SPLAT_TRAIN_SHARD_LINK_H
+#define SPLAT_TRAIN_SHARD_LINK_H
+
+#include "train/trainer.h"
+
+typedef enum splat_order_kind {
+    SPLAT_ORDER_END,
+    SPLAT_ORDER_STEP,
+    SPLAT_ORDER_GATHER,
+    SPLAT_ORDER_DEAL
+} splat_order_kind;
+
+typedef struct splat_order {
+    splat_order_kind kind;
+    uint32_t n_all;
+    int iteration, last_density_control, adam_steps[SPLAT_N_TENSORS]; /* DEAL: of the state that is dealt */
+    bool has_statistics;
+} splat_order;
+
+/* Rank 0: to all. Errors: RANK. */
+splat_status splat_shards_order(splat_trainer *trainer, splat_order_kind kind, splat_error *error);
+/* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */
+splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *error);
+/* Whether each rank has rows of its own. */
+static inline bool splat_shards_are_apart(const splat_trainer *trainer)
+{
+    return trainer->shards.comm && !trainer->shards.is_whole;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* Rank 0's orders: everybody's rows come together, and are dealt again. */
+#include "train/schedule.h"
+#include "train/shard_link.h"
+#include "train/shard_rows.h"
+
+splat_status splat_trainer_gather(splat_trainer *t, splat_error *error)
+{
+    splat_error own;
+    if (!splat_shards_are_apart(t) || splat_shards_is_worker(t)) return SPLAT_OK;
+    const uint32_t n = t->shards.n_all;
+    SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_GATHER, error));
+    splat_status status = splat_shards_fail(t, splat_shard_rows_gather(t, n, &own), &own);
+    if (status == SPLAT_OK)
+        t->shards.is_whole = true;
+    else if (error)
+        *error = own;
+    return status;
+}
+
+static splat_status deal(splat_trainer *t, splat_error *error)
+{
+    splat_error own;
+    const uint32_t n = t->model->gaussians.n;
+    if (!t->shards.is_whole) return SPLAT_OK;
+    SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_DEAL, error));
+    splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &own), &own);
+    t->shards.is_whole = false;
+    t->shards.n_all = n;
+    if (status != SPLAT_OK && error) *error = own;
+    return status;
+}
+
+static bool needs_whole_after(const splat_trainer *t, int iteration)
+{
+    bool changes = !t->strategy->changes_after || t->strategy->changes_after(t, iteration);
+    return changes || splat_schedule_filters_after(&t->options, iteration);
+}
+
+splat_status splat_shards_begin_step(splat_trainer *t, splat_error *error)
+{
+    const int before = t->iteration;
+    if (!t->shards.comm || t->shards.comm->rank > 0) return SPLAT_OK;
+    if (t->last_density_control != before && needs_whole_after(t, before)) {
+        SPLAT_TRY(splat_trainer_gather(t, error));
+        SPLAT_TRY(splat_density_control_after(t, before, error));
+    }
+    SPLAT_TRY(deal(t, error));
+    return splat_shards_order(t, SPLAT_ORDER_STEP, error);
+}
+
+/* All ranks find a loss that is not finite in the same step, and nothing has changed anywhere. */
+void splat_shards_end_step(splat_trainer *t, splat_status status, const splat_error *error)
+{
+    if (t->shards.comm && status != SPLAT_ERROR_NUMERIC) splat_shards_fail(t, status, error);
+}

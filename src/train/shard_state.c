@@ -1,0 +1,78 @@
+/* What a trainer knows of the other ranks; what they cannot train with; and how they are told things. */
+#include "train/depths.h"
+#include "train/shard_link.h"
+
+#include <string.h>
+
+typedef struct refusal {
+    bool is_asked;
+    const char *what;
+} refusal;
+
+splat_status splat_shards_init(splat_trainer *t, splat_error *error)
+{
+    const splat_train_options *o = &t->options;
+    const splat_dataset *dataset = &t->scene->dataset;
+    const refusal refusals[] = {
+        {strcmp(splat_backend_name(t->backend), "cpu") != 0, "a GPU (with `backend cpu` they can)"},
+        {o->regularizer != NULL, "the losses of coarse training"},
+        {o->binding != NULL, "Gaussians that are bound to a mesh"},
+        {o->exposure, "`exposure`"},
+        {splat_depths_has_maps(o, dataset) || splat_depths_has_points(o, dataset),
+         "known depth (`depths`, `sfm_depth`)"},
+        {o->sh_offload, "`sh_offload`"},
+        {o->moments_offload, "`moments_offload`"},
+        {o->max_instances > 0 || o->may_give_up || t->backend->memory.limit > 0, "a memory limit (`vram_limit`)"},
+    };
+    if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+        if (refusals[i].is_asked)
+            return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                              "several ranks cannot train with %s; leave it out, or train with one", refusals[i].what);
+    t->shards.comm = o->ranks;
+    t->shards.is_whole = true;
+    splat_shared_init(&t->shards.view, o->ranks, t->backend);
+    return SPLAT_OK;
+}
+
+bool splat_shards_is_worker(const splat_trainer *t)
+{
+    return t->shards.comm && t->shards.comm->rank > 0;
+}
+
+uint32_t splat_shards_count(const splat_trainer *t)
+{
+    return splat_shards_are_apart(t) ? t->shards.n_all : t->model->gaussians.n;
+}
+
+void splat_shards_rows(const splat_trainer *t, uint32_t *first, uint32_t *stride)
+{
+    *first = splat_shards_are_apart(t) ? (uint32_t)t->shards.comm->rank : 0;
+    *stride = splat_shards_are_apart(t) ? (uint32_t)t->shards.comm->size : 1;
+}
+
+splat_status splat_shards_order(splat_trainer *t, splat_order_kind kind, splat_error *error)
+{
+    splat_order o;
+    memset(&o, 0, sizeof o); /* its padding is sent, too */
+    o.kind = kind;
+    o.n_all = t->model ? splat_shards_count(t) : 0;
+    o.iteration = t->iteration;
+    o.last_density_control = t->last_density_control;
+    memcpy(o.adam_steps, t->adam_steps, sizeof o.adam_steps);
+    o.has_statistics = t->n_statistics > 0;
+    return splat_comm_broadcast(t->shards.comm, 0, &o, sizeof o, error);
+}
+
+splat_status splat_shards_fail(splat_trainer *t, splat_status status, const splat_error *error)
+{
+    if (status != SPLAT_OK && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, error);
+    return status;
+}
+
+void splat_shards_free(splat_trainer *t)
+{
+    if (t->shards.comm && !splat_shards_is_worker(t)) splat_shards_order(t, SPLAT_ORDER_END, NULL);
+    if (t->shards.comm) splat_shared_free(&t->shards.view);
+    splat_block_free(t->backend, &t->shards.staging);
+}

@@ -1,0 +1,238 @@
+/* mpirun -n R splatsmith train: the files of one process, one voice, a rank that is killed, a run that is stopped, and
+ * what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+#include "ranks_fixture.h"
+
+#include <dirent.h>
+
+#define TRAIN "train -s scene --backend cpu --eval --tensorboard False --report False"
+
+/* Runs a shell command line in which % stands for the program; its outputs as those of `run`. */
+static int shell(const char *format, ...)
+{
+    char command[2048], line[4096];
+    size_t n = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    for (const char *at = command; *at && n + 1 < sizeof line; at++)
+        if (*at == '%')
+            n += (size_t)snprintf(line + n, sizeof line - n, "%s", getenv("SPLATSMITH_BINARY"));
+        else
+            line[n++] = *at;
+    line[n] = '\0';
+    char all[sizeof line + 64];
+    snprintf(all, sizeof all, "(%s) >stdout.txt 2>stderr.txt </dev/null", line);
+    int code = shell_code(all);
+    read_text("stdout.txt", standard_output, sizeof standard_output);
+    read_text("stderr.txt", standard_error, sizeof standard_error);
+    return code;
+}
+
+static size_t n_times(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) n++;
+    return n;
+}
+
+static int make_scene(void **state)
+{
+    (void)state;
+    if (exists("scene")) return 0;
+    return shell("%% sample scene --width 96 --height 80 --cameras 12 --points 500 --truth_points 10");
+}
+
+static void must_be_same_file(const char *a, const char *b)
+{
+    assert_int_equal(shell("cmp %s %s", a, b), 0);
+}
+
+/* ---------------------------------------------------------------- the same files */
+
+static void processes_write_what_one_writes(void **state)
+{
+    (void)state;
+    if (!mpirun_command(2)) skip();
+    static const char *const options =
+        "-n 130 --densify_from_iter 20 --densification_interval 20 --densify_until_iter 100 "
+        "--densify_grad_threshold 0.0001 --test_iterations 60 --save_iterations 60 --checkpoint_iterations 90";
+    assert_int_equal(shell("rm -rf one; %% " TRAIN " -m one %s", options), 0);
+    assert_non_null(strstr(standard_output, "[ITER 60] Evaluating test"));
+    for (int n = 2; n <= 3; n++) {
+        char single[32];
+        snprintf(single, sizeof single, "many%d", n);
+        if (shell("rm -rf %s; %s %% " TRAIN " -m %s %s --split_views", single, mpirun_command(n), single, options) != 0)
+            fail_msg("%d processes: %s", n, standard_error);
+        /* rank 0 alone speaks and writes */
+        assert_int_equal(n_times(standard_output, "[ITER 60] Evaluating test"), 1);
+        assert_int_equal(n_times(standard_output, "Output folder"), 1);
+        assert_int_equal(n_times(standard_output, "Trained 130 steps"), 1);
+        char a[128], b[128];
+        for (int i = 60; i <= 130; i += 70) {
+            snprintf(a, sizeof a, "one/point_cloud/iteration_%d/point_cloud.ply", i);
+            snprintf(b, sizeof b, "%s/point_cloud/iteration_%d/point_cloud.ply", single, i);
+            must_be_same_file(a, b);
+        }
+        /* one goes on alone from what several left, and several from what one left */
+        assert_int_equal(shell("rm -rf rest; cp -r %s rest && %% " TRAIN " -m rest %s --start_checkpoint "
+                               "rest/chkpnt90.splatsmith", single, options), 0);
+        must_be_same_file("one/point_cloud/iteration_130/point_cloud.ply",
+                          "rest/point_cloud/iteration_130/point_cloud.ply");
+        assert_int_equal(shell("rm -rf rest; cp -r one rest && %s %% " TRAIN " -m rest %s --split_views "
+                               "--start_checkpoint rest/chkpnt90.splatsmith", mpirun_command(n), options), 0);
+        must_be_same_file("one/point_cloud/iteration_130/point_cloud.ply",
+                          "rest/point_cloud/iteration_130/point_cloud.ply");
+    }
+}
+
+/* ---------------------------------------------------------------- a rank that goes, a run that is stopped */
+
+/* The process of a rank whose output folder is `folder`; 0: there is none. */
+static pid_t process_of(const char *rank, const char *folder)
+{
+    char path[64], text[65536], wanted[64];
+    DIR *processes = opendir("/proc");
+    pid_t found = 0;
+    snprintf(wanted, sizeof wanted, "OMPI_COMM_WORLD_RANK=%s", rank);
+    for (struct dirent *entry; processes && !found && (entry = readdir(processes));) {
+        int pid = atoi(entry->d_name);
+        if (pid <= 0) continue;
+        bool is_ours = false, is_rank = false;
+        for (int k = 0; k < 2; k++) {
+            snprintf(path, sizeof path, "/proc/%d/%s", pid, k ? "environ" : "cmdline");
+            FILE *file = fopen(path, "rb");
+            size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+            if (file) fclose(file);
+            text[n] = '\0';
+            if (k == 0 && n && strstr(text, "mpirun")) break;
+            for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+                *(k ? &is_rank : &is_ours) |= strcmp(text + at, k ? wanted : folder) == 0;
+        }
+        if (is_ours && is_rank) found = pid;
+    }
+    if (processes) closedir(processes);
+    return found;
+}
+
+/* An endless run of three in `folder`, in the background, once it has written its first checkpoints. */
+static pid_t start_endless(const char *folder, const char *more)
+{
+    char line[2048], checkpoint[64];
+    snprintf(line, sizeof line,
+             "exec timeout 100 %s %s " TRAIN " -m %s -n 1000000 --densify_until_iter 0 "
+             "--checkpoint_interval 20 --split_views "
+             ">stdout.txt 2>stderr.txt", mpirun_command(3), getenv("SPLATSMITH_BINARY"), folder);
+    if (*more) { /* options of mpirun come behind its name */
+        char *after = strstr(line, "mpirun") + 6, rest[2048];
+        snprintf(rest, sizeof rest, "%s", after);
+        snprintf(after, sizeof line - (size_t)(after - line), " %s%s", more, rest);
+    }
+    assert_int_equal(shell("rm -rf %s", folder), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL); /* a test started in the background inherits "ignore" */
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    snprintf(checkpoint, sizeof checkpoint, "%s/chkpnt40.splatsmith", folder);
+    for (int i = 0; i < 600 && !exists(checkpoint); i++) usleep(100000);
+    assert_true(exists(checkpoint));
+    return child;
+}
+
+static void a_killed_rank_ends_the_run(void **state)
+{
+    (void)state;
+    if (!mpirun_command(3)) skip();
+    pid_t child = start_endless("killed", ""), rank = process_of("1", "killed");
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGKILL), 0);
+    assert_true(finish(child) != 0);
+    assert_int_equal(n_times(standard_error, "splatsmith: error: "), 1);
+    assert_non_null(strstr(standard_error, "rank 1: its process has ended without a word"));
+    assert_non_null(strstr(standard_error, "the last checkpoint is killed/chkpnt"));
+    assert_int_equal(process_of("0", "killed"), 0);
+    assert_int_equal(process_of("2", "killed"), 0);
+    /* and it can be gone on with */
+    assert_int_equal(shell("n=$(ls killed | sed -n 's/^chkpnt\\([0-9]*\\)[.].*/\\1/p' | sort -n | tail -1); "
+                           "%% " TRAIN " -m killed -n $((n + 5)) --densify_until_iter 0 --start_checkpoint latest"), 0);
+    assert_non_null(strstr(standard_output, "Trained 5 steps"));
+}
+
+static void a_stop_saves_what_is_there(void **state)
+{
+    (void)state;
+    if (!mpirun_command(3)) skip();
+    pid_t child = start_endless("stopped", "--mca odls_base_sigkill_timeout 6"), rank = process_of("0", "stopped");
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGINT), 0);
+    assert_int_equal(finish(child), 130);
+    assert_non_null(strstr(standard_error, "stopped at step"));
+    assert_non_null(strstr(standard_error, "--start_checkpoint stopped/chkpnt"));
+    assert_int_equal(n_times(standard_error, "stopped at step"), 1);
+    /* mpirun itself, which passes SIGTERM on and waits */
+    child = start_endless("ended", "--mca odls_base_sigkill_timeout 6");
+    rank = process_of("0", "ended");
+    assert_int_equal(shell("kill -TERM $(ps -o ppid= -p %d)", (int)rank), 0);
+    assert_true(finish(child) != 0);
+    assert_true(exists_like("ended/point_cloud/iteration_*/point_cloud.ply"));
+}
+
+/* ---------------------------------------------------------------- what is refused, once */
+
+static void what_cannot_be_done_is_said_once(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"", "2 processes were started together: say how they shall train", "2"},
+        {"--split_views --viewer", "several processes cannot train with --viewer", "2"},
+        {"--split_views --eval_only -m one", "several processes cannot train with --eval_only", "2"},
+        {"--split_views --exposure", "several ranks cannot train with --exposure", "1"},
+        {"--split_views --vram_limit 1G", "several ranks cannot train with a memory limit (--vram_limit)", "1"},
+        {"--split_views -s nowhere", "nowhere", "1"},
+        {"--split_views --no_such_option", "no_such_option", "2"},
+    };
+    assert_int_equal(shell("%% " TRAIN " -m out --split_views"), 2);
+    assert_non_null(strstr(standard_error, "--split_views is for several processes: mpirun -n"));
+    if (!mpirun_command(2)) skip();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int code = shell("%s %% " TRAIN " -m out %s", mpirun_command(2), cases[i][0]);
+        if (code != atoi(cases[i][2]) || n_times(standard_error, "splatsmith: error: ") != 1 ||
+            !strstr(standard_error, cases[i][1]))
+            fail_msg("%s: code %d: %s", cases[i][0], code, standard_error);
+    }
+    assert_false(exists("out"));
+}
+
+/* The program starts where MPI, or its module, is not. */
+static void without_the_module_one_process_trains(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("SPLATSMITH_MPI_MODULE=/nowhere.so %% " TRAIN " -m alone -n 5"), 0);
+    if (!mpirun_command(2)) skip();
+    assert_int_equal(shell("SPLATSMITH_MPI_MODULE=/nowhere.so %s %% " TRAIN " -m alone -n 5 --split_views",
+                           mpirun_command(2)), 1);
+    assert_non_null(strstr(standard_error, "MPI cannot be used: /nowhere.so"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_write_what_one_writes),
+        cmocka_unit_test(a_killed_rank_ends_the_run),
+        cmocka_unit_test(a_stop_saves_what_is_there),
+        cmocka_unit_test(what_cannot_be_done_is_said_once),
+        cmocka_unit_test(without_the_module_one_process_trains),
+    };
+    return cmocka_run_group_tests(tests, make_scene, NULL);
+}
