@@ -197,6 +197,51 @@ static void small_storages_train_as_well(void **state)
     }
 }
 
+/* Their bytes are those of a run of as many ranks that never stopped. */
+static void small_storages_go_on_bit_for_bit(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(120);
+    set_storages(&o, 3);
+    shared_run whole = make_run(&o, 70), first = make_run(&o, 37), rest = make_run(&o, 33);
+    whole.to = "whole.splatsmith";
+    first.to = rest.from = "two.splatsmith";
+    rest.to = "part.splatsmith";
+    run_well(&whole, 2);
+    run_well(&first, 2);
+    run_well(&rest, 2);
+    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
+}
+
+/* ---------------------------------------------------------------- balance */
+
+/* Rows of tiles are cut where what the last view took says so; a picture of another height begins evenly. */
+static void rows_follow_what_they_took(void **state)
+{
+    (void)state;
+    static const uint64_t taken[6] = {1, 1, 1, 1, 100, 4};
+    splat_comm *comms[3];
+    splat_shared_view view;
+    splat_frame *frame = calloc(1, sizeof *frame);
+    splat_context *context = open_cpu(1);
+    splat_error error;
+    must(splat_comm_create_threads(3, comms, &error), &error);
+    splat_shared_init(&view, comms[0], context->backend);
+    frame->tiles_y = 6;
+    must(splat_shared_begin(&view, frame, &error), &error);
+    assert_true(view.bounds[0] == 0 && view.bounds[1] == 2 && view.bounds[2] == 4 && view.bounds[3] == 6);
+    memcpy(view.weights, taken, sizeof taken);
+    must(splat_shared_begin(&view, frame, &error), &error);
+    assert_true(view.bounds[0] == 0 && view.bounds[1] == 5 && view.bounds[2] == 5 && view.bounds[3] == 6);
+    frame->tiles_y = 3;
+    must(splat_shared_begin(&view, frame, &error), &error);
+    assert_true(view.bounds[0] == 0 && view.bounds[1] == 1 && view.bounds[2] == 2 && view.bounds[3] == 3);
+    splat_shared_free(&view);
+    for (int r = 0; r < 3; r++) splat_comm_close(comms[r]);
+    splat_context_destroy(context);
+    free(frame);
+}
+
 /* ---------------------------------------------------------------- checkpoints */
 
 /* Two ranks to step 35, whoever goes on: the state after 80 is that of one rank that never stopped. A checkpoint stands
@@ -318,6 +363,8 @@ int main(void)
         cmocka_unit_test(late_filters_are_those_of_all),
         cmocka_unit_test(masks_hide_the_same),
         cmocka_unit_test(small_storages_train_as_well),
+        cmocka_unit_test(small_storages_go_on_bit_for_bit),
+        cmocka_unit_test(rows_follow_what_they_took),
         cmocka_unit_test(any_number_goes_on_from_a_checkpoint),
         cmocka_unit_test(a_loss_that_is_not_finite_ends_all),
         cmocka_unit_test(a_rank_without_memory_is_named),
