@@ -21,7 +21,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
         {splat_depths_has_maps(o, dataset) || splat_depths_has_points(o, dataset),
          "known depth (`depths`, `sfm_depth`)"},
         {o->sh_offload, "`sh_offload`"},
-        {o->moments_offload, "`moments_offload`"},
+        {o->moments_offload, "moments in host memory"},
         {o->max_instances > 0 || o->may_give_up || t->backend->memory.limit > 0, "a memory limit (`vram_limit`)"},
     };
     if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
