@@ -130,7 +130,8 @@ static pid_t start_endless(const char *folder)
     char line[2048], checkpoint[64];
     snprintf(line, sizeof line,
              "exec timeout 100 %s --mca odls_base_sigkill_timeout 6 %s " TRAIN " -m %s -n 1000000 "
-             "--densify_until_iter 0 --checkpoint_interval 20 --split_views >stdout.txt 2>stderr.txt", mpirun_command(3), getenv("SPLATSMITH_BINARY"), folder);
+             "--densify_until_iter 0 --checkpoint_interval 20 --split_views >stdout.txt 2>stderr.txt",
+             mpirun_command(3), getenv("SPLATSMITH_BINARY"), folder);
     assert_int_equal(shell("rm -rf %s", folder), 0);
     pid_t child = fork();
     assert_true(child >= 0);
