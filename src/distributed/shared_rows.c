@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a tile takes beside its instances, in instances: the loss and its gradient. Measured on the sample scene. */
-#define TILE_WEIGHT 8
+/* What a tile takes beside its instances, in instances: the loss. On the sample scene and one thread an instance takes
+ * 0.39 us of bin, raster and raster_backward, and a tile 5.6 us of the loss. */
+#define TILE_WEIGHT 14
 
 void splat_shared_init(splat_shared_view *shared, splat_comm *comm, splat_backend *backend)
 {
