@@ -10,7 +10,7 @@ extern "C" {
 #define TILE 32
 #define LOSS_THREADS 256
 #define LOSS_WARPS (LOSS_THREADS / 32)
-#define LOSS_BLOCKS 5                       /* of a multiprocessor */
+#define LOSS_BLOCKS 5                       /* of a multiprocessor; SSIM of masked or resampled photos: one less */
 #define RUN 4                               /* consecutive outputs of a thread in a filter pass: loads are shared */
 #define HALO (TILE + 2 * SPLAT_SSIM_RADIUS) /* pixels across that a tile needs */
 #define STRIDE (HALO + 2)                   /* of a row with its halo: whole float4 */
@@ -223,7 +223,8 @@ __device__ __forceinline__ void write_sums(const loss_parameters &P, float l1, f
 }
 
 template <bool BYTES, bool MASKED>
-__global__ void __launch_bounds__(LOSS_THREADS, LOSS_BLOCKS) ssim_kernel(const __grid_constant__ loss_parameters P)
+__global__ void __launch_bounds__(LOSS_THREADS, BYTES && !MASKED ? LOSS_BLOCKS : LOSS_BLOCKS - 1)
+    ssim_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ moments_tile s;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;

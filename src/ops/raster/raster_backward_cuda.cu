@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_GEOMETRY ? 6 : 
 
 /* The same with depths, in the patches that they are asked for in. */
 template <tenth_sum TENTH, bool FIXED>
-__global__ void __launch_bounds__(32 * ROW_WARPS, 7)
+__global__ void __launch_bounds__(32 * ROW_WARPS, TENTH == TENTH_MEAN_ABS && !FIXED ? 6 : 7)
     rows_depth_backward_kernel(const __grid_constant__ raster_parameters P)
 {
     __shared__ union {
