@@ -1,5 +1,5 @@
-"""What the tests of the viewer's page share: trainings beside it, and the program's own pictures."""
-import json, math, os, subprocess, sys, threading
+"""What the tests of the viewer share: commands beside it, and the program's own pictures."""
+import contextlib, json, math, os, subprocess, sys, threading
 from browser import read_png
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -13,23 +13,39 @@ def run(*words, code=0):
     return done.stdout
 
 
+def lacks_civetweb(*subject):
+    """Whether the program was built without what serves pages. subject: what `view` does not find."""
+    words = [PROGRAM, 'view', *(subject or ('--ply', 'scene/none.ply')), '--port', '0']
+    return 'without civetweb' in subprocess.run(words, capture_output=True, text=True).stderr
+
+
 started = []  # processes, to be ended whatever happens
 
 
-class Training:
-    """A `train` with its viewer; url is the page's."""
+@contextlib.contextmanager
+def all_ended(browser=None):
+    """Ends the browser and what was started."""
+    try:
+        yield
+    finally:
+        if browser:
+            browser.close()
+        for process in started:
+            if process.poll() is None:
+                process.kill()
 
-    def __init__(self, folder, steps, *more):
-        words = ['train', '-s', 'scene', '-m', folder, '-n', str(steps), '--test_iterations', '100', '--eval',
-                 '--backend', 'cpu', '--tensorboard', 'False', *more]
+
+class Command:
+    """A command that runs on; said is what it says. until(line): it is waited for a line of which this is true."""
+
+    def __init__(self, words, until=None):
         self.process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.url, self.said = None, ''
-        for line in self.process.stdout if '--viewer' in more else ():
-            self.said += line
-            if line.startswith('http://'):
-                self.url = line.strip()
-                break
         started.append(self.process)
+        self.said = ''
+        for line in self.process.stdout if until else ():
+            self.said += line
+            if until(line):
+                break
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -41,6 +57,21 @@ class Training:
         found = self.process.wait(300)
         self.reader.join()
         assert found == code, f'exit code {found}, not {code}\n{self.said[-3000:]}'
+
+
+class Training(Command):
+    """A `train` with its viewer; url is the page's."""
+
+    def __init__(self, folder, steps, *more):
+        self.url = None
+        super().__init__(['train', '-s', 'scene', '-m', folder, '-n', str(steps), '--test_iterations', '100', '--eval',
+                          '--backend', 'cpu', '--tensorboard', 'False', *more],
+                         self.find_url if '--viewer' in more else None)
+
+    def find_url(self, line):
+        if line.startswith('http://'):
+            self.url = line.strip()
+        return self.url
 
 
 def psnr(a, b):

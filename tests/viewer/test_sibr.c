@@ -1,16 +1,15 @@
 /* SIBR's network protocol: requests, and the listener by a client of a few lines. tests/viewer/viewer_sibr.py compares
  * its pictures with the program's renders. */
 #include "scene_fixture.h"
+#include "dial.h"
 #include "red_model.h"
 #include "viewer/message.h"
 #include "viewer/sibr_request.h"
 #include "viewer/state.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/socket.h>
 
 /* ---------------------------------------------------------------- requests */
 
@@ -128,13 +127,7 @@ static splat_viewer *open_viewer(void)
 
 static int dial(const splat_viewer *viewer)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)splat_viewer_get_sibr_port(viewer))};
-    struct timeval limit = {.tv_sec = 20};
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(s, (struct sockaddr *)&to, sizeof to), 0);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    return s;
+    return dial_port(splat_viewer_get_sibr_port(viewer));
 }
 
 static void ask(int s, const char *text)

@@ -5,7 +5,8 @@ a training on the CPU, after its end, and beside `view`.
 import math, os, random, shutil, struct, subprocess, sys, urllib.error, urllib.request
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, find_chromium
-from pages import PROGRAM, WIDTH, HEIGHT, Training, bare_screenshot, psnr, rendered, run, started, wait_for_full
+from pages import (HEIGHT, PROGRAM, WIDTH, Training, all_ended, bare_screenshot, psnr, rendered, run, started,
+                   wait_for_full)
 
 # Spark ends a Gaussian elsewhere, and SPZ has eight bits for colours and fewer for harmonics. Pictures with the wrong
 # filter, without the box or of the step before have less, which the test makes sure of.
@@ -187,18 +188,13 @@ def main():
     if sys.argv[2:] != ['ON']:
         return skip('built without SPLATSMITH_EXPLORE=ON, or without npm')
     browser = Browser(webgl=True)
-    try:
+    with all_ended(browser):
         page = browser.page('about:blank', 64, 64)
         if not page.until("[document.createElement('canvas').getContext('webgl2') !== null]")[0]:
             return skip('this browser has no WebGL2')
         page.close()
         test_beside_a_training(browser)
         test_beside_view(browser)
-    finally:
-        browser.close()
-        for process in started:
-            if process.poll() is None:
-                process.kill()
     print('passed')
     return 0
 

@@ -5,7 +5,8 @@ it asks for happens, and the results have the bytes of a training that nobody sa
 import json, math, os, shutil, socket, statistics, subprocess, sys, time, urllib.error, urllib.parse, urllib.request
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, WebSocket, find_chromium
-from pages import (HEIGHT, PROGRAM, WIDTH, Training, bare_screenshot, psnr, rendered, run, started, wait_for_full)
+from pages import (HEIGHT, PROGRAM, WIDTH, Training, all_ended, bare_screenshot, lacks_civetweb, psnr, rendered, run,
+                   started, wait_for_full)
 
 STEPS = 900
 LEAST_PSNR = 36  # of a JPEG of quality 92 without subsampling, against the render
@@ -238,20 +239,14 @@ def main():
         shutil.rmtree(name, ignore_errors=True)
     run('sample', 'scene', '--width', '160', '--height', '120', '--cameras', '12', '--points', '400', '--truth_points',
         '20')
-    if 'without civetweb' in subprocess.run([PROGRAM, 'view', '--ply', 'scene/none.ply', '--port', '0'],
-                                            capture_output=True, text=True).stderr:
+    if lacks_civetweb():
         print('SKIPPED: the page of the viewer: built without civetweb')
         return 77
     browser = Browser()
-    try:
+    with all_ended(browser):
         test_two_pages_and_a_nuisance(browser)
         test_stop(browser)
         test_latency(browser)
-    finally:
-        browser.close()
-        for process in started:
-            if process.poll() is None:
-                process.kill()
     print('passed')
     return 0
 

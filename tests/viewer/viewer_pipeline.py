@@ -3,12 +3,12 @@ stage to the last; the stages follow one another in the status, and with each th
 its own.
 
     viewer_pipeline.py PROGRAM"""
-import json, os, re, shutil, subprocess, sys, threading, urllib.request
+import json, os, re, shutil, sys, threading, urllib.request
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import WebSocket
+from pages import Command, all_ended, lacks_civetweb, run
 from sibr_client import Sibr
 
-PROGRAM = os.path.abspath(sys.argv[1])
 STAGES = ['train', 'coarse', 'mesh', 'refine', 'texture']
 LAST = {'train': 300, 'coarse': 7250, 'refine': 200}  # iterations of the stages that train
 OPTIONS = ['--eval', '--iterations', '300', '--densify_from_iter', '100', '--densify_until_iter', '250',
@@ -17,13 +17,6 @@ OPTIONS = ['--eval', '--iterations', '300', '--densify_from_iter', '100', '--den
            '--surface_points', '5000', '--poisson_depth', '6', '--min_component_faces', '0', '--refinement_iterations',
            '200', '--texture_size', '128', '--tensorboard', 'False', '--report', 'False', '--threads', '2', '--backend',
            'cpu', '--viewer_budget', '50']
-
-
-def run(*words):
-    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise AssertionError(f'{words}: exit code {done.returncode}\n{done.stdout[-2000:]}')
-    return done.stdout
 
 
 class Page:
@@ -113,35 +106,38 @@ def check(page, said):
     assert said.count('http://') == 1 and said.count('there is no token') == 1, said
 
 
+class Pipeline(Command):
+    """The pipeline, and the page that looks as soon as there is one."""
+
+    def __init__(self):
+        self.url = self.port = None
+        super().__init__(['pipeline', '-s', 'scene', '-o', 'out', *OPTIONS, '--viewer', '0', '--sibr', '0'],
+                         self.find_addresses)
+        assert self.url and self.port, self.said
+        self.page = Page(self.url, self.port)
+        self.listener = threading.Thread(target=self.page.listen, daemon=True)
+        self.listener.start()
+
+    def find_addresses(self, line):
+        self.url = line.strip() if line.startswith('http://') else self.url
+        found = re.search(r'--port (\d+); there is no token', line)
+        self.port = int(found.group(1)) if found else self.port
+        return self.url and self.port
+
+
 def main():
     for name in ('scene', 'out'):
         shutil.rmtree(name, ignore_errors=True)
     run('sample', 'scene', '--width', '64', '--height', '48', '--cameras', '16', '--points', '600', '--truth_points',
         '1000')
-    if 'without civetweb' in subprocess.run([PROGRAM, 'view', '--ply', 'scene/none.ply', '--port', '0'],
-                                            capture_output=True, text=True).stderr:
+    if lacks_civetweb():
         print('SKIPPED: the viewer of the pipeline: built without civetweb')
         return 77
-    words = ['pipeline', '-s', 'scene', '-o', 'out', *OPTIONS, '--viewer', '0', '--sibr', '0']
-    pipeline = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    said, page, listener = '', None, None
-    port = url = None
-    try:
-        for line in pipeline.stdout:
-            said += line
-            url = line.strip() if line.startswith('http://') else url
-            found = re.search(r'--port (\d+); there is no token', line)
-            port = int(found.group(1)) if found else port
-            if url and port and not page:
-                page = Page(url, port)
-                listener = threading.Thread(target=page.listen, daemon=True)
-                listener.start()
-        assert pipeline.wait(60) == 0, said[-3000:]
-        listener.join(30)
-        check(page, said)
-    finally:
-        if pipeline.poll() is None:
-            pipeline.kill()
+    with all_ended():
+        pipeline = Pipeline()
+        pipeline.end(0)
+        pipeline.listener.join(30)
+        check(pipeline.page, pipeline.said)
     print('passed')
     return 0
 

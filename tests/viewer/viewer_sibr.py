@@ -3,55 +3,27 @@ such a viewer sends it, gives the program's own render; who means ill is sent aw
 training that nobody saw.
 
     viewer_sibr.py PROGRAM"""
-import json, math, os, re, shutil, socket, struct, subprocess, sys, threading, time
+import json, math, os, re, shutil, socket, sys, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import read_png
+from pages import Command, all_ended, lacks_civetweb, psnr, run
 from sibr_client import Sibr, request_of
 
-PROGRAM = os.path.abspath(sys.argv[1])
 STEPS = 400
-started = []  # processes, to be ended whatever happens
 
 
-def run(*words):
-    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise AssertionError(f'{words}: exit code {done.returncode}\n{done.stdout[-2000:]}')
-    return done.stdout
-
-
-class Command:
-    """A command with --sibr; port is where it listens, said what it says."""
+class Listening(Command):
+    """A command with --sibr; port is where it listens."""
 
     def __init__(self, *words):
-        self.process = subprocess.Popen([PROGRAM, *words, '--sibr', '0', '--backend', 'cpu'], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        started.append(self.process)
-        self.port, self.said = None, ''
-        for line in self.process.stdout:
-            self.said += line
-            found = re.search(r'--ip 127\.0\.0\.1 --port (\d+); there is no token', line)
-            if found:
-                self.port = int(found.group(1))
-                break
+        self.port = None
+        super().__init__([*words, '--sibr', '0', '--backend', 'cpu'], self.find_port)
         assert self.port, self.said
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
 
-    def read(self):
-        for line in self.process.stdout:
-            self.said += line
-
-    def end(self, code):
-        found = self.process.wait(300)
-        self.reader.join()
-        assert found == code, f'exit code {found}, not {code}\n{self.said[-3000:]}'
-
-
-def psnr(a, b):
-    assert a[:2] == b[:2], (a[:2], b[:2])
-    total = sum((x - y) * (x - y) for p, q in zip(a[2], b[2]) for x, y in zip(p, q))
-    return 10 * math.log10(255 * 255 * 3 * a[0] * a[1] / max(total, 1))
+    def find_port(self, line):
+        found = re.search(r'--ip 127\.0\.0\.1 --port (\d+); there is no token', line)
+        self.port = int(found.group(1)) if found else None
+        return self.port
 
 
 def train_words(folder):
@@ -71,7 +43,7 @@ def render_of(i):
 
 
 def test_pictures_are_the_programs_own():
-    view = Command('view', 'alone', '--port', '0')
+    view = Listening('view', 'alone', '--port', '0')
     viewer = Sibr(view.port)
     for i, camera in enumerate(cameras_of('alone')[:3]):
         picture, path = viewer.ask(request_of(camera))
@@ -119,7 +91,7 @@ def be_a_nuisance(port, camera):
 
 def test_training_has_the_same_bytes():
     camera = cameras_of('alone')[0]
-    seen = Command(*train_words('seen'), '--viewer_budget', '50')
+    seen = Listening(*train_words('seen'), '--viewer_budget', '50')
     viewer = Sibr(seen.port)
     viewer.ask(request_of(camera, resolution_x=0, train=False))
     for _ in range(100):
@@ -160,7 +132,7 @@ def test_training_has_the_same_bytes():
 def test_slow_readers_hold_nobody():
     """Who asks for large pictures and reads none of them."""
     camera = cameras_of('alone')[0]
-    seen = Command(*train_words('slow'))
+    seen = Listening(*train_words('slow'))
     slow = Sibr(seen.port)
     slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     for _ in range(20):
@@ -176,18 +148,13 @@ def main():
         '20')
     run(*train_words('alone'), '--backend', 'cpu')
     run('render', '-m', 'alone', '-o', 'rendered', '--backend', 'cpu', '--skip_test')
-    try:
-        if 'without civetweb' in subprocess.run([PROGRAM, 'view', '--ply', 'scene/none.ply', '--port', '0'],
-                                                capture_output=True, text=True).stderr:
+    with all_ended():
+        if lacks_civetweb():
             print('SKIPPED: SIBR\'s protocol beside view: built without civetweb')
         else:
             test_pictures_are_the_programs_own()
         test_training_has_the_same_bytes()
         test_slow_readers_hold_nobody()
-    finally:
-        for process in started:
-            if process.poll() is None:
-                process.kill()
     print('passed')
     return 0
 

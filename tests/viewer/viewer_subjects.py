@@ -4,7 +4,7 @@
 import base64, os, shutil, subprocess, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, find_chromium, read_png
-from pages import HEIGHT, PROGRAM, WIDTH, bare_screenshot, psnr, run, started, wait_for_full
+from pages import HEIGHT, PROGRAM, WIDTH, all_ended, bare_screenshot, lacks_civetweb, psnr, run, started, wait_for_full
 
 LEAST_PSNR = 36  # of a JPEG of quality 92, against the render
 
@@ -95,19 +95,13 @@ def main():
         shutil.rmtree(name, ignore_errors=True)
     run('sample', 'scene', '--scene', 'objects', '--width', '160', '--height', '120', '--cameras', '12', '--points',
         '400', '--truth_points', '20')
-    if 'without civetweb' in subprocess.run([PROGRAM, 'view', 'scene/none.obj', '--port', '0'], capture_output=True,
-                                            text=True).stderr:
+    if lacks_civetweb('scene/none.obj'):
         print('SKIPPED: the page of scenes and meshes: built without civetweb')
         return 77
     browser = Browser()
-    try:
+    with all_ended(browser):
         test_scene(browser)
         test_mesh(browser)
-    finally:
-        browser.close()
-        for process in started:
-            if process.poll() is None:
-                process.kill()
     print('passed')
     return 0
 

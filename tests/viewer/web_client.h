@@ -2,22 +2,15 @@
 #ifndef SPLAT_TESTS_WEB_CLIENT_H
 #define SPLAT_TESTS_WEB_CLIENT_H
 
+#include "dial.h"
 #include "viewer/clients.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 static inline int dial(const splat_viewer *viewer)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)splat_viewer_get_port(viewer))};
-    struct timeval limit = {.tv_sec = 20};
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(s, (struct sockaddr *)&to, sizeof to), 0);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    return s;
+    return dial_port(splat_viewer_get_port(viewer));
 }
 
 /* Sends a request and returns the status of the answer; the header is read to its end, a byte at a time. 0: closed. */
