@@ -51,7 +51,7 @@ seed ply fused <"${splat}_fused.ply"
 seed ply points <"$model/input.ply"
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty float y\nproperty int z\n'`
     `'element face 1\nproperty list uchar int vertex_indices\nend_header\n1 2 3\n4 5 6\n3 0 1 1\n' | tee ascii.ply | seed ply ascii
-for packed in fused.spz fused.compressed.ply fused.splat fused.sog fused.glb; do
+for packed in fused.spz fused.compressed.ply fused.splat fused.sog fused.glb fused.usda fused.html; do
     splatsmith export "${splat}_fused.ply" "$packed"
     seed cloud "${packed#fused.}" <"$packed"
 done

@@ -8,6 +8,64 @@
 #include "io/svg/xml_text.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- reading: pages that were written here */
+
+static bool begins_as_html(const uint8_t *head, size_t n)
+{
+    return n >= 15 && memcmp(head, splat_viewer_head, 15) == 0;
+}
+
+/* The SPZ of a page, in malloc'd memory. */
+static splat_status take_spz(const char *path, uint8_t **data, size_t *size, splat_error *error)
+{
+    static const char mark[] = "id=\"spz\">";
+    uint8_t *text;
+    size_t n, room;
+    SPLAT_TRY(splat_file_read(path, &text, &n, error));
+    const char *begin = strstr((const char *)text, mark), *end = begin ? strchr(begin + strlen(mark), '<') : NULL;
+    splat_status status = SPLAT_OK;
+    *data = NULL;
+    if (!end)
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                               "the page holds no splat of `splatsmith export`");
+    begin = end ? begin + strlen(mark) : NULL;
+    room = end ? (size_t)(end - begin) / 4 * 3 + 3 : 0;
+    if (status == SPLAT_OK && !(*data = malloc(room)))
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the splat of a page");
+    if (status == SPLAT_OK && !splat_base64_get(begin, (size_t)(end - begin), *data, size))
+        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, (uint64_t)(begin - (const char *)text),
+                               "the splat of the page is damaged: it is no base64");
+    free(text);
+    if (status == SPLAT_OK) return SPLAT_OK;
+    free(*data);
+    *data = NULL;
+    return status;
+}
+
+static splat_status read_html(const char *path, splat_cloud *cloud, splat_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    memset(cloud, 0, sizeof *cloud);
+    SPLAT_TRY(take_spz(path, &data, &size, error));
+    splat_status status = splat_spz_unpack(path, data, size, cloud, error);
+    free(data);
+    return status;
+}
+
+static splat_status describe_html(const char *path, splat_cloud_shape *shape, splat_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    SPLAT_TRY(take_spz(path, &data, &size, error));
+    splat_status status = splat_spz_describe(path, data, size, shape, error);
+    free(data);
+    return status;
+}
+
+/* ---------------------------------------------------------------- writing */
 
 static splat_status write_html(const char *path, const splat_cloud *cloud, const splat_save_options *options,
                                splat_error *error)
@@ -37,5 +95,8 @@ const splat_cloud_format splat_cloud_format_html = {
     .description = "one page that shows the splat in a browser, without a network; it holds the splat as SPZ",
     .is_packed = true,
     .max_sh_degree = SPLAT_MAX_SH_DEGREE,
+    .begins = begins_as_html,
+    .describe = describe_html,
+    .read = read_html,
     .write = write_html,
 };

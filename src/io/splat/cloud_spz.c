@@ -101,33 +101,48 @@ static splat_status unpack(const splat_spz_header *h, const uint8_t *streams, sp
     return SPLAT_OK;
 }
 
-static splat_status read_spz(const char *path, splat_cloud *cloud, splat_error *error)
+splat_status splat_spz_unpack(const char *path, const uint8_t *data, size_t size, splat_cloud *cloud,
+                              splat_error *error)
 {
-    uint8_t *data, *streams = NULL;
-    size_t size;
+    uint8_t *streams = NULL;
     splat_spz_header header;
     memset(cloud, 0, sizeof *cloud);
-    SPLAT_TRY(splat_file_read(path, &data, &size, error));
-    splat_status status = splat_spz_read_header(path, data, size, &header, error);
-    if (status == SPLAT_OK) status = splat_spz_inflate(path, data, size, &header, &streams, error);
-    free(data);
-    if (status == SPLAT_OK) status = unpack(&header, streams, cloud, error);
+    SPLAT_TRY(splat_spz_read_header(path, data, size, &header, error));
+    SPLAT_TRY(splat_spz_inflate(path, data, size, &header, &streams, error));
+    splat_status status = unpack(&header, streams, cloud, error);
     free(streams);
     return status;
+}
+
+static splat_status read_spz(const char *path, splat_cloud *cloud, splat_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    memset(cloud, 0, sizeof *cloud);
+    SPLAT_TRY(splat_file_read(path, &data, &size, error));
+    splat_status status = splat_spz_unpack(path, data, size, cloud, error);
+    free(data);
+    return status;
+}
+
+splat_status splat_spz_describe(const char *path, const uint8_t *data, size_t size, splat_cloud_shape *shape,
+                                splat_error *error)
+{
+    splat_spz_header header;
+    SPLAT_TRY(splat_spz_read_header(path, data, size, &header, error));
+    *shape = (splat_cloud_shape){
+        .n = header.n,
+        .sh_degree = header.sh_degree < SPLAT_MAX_SH_DEGREE ? header.sh_degree : SPLAT_MAX_SH_DEGREE,
+        .render_mode = header.is_antialiased ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO};
+    return SPLAT_OK;
 }
 
 static splat_status describe_spz(const char *path, splat_cloud_shape *shape, splat_error *error)
 {
     uint8_t head[SPLAT_FILE_HEAD];
     size_t n;
-    splat_spz_header header;
     SPLAT_TRY(splat_file_head(path, head, &n, error));
-    SPLAT_TRY(splat_spz_read_header(path, head, n, &header, error));
-    *shape = (splat_cloud_shape){
-        .n = header.n,
-        .sh_degree = header.sh_degree < SPLAT_MAX_SH_DEGREE ? header.sh_degree : SPLAT_MAX_SH_DEGREE,
-        .render_mode = header.is_antialiased ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO};
-    return SPLAT_OK;
+    return splat_spz_describe(path, head, n, shape, error);
 }
 
 /* A gzip is taken for one: no other splat is. */

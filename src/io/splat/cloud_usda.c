@@ -4,8 +4,10 @@
 #include "base/file.h"
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
+#include "io/splat/usda.h"
 
 #include <float.h>
+#include <string.h>
 
 enum { A_LINE = 4 }; /* rows of numbers in a line of text */
 
@@ -108,11 +110,29 @@ static splat_status write_usda(const char *path, const splat_cloud *cloud, const
     return status;
 }
 
+static bool begins_as_usda(const uint8_t *head, size_t n)
+{
+    return n >= 6 && memcmp(head, "#usda ", 6) == 0;
+}
+
+/* Nothing tells of the whole but the whole. */
+static splat_status describe_usda(const char *path, splat_cloud_shape *shape, splat_error *error)
+{
+    splat_cloud cloud;
+    SPLAT_TRY(splat_usda_read(path, &cloud, error));
+    *shape = (splat_cloud_shape){.n = cloud.n, .sh_degree = cloud.sh_degree, .render_mode = cloud.render_mode};
+    splat_cloud_free(&cloud);
+    return SPLAT_OK;
+}
+
 const splat_cloud_format splat_cloud_format_usda = {
     .name = "USD",
     .ending = ".usda",
     .description = "text with UsdVol's ParticleField3DGaussianSplat (OpenUSD 26.03), for Houdini and Omniverse; large",
     .is_packed = true,
     .max_sh_degree = SPLAT_MAX_SH_DEGREE,
+    .begins = begins_as_usda,
+    .describe = describe_usda,
+    .read = splat_usda_read,
     .write = write_usda,
 };
