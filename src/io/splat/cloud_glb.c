@@ -7,8 +7,6 @@
 
 enum { MAX_DEPTH = 32 };
 
-static const float least_ln_scale = -104.0f; /* the logarithm of a scale that is stored as zero */
-
 static splat_status bad(const splat_glb_file *file, const char *what, splat_error *error)
 {
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET, "the GLB file is damaged: %s", what);
@@ -132,9 +130,8 @@ static splat_status read_shapes(const splat_glb_file *file, const splat_primitiv
     SPLAT_TRY(find_attribute(file, p->json, SPLAT_GLB_OPACITY, 1, p->n, &opacity, error));
     for (size_t i = 0; i < p->n; i++) {
         for (int k = 0; k < 3; k++) {
-            double s = splat_glb_value(&scale, i, k);
             c->means[3 * i + k] = splat_packed_axis_signs[k] * (float)splat_glb_value(&position, i, k);
-            c->scales[3 * i + k] = s == 0 ? least_ln_scale : (float)log(s); /* NaN when it is negative */
+            c->scales[3 * i + k] = splat_packed_log_scale(splat_glb_value(&scale, i, k));
         }
         for (int k = 0; k < 4; k++)
             c->rotations[4 * i + k] = splat_packed_rotation_signs[k] *

@@ -12,9 +12,6 @@
 
 enum { ROW = 32 };
 
-/* The logarithm of a scale that is stored as zero: below every float, and finite. */
-static const float least_ln_scale = -104.0f;
-
 /* ---------------------------------------------------------------- reading */
 
 static splat_status check_size(const char *path, uint64_t size, splat_error *error)
@@ -29,10 +26,7 @@ static void read_row(splat_reader *reader, splat_cloud *cloud, size_t i)
 {
     uint8_t bytes[8];
     for (int k = 0; k < 3; k++) cloud->means[3 * i + k] = splat_read_f32(reader);
-    for (int k = 0; k < 3; k++) {
-        float scale = splat_read_f32(reader);
-        cloud->scales[3 * i + k] = scale == 0 ? least_ln_scale : logf(scale); /* NaN when it is negative */
-    }
+    for (int k = 0; k < 3; k++) cloud->scales[3 * i + k] = splat_packed_log_scale((double)splat_read_f32(reader));
     splat_read_bytes(reader, bytes, sizeof bytes);
     for (int k = 0; k < 3; k++) cloud->sh_dc[3 * i + k] = (bytes[k] / 255.0f - 0.5f) / SPLAT_SH_C0;
     cloud->opacities[i] = splat_packed_byte_logit(bytes[3]);

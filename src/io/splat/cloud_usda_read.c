@@ -21,9 +21,6 @@ static const struct {
                       {"opacities", 1},
                       {"radiance:sphericalHarmonicsCoefficients", 3}};
 
-/* The logarithm of a scale that is zero: below every float, and finite. */
-static const float least_ln_scale = -104.0f;
-
 typedef struct numbers {
     float *values;
     size_t n, room;
@@ -243,9 +240,8 @@ static void fill(const usda_file *f, splat_cloud *c)
     for (size_t i = 0; i < c->n; i++) {
         const float *harmonics = f->arrays[HARMONICS].values + 3 * per * i;
         for (size_t k = 0; k < 3; k++) {
-            const float scale = f->arrays[SCALES].values[3 * i + k];
             c->means[3 * i + k] = splat_packed_axis_signs[k] * f->arrays[POSITIONS].values[3 * i + k];
-            c->scales[3 * i + k] = scale == 0 ? least_ln_scale : logf(scale); /* NaN when it is negative */
+            c->scales[3 * i + k] = splat_packed_log_scale((double)f->arrays[SCALES].values[3 * i + k]);
             c->sh_dc[3 * i + k] = harmonics[k];
         }
         for (size_t k = 0; k < 4; k++)

@@ -36,6 +36,12 @@ static inline float splat_packed_byte_logit(uint8_t byte)
     return splat_packed_logit(opacity / 255.0);
 }
 
+/* The logarithm of a stored scale: of zero below every float, and finite; NaN of a negative one. */
+static inline float splat_packed_log_scale(double scale)
+{
+    return scale == 0 ? -104.0f : (float)log(scale);
+}
+
 /* The unit quaternion (w, x, y, z) of a row of rotations; that of no turn for zeros. */
 static inline void splat_packed_quaternion(const float rotation[4], double q[4])
 {
