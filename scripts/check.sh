@@ -29,7 +29,7 @@ ctest --test-dir build-asan -j 2 --output-on-failure -L sanitized # most of them
 echo "== every parser fuzzed for some seconds"
 fuzzing=$(mktemp)
 trap 'rm -f "$fuzzing"' EXIT
-tests/fuzz/run.sh "${FUZZ_SECONDS:-4}" >"$fuzzing" || { cat "$fuzzing"; exit 1; }
+tests/fuzz/run.sh "${FUZZ_SECONDS:-2}" >"$fuzzing" || { cat "$fuzzing"; exit 1; }
 cat "$fuzzing"
 echo "== all tests, release build"
 # ctest hides what passing tests print. What was skipped is said once more when it is done, above its own summary.
