@@ -1,6 +1,7 @@
 /* SIBR's network protocol: requests, and the listener by a client of a few lines. tests/viewer/viewer_sibr.py compares
  * its pictures with the program's renders. */
 #include "scene_fixture.h"
+#include "deep_json.h"
 #include "dial.h"
 #include "red_model.h"
 #include "viewer/message.h"
@@ -90,9 +91,7 @@ static void test_bad_requests_are_refused(void **state)
     splat_sibr_request r;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (parse(bad[i], &r) != SPLAT_ERROR_FORMAT) fail_msg("taken: %s", bad[i]);
-    char *deep = malloc(SPLAT_SIBR_REQUEST_MAX + 2);
-    memset(deep, '[', SPLAT_SIBR_REQUEST_MAX + 1);
-    deep[SPLAT_SIBR_REQUEST_MAX + 1] = 0;
+    char *deep = deep_json(SPLAT_SIBR_REQUEST_MAX + 1);
     assert_int_equal(parse(deep, &r), SPLAT_ERROR_FORMAT);
     deep[SPLAT_SIBR_REQUEST_MAX] = 0;
     assert_int_equal(parse(deep, &r), SPLAT_ERROR_FORMAT);

@@ -1,5 +1,6 @@
 /* The viewer: messages, headers, and the server by a small WebSocket client. Without civetweb the latter is skipped. */
 #include "scene_fixture.h"
+#include "deep_json.h"
 #include "red_model.h"
 #include "web_client.h"
 
@@ -90,9 +91,7 @@ static void test_bad_messages_are_refused(void **state)
     splat_viewer_message m;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (parse(bad[i], &m) != SPLAT_ERROR_FORMAT) fail_msg("taken: %s", bad[i]);
-    char *deep = malloc(SPLAT_VIEWER_MESSAGE_MAX + 2);
-    memset(deep, '[', SPLAT_VIEWER_MESSAGE_MAX + 1);
-    deep[SPLAT_VIEWER_MESSAGE_MAX + 1] = 0;
+    char *deep = deep_json(SPLAT_VIEWER_MESSAGE_MAX + 1);
     assert_int_equal(parse(deep, &m), SPLAT_ERROR_FORMAT);
     deep[SPLAT_VIEWER_MESSAGE_MAX] = 0;
     assert_int_equal(parse(deep, &m), SPLAT_ERROR_FORMAT);
