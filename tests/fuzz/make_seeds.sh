@@ -75,6 +75,14 @@ printf '<?xml version="1.0"?><document version="2.0.0"><chunk label="c"><sensors
     `'</transform></component></components><cameras><group id="0"><camera id="0" sensor_id="0" component_id="3" label="a">'`
     `'<transform>1 0 0 1 0 1 0 2 0 0 1 3 0 0 0 1</transform></camera></group><camera id="1" sensor_id="0" label="b"/>'`
     `'</cameras></chunk></document>' | seed metashape cameras
+printf '#cameras 1\r\n#name,x,y,alt,heading,pitch,roll,f,px,py,k1,k2,k3,k4,t1,t2\r\n'`
+    `'a.png,1,2,3,40,50,60,18,0.01,-0.02,-0.1,0.02,0,0,0.001,0\r\n' | seed poses registration '\0000'
+printf '[{"cameras": {"c": {"projection_type": "brown", "width": 48, "height": 32, "focal_x": 0.9, "focal_y": 0.9, "c_x": 0,'`
+    `'"c_y": 0.01, "k1": -0.1, "k2": 0.01, "k3": 0, "p1": 0, "p2": 0}}, "shots": {"a.png": {"rotation": [0.1, 0.2, 0.3],'`
+    `'"translation": [0, 0, 2], "camera": "c"}}, "points": {"1": {"color": [1, 2, 3], "coordinates": [0, 0.5, 1]}}}]' |
+    seed poses reconstruction '\0001'
+printf '{"fx": 40.5, "fy": 40, "cx": 24, "cy": 16, "width": 48, "height": 32, "t_00": 1, "t_01": 0, "t_02": 0, "t_03": 2,'`
+    `'"t_10": 0, "t_11": 1, "t_12": 0, "t_13": 3, "t_20": 0, "t_21": 0, "t_22": 1, "t_23": 4}' | seed poses keyframe '\0002'
 for file in "$source"/tests/golden/*.pt "$source"/tests/golden/torch_checkpoint*.pth; do
     seed cloud "$(basename "$file")" <"$file"
 done
