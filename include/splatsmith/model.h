@@ -57,6 +57,59 @@ void splat_save_options_init_sized(splat_save_options *options, size_t size);
 splat_status splat_model_save(const splat_model *model, const char *path, const splat_save_options *options,
                               splat_error *error);
 
+/* ---------------------------------------------------------------- a splat's numbers */
+
+typedef enum splat_array_type { SPLAT_ARRAY_FLOAT32 = 0, SPLAT_ARRAY_FLOAT16 = 1 } splat_array_type;
+
+/* Numbers where they lie: nothing is copied. */
+typedef struct splat_array {
+    void *data;          /* NULL: there are none */
+    int gpu;             /* the GPU in whose memory data lies (splat_device_info.index); -1: host memory */
+    splat_array_type type;
+    int n_dimensions;    /* 1 to 3 */
+    size_t shape[3];
+    size_t strides[3];   /* bytes from one element to the next along each dimension */
+} splat_array;
+
+/* The parameters of n Gaussians as they are trained. */
+typedef struct splat_model_arrays {
+    splat_array means;     /* [n][3] centres, world, scene units */
+    splat_array sh_dc;     /* [n][3] coefficients of the constant harmonic: colour = 1/2 + 0.28209479 sh_dc + ... */
+    splat_array sh_rest;   /* [n][(d+1)^2 - 1][3] those of the higher ones, d the SH degree; float16 with a model of
+                              SPLAT_SH_FLOAT16 */
+    splat_array opacities; /* [n] logits: opacity = 1/(1 + exp(-x)) */
+    splat_array scales;    /* [n][3] natural logarithms of standard deviations along the Gaussian's axes, scene units */
+    splat_array rotations; /* [n][4] quaternions (w, x, y, z) of any length, from the Gaussian's axes to the world */
+    splat_array filter_3d; /* [n] standard deviation of the 3D filter, scene units, which is no part of scales and
+                              opacities; without one data is NULL */
+} splat_model_arrays;
+
+/* The model's own arrays, once the device is done with them. They are borrowed until the number of Gaussians may change
+ * (a training step, splat_model_clean, splat_model_reduce_sh), the model is destroyed, or a trainer that owns it is;
+ * and sh_rest of a model in training is complete until the next step only. What is written into them (on a GPU: and has
+ * arrived when the library is called next) is the model from then on. Errors: DEVICE. */
+splat_status splat_model_get_arrays(splat_model *model, splat_model_arrays *arrays, splat_error *error);
+
+/* Numbers of a splat in host memory, rows without gaps, as in splat_model_arrays. */
+typedef struct splat_model_values {
+    size_t size;
+    size_t n;               /* at least 1, below 2^31 */
+    int sh_degree;          /* 0 to 3 */
+    const float *means, *sh_dc, *opacities, *scales, *rotations;
+    const float *sh_rest;   /* NULL: zeros */
+    const float *filter_3d; /* NULL: none */
+    splat_render_mode render_mode; /* AUTO: MIP with filter_3d, else CLASSIC */
+    float kernel_size;      /* variance in pixel^2; 0: the mode's default */
+} splat_model_values;
+
+void splat_model_values_init_sized(splat_model_values *values, size_t size);
+#define splat_model_values_init(values) splat_model_values_init_sized(values, sizeof *(values))
+/* A model with copies of these numbers. Owned by the caller (splat_model_destroy). Errors: ARGUMENT, MEMORY, DEVICE. */
+splat_status splat_model_from_values(splat_context *context, const splat_model_values *values, splat_model **model,
+                                     splat_error *error);
+
+/* ---------------------------------------------------------------- changing a splat */
+
 /* What goes from a splat (splat_clean_options_init, splat_model_clean). A Gaussian is judged as it is rendered, with
  * its 3D filter. */
 typedef struct splat_clean_options {
@@ -92,9 +145,19 @@ splat_status splat_model_clean(splat_model *model, const splat_clean_options *op
  * scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error);
 
+/* ---------------------------------------------------------------- rendering */
+
 /* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error);
+
+/* The same without a copy: *rgb is float32 [3][height][width] in the memory of the context's device, and done. It is
+ * borrowed until the model is rendered again, measured, trained or destroyed. Errors: MEMORY, DEVICE. */
+splat_status splat_model_render_array(splat_model *model, const splat_camera *camera, const float background[3],
+                                      splat_array *rgb, splat_error *error);
+/* Writes such a picture as a PNG of 8 bits a channel, atomically: floor(255 x + 1/2) of values in [0,1], to which
+ * others are clamped. rgb: float[3][height][width], planar, host memory. Errors: ARGUMENT, IO, MEMORY. */
+splat_status splat_picture_write(const char *path, const float *rgb, int width, int height, splat_error *error);
 
 /* What a view shows besides its colours: maps of [height][width], in the caller's memory; those that are NULL are left
  * out. With the weights w = alpha T of the blended Gaussians: */

@@ -61,7 +61,7 @@ typedef struct splat_scene_options {
 
 typedef struct splat_scene_info {
     const char *format;        /* "colmap", "nerf-synthetic", "multiscale-blender", "transforms", "realitycapture",
-                                  "opensfm", "metashape", "polycam" */
+                                  "opensfm", "metashape", "polycam", "memory" */
     size_t n_views, n_train, n_test, n_points;
     float extent;              /* 1.1 x the largest distance of a training camera from their mean (NeRF++) */
     int max_width, max_height; /* pixels of the largest loaded picture */
@@ -98,6 +98,56 @@ void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info);
 splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_view_info *info, splat_error *error);
 /* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
 splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
+
+/* ---------------------------------------------------------------- scenes from memory */
+
+#define SPLAT_CAMERA_PARAMETERS 16
+
+/* A photo in memory with its camera. */
+typedef struct splat_scene_photo {
+    size_t size;
+    const char *name;          /* as a file's, "left/0001.jpg": below no folder that is none of the scene's, and of one
+                                  photo only. Views are sorted by it as those of files are, and rules of splits follow
+                                  that order. Copied */
+    const uint8_t *pixels;     /* [height][width][channels], sRGB; borrowed until the scene is closed */
+    int width, height;         /* 1 to 65500 */
+    int channels;              /* 3: RGB (default); 4: RGBA with straight alpha */
+    const uint8_t *mask;       /* [height][width], 255: kept, as a mask file would have it (splat_mask_mode); borrowed
+                                  until the scene is closed. NULL: none */
+    const char *camera_model;  /* COLMAP's name of the camera's model: "PINHOLE" (NULL is, too), "OPENCV",
+                                  "OPENCV_FISHEYE", "EQUIRECTANGULAR", ... What is distorted is undistorted as
+                                  splat_scene_options.undistort says. Copied */
+    double parameters[SPLAT_CAMERA_PARAMETERS]; /* in COLMAP's order, pixels of the continuous picture, whose first
+                                  pixel has its centre at (0.5, 0.5); of PINHOLE: fx, fy, cx, cy */
+    int camera_width, camera_height; /* of the picture that the parameters are of; 0: as the photo, which otherwise is
+                                  a smaller or larger copy of it */
+    double rotation[9];        /* world to camera, row-major; camera axes x right, y down, z forward (COLMAP, OpenCV) */
+    double translation[3];     /* x_camera = rotation x_world + translation, scene units */
+    bool is_test;              /* held out with `eval`; where none is, the rules of splat_scene_options choose */
+} splat_scene_photo;
+
+void splat_scene_photo_init_sized(splat_scene_photo *photo, size_t size);
+#define splat_scene_photo_init(photo) splat_scene_photo_init_sized(photo, sizeof *(photo))
+
+/* What a scene is made of. */
+typedef struct splat_scene_arrays {
+    size_t size;
+    const splat_scene_photo *photos; size_t n_photos; /* all of the size that the first one says; copied */
+    const float *points;       /* [n_points][3] where a training starts from, scene units; copied */
+    const uint8_t *colors;     /* [n_points][3], sRGB; NULL: gray; copied */
+    size_t n_points;           /* 0: random points are drawn around the cameras */
+} splat_scene_arrays;
+
+void splat_scene_arrays_init_sized(splat_scene_arrays *arrays, size_t size);
+#define splat_scene_arrays_init(arrays) splat_scene_arrays_init_sized(arrays, sizeof *(arrays))
+/* A scene of photos in memory: what splat_scene_open makes of files, its `format` is "memory". options: NULL, or
+ * without source_path, images, masks (but "none"), depths, sfm_depth and load_allres, which are of files. Photos are
+ * composited, undistorted and resized when they are needed, through the cache; model folders of a training on it name
+ * no scene.
+ * Owned by the caller (splat_scene_close). Errors: ARGUMENT, UNSUPPORTED (lenses that no camera can show), FORMAT
+ * (sizes of photo and camera contradict each other), MEMORY; each names the photo. */
+splat_status splat_scene_create(splat_context *context, const splat_scene_arrays *arrays,
+                                const splat_scene_options *options, splat_scene **scene, splat_error *error);
 
 /* ---------------------------------------------------------------- the built-in scene */
 

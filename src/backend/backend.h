@@ -67,6 +67,7 @@ struct splat_backend {
     splat_region scratch;  /* working memory of the op in work */
     size_t granularity;    /* bytes that memory is mapped by */
     size_t view_state_bytes; /* of frame->state; 0: the backend needs none */
+    int gpu;         /* index of the device, where device_bytes is not 0 */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
     bool defers_rest;    /* puts steps of sh_rest off (ops/types.h) when the Gaussians have room for it */

@@ -232,7 +232,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user,
     CUDA_TRY("be selected", cudaSetDevice(gpu));
     if (sole_user) CUDA_TRY("bound its stack", cudaDeviceSetLimit(cudaLimitStackSize, LEAST_STACK_BYTES));
     CUDA_TRY("describe itself", cudaGetDeviceProperties(&properties, gpu));
-    cuda->device = gpu;
+    cuda->device = cuda->base.gpu = gpu;
     cuda->n_multiprocessors = properties.multiProcessorCount;
     cuda->total_bytes = cuda->base.device_bytes = properties.totalGlobalMem;
     snprintf(cuda->base.description, sizeof cuda->base.description, "cuda (%.100s, %.1f GiB, sm_%d%d%s)",

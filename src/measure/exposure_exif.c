@@ -2,6 +2,7 @@
 #include "measure/exposure_exif.h"
 
 #include "io/picture/exif.h"
+#include "scene/photo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static bool collect(const splat_exposures *known, const splat_dataset *dataset, 
         const splat_dataset_view *view = &dataset->views[dataset->train[i]];
         const splat_photo_exposure *found = splat_exposures_find(known, view->photo_name);
         if (view->crop || !found) continue;
-        const splat_exif exif = splat_exif_read(view->path);
+        const splat_exif exif = splat_photo_read_exif(view);
         if (!splat_exif_stops(&exif, &photos[*n].stops)) return false;
         splat_photo_exposure_get(found, photos[*n].row);
         photos[(*n)++].camera = found->camera;
@@ -109,7 +110,7 @@ static const splat_photo_exposure *find_sibling(const splat_exposures *known, co
 static bool foretell(const splat_exposures *known, const splat_dataset *dataset, const splat_dataset_view *view,
                      const splat_exif_photo *means, double slope, splat_photo_exposure *photo)
 {
-    const splat_exif exif = splat_exif_read(view->path);
+    const splat_exif exif = splat_photo_read_exif(view);
     const splat_photo_exposure *sibling = find_sibling(known, dataset, view);
     double stops;
     if (!sibling || !splat_exif_stops(&exif, &stops)) return false;

@@ -93,21 +93,26 @@ static splat_status make_model(splat_context *context, const char *path, const s
     return splat_model_set_render_mode(*model, mode_of(cloud->render_mode, has_filter), cloud->kernel_size, error);
 }
 
-splat_status splat_model_load(splat_context *context, const char *path, splat_model **result, splat_error *error)
+splat_status splat_model_from_cloud(splat_context *context, const char *path, const splat_cloud *cloud,
+                                    splat_model **result, splat_error *error)
+{
+    splat_model *model = NULL;
+    splat_status status = make_model(context, path, cloud, &model, error);
+    *result = status == SPLAT_OK ? model : NULL;
+    if (status != SPLAT_OK) splat_model_destroy(model);
+    return status;
+}
+
+splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error)
 {
     splat_cloud cloud;
-    splat_model *model = NULL;
-    *result = NULL;
+    *model = NULL;
     SPLAT_TRY(splat_cloud_read(path, &cloud, error));
     size_t counted = splat_cloud_bytes(cloud.n, cloud.sh_degree, cloud.filter_3d != NULL);
     splat_host_memory_add(&context->host_memory, SPLAT_HOST_FILES, counted);
-    splat_status status = make_model(context, path, &cloud, &model, error);
+    splat_status status = splat_model_from_cloud(context, path, &cloud, model, error);
     splat_host_memory_remove(&context->host_memory, SPLAT_HOST_FILES, counted);
     splat_cloud_free(&cloud);
-    if (status == SPLAT_OK)
-        *result = model;
-    else
-        splat_model_destroy(model);
     return status;
 }
 

@@ -43,6 +43,9 @@ splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uin
                                    splat_error *error);
 splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t n, const float *rest,
                                     splat_error *error);
+/* A model of a cloud in host memory, which is rendered as the cloud says. path: for errors, "" without a file. */
+splat_status splat_model_from_cloud(splat_context *context, const char *path, const splat_cloud *cloud,
+                                    splat_model **model, splat_error *error);
 /* Parameters, and filter_3d when the cloud has one, from a cloud of the model's count and SH degree. */
 splat_status splat_model_upload(splat_model *model, const splat_cloud *cloud, splat_error *error);
 /* The parameters, and filter_3d when there is one; *cloud is overwritten (splat_cloud_free). */

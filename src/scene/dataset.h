@@ -10,7 +10,9 @@
 #include "splatsmith/scene.h"
 
 typedef struct splat_dataset_view {
-    char *path;            /* of the photo */
+    char *path;            /* of the photo; of one in memory its name */
+    const splat_scene_photo *given; /* the photo in memory; NULL: it is a file */
+    const uint8_t *given_mask;      /* its mask; NULL: none */
     char *photo_name;      /* its file name; below sub-folders when two train, or two test photos share it */
     char *name;            /* the same, and of a crop "#" and its number after it */
     splat_camera camera;   /* at the loaded resolution */
@@ -38,6 +40,7 @@ typedef struct splat_dataset_view {
 typedef struct splat_dataset {
     const char *format;
     splat_dataset_view *views; size_t n_views;  /* sorted by name (bytes) */
+    splat_scene_photo *given;                   /* photos in memory, without their names; NULL: photos are files */
     size_t n_photos;                            /* fewer than views where photos are cut into crops */
     uint32_t *train; size_t n_train;            /* view indices */
     uint32_t *test;  size_t n_test;
@@ -81,11 +84,20 @@ static inline const uint16_t *splat_view_depth(const splat_dataset_view *view, c
     return view->depth_path ? (const uint16_t *)(const void *)(photo + splat_view_depth_at(view)) : NULL;
 }
 
+/* Whether a mask of its own goes with a view's photo, beside what its alpha or undistortion may add. */
+static inline bool splat_view_has_own_mask(const splat_dataset_view *view)
+{
+    return view->mask_path || view->given_mask;
+}
+
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of
  * RealityCapture; reconstruction.json; an .xml of Metashape; keyframes/ of Polycam; else a FORMAT error that says
  * what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log, void *log_user,
                                 splat_dataset *dataset, splat_error *error);
+/* The same of photos in memory (splat_scene_create): arrays as its caller gave them. */
+splat_status splat_dataset_create(const splat_scene_arrays *arrays, const splat_scene_options *options,
+                                  splat_log_function log, void *log_user, splat_dataset *dataset, splat_error *error);
 void splat_dataset_free(splat_dataset *dataset);
 
 /* Whether two views are of one camera, as far as can be told: of one size and focal lengths, or the same crop of one

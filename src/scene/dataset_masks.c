@@ -256,7 +256,7 @@ static splat_status check_plausible(const splat_dataset *dataset, size_t n_files
     for (size_t i = 0; i < dataset->n_views && n < N_TRIED; i++) {
         const splat_dataset_view *view = &dataset->views[i];
         splat_image mask;
-        if (!view->mask_path || view->crop || seen++ % step) continue;
+        if (!splat_view_has_own_mask(view) || view->crop || seen++ % step) continue;
         SPLAT_TRY(splat_photo_read_mask(dataset, view, NULL, &mask, error));
         shares[n++] = (float)splat_mask_share(mask.pixels, (size_t)mask.width * (size_t)mask.height);
         splat_image_free(&mask);
@@ -290,17 +290,21 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
     dataset->mask_mode = options->mask_mode;
     dataset->invert_masks = options->invert_masks;
     for (size_t i = 0; i < dataset->n_views && !is_off; i++) {
+        const splat_scene_photo *given = source->views[i].given;
+        if (given) dataset->views[i].given_mask = given->mask;
         if (!source->views[i].mask) continue;
         dataset->views[i].mask_path = strdup(source->views[i].mask);
         if (!dataset->views[i].mask_path) return fail_memory(error);
     }
-    if (!is_off && dataset->n_views) SPLAT_TRY(find_in_folder(dataset, source, options->masks, error));
+    if (!is_off && dataset->n_views && !source->given)
+        SPLAT_TRY(find_in_folder(dataset, source, options->masks, error));
     for (size_t i = 0; i < dataset->n_views; i++) {
         splat_dataset_view *view = &dataset->views[i];
         if (view->mask_path && !view->crop) SPLAT_TRY(check_mask(view, error));
-        view->has_alpha_mask &= !is_off && !view->mask_path && options->mask_mode != SPLAT_MASKS_IGNORE;
-        view->has_mask = view->mask_path || view->has_alpha_mask || view->has_blank;
-        n_files += view->mask_path && !view->crop;
+        const bool has_own = splat_view_has_own_mask(view);
+        view->has_alpha_mask &= !is_off && !has_own && options->mask_mode != SPLAT_MASKS_IGNORE;
+        view->has_mask = has_own || view->has_alpha_mask || view->has_blank;
+        n_files += has_own && !view->crop;
         n_alpha += view->has_alpha_mask && !view->crop;
         dataset->n_masked += view->has_mask;
     }

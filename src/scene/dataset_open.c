@@ -10,8 +10,6 @@
 static splat_status check_options(const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
     int r = options->resolution;
-    if (!options->source_path || !*options->source_path)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named");
     if (r == 0 || r < -1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is %d; it must be -1 (automatic), a divisor (1, 2, "
                           "4, 8, 16, 32, 64) or a width in pixels", r);
@@ -67,6 +65,7 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         bool limited;
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+        view->given = source->views[i].given;
         view->is_lower_scale = source->views[i].is_lower_scale;
         if (source->views[i].crop == 0) dataset->n_photos++;
         view->photo = (uint32_t)dataset->n_photos - 1;
@@ -120,37 +119,66 @@ static void say_origin(const splat_source *source, const splat_dataset_log *log)
                       o[2]);
 }
 
+/* What there was to choose in the scene's files. */
+static void say_chosen(const splat_source *source, const splat_dataset_log *log)
+{
+    if (source->n_models > 1)
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "of %zu COLMAP models the largest is taken, %s with %zu photos",
+                          source->n_models, source->model_folder, source->n_views);
+    if (source->n_reconstructions > 1)
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
+                          source->n_reconstructions, source->reconstruction, source->n_views);
+    if (source->n_left_out)
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu cameras without a pose, or switched off, are left out: %s%s",
+                          source->n_left_out, source->left_out, source->n_left_out > 5 ? ", ..." : "");
+    say_origin(source, log);
+}
+
+/* Takes the source over. */
+static splat_status fill(splat_dataset *dataset, splat_source *source, const splat_scene_options *options,
+                         const splat_dataset_log *log, splat_error *error)
+{
+    dataset->format = source->format;
+    dataset->composite_truncates = source->is_blender;
+    dataset->white_background = options->white_background;
+    splat_status status = splat_source_cut(source, options, log, error);
+    if (status == SPLAT_OK) status = make_views(dataset, source, options, log, error);
+    if (status == SPLAT_OK) status = name_views(dataset, source, error);
+    if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, source, options, log, error);
+    if (status == SPLAT_OK) status = splat_dataset_split(dataset, source, options, log, error);
+    if (status == SPLAT_OK) status = splat_dataset_find_depths(dataset, source, options, log, error);
+    if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, source, options->seed, log, error);
+    if (status == SPLAT_OK) status = splat_dataset_load_depth_points(dataset, source, options, log, error);
+    splat_source_free(source);
+    if (status != SPLAT_OK) splat_dataset_free(dataset);
+    return status;
+}
+
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log_function, void *log_user,
                                 splat_dataset *dataset, splat_error *error)
 {
     splat_dataset_log log = {log_function, log_user};
     splat_source source;
     *dataset = (splat_dataset){0};
+    if (!options->source_path || !*options->source_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named");
     SPLAT_TRY(check_options(options, &log, error));
     SPLAT_TRY(splat_source_read(options, &source, error));
-    if (source.n_models > 1)
-        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu COLMAP models the largest is taken, %s with %zu photos",
-                          source.n_models, source.model_folder, source.n_views);
-    if (source.n_reconstructions > 1)
-        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
-                          source.n_reconstructions, source.reconstruction, source.n_views);
-    if (source.n_left_out)
-        splat_dataset_say(&log, SPLAT_LOG_NOTICE, "%zu cameras without a pose, or switched off, are left out: %s%s",
-                          source.n_left_out, source.left_out, source.n_left_out > 5 ? ", ..." : "");
-    say_origin(&source, &log);
-    dataset->format = source.format;
-    dataset->composite_truncates = source.is_blender;
-    dataset->white_background = options->white_background;
-    splat_status status = splat_source_cut(&source, options, &log, error);
-    if (status == SPLAT_OK) status = make_views(dataset, &source, options, &log, error);
-    if (status == SPLAT_OK) status = name_views(dataset, &source, error);
-    if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, &source, options, &log, error);
-    if (status == SPLAT_OK) status = splat_dataset_split(dataset, &source, options, &log, error);
-    if (status == SPLAT_OK) status = splat_dataset_find_depths(dataset, &source, options, &log, error);
-    if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, &source, options->seed, &log, error);
-    if (status == SPLAT_OK) status = splat_dataset_load_depth_points(dataset, &source, options, &log, error);
-    splat_source_free(&source);
-    if (status != SPLAT_OK) splat_dataset_free(dataset);
+    say_chosen(&source, &log);
+    return fill(dataset, &source, options, &log, error);
+}
+
+splat_status splat_dataset_create(const splat_scene_arrays *arrays, const splat_scene_options *options,
+                                  splat_log_function log_function, void *log_user, splat_dataset *dataset,
+                                  splat_error *error)
+{
+    splat_dataset_log log = {log_function, log_user};
+    splat_source source;
+    *dataset = (splat_dataset){0};
+    SPLAT_TRY(check_options(options, &log, error));
+    splat_status status = splat_source_take(arrays, options, &dataset->given, &source, error);
+    if (status == SPLAT_OK) return fill(dataset, &source, options, &log, error);
+    splat_dataset_free(dataset);
     return status;
 }
 
@@ -164,6 +192,7 @@ void splat_dataset_free(splat_dataset *dataset)
         free(dataset->views[i].depth_path);
     }
     free(dataset->views);
+    free(dataset->given);
     free(dataset->train);
     free(dataset->test);
     free(dataset->points);

@@ -7,7 +7,8 @@
 
 /* One photo with its camera as the scene's files give it. */
 typedef struct splat_source_view {
-    char *path;               /* of the photo */
+    char *path;               /* of the photo; of one in memory its name */
+    const splat_scene_photo *given; /* the photo in memory, or NULL */
     char *mask;               /* the mask that the scene's files name, or NULL */
     uint32_t image_id;        /* COLMAP's */
     const char *relative;     /* the part of path below the folder of the photos (COLMAP) or of the scene */
@@ -37,6 +38,7 @@ typedef struct splat_source {
     size_t n_reconstructions; /* of which the largest is taken */
     size_t n_left_out;        /* cameras without a pose, or switched off */
     char *left_out;           /* the first of their names, or NULL */
+    const splat_scene_arrays *given; /* photos and points in memory; scene_folder and photo_folder are NULL then */
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
 
@@ -47,6 +49,15 @@ void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, cons
 /* dataset_source.c: reads the scene's files; views come sorted by image name. Every photo exists. */
 splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
 void splat_source_free(splat_source *source);
+/* ... and puts views in the order of their names. FORMAT: two share a photo. */
+splat_status splat_source_sort(splat_source *source, splat_error *error);
+
+/* dataset_given.c: the same of photos in memory, which are checked; `photos` receives copies of them without names, and
+ * is the caller's (free). */
+splat_status splat_source_take(const splat_scene_arrays *arrays, const splat_scene_options *options,
+                               splat_scene_photo **photos, splat_source *source, splat_error *error);
+/* dataset_given.c: the points that were given. Errors: ARGUMENT (not finite), MEMORY. */
+splat_status splat_given_points(const splat_scene_arrays *arrays, splat_point **points, size_t *n, splat_error *error);
 
 /* dataset_crops.c: photos that one pinhole camera cannot show become several views each; a notice says so. Errors: of
  * photos that cannot be read; UNSUPPORTED for lenses that no camera can show; ARGUMENT for panoramas with OFF. */

@@ -119,6 +119,7 @@ static splat_status load_random_points(splat_dataset *dataset, const splat_sourc
 static splat_status read_points(splat_dataset *dataset, const splat_source *source, splat_colmap_tracks *tracks,
                                 splat_error *error)
 {
+    if (source->given) return splat_given_points(source->given, &dataset->points, &dataset->n_points, error);
     if (source->point_cloud)
         return splat_ply_read_points_from(source->point_cloud, source->origin, &dataset->points, &dataset->n_points,
                                           error);

@@ -165,7 +165,7 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
 {
     int width, height, channels, resolution = options->resolution;
     double scale = options->resolution_scale > 0 ? options->resolution_scale : 1;
-    SPLAT_TRY(splat_image_probe(view->path, &view->file_width, &view->file_height, &channels, error));
+    SPLAT_TRY(splat_photo_probe(view, &view->file_width, &view->file_height, &channels, error));
     view->has_alpha_mask = channels == 4; /* dataset_masks.c decides */
     view->full_width = source->width > 0 ? source->width : view->file_width;
     view->full_height = source->height > 0 ? source->height : view->file_height;

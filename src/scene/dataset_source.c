@@ -300,7 +300,7 @@ static int compare_views(const void *a, const void *b)
     return order ? order : strcmp(first->path, second->path);
 }
 
-static splat_status sort_views(splat_source *source, splat_error *error)
+splat_status splat_source_sort(splat_source *source, splat_error *error)
 {
     qsort(source->views, source->n_views, sizeof *source->views, compare_views);
     for (size_t i = 1; i < source->n_views; i++)
@@ -323,7 +323,7 @@ splat_status splat_source_read(const splat_scene_options *options, splat_source 
     splat_status status = source->scene_folder && sparse ? SPLAT_OK : fail_memory(error);
     if (status == SPLAT_OK)
         status = splat_path_is_folder(sparse) ? read_colmap(images, source, error) : read_frames(images, source, error);
-    if (status == SPLAT_OK) status = sort_views(source, error);
+    if (status == SPLAT_OK) status = splat_source_sort(source, error);
     free(sparse);
     if (status != SPLAT_OK) splat_source_free(source);
     return status;

@@ -13,6 +13,63 @@
  * sampling it bilinearly would alias. */
 #define MIN_DIRECT_SCALE 0.75
 
+/* ---------------------------------------------------------------- files, or memory */
+
+splat_status splat_photo_probe(const splat_dataset_view *view, int *width, int *height, int *channels,
+                               splat_error *error)
+{
+    if (!view->given) return splat_image_probe(view->path, width, height, channels, error);
+    *width = view->given->width;
+    *height = view->given->height;
+    *channels = view->given->channels;
+    return SPLAT_OK;
+}
+
+splat_exif splat_photo_read_exif(const splat_dataset_view *view)
+{
+    return view->given ? (splat_exif){0} : splat_exif_read(view->path);
+}
+
+/* Copies what was given: whoever wants the image changes it. */
+static splat_status copy_given(const splat_dataset_view *view, const uint8_t *pixels, int channels, splat_image *image,
+                               splat_error *error)
+{
+    size_t bytes = (size_t)view->given->width * (size_t)view->given->height * (size_t)channels;
+    *image = (splat_image){view->given->width, view->given->height, channels, malloc(bytes)};
+    if (!image->pixels)
+        return splat_fail_at(error, SPLAT_ERROR_MEMORY, view->path, SPLAT_NO_OFFSET, "no memory for a photo");
+    memcpy(image->pixels, pixels, bytes);
+    return SPLAT_OK;
+}
+
+static splat_status read_photo(const splat_dataset_view *view, splat_image *image, splat_error *error)
+{
+    if (!view->given) return splat_image_read(view->path, image, error);
+    return copy_given(view, view->given->pixels, view->given->channels, image, error);
+}
+
+static splat_status read_wanted(const splat_dataset_view *view, const splat_image_wanted *wanted, splat_image *image,
+                                splat_error *error)
+{
+    if (!view->given) return splat_image_read_wanted(view->path, wanted, image, error);
+    SPLAT_TRY(read_photo(view, image, error));
+    splat_status status = splat_image_composite(image, wanted->background, wanted->truncate, error);
+    if (status == SPLAT_OK) status = splat_image_resize(image, wanted->width, wanted->height, error);
+    if (status != SPLAT_OK) splat_image_free(image);
+    return status;
+}
+
+static splat_status copy_given_mask(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *mask,
+                                    splat_error *error)
+{
+    SPLAT_TRY(copy_given(view, view->given_mask, 1, mask, error));
+    size_t n = (size_t)mask->width * (size_t)mask->height;
+    for (size_t i = 0; dataset->invert_masks && i < n; i++) mask->pixels[i] = (uint8_t)(255 - mask->pixels[i]);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- whole photos */
+
 void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, int *height)
 {
     *width = view->file_width;
@@ -54,7 +111,7 @@ splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image,
 static splat_status check_size(const splat_dataset_view *wanted, splat_error *error)
 {
     int width, height, channels;
-    SPLAT_TRY(splat_image_probe(wanted->path, &width, &height, &channels, error));
+    SPLAT_TRY(splat_photo_probe(wanted, &width, &height, &channels, error));
     if (width == wanted->file_width && height == wanted->file_height) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
                          "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
@@ -71,7 +128,7 @@ static splat_status load_whole(const splat_dataset *dataset, const splat_dataset
         size.width = wanted->file_width;
         size.height = wanted->file_height;
     }
-    SPLAT_TRY(splat_image_read_wanted(wanted->path, &size, image, error));
+    SPLAT_TRY(read_wanted(wanted, &size, image, error));
     splat_status status = wanted->is_distorted ? splat_photo_fit(wanted, image, error) : SPLAT_OK;
     if (status != SPLAT_OK) splat_image_free(image);
     return status;
@@ -83,6 +140,7 @@ splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dat
                                    const splat_image *photo, splat_image *mask, splat_error *error)
 {
     *mask = (splat_image){0};
+    if (view->given_mask) return copy_given_mask(dataset, view, mask, error);
     if (view->mask_path)
         return splat_mask_read(view->mask_path, view->file_width, view->file_height, dataset->invert_masks, mask,
                                error);
@@ -124,7 +182,7 @@ static splat_status cover_masked(const splat_dataset *dataset, const splat_datas
                                  splat_image *mask, splat_error *error)
 {
     if (!mask->pixels) SPLAT_TRY(make_white(view, mask, error));
-    if (dataset->mask_mode == SPLAT_MASKS_ALPHA && view->mask_path)
+    if (dataset->mask_mode == SPLAT_MASKS_ALPHA && splat_view_has_own_mask(view))
         splat_mask_composite(mask, background_of(dataset), photo);
     else if (is_filled(dataset, view))
         SPLAT_TRY(splat_mask_fill(mask, photo, error));
@@ -150,7 +208,7 @@ static splat_status fit_masked(const splat_dataset *dataset, const splat_dataset
 static splat_status read_masked(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *photo,
                                 splat_image *mask, splat_error *error)
 {
-    SPLAT_TRY(splat_image_read(view->path, photo, error));
+    SPLAT_TRY(read_photo(view, photo, error));
     SPLAT_TRY(splat_photo_read_mask(dataset, view, photo, mask, error));
     SPLAT_TRY(splat_image_composite(photo, background_of(dataset), dataset->composite_truncates, error));
     return cover_masked(dataset, view, photo, mask, error);

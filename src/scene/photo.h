@@ -2,8 +2,15 @@
 #ifndef SPLAT_SCENE_PHOTO_H
 #define SPLAT_SCENE_PHOTO_H
 
+#include "io/picture/exif.h"
 #include "io/picture/image.h"
 #include "scene/dataset.h"
+
+/* Width, height and channels of a view's photo file, or of its photo in memory. */
+splat_status splat_photo_probe(const splat_dataset_view *view, int *width, int *height, int *channels,
+                               splat_error *error);
+/* What the camera wrote into the photo file of a view; of a photo in memory nothing is known. */
+splat_exif splat_photo_read_exif(const splat_dataset_view *view);
 
 /* Decode, composite, undistort, resize. rgb: uint8_t[height][width][3] of the view's camera, malloc'd, and where the
  * view has a mask uint8_t[height][width] of it (splat_view_mask): 255 or 0, kept or not, and in mode alpha what lies

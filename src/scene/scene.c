@@ -53,6 +53,42 @@ static splat_status collect_train_cameras(splat_scene *scene, splat_error *error
     return SPLAT_OK;
 }
 
+/* The rest of opening, when the dataset is there. */
+static splat_status finish(splat_scene *scene, splat_error *error)
+{
+    const splat_scene_options *options = &scene->options;
+    const splat_context *context = scene->context;
+    double gb = options->image_cache_gb > 0 ? options->image_cache_gb
+                : options->low_dram         ? LOW_DRAM_CACHE_GB
+                                            : DEFAULT_CACHE_GB;
+    int workers = context->threads < MAX_DECODERS ? context->threads : MAX_DECODERS;
+    SPLAT_TRY(collect_train_cameras(scene, error));
+    return splat_image_cache_create(&scene->dataset, (size_t)(gb * SPLAT_GIB), workers, &scene->context->host_memory,
+                                    &scene->cache, error);
+}
+
+/* Of files, or of photos in memory where there are arrays. The options are ours. */
+static splat_status open_scene(splat_context *context, const splat_scene_arrays *arrays,
+                               const splat_scene_options *options, splat_scene **result, splat_error *error)
+{
+    if (options->eval && options->test_camera_count < 0 && options->llffhold < 2)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold must be at least 2, not %d", options->llffhold);
+    splat_scene *scene = calloc(1, sizeof *scene);
+    if (!scene) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
+    scene->context = context;
+    splat_status status = copy_options(&scene->options, options, error);
+    if (status == SPLAT_OK && arrays)
+        status = splat_dataset_create(arrays, &scene->options, context->log, context->log_user, &scene->dataset, error);
+    else if (status == SPLAT_OK)
+        status = splat_dataset_open(&scene->options, context->log, context->log_user, &scene->dataset, error);
+    if (status == SPLAT_OK) status = finish(scene, error);
+    if (status == SPLAT_OK)
+        *result = scene;
+    else
+        splat_scene_close(scene);
+    return status;
+}
+
 splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **result,
                               splat_error *error)
 {
@@ -60,32 +96,35 @@ splat_status splat_scene_open(splat_context *context, const splat_scene_options 
     splat_scene_options own;
     splat_scene_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, options, "splat_scene_options", error));
-    options = &own;
-    if (!options->source_path || !*options->source_path)
+    if (!own.source_path || !*own.source_path)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named; give one with `source_path`");
-    if (options->eval && options->test_camera_count < 0 && options->llffhold < 2)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold must be at least 2, not %d", options->llffhold);
-    splat_scene *scene = calloc(1, sizeof *scene);
-    if (!scene) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
-    scene->context = context;
-    splat_status status = copy_options(&scene->options, options, error);
-    if (status == SPLAT_OK)
-        status = splat_dataset_open(&scene->options, context->log, context->log_user, &scene->dataset, error);
-    if (status == SPLAT_OK) status = collect_train_cameras(scene, error);
-    if (status == SPLAT_OK) {
-        double gb = options->image_cache_gb > 0 ? options->image_cache_gb
-                    : options->low_dram         ? LOW_DRAM_CACHE_GB
-                                                : DEFAULT_CACHE_GB;
-        int workers = context->threads < MAX_DECODERS ? context->threads : MAX_DECODERS;
-        status = splat_image_cache_create(&scene->dataset, (size_t)(gb * SPLAT_GIB), workers, &context->host_memory,
-                                          &scene->cache, error);
-    }
-    if (status != SPLAT_OK) {
-        splat_scene_close(scene);
-        return status;
-    }
-    *result = scene;
-    return SPLAT_OK;
+    return open_scene(context, NULL, &own, result, error);
+}
+
+/* What only files have. */
+static splat_status check_memory_options(const splat_scene_options *options, splat_error *error)
+{
+    bool has_masks = options->masks && strcmp(options->masks, "none") != 0;
+    const char *name = options->source_path ? "source_path" : options->images ? "images" : has_masks ? "masks"
+                       : options->depths    ? "depths"      : options->sfm_depth ? "sfm_depth"
+                       : options->load_allres ? "load_allres" : NULL;
+    if (!name) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` is of scenes in files; leave it away for one in memory", name);
+}
+
+splat_status splat_scene_create(splat_context *context, const splat_scene_arrays *arrays,
+                                const splat_scene_options *options, splat_scene **result, splat_error *error)
+{
+    *result = NULL;
+    splat_scene_options own;
+    splat_scene_arrays own_arrays;
+    splat_scene_options_init(&own);
+    splat_scene_arrays_init(&own_arrays);
+    if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_scene_options", error));
+    SPLAT_TRY(splat_options_take(&own_arrays, arrays, "splat_scene_arrays", error));
+    SPLAT_TRY(check_memory_options(&own, error));
+    own.source_path = ""; /* what records of a run name */
+    return open_scene(context, &own_arrays, &own, result, error);
 }
 
 void splat_scene_close(splat_scene *scene)

@@ -2,6 +2,7 @@
 #include "train/exposure.h"
 
 #include "io/picture/exif.h"
+#include "scene/photo.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -72,7 +73,7 @@ static double read_stops(const splat_exposure_state *s, const splat_dataset *dat
 {
     double sum = 0, squares = 0, n = 0;
     for (uint32_t i = 0; i < s->n_photos; i++) {
-        splat_exif exif = splat_exif_read(dataset->views[s->view_of[i]].path);
+        splat_exif exif = splat_photo_read_exif(&dataset->views[s->view_of[i]]);
         if (!splat_exif_stops(&exif, &stops[i])) stops[i] = (double)NAN;
     }
     for (uint32_t i = 0; i < s->n_photos; i++)
