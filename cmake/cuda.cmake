@@ -47,8 +47,16 @@ if(NOT SPLATSMITH_HAS_CUDA)
   message(STATUS "CUDA backend: no (${splatsmith_no_cuda}); the CPU backend is complete")
 endif()
 
-function(splatsmith_use_cuda target)
-  # The runtime is linked in, so that the program starts on a machine without driver or toolkit.
-  set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY Static CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+# The module libsplatsmith-cuda.so: all that nvcc compiles, the CUDA runtime, so that it opens on a machine without a driver
+# or toolkit and says what is missing, and of the static library the few plain functions that it calls.
+function(splatsmith_cuda_module target)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS src/backend/*.cu src/ops/*/*.cu)
+  set(exports ${CMAKE_SOURCE_DIR}/cmake/cuda_module.map)
+  add_library(${target} MODULE ${cuda_sources})
+  target_link_libraries(${target} PRIVATE splatsmith_lib splat_flags)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi --expt-relaxed-constexpr>)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--no-undefined LINKER:--as-needed)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME splatsmith-cuda LINK_DEPENDS ${exports}
+    LIBRARY_OUTPUT_DIRECTORY ${splatsmith_modules_folder}
+    CUDA_RUNTIME_LIBRARY Static CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 endfunction()

@@ -10,12 +10,6 @@ add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
   VERBATIM)
 add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
 
-# What the static library needs of CUDA; nvcc's objects also use the C++ runtime.
-set(splatsmith_cuda_libs "")
-if(SPLATSMITH_HAS_CUDA)
-  find_package(CUDAToolkit REQUIRED)
-  set(splatsmith_cuda_libs "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lrt -ldl")
-endif()
 set(splatsmith_civetweb "")
 if(CIVETWEB_FOUND)
   set(splatsmith_civetweb "-lcivetweb") # Debian's has no .pc file
@@ -38,7 +32,6 @@ configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/sp
 
 # The same for find_package(splatsmith).
 include(CMakePackageConfigHelpers)
-string(REPLACE " " ";" splatsmith_cuda_items "${splatsmith_cuda_libs}")
 set(splatsmith_cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/splatsmith)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith-config.cmake.in
   ${CMAKE_BINARY_DIR}/splatsmith-config.cmake INSTALL_DESTINATION ${splatsmith_cmake_folder}
@@ -46,14 +39,16 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith-config.cmake.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake COMPATIBILITY SameMinorVersion)
 
 # Everything that is installed and nothing else: tests and samples are not compiled for it.
-add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmith_lib splatsmith_documents)
+add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmith_lib splatsmith_documents splatsmith_modules)
 
 install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(SPLATSMITH_HAS_MPI)
-  install(TARGETS splatsmith_mpi LIBRARY DESTINATION lib/splatsmith) # where the program looks: ../lib/splatsmith
-endif()
+foreach(module cuda mpi)
+  if(TARGET splatsmith_${module})
+    install(TARGETS splatsmith_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/splatsmith) # see src/base/module.c
+  endif()
+endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake

@@ -112,7 +112,8 @@ typedef struct splat_context_options {
 
 void splat_context_options_init_sized(splat_context_options *options, size_t size);
 #define splat_context_options_init(options) splat_context_options_init_sized(options, sizeof *(options))
-/* Opens the backend. `context` is owned by the caller (splat_context_destroy). Errors: ARGUMENT, DEVICE, MEMORY. */
+/* Opens the backend. `context` is owned by the caller (splat_context_destroy). Errors: ARGUMENT, MEMORY; of "cuda"
+ * UNSUPPORTED (the module libsplatsmith-cuda.so is not installed) and DEVICE (it or the GPU cannot be used). */
 splat_status splat_context_create(const splat_context_options *options, splat_context **context, splat_error *error);
 /* Every scene, model and trainer of the context must be gone before. NULL is allowed. */
 void splat_context_destroy(splat_context *context);
@@ -128,11 +129,11 @@ typedef struct splat_device_info {
     int compute_major, compute_minor; /* 9, 0 is sm_90 */
     size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 when the device does not tell */
     int driver_version;             /* the newest CUDA of the driver: 1000 major + 10 minor */
-    int runtime_version;            /* the CUDA of this build, likewise */
+    int runtime_version;            /* the CUDA of the CUDA backend, likewise */
 } splat_device_info;
 
 /* *n: how many GPUs there are; the first `capacity` of them are described (devices may be NULL when it is 0). Errors:
- * UNSUPPORTED (built without CUDA), DEVICE (no driver, one too old, or no GPU; the message says which). */
+ * UNSUPPORTED (no CUDA backend is installed), DEVICE (no driver, one too old, or no GPU; the message says which). */
 splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error);
 
 typedef struct splat_memory_info {

@@ -172,7 +172,8 @@ static inline splat_status splat_backend_stamp_ms(splat_backend *backend, int fr
 
 /* ---------------------------------------------------------------- making one */
 
-/* The device `gpu`; the ops of the CPU are not used. Only in builds with CUDA. */
+/* The device `gpu`, by the module libsplatsmith-cuda; the ops of the CPU are not used. Errors: UNSUPPORTED (the module
+ * is not installed), DEVICE, ARGUMENT, MEMORY. */
 splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, bool sole_user,
                                        splat_backend **backend, splat_error *error);
 #define SPLAT_MAX_THREADS 1024

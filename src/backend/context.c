@@ -1,12 +1,10 @@
 /* splat_context: the choice of a backend, and its memory report. */
 #include "base/context.h"
-#include "backend/backend.h"
+#include "backend/cuda_module.h"
 #include "base/options.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_CUDA "this build has no CUDA backend; use `backend cpu` or auto, or build it where nvcc is found"
 
 static void silent_log(void *user, splat_log_level level, const char *message)
 {
@@ -21,28 +19,11 @@ void splat_context_options_init_sized(splat_context_options *options, size_t siz
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
-/* The GPU, or a refusal that says why there is none. */
 static splat_status open_gpu(const splat_context_options *options, splat_backend **backend, splat_error *error)
 {
-#if SPLATSMITH_HAS_CUDA
     return splat_backend_cuda_create(options->gpu, options->threads, options->deterministic, options->sole_user,
                                      backend, error);
-#else
-    (void)options;
-    *backend = NULL;
-    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, NO_CUDA);
-#endif
 }
-
-#if !SPLATSMITH_HAS_CUDA
-splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error)
-{
-    (void)devices;
-    (void)capacity;
-    *n = 0;
-    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, NO_CUDA);
-}
-#endif
 
 static splat_status open_backend(splat_context *context, const splat_context_options *options, splat_error *error)
 {
@@ -51,13 +32,13 @@ static splat_status open_backend(splat_context *context, const splat_context_opt
     if (strcmp(name, "cuda") == 0) return open_gpu(options, &context->backend, error);
     if (!automatic && strcmp(name, "cpu") != 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "backend must be auto, cpu or cuda, not '%s'", name);
-#if SPLATSMITH_HAS_CUDA
+    const splat_cuda_module *module;
     splat_error refused;
-    if (automatic) {
+    /* where no CUDA backend is installed there is nothing to say */
+    if (automatic && splat_cuda_module_open(&module, &refused) != SPLAT_ERROR_UNSUPPORTED) {
         if (open_gpu(options, &context->backend, &refused) == SPLAT_OK) return SPLAT_OK;
         splat_log(context, SPLAT_LOG_NOTICE, "running on the CPU: %s", refused.message);
     }
-#endif
     return splat_backend_cpu_create(options->threads, options->simd, &context->backend, error);
 }
 

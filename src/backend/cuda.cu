@@ -2,6 +2,10 @@
  * cuda_side.cu. */
 #include "backend/cuda_backend.cuh"
 
+extern "C" {
+#include "backend/cuda_module.h"
+}
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -203,7 +207,7 @@ static splat_status describe_device(int index, splat_device_info *info, splat_er
     return SPLAT_OK;
 }
 
-splat_status splat_device_list(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error)
+static splat_status list_devices(splat_device_info *devices, size_t capacity, size_t *n, splat_error *error)
 {
     int n_devices, current;
     *n = 0;
@@ -256,8 +260,8 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user,
     return SPLAT_OK;
 }
 
-extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, bool sole_user,
-                                                  splat_backend **backend, splat_error *error)
+static splat_status create(int gpu, int threads, bool deterministic, bool sole_user, splat_backend **backend,
+                           splat_error *error)
 {
     *backend = NULL;
     splat_cuda_backend *cuda = (splat_cuda_backend *)calloc(1, sizeof *cuda);
@@ -274,4 +278,11 @@ extern "C" splat_status splat_backend_cuda_create(int gpu, int threads, bool det
     }
     *backend = &cuda->base;
     return SPLAT_OK;
+}
+
+/* The one symbol of the module. */
+extern "C" {
+extern const splat_cuda_module splat_cuda_module_table;
+const splat_cuda_module splat_cuda_module_table = {SPLATSMITH_VERSION, splat_cuda_module_layout(), create,
+                                                   list_devices};
 }

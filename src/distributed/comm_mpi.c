@@ -1,14 +1,11 @@
 /* Ranks that a launcher started, over MPI: the module is found, opened and called. */
 #include "distributed/mpi_module.h"
 
-#include "base/file.h"
+#include "base/module.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #ifndef SPLATSMITH_HAS_MPI
 #define SPLATSMITH_HAS_MPI 0
@@ -43,27 +40,6 @@ void splat_launch_get(int *rank, int *size)
 }
 
 /* ---------------------------------------------------------------- the module */
-
-/* Beside the program where it was built, ../lib/splatsmith where it was installed. */
-static void *open_module(char *reason, size_t size)
-{
-    static const char *const folders[] = {"", "../lib/splatsmith/"};
-    char program[PATH_MAX] = "", path[PATH_MAX + 64];
-    const char *named = getenv("SPLATSMITH_MPI_MODULE");
-    void *module = NULL;
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    if (slash) slash[1] = '\0';
-    snprintf(reason, size, "there is no %s beside the program or in its lib/splatsmith", MODULE_FILE);
-    for (size_t i = 0; i < (named ? 1 : sizeof folders / sizeof folders[0]) && !module; i++) {
-        snprintf(path, sizeof path, "%s%s%s", named ? named : program, named ? "" : folders[i],
-                 named ? "" : MODULE_FILE);
-        if (!named && !splat_path_exists(path)) continue;
-        module = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* MPI's own plugins look for its symbols */
-        if (!module) snprintf(reason, size, "%s", dlerror());
-    }
-    return module;
-}
 
 static splat_status outcome_status(splat_mpi_outcome outcome, const splat_mpi_failure *failure, splat_error *error)
 {
@@ -102,17 +78,19 @@ static const splat_comm_functions mpi_functions = {.name = "mpi", .exchange = ex
 splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
 {
     splat_mpi_failure failure;
-    char reason[1024];
+    splat_error reason = {.message = "the module splatsmith_mpi is of another version of the program"};
+    void *library;
     *result = NULL;
     if (!SPLATSMITH_HAS_MPI)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
                           "this build has no MPI; build it where MPI is found "
                           "(scripts/install_deps.sh --mpi), or start it without mpirun");
-    void *library = open_module(reason, sizeof reason);
-    const splat_mpi_module *module = library ? dlsym(library, SPLAT_MPI_MODULE_SYMBOL) : NULL;
+    const splat_mpi_module *module = NULL;
+    /* global: MPI's own plugins look for its symbols */
+    if (splat_module_open(MODULE_FILE, "SPLATSMITH_MPI_MODULE", true, &library, &reason) == SPLAT_OK)
+        module = dlsym(library, SPLAT_MPI_MODULE_SYMBOL);
     if (!module || module->version != SPLAT_MPI_MODULE_VERSION)
-        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "MPI cannot be used: %s",
-                          module ? "the module splatsmith_mpi is of another version of the program" : reason);
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "MPI cannot be used: %s", reason.message);
     mpi_comm *own = calloc(1, sizeof *own);
     if (!own) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the ranks");
     own->comm.functions = &mpi_functions;
