@@ -10,6 +10,7 @@ add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
   VERBATIM)
 add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
 
+# What the library needs, for those who link the static one.
 set(splatsmith_civetweb "")
 if(CIVETWEB_FOUND)
   set(splatsmith_civetweb "-lcivetweb") # Debian's has no .pc file
@@ -39,20 +40,26 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith-config.cmake.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake COMPATIBILITY SameMinorVersion)
 
 # Everything that is installed and nothing else: tests and samples are not compiled for it.
-add_custom_target(installed DEPENDS splatsmith splatsmith-lpips-convert splatsmith_lib splatsmith_documents splatsmith_modules)
+add_custom_target(installed DEPENDS splatsmith_program splatsmith-lpips-convert splatsmith_shared splatsmith_lib
+  splatsmith_documents splatsmith_modules)
 
-install(TARGETS splatsmith splatsmith-lpips-convert splatsmith_lib
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Components are Debian's packages; see cmake/packages.cmake.
+install(TARGETS splatsmith_program splatsmith-lpips-convert RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  COMPONENT splatsmith)
+install(TARGETS splatsmith_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith0
+  NAMELINK_COMPONENT libsplatsmith-dev)
+install(TARGETS splatsmith_lib ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith-dev)
 foreach(module cuda mpi)
-  if(TARGET splatsmith_${module})
-    install(TARGETS splatsmith_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/splatsmith) # see src/base/module.c
+  if(TARGET splatsmith_${module}) # where src/base/module.c looks
+    install(TARGETS splatsmith_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/splatsmith
+      COMPONENT splatsmith-${module})
   endif()
 endforeach()
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libsplatsmith-dev
+  FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsplatsmith-dev)
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake
-  DESTINATION ${splatsmith_cmake_folder})
-install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  DESTINATION ${splatsmith_cmake_folder} COMPONENT libsplatsmith-dev)
+install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT splatsmith)
 install(FILES ${splatsmith_completion}
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith COMPONENT splatsmith)

@@ -31,6 +31,9 @@ for file in bin/splatsmith bin/splatsmith-lpips-convert share/man/man1/splatsmit
     share/bash-completion/completions/splatsmith; do
     [ -s "$prefix/$file" ] || fail "$file was not installed"
 done
+for path in "$source" "$build"; do
+    if found=$(grep -rlF "$path" "$prefix"); then fail "a path of the build, $path, stands in: $found"; fi
+done
 [ -z "$(find "$scratch/destdir" -type f ! -path "$prefix/*")" ] || fail "something lies outside of the prefix"
 "$prefix/bin/splatsmith" info >/dev/null
 
@@ -42,23 +45,36 @@ cd "$scratch"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c17 -Wall -Wextra -Werror "$source/samples/train_minimal.c" \
     $(pkg-config --cflags --libs splatsmith) -o consumer
-nm consumer | grep -q ' T splat_version$' || fail "the consumer did not link the static library"
-./consumer scene splat.ply >/dev/null
+readelf -d consumer | grep -q 'NEEDED.*\[libsplatsmith.so.0\]' || fail "the consumer did not link the shared library"
+for needed in turbojpeg jansson gomp; do
+    if readelf -d consumer | grep -q "NEEDED.*lib$needed"; then fail "pkg-config makes programs link $needed"; fi
+done
+libraries=$(dirname "$(find "$scratch/moved" -name libsplatsmith.so.0)")
+LD_LIBRARY_PATH=$libraries ./consumer scene splat.ply >/dev/null
 [ -s splat.ply ] || fail "the consumer wrote no splat"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c17 "$source/samples/train_minimal.c" $(pkg-config --cflags splatsmith) "$libraries/libsplatsmith.a" \
+    $(pkg-config --static --libs-only-l --libs-only-other splatsmith | sed 's/-lsplatsmith//') -o consumer_static
+nm consumer_static | grep -q ' T splat_version$' || fail "the consumer did not link the static library"
+./consumer_static scene splat_static.ply >/dev/null
+cmp splat.ply splat_static.ply || fail "the static and the shared library differ"
 
 # The same sample by find_package, in a project of its own; another version is not taken.
 mkdir project
 cat > project/CMakeLists.txt <<EOF
 cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES C)
-find_package(splatsmith \${WANTED} REQUIRED CONFIG)
-add_executable(consumer "$source/samples/train_minimal.c")
-target_link_libraries(consumer PRIVATE splatsmith::splatsmith)
+find_package(splatsmith \${WANTED} REQUIRED CONFIG COMPONENTS static)
+foreach(library splatsmith static)
+  add_executable(\${library} "$source/samples/train_minimal.c")
+  target_link_libraries(\${library} PRIVATE splatsmith::\${library})
+endforeach()
 EOF
 version=$("$scratch/moved/bin/splatsmith" --version | tr -cd '0-9.')
 cmake -S project -B project/build -G Ninja -DWANTED="$version" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
 cmake --build project/build >/dev/null
-project/build/consumer scene2 splat2.ply >/dev/null
+nm project/build/static | grep -q ' T splat_version$' || fail "splatsmith::static is not the static library"
+project/build/splatsmith scene2 splat2.ply >/dev/null
 cmp splat.ply splat2.ply || fail "the two consumers differ"
 if cmake -S project -B project/newer -G Ninja -DWANTED=99.0 -DCMAKE_PREFIX_PATH="$scratch/moved" >newer.log 2>&1; then
     fail "find_package(splatsmith 99.0) found this version"
