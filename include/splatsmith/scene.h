@@ -99,6 +99,10 @@ splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_
 /* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
 splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
 
+/* The points that a training starts from, the model's or random ones, in the caller's memory: positions =
+ * float[n_points][3], scene units; colors = uint8_t[n_points][3], sRGB. Either may be NULL. */
+void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t *colors);
+
 /* ---------------------------------------------------------------- scenes from memory */
 
 #define SPLAT_CAMERA_PARAMETERS 16

@@ -203,6 +203,15 @@ splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *r
     return SPLAT_OK;
 }
 
+void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t *colors)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    for (size_t i = 0; i < dataset->n_points; i++) {
+        if (positions) memcpy(positions + 3 * i, dataset->points[i].position, 3 * sizeof *positions);
+        if (colors) memcpy(colors + 3 * i, dataset->points[i].color, 3);
+    }
+}
+
 splat_status splat_scene_read_mask(splat_scene *scene, size_t view, int width, int height, uint8_t *kept,
                                    splat_error *error)
 {

@@ -61,15 +61,13 @@ static void hold_photo(held *h, size_t i, const char *folder)
 }
 
 /* The points that the opened scene starts from. */
-static void hold_points(held *h, const splat_dataset *dataset)
+static void hold_points(held *h, const splat_scene *scene)
 {
-    size_t n = dataset->n_points;
+    size_t n = scene->dataset.n_points;
     h->points = malloc(3 * n * sizeof *h->points);
     h->colors = malloc(3 * n);
-    for (size_t i = 0; i < 3 * n; i++) {
-        h->points[i] = dataset->points[i / 3].position[i % 3];
-        h->colors[i] = dataset->points[i / 3].color[i % 3];
-    }
+    splat_scene_get_points(scene, h->points, NULL);
+    splat_scene_get_points(scene, NULL, h->colors);
     splat_scene_arrays_init(&h->arrays);
     h->arrays.photos = h->photos;
     h->arrays.n_photos = h->model.n_images;
@@ -78,7 +76,7 @@ static void hold_points(held *h, const splat_dataset *dataset)
     h->arrays.n_points = n;
 }
 
-static void hold(held *h, const char *folder, const splat_dataset *dataset)
+static void hold(held *h, const char *folder, const splat_scene *scene)
 {
     char path[256];
     splat_error error;
@@ -87,7 +85,7 @@ static void hold(held *h, const char *folder, const splat_dataset *dataset)
     must(splat_colmap_read(path, &h->model, &error), &error);
     assert_in_range(h->model.n_images, 1, MOST);
     for (size_t i = 0; i < h->model.n_images; i++) hold_photo(h, i, folder);
-    hold_points(h, dataset);
+    hold_points(h, scene);
 }
 
 static void let_go(held *h)
@@ -157,7 +155,7 @@ static void open_both(splat_context *context, const char *folder, splat_scene_op
     splat_error error;
     options.source_path = folder;
     must(splat_scene_open(context, &options, files, &error), &error);
-    hold(h, folder, &(*files)->dataset);
+    hold(h, folder, *files);
     options.source_path = NULL;
     must(splat_scene_create(context, &h->arrays, &options, memory, &error), &error);
 }
