@@ -132,8 +132,43 @@ static void the_disk_may_be_full_at_any_byte(void **state)
     assert_true(n_refused > 500);
 }
 
+/* A long run takes no more memory than a short one; its file has every point, and one that goes on has curves from the
+ * first step to the last. */
+static void long_runs_keep_fewer_points(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_run_history h;
+    const int n = 3 * SPLAT_HISTORY_POINTS_MAX;
+    ASSERT_OK(splat_folder_delete(FOLDER, &error));
+    ASSERT_OK(splat_folder_create(FOLDER, &error));
+    ASSERT_OK(splat_run_history_open(&h, FOLDER, 0, NULL, &error));
+    for (int i = 1; i <= n; i++) {
+        splat_history_point point = splat_history_point_make(10 * i);
+        assert_true(splat_run_history_add(&h, &point));
+        assert_true(h.n_points <= SPLAT_HISTORY_POINTS_MAX);
+    }
+    assert_true(splat_run_history_flush(&h));
+    uint8_t *text;
+    size_t size, n_lines = 0;
+    ASSERT_OK(splat_file_read(FILE_PATH, &text, &size, &error));
+    for (size_t i = 0; i < size; i++) n_lines += text[i] == '\n';
+    free(text);
+    assert_int_equal(n_lines, n);
+    for (int again = 0; again < 2; again++) {
+        assert_true(h.n_points > SPLAT_HISTORY_POINTS_MAX / 2 && h.points[0].iteration <= 40);
+        assert_true(h.points[h.n_points - 1].iteration > 10 * n - 40);
+        for (size_t i = 1; i < h.n_points; i++) /* evenly */
+            assert_int_equal(h.points[i].iteration - h.points[i - 1].iteration, 40);
+        splat_run_history_close(&h);
+        ASSERT_OK(splat_run_history_open(&h, FOLDER, 10 * n, NULL, &error));
+    }
+    splat_run_history_close(&h);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_disk_may_be_full_at_any_byte)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_disk_may_be_full_at_any_byte),
+                                       cmocka_unit_test(long_runs_keep_fewer_points)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,9 +140,24 @@ static splat_history_evaluation evaluation_of(const json_t *line, int iteration)
 
 /* ---------------------------------------------------------------- memory */
 
+/* Every second point, the newest among them: a run of any length takes the same memory. */
+static void thin_points(splat_run_history *h)
+{
+    h->n_points /= 2;
+    for (size_t i = 0; i < h->n_points; i++) h->points[i] = h->points[2 * i + 1];
+    h->stride *= 2;
+}
+
 /* Both false when memory is exhausted. While a run goes on its page then lacks a point, which the file has. */
 static bool keep_point(splat_run_history *h, const splat_history_point *point)
 {
+    if (++h->n_passed < h->stride) return true;
+    h->n_passed = 0;
+    if (h->n_points == SPLAT_HISTORY_POINTS_MAX) {
+        h->n_passed = h->stride; /* this one lies between two that are kept from now on */
+        thin_points(h);
+        return true;
+    }
     void *grown = splat_array_grow(h->points, &h->points_capacity, h->n_points, sizeof *point);
     if (!grown) return false;
     h->points = grown;
@@ -241,6 +256,7 @@ splat_status splat_run_history_open(splat_run_history *h, const char *folder, in
 {
     memset(h, 0, sizeof *h);
     if (losses) h->losses = *losses;
+    h->stride = 1;
     h->started = h->flushed = splat_clock_seconds();
     h->path = splat_format("%s/" SPLAT_HISTORY_FILE, folder);
     if (!h->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #define SPLAT_HISTORY_INTERVAL 10       /* steps a point */
+#define SPLAT_HISTORY_POINTS_MAX 16384  /* in memory, of 160,000 steps; of more every second, fourth, ... */
 #define SPLAT_HISTORY_FILE "history.jsonl"
 #define SPLAT_N_STAGES 7
 
@@ -44,6 +45,7 @@ typedef struct splat_history_evaluation {
 typedef struct splat_run_history {
     splat_history_point *points; /* [n_points], by iteration */
     size_t n_points, points_capacity;
+    size_t stride, n_passed;     /* one point of `stride` is kept; so many were not since the last one */
     splat_history_losses losses; /* n 0: none */
     splat_history_evaluation *evaluations;
     size_t n_evaluations, evaluations_capacity;
@@ -53,9 +55,9 @@ typedef struct splat_run_history {
     double seconds_before;       /* of the runs that this one goes on from */
 } splat_run_history;
 
-/* Opens the file in `folder`: what it says of the steps up to `iteration` (0: a new run) is kept, anything else is
- * deleted. A line that cannot be read is left out. losses: those that points may have (copied; its words are borrowed);
- * NULL: none. Errors: IO, MEMORY. Close it in either case. */
+/* Opens the file in `folder`: what it says of the steps up to `iteration` (0: a new run) is kept, but for points beyond
+ * what memory holds; anything else is deleted. A line that cannot be read is left out. losses: those that points may
+ * have (copied; its words are borrowed); NULL: none. Errors: IO, MEMORY. Close it in either case. */
 splat_status splat_run_history_open(splat_run_history *history, const char *folder, int iteration,
                                     const splat_history_losses *losses, splat_error *error);
 /* Adds a point or an evaluation; `seconds` of a point is filled in. What finds no memory is left out. False, once: the
