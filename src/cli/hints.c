@@ -9,6 +9,7 @@ typedef struct hint {
 
 #define TEXTURE "it belongs to 'splatsmith texture'"
 #define REFINEMENT "it belongs to 'splatsmith refine'"
+#define EXPOSURE "'--exposure' of train finds the exposure of each photo"
 
 /* Scripts of 3DGS, Mip-Splatting, gsplat and SuGaR. Their endings (.py) are left out. */
 static const hint commands[] = {
@@ -46,8 +47,13 @@ static const hint options[] = {
     {"postprocess_mesh", TEXTURE},
     {"postprocess_density_threshold", TEXTURE},
     {"postprocess_iterations", TEXTURE},
-    {"train_test_exp", "exposure compensation is not part of this version"},
-    {"masks", "masks are not part of this version; photos with alpha are laid on the background"},
+    {"train_test_exp", EXPOSURE},
+    {"app_opt", EXPOSURE},
+    {"use_bilateral_grid", EXPOSURE},
+    {"depth_loss", "'--sfm_depth' of train trains on the depth of the model's points"},
+    {"pose_opt", "cameras stay as the scene has them in this version"},
+    {"max_resolution", "'--resolution' takes a width"},
+    {"alpha_mode", "'--mask_mode' says what the alpha of photos is"},
     {"compare", "'splatsmith bench compare BASELINE CANDIDATE' does it"},
 };
 

@@ -125,7 +125,8 @@ static void test_hints(void **state)
             "--square_size", "10");
     RUN_ERR(2, "--optimizer_type takes one of default, not 'sparse_adam'", "train", "--optimizer_type", "sparse_adam");
     RUN_ERR(2, "give the scene's folder with -s", "train", "--optimizer_type", "default", "--high_dram");
-    RUN_ERR(2, "unknown option '--train_test_exp' for train: exposure compensation", "train", "--train_test_exp");
+    RUN_ERR(2, "unknown option '--train_test_exp' for train: '--exposure' of train", "train", "--train_test_exp");
+    RUN_ERR(2, "'--resolution' takes a width", "train", "--max-resolution", "1920");
     RUN_ERR(2, "unknown option '-f' for eval; 'splatsmith eval --help'", "eval", "-f", "15000");
 }
 
