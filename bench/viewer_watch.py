@@ -10,24 +10,15 @@ The steps a second of the training, here and without anybody, stand in its summa
 import json, math, os, statistics, struct, sys, time, urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'viewer'))
 from browser import WebSocket
+from cameras import quaternion_of
 
 
 def turned(rows, angle):
-    """The quaternion (w, x, y, z) of a camera's axes in the world: rows of its rotation, turned about its y."""
+    """The quaternion of a camera's axes, the rows of its rotation, turned about its y."""
     x, y, z = rows[0:3], rows[3:6], rows[6:9]
     c, s = math.cos(angle), math.sin(angle)
     x, z = [c * a - s * b for a, b in zip(x, z)], [s * a + c * b for a, b in zip(x, z)]
-    best = max(range(4), key=lambda k: [x[0] + y[1] + z[2], x[0], y[1], z[2]][k])
-    if best == 0:
-        q = [1 + x[0] + y[1] + z[2], y[2] - z[1], z[0] - x[2], x[1] - y[0]]
-    elif best == 1:
-        q = [y[2] - z[1], 1 + x[0] - y[1] - z[2], x[1] + y[0], z[0] + x[2]]
-    elif best == 2:
-        q = [z[0] - x[2], x[1] + y[0], 1 - x[0] + y[1] - z[2], y[2] + z[1]]
-    else:
-        q = [x[1] - y[0], z[0] + x[2], y[2] + z[1], 1 - x[0] - y[1] + z[2]]
-    length = math.sqrt(sum(k * k for k in q))
-    return [k / length for k in q]
+    return quaternion_of([*x, *y, *z])
 
 
 def main(url, seconds=60.0, rate=30.0, width=1280, height=720, full=False):
