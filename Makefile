@@ -1,7 +1,7 @@
 # Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
 #   make [CUDA=1 or CUDA=0]                     with or without the CUDA backend; unset: as CMake decides (AUTO)
 #   make install [PREFIX=/usr/local] [DESTDIR=] the program, the library and their documents; no test is compiled
-.PHONY: all demo check check-long fuzz install clean
+.PHONY: all demo check check-long fuzz install site clean
 
 PREFIX ?= $(CMAKE_INSTALL_PREFIX)
 cuda := $(if $(CUDA),-DSPLATSMITH_CUDA=$(if $(filter 0 off OFF no,$(CUDA)),OFF,ON))
@@ -38,5 +38,10 @@ install: build/splatsmith
 	cmake --build --preset release --target installed
 	DESTDIR="$(DESTDIR)" cmake --install build $(if $(PREFIX),--prefix "$(PREFIX)")
 
+# The documents, the pages of commands and of the library, searchable without a network: build-site/index.html.
+site: build/splatsmith
+	@scripts/install_deps.sh --site
+	@scripts/site.sh
+
 clean:
-	rm -rf build build-debug build-asan build-fuzz demo_out
+	rm -rf build build-debug build-asan build-fuzz build-site build-site.source demo_out

@@ -4,6 +4,7 @@
 # --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 # --mpi: instead Open MPI, for training by several processes and its tests.
+# --site: instead what makes the site of the documents (Sphinx, MyST, furo), for make site and its test.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
 libwebp-dev libcivetweb-dev libcmocka-dev"
@@ -20,6 +21,9 @@ elif [ "${1:-}" = --fuzz ]; then
 elif [ "${1:-}" = --mpi ]; then
     packages="openmpi-bin libopenmpi-dev"
     reason="several processes that train together"
+elif [ "${1:-}" = --site ]; then
+    packages="python3-sphinx python3-myst-parser furo"
+    reason="the site of the documents"
 fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

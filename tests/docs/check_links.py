@@ -21,7 +21,8 @@ def problem_of(root, document, target, cache):
         return None if ABSOLUTE.match(target) else f'{target} is no address'
     path, _, anchor = target.partition('#')
     path = urllib.parse.unquote(path)
-    whole = os.path.normpath(os.path.join(root, os.path.dirname(document), path)) if path else os.path.join(root, document)
+    whole = os.path.join(root, os.path.normpath(os.path.join(os.path.dirname(document), path)) if path else document)
+    whole = os.path.normpath(whole)
     if path.startswith('/') or os.path.relpath(whole, root).startswith('..'):
         return f'{target} leads out of the repository'
     if not os.path.exists(whole):

@@ -14,7 +14,7 @@ def documents(root):
 
 
 class Document:
-    """prose: (number, text) of the lines outside code; blocks: (number of the first line, lines) of each block of code."""
+    """prose: (number, text) of the lines outside code; blocks: (number of the first line, lines) of each piece of code."""
 
     def __init__(self, text):
         self.prose, self.blocks = [], []
