@@ -5,6 +5,7 @@
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 # --mpi: instead Open MPI, for training by several processes and its tests.
 # --site: instead what makes the site of the documents (Sphinx, MyST, furo), for make site and its test.
+# --python: instead what the tests of the Python package need: numpy, and virtual environments for its wheel.
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
 libwebp-dev libcivetweb-dev libcmocka-dev"
@@ -24,6 +25,9 @@ elif [ "${1:-}" = --mpi ]; then
 elif [ "${1:-}" = --site ]; then
     packages="python3-sphinx python3-myst-parser furo"
     reason="the site of the documents"
+elif [ "${1:-}" = --python ]; then
+    packages="python3 python3-numpy python3-venv"
+    reason="tests of the Python package"
 fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

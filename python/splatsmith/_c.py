@@ -1,0 +1,1896 @@
+"""The C interface of Splatsmith as ctypes: made of include/ by make_bindings.py, not to be edited.
+
+Functions, structs and their meaning are documented in the headers. `load` opens the library and gives
+every function its types."""
+from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
+        c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_uint8, c_void_p)
+from enum import IntEnum
+from typing import Any, Dict, List, Tuple
+
+SPLATSMITH_VERSION_MAJOR = 0
+SPLATSMITH_VERSION_MINOR = 1
+SPLATSMITH_VERSION_PATCH = 0
+SPLATSMITH_VERSION = "0.1.0"
+SPLAT_MIB = 1048576.0
+SPLAT_GIB = 1073741824.0
+SPLAT_CAMERA_PARAMETERS = 16
+SPLAT_MAX_RANKS = 1024
+SPLAT_PLAN_ROWS = 16
+SPLAT_PLAN_CHOICES = 8
+SPLAT_MAX_LOSSES = 16
+SPLAT_MESH_LEVELS = 8
+SPLAT_N_MAP_KINDS = 5
+SPLAT_N_MESH_VIEW_KINDS = 4
+SPLAT_PROFILE_TRENDS = 4
+SPLAT_PROFILE_SAVINGS = 6
+SPLAT_PROFILE_LARGEST = 5
+SPLAT_BENCH_STAGE_STEPS = 300
+SPLAT_BENCH_STAGES = 7
+SPLAT_BENCH_ROWS = 8
+SPLAT_MESH_THRESHOLDS = 8
+SPLAT_MESH_SUBSETS = 8
+SPLAT_MESH_SUBSET_NAME = 32
+SPLAT_MESH_PAGES = 256
+
+
+class Status(IntEnum):
+    OK = 0
+    ERROR_ARGUMENT = 1
+    ERROR_IO = 2
+    ERROR_FORMAT = 3
+    ERROR_UNSUPPORTED = 4
+    ERROR_MEMORY = 5
+    ERROR_DEVICE = 6
+    ERROR_NUMERIC = 7
+    ERROR_STOPPED = 8
+    ERROR_INTERNAL = 9
+    ERROR_CHECKPOINT = 10
+    ERROR_RANK = 11
+
+
+class splat_error(Structure):
+    pass
+
+
+class splat_context(Structure):
+    pass
+
+
+class LogLevel(IntEnum):
+    WARNING = 0
+    NOTICE = 1
+    DEBUG = 2
+
+
+class Fragmentation(IntEnum):
+    NORMAL = 0
+    AGGRESSIVE = 1
+    MINIMAL = 2
+
+
+class splat_context_options(Structure):
+    pass
+
+
+class splat_device_info(Structure):
+    pass
+
+
+class splat_memory_info(Structure):
+    pass
+
+
+class ShStorage(IntEnum):
+    FLOAT32 = 0
+    FLOAT16 = 1
+
+
+class OptimizerStorage(IntEnum):
+    FLOAT32 = 0
+    QUANTIZED = 1
+
+
+class splat_camera(Structure):
+    pass
+
+
+class RenderMode(IntEnum):
+    AUTO = 0
+    MIP = 1
+    CLASSIC = 2
+
+
+class splat_file_format(Structure):
+    pass
+
+
+class splat_save_options(Structure):
+    pass
+
+
+class splat_scene(Structure):
+    pass
+
+
+class MaskMode(IntEnum):
+    IGNORE = 0
+    SEGMENT = 1
+    ALPHA = 2
+
+
+class Undistort(IntEnum):
+    AUTO = 0
+    OFF = 1
+    CROP = 2
+    ALL = 3
+
+
+class splat_scene_options(Structure):
+    pass
+
+
+class splat_scene_info(Structure):
+    pass
+
+
+class splat_view_info(Structure):
+    pass
+
+
+class ViewSet(IntEnum):
+    TRAIN = 0
+    TEST = 1
+    TRAIN_REPORT = 2
+
+
+class splat_scene_photo(Structure):
+    pass
+
+
+class splat_scene_arrays(Structure):
+    pass
+
+
+class SampleScene(IntEnum):
+    BASIC = 0
+    OBJECTS = 1
+    ROOM = 2
+
+
+class SampleDistortion(IntEnum):
+    NONE = 0
+    SIMPLE_RADIAL = 1
+    RADIAL = 2
+    OPENCV = 3
+    OPENCV_FISHEYE = 4
+    FULL_OPENCV = 5
+    FOV = 6
+    SIMPLE_RADIAL_FISHEYE = 7
+    RADIAL_FISHEYE = 8
+    THIN_PRISM_FISHEYE = 9
+    RAD_TAN_THIN_PRISM_FISHEYE = 10
+    SIMPLE_DIVISION = 11
+    DIVISION = 12
+    SIMPLE_FISHEYE = 13
+    FISHEYE = 14
+    EUCM = 15
+    EQUIRECTANGULAR = 16
+    WIDE_FISHEYE = 17
+
+
+class splat_sample_options(Structure):
+    pass
+
+
+class Matcher(IntEnum):
+    AUTO = 0
+    EXHAUSTIVE = 1
+    SEQUENTIAL = 2
+    VOCAB_TREE = 3
+
+
+class Mapper(IntEnum):
+    AUTO = 0
+    INCREMENTAL = 1
+    GLOBAL = 2
+
+
+class splat_cameras_options(Structure):
+    pass
+
+
+class splat_cameras_info(Structure):
+    pass
+
+
+class splat_model(Structure):
+    pass
+
+
+class splat_model_info(Structure):
+    pass
+
+
+class ArrayType(IntEnum):
+    FLOAT32 = 0
+    FLOAT16 = 1
+
+
+class splat_array(Structure):
+    pass
+
+
+class splat_model_arrays(Structure):
+    pass
+
+
+class splat_model_values(Structure):
+    pass
+
+
+class splat_clean_options(Structure):
+    pass
+
+
+class splat_clean_counts(Structure):
+    pass
+
+
+class splat_geometry_maps(Structure):
+    pass
+
+
+class splat_metrics(Structure):
+    pass
+
+
+class splat_lpips(Structure):
+    pass
+
+
+class splat_view_job(Structure):
+    pass
+
+
+class splat_model_config(Structure):
+    pass
+
+
+class splat_comm(Structure):
+    pass
+
+
+class splat_trainer(Structure):
+    pass
+
+
+class Regularization(IntEnum):
+    NONE = 0
+    DENSITY = 1
+    SDF = 2
+    DN_CONSISTENCY = 3
+    MULTIVIEW = 4
+
+
+class splat_coarse_options(Structure):
+    pass
+
+
+class splat_refine_options(Structure):
+    pass
+
+
+class splat_strategy(Structure):
+    pass
+
+
+class splat_regularizer(Structure):
+    pass
+
+
+class splat_binding(Structure):
+    pass
+
+
+class GiveUp(IntEnum):
+    PHOTOS = 1
+    LISTS = 2
+    SH = 4
+    MOMENTS = 8
+    DEVICE_MOMENTS = 16
+    DEVICE_SH = 32
+    ALL = 63
+
+
+class splat_train_options(Structure):
+    pass
+
+
+class splat_step_info(Structure):
+    pass
+
+
+class splat_plan_options(Structure):
+    pass
+
+
+class splat_plan_row(Structure):
+    pass
+
+
+class splat_plan_choice(Structure):
+    pass
+
+
+class splat_plan_step(Structure):
+    pass
+
+
+class splat_plan(Structure):
+    pass
+
+
+class splat_stage_times(Structure):
+    pass
+
+
+class splat_loss(Structure):
+    pass
+
+
+class EventKind(IntEnum):
+    STEP = 0
+    EVALUATION = 1
+    SAVED = 2
+    CHECKPOINT = 3
+
+
+class splat_event(Structure):
+    pass
+
+
+class TensorboardKind(IntEnum):
+    NONE = 0
+    DEFAULT = 1
+    UPSTREAM = 2
+
+
+class splat_monitor(Structure):
+    pass
+
+
+class splat_run_options(Structure):
+    pass
+
+
+class MeshMethod(IntEnum):
+    POISSON = 0
+    TSDF = 1
+    MARCHING_CUBES = 2
+
+
+class MeshPointSource(IntEnum):
+    LEVEL = 0
+    DEPTH = 1
+    CENTERS = 2
+    VIEWS = 3
+
+
+class splat_mesh_extract_options(Structure):
+    pass
+
+
+class splat_mesh_extract_info(Structure):
+    pass
+
+
+class splat_refine_info(Structure):
+    pass
+
+
+class splat_refine_input(Structure):
+    pass
+
+
+class TextureBake(IntEnum):
+    PHOTOS = 0
+    GAUSSIANS = 1
+
+
+class splat_texture_options(Structure):
+    pass
+
+
+class splat_texture_info(Structure):
+    pass
+
+
+class splat_viewer(Structure):
+    pass
+
+
+class splat_viewer_options(Structure):
+    pass
+
+
+class splat_lpips_options(Structure):
+    pass
+
+
+class MapKind(IntEnum):
+    DEPTH = 1
+    MEDIAN = 2
+    NORMAL = 4
+    ALPHA = 8
+    DENSITY = 16
+
+
+class splat_random_views_options(Structure):
+    pass
+
+
+class MeshFilter(IntEnum):
+    TRILINEAR = 0
+    NEAREST = 1
+    ANISOTROPIC = 2
+
+
+class splat_mesh_draw_options(Structure):
+    pass
+
+
+class MeshViewKind(IntEnum):
+    COLOR = 1
+    NORMAL = 2
+    DEPTH = 4
+    SHADED = 8
+
+
+class splat_mesh_metrics(Structure):
+    pass
+
+
+class splat_gpu_sample(Structure):
+    pass
+
+
+class splat_monitor_sample(Structure):
+    pass
+
+
+class splat_monitor_options(Structure):
+    pass
+
+
+class MemoryCategory(IntEnum):
+    MEMORY_PARAMETERS = 0
+    MEMORY_GRADIENTS = 1
+    MEMORY_OPTIMIZER = 2
+    MEMORY_STATISTICS = 3
+    MEMORY_ACTIVATIONS = 4
+    MEMORY_IMAGES = 5
+    MEMORY_BUFFERS = 6
+    MEMORY_OTHER = 7
+    N_MEMORY_CATEGORIES = 8
+
+
+class splat_profile_sample(Structure):
+    pass
+
+
+class ProfileVerdict(IntEnum):
+    FLAT = 0
+    GROWS = 1
+    UNKNOWN = 2
+
+
+class splat_profile_trend(Structure):
+    pass
+
+
+class splat_profile_saving(Structure):
+    pass
+
+
+class splat_profile_large_block(Structure):
+    pass
+
+
+class splat_profile(Structure):
+    pass
+
+
+class splat_bench_times(Structure):
+    pass
+
+
+class splat_bench_options(Structure):
+    pass
+
+
+class splat_bench_memory(Structure):
+    pass
+
+
+class splat_bench_gpu(Structure):
+    pass
+
+
+class splat_bench_stage(Structure):
+    pass
+
+
+class splat_bench_evaluation(Structure):
+    pass
+
+
+class splat_bench_result(Structure):
+    pass
+
+
+class splat_environment(Structure):
+    pass
+
+
+class splat_bench_note(Structure):
+    pass
+
+
+class splat_bench_row(Structure):
+    pass
+
+
+class splat_bench_rows(Structure):
+    pass
+
+
+class splat_bench_record(Structure):
+    pass
+
+
+class splat_bench_figures(Structure):
+    pass
+
+
+class splat_bench_comparison(Structure):
+    pass
+
+
+class splat_mesh_figure(Structure):
+    pass
+
+
+class splat_mesh_quality(Structure):
+    pass
+
+
+class splat_mesh_report_options(Structure):
+    pass
+
+
+class splat_mesh_subset(Structure):
+    pass
+
+
+class splat_mesh_distances(Structure):
+    pass
+
+
+class splat_mesh_texture(Structure):
+    pass
+
+
+class splat_mesh_report(Structure):
+    pass
+
+
+splat_log_function = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+splat_memory_block_function = CFUNCTYPE(None, c_void_p, c_char_p, c_char_p, c_size_t)
+splat_view_function = CFUNCTYPE(c_bool, c_void_p, c_size_t, POINTER(splat_view_info), POINTER(c_float),
+        POINTER(c_uint8), POINTER(splat_metrics))
+splat_event_function = CFUNCTYPE(None, c_void_p, POINTER(splat_event))
+splat_mesh_progress = CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)
+splat_texture_progress = CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)
+splat_bench_difference_function = CFUNCTYPE(None, c_void_p, c_char_p)
+
+splat_error._fields_ = [
+    ("status", c_int),
+    ("offset", c_uint64),
+    ("line", c_uint64),
+    ("file", c_char * 512),
+    ("message", c_char * 1024),
+]
+splat_context_options._fields_ = [
+    ("size", c_size_t),
+    ("backend", c_char_p),
+    ("gpu", c_int),
+    ("threads", c_int),
+    ("deterministic", c_bool),
+    ("simd", c_char_p),
+    ("fragmentation", c_int),
+    ("sole_user", c_bool),
+    ("log", splat_log_function),
+    ("log_user", c_void_p),
+]
+splat_device_info._fields_ = [
+    ("index", c_int),
+    ("name", c_char * 256),
+    ("compute_major", c_int),
+    ("compute_minor", c_int),
+    ("total_bytes", c_size_t),
+    ("free_bytes", c_size_t),
+    ("driver_version", c_int),
+    ("runtime_version", c_int),
+]
+splat_memory_info._fields_ = [
+    ("bytes", c_size_t),
+    ("peak_bytes", c_size_t),
+    ("n_blocks", c_size_t),
+    ("used_bytes", c_size_t),
+    ("host_bytes", c_size_t),
+    ("overhead_bytes", c_size_t),
+    ("limit_bytes", c_size_t),
+    ("n_refused", c_size_t),
+]
+splat_camera._fields_ = [
+    ("rotation", c_float * 9),
+    ("translation", c_float * 3),
+    ("center", c_float * 3),
+    ("fx", c_float),
+    ("fy", c_float),
+    ("cx", c_float),
+    ("cy", c_float),
+    ("width", c_int32),
+    ("height", c_int32),
+]
+splat_file_format._fields_ = [
+    ("name", c_char_p),
+    ("ending", c_char_p),
+    ("description", c_char_p),
+    ("reads", c_bool),
+    ("writes", c_bool),
+]
+splat_save_options._fields_ = [
+    ("size", c_size_t),
+    ("fused", c_bool),
+    ("sh_degree", c_int),
+    ("spz_version", c_int),
+]
+splat_scene_options._fields_ = [
+    ("size", c_size_t),
+    ("source_path", c_char_p),
+    ("images", c_char_p),
+    ("resolution", c_int),
+    ("resolution_scale", c_double),
+    ("eval", c_bool),
+    ("llffhold", c_int),
+    ("test_camera_count", c_int),
+    ("split_file", c_char_p),
+    ("white_background", c_bool),
+    ("load_allres", c_bool),
+    ("image_cache_gb", c_double),
+    ("low_dram", c_bool),
+    ("seed", c_uint64),
+    ("masks", c_char_p),
+    ("invert_masks", c_bool),
+    ("mask_mode", c_int),
+    ("eval_masks", c_bool),
+    ("undistort", c_int),
+    ("fisheye_degrees", c_float),
+    ("depths", c_char_p),
+    ("sfm_depth", c_bool),
+]
+splat_scene_info._fields_ = [
+    ("format", c_char_p),
+    ("n_views", c_size_t),
+    ("n_train", c_size_t),
+    ("n_test", c_size_t),
+    ("n_points", c_size_t),
+    ("extent", c_float),
+    ("max_width", c_int),
+    ("max_height", c_int),
+    ("random_points", c_bool),
+    ("n_masked", c_size_t),
+    ("n_photos", c_size_t),
+    ("n_depths", c_size_t),
+    ("n_depth_points", c_size_t),
+]
+splat_view_info._fields_ = [
+    ("name", c_char_p),
+    ("is_test", c_bool),
+    ("camera", splat_camera),
+]
+splat_scene_photo._fields_ = [
+    ("size", c_size_t),
+    ("name", c_char_p),
+    ("pixels", POINTER(c_uint8)),
+    ("width", c_int),
+    ("height", c_int),
+    ("channels", c_int),
+    ("mask", POINTER(c_uint8)),
+    ("camera_model", c_char_p),
+    ("parameters", c_double * 16),
+    ("camera_width", c_int),
+    ("camera_height", c_int),
+    ("rotation", c_double * 9),
+    ("translation", c_double * 3),
+    ("is_test", c_bool),
+]
+splat_scene_arrays._fields_ = [
+    ("size", c_size_t),
+    ("photos", POINTER(splat_scene_photo)),
+    ("n_photos", c_size_t),
+    ("points", POINTER(c_float)),
+    ("colors", POINTER(c_uint8)),
+    ("n_points", c_size_t),
+]
+splat_sample_options._fields_ = [
+    ("size", c_size_t),
+    ("width", c_int),
+    ("height", c_int),
+    ("n_cameras", c_int),
+    ("n_points", c_int),
+    ("n_truth", c_int),
+    ("supersample", c_int),
+    ("seed", c_uint64),
+    ("scene", c_int),
+    ("distortion", c_int),
+    ("n_blobs", c_int),
+    ("exposure_spread", c_float),
+    ("tracks", c_bool),
+    ("depths", c_bool),
+]
+splat_cameras_options._fields_ = [
+    ("size", c_size_t),
+    ("source", c_char_p),
+    ("folder", c_char_p),
+    ("images", c_char_p),
+    ("colmap", c_char_p),
+    ("camera_model", c_char_p),
+    ("matcher", c_int),
+    ("mapper", c_int),
+    ("vocab_tree", c_char_p),
+    ("n_frames", c_int),
+    ("threads", c_int),
+    ("progress", CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)),
+    ("progress_user", c_void_p),
+    ("log", splat_log_function),
+    ("log_user", c_void_p),
+]
+splat_cameras_info._fields_ = [
+    ("n_photos", c_size_t),
+    ("n_registered", c_size_t),
+    ("n_points", c_size_t),
+    ("n_models", c_size_t),
+    ("camera_model", c_char * 32),
+    ("matcher", c_int),
+    ("is_done_before", c_bool),
+]
+splat_model_info._fields_ = [
+    ("n_gaussians", c_size_t),
+    ("sh_degree", c_int),
+    ("has_filter_3d", c_bool),
+    ("render_mode", c_int),
+    ("kernel_size", c_float),
+]
+splat_array._fields_ = [
+    ("data", c_void_p),
+    ("gpu", c_int),
+    ("type", c_int),
+    ("n_dimensions", c_int),
+    ("shape", c_size_t * 3),
+    ("strides", c_size_t * 3),
+]
+splat_model_arrays._fields_ = [
+    ("means", splat_array),
+    ("sh_dc", splat_array),
+    ("sh_rest", splat_array),
+    ("opacities", splat_array),
+    ("scales", splat_array),
+    ("rotations", splat_array),
+    ("filter_3d", splat_array),
+]
+splat_model_values._fields_ = [
+    ("size", c_size_t),
+    ("n", c_size_t),
+    ("sh_degree", c_int),
+    ("means", POINTER(c_float)),
+    ("sh_dc", POINTER(c_float)),
+    ("opacities", POINTER(c_float)),
+    ("scales", POINTER(c_float)),
+    ("rotations", POINTER(c_float)),
+    ("sh_rest", POINTER(c_float)),
+    ("filter_3d", POINTER(c_float)),
+    ("render_mode", c_int),
+    ("kernel_size", c_float),
+]
+splat_clean_options._fields_ = [
+    ("size", c_size_t),
+    ("has_bbox", c_bool),
+    ("bbox_low", c_double * 3),
+    ("bbox_high", c_double * 3),
+    ("min_opacity", c_double),
+    ("max_size", c_double),
+    ("outlier_std", c_double),
+    ("outlier_neighbors", c_size_t),
+]
+splat_clean_counts._fields_ = [
+    ("n_before", c_size_t),
+    ("n_removed", c_size_t),
+    ("n_not_finite", c_size_t),
+    ("n_outside", c_size_t),
+    ("n_faint", c_size_t),
+    ("n_large", c_size_t),
+    ("n_lonely", c_size_t),
+]
+splat_geometry_maps._fields_ = [
+    ("depth", POINTER(c_float)),
+    ("median", POINTER(c_float)),
+    ("normal", POINTER(c_float)),
+    ("alpha", POINTER(c_float)),
+    ("blended", POINTER(c_uint32)),
+    ("camera_space", c_bool),
+]
+splat_metrics._fields_ = [
+    ("l1", c_double),
+    ("psnr", c_double),
+    ("psnr_per_channel", c_double),
+    ("ssim", c_double),
+    ("n_views", c_size_t),
+    ("lpips", c_double),
+    ("lpips_net", c_char_p),
+    ("render_ms", c_double),
+    ("n_masked", c_size_t),
+    ("kept", c_double),
+    ("l1_whole", c_double),
+    ("psnr_whole", c_double),
+    ("psnr_per_channel_whole", c_double),
+    ("ssim_whole", c_double),
+    ("is_corrected", c_bool),
+    ("cc_psnr", c_double),
+    ("cc_ssim", c_double),
+    ("cc_lpips", c_double),
+    ("is_exposed", c_bool),
+    ("exposed_psnr", c_double),
+    ("exposed_ssim", c_double),
+    ("is_exif_exposed", c_bool),
+    ("exif_psnr", c_double),
+    ("exif_ssim", c_double),
+]
+splat_view_job._fields_ = [
+    ("size", c_size_t),
+    ("set", c_int),
+    ("quantize", c_bool),
+    ("lpips", POINTER(splat_lpips)),
+    ("visit", splat_view_function),
+    ("user", c_void_p),
+    ("color_correct", c_bool),
+    ("exposures", c_char_p),
+    ("nearby_exposures", c_char_p),
+]
+splat_model_config._fields_ = [
+    ("source_path", c_char_p),
+    ("model_path", c_char_p),
+    ("images", c_char_p),
+    ("sh_degree", c_int),
+    ("resolution", c_int),
+    ("white_background", c_bool),
+    ("eval", c_bool),
+    ("load_allres", c_bool),
+    ("kernel_size", c_float),
+    ("masks", c_char_p),
+    ("invert_masks", c_bool),
+    ("mask_mode", c_int),
+    ("undistort", c_int),
+    ("fisheye_degrees", c_float),
+    ("depths", c_char_p),
+]
+splat_coarse_options._fields_ = [
+    ("regularization", c_int),
+    ("first_iteration", c_int),
+    ("regularize_after", c_int),
+    ("entropy_factor", c_float),
+    ("prune_opacity", c_float),
+    ("estimation_factor", c_float),
+    ("normal_factor", c_float),
+    ("dn_factor", c_float),
+    ("n_samples", c_size_t),
+    ("neighbor_interval", c_int),
+    ("full_res_normals", c_bool),
+]
+splat_refine_options._fields_ = [
+    ("gaussians_per_triangle", c_int),
+    ("normal_consistency_factor", c_float),
+    ("foreground_radius", c_float),
+]
+splat_train_options._fields_ = [
+    ("size", c_size_t),
+    ("iterations", c_int),
+    ("sh_degree", c_int),
+    ("random_background", c_bool),
+    ("kernel_size", c_float),
+    ("ray_jitter", c_bool),
+    ("resample_gt_image", c_bool),
+    ("photos_on_host", c_bool),
+    ("sample_more_highres", c_bool),
+    ("position_lr_init", c_float),
+    ("position_lr_final", c_float),
+    ("position_lr_delay_mult", c_float),
+    ("position_lr_max_steps", c_int),
+    ("feature_lr", c_float),
+    ("opacity_lr", c_float),
+    ("scaling_lr", c_float),
+    ("rotation_lr", c_float),
+    ("lambda_dssim", c_float),
+    ("percent_dense", c_float),
+    ("densification_interval", c_int),
+    ("opacity_reset_interval", c_int),
+    ("densify_from_iter", c_int),
+    ("densify_until_iter", c_int),
+    ("densify_grad_threshold", c_float),
+    ("min_opacity_threshold", c_float),
+    ("target_gaussian_count", c_size_t),
+    ("seed", c_uint64),
+    ("sh_storage", c_int),
+    ("optimizer_storage", c_int),
+    ("sh_offload", c_bool),
+    ("max_instances", c_uint64),
+    ("max_gaussians", c_size_t),
+    ("coarse", splat_coarse_options),
+    ("strategy", POINTER(splat_strategy)),
+    ("regularizer", POINTER(splat_regularizer)),
+    ("binding", POINTER(splat_binding)),
+    ("refine", splat_refine_options),
+    ("sdf_range", c_float),
+    ("prune_keep", c_float),
+    ("flat_factor", c_float),
+    ("flat_ratio", c_float),
+    ("trim_views", c_int),
+    ("geo_factor", c_float),
+    ("ncc_factor", c_float),
+    ("n_patches", c_size_t),
+    ("dn_edges", c_bool),
+    ("surface_fade", c_float),
+    ("init_opacity", c_float),
+    ("init_scale", c_float),
+    ("opacity_reg", c_float),
+    ("scale_reg", c_float),
+    ("noise_lr", c_float),
+    ("may_give_up", c_int),
+    ("moments_offload", c_bool),
+    ("lr_final_factor", c_float),
+    ("lr_decay_from_iter", c_int),
+    ("sh_rest_lr", c_float),
+    ("exposure", c_bool),
+    ("depth_l1_weight_init", c_float),
+    ("depth_l1_weight_final", c_float),
+    ("sfm_depth_weight", c_float),
+    ("pixels_per_gaussian", c_float),
+    ("late_prune_opacity", c_float),
+    ("ranks", POINTER(splat_comm)),
+]
+splat_step_info._fields_ = [
+    ("iteration", c_int),
+    ("loss", c_float),
+    ("l1", c_float),
+    ("ssim", c_float),
+    ("n_visible", c_size_t),
+    ("n_instances", c_size_t),
+    ("n_degenerate", c_size_t),
+    ("n_gaussians", c_size_t),
+    ("active_sh_degree", c_int),
+    ("view_index", c_size_t),
+    ("step_ms", c_double),
+    ("n_added", c_size_t),
+    ("n_removed", c_size_t),
+    ("n_refused", c_size_t),
+]
+splat_plan_options._fields_ = [
+    ("size", c_size_t),
+    ("limit_bytes", c_size_t),
+    ("for_gpu", c_bool),
+    ("overhead_bytes", c_size_t),
+    ("n_gaussians", c_size_t),
+    ("afterwards", POINTER(splat_train_options)),
+    ("keep_photos", c_bool),
+    ("keep_sh_storage", c_bool),
+    ("keep_optimizer_storage", c_bool),
+    ("keep_sh_offload", c_bool),
+    ("n_vertices", c_size_t),
+]
+splat_plan_row._fields_ = [
+    ("owner", c_char_p),
+    ("name", c_char_p),
+    ("bytes", c_size_t),
+]
+splat_plan_choice._fields_ = [
+    ("option", c_char_p),
+    ("cost", c_char_p),
+    ("saved_bytes", c_size_t),
+]
+splat_plan_step._fields_ = [
+    ("option", c_char_p),
+    ("cost", c_char_p),
+    ("n_gaussians", c_size_t),
+]
+splat_plan._fields_ = [
+    ("size", c_size_t),
+    ("limit_bytes", c_size_t),
+    ("n_gaussians", c_size_t),
+    ("estimated", c_bool),
+    ("n_rows", c_size_t),
+    ("rows", splat_plan_row * 16),
+    ("total_bytes", c_size_t),
+    ("evaluation_bytes", c_size_t),
+    ("render_bytes", c_size_t),
+    ("afterwards_bytes", c_size_t),
+    ("host_bytes", c_size_t),
+    ("n_choices", c_size_t),
+    ("choices", splat_plan_choice * 8),
+    ("start_gaussians", c_size_t),
+    ("start_bytes", c_size_t),
+    ("n_steps", c_size_t),
+    ("steps", splat_plan_step * 8),
+]
+splat_stage_times._fields_ = [
+    ("data", c_double),
+    ("project", c_double),
+    ("bin", c_double),
+    ("raster", c_double),
+    ("loss", c_double),
+    ("raster_backward", c_double),
+    ("project_backward", c_double),
+    ("steps", c_int),
+]
+splat_loss._fields_ = [
+    ("name", c_char_p),
+    ("label", c_char_p),
+    ("tag", c_char_p),
+    ("value", c_double),
+    ("factor", c_double),
+    ("is_figure", c_bool),
+]
+splat_event._fields_ = [
+    ("kind", c_int),
+    ("step", POINTER(splat_step_info)),
+    ("set", c_int),
+    ("metrics", POINTER(splat_metrics)),
+    ("path", c_char_p),
+    ("training_peak_bytes", c_size_t),
+    ("evaluation_peak_bytes", c_size_t),
+]
+splat_run_options._fields_ = [
+    ("size", c_size_t),
+    ("model_path", c_char_p),
+    ("test_iterations", POINTER(c_int)),
+    ("n_test_iterations", c_size_t),
+    ("save_iterations", POINTER(c_int)),
+    ("n_save_iterations", c_size_t),
+    ("checkpoint_iterations", POINTER(c_int)),
+    ("n_checkpoint_iterations", c_size_t),
+    ("checkpoint_interval", c_int),
+    ("start_checkpoint", c_char_p),
+    ("tensorboard", c_int),
+    ("monitor", POINTER(splat_monitor)),
+    ("report", c_bool),
+    ("command", c_char_p),
+    ("profile_interval", c_int),
+    ("snapshot_iterations", POINTER(c_int)),
+    ("n_snapshot_iterations", c_size_t),
+    ("delete_first", c_bool),
+    ("only_checkpoint", c_bool),
+    ("lpips", POINTER(splat_lpips)),
+    ("event", splat_event_function),
+    ("event_user", c_void_p),
+]
+splat_mesh_extract_options._fields_ = [
+    ("size", c_size_t),
+    ("method", c_int),
+    ("points", c_int),
+    ("levels", c_float * 8),
+    ("n_levels", c_size_t),
+    ("n_points", c_size_t),
+    ("resolution_factor", c_float),
+    ("poisson_depth", c_int),
+    ("density_quantile", c_double),
+    ("outlier_neighbors", c_size_t),
+    ("outlier_std", c_double),
+    ("project", c_bool),
+    ("voxel_size", c_double),
+    ("least_scale", c_double),
+    ("max_depth", c_double),
+    ("min_alpha", c_float),
+    ("background", c_bool),
+    ("has_bbox", c_bool),
+    ("bbox_low", c_double * 3),
+    ("bbox_high", c_double * 3),
+    ("center_bbox", c_bool),
+    ("target_vertices", c_size_t),
+    ("min_component_faces", c_size_t),
+    ("least_seen", c_double),
+    ("remove_sky", c_bool),
+    ("unseen_rim", c_int),
+    ("max_host_bytes", c_uint64),
+    ("seed", c_uint64),
+    ("progress", splat_mesh_progress),
+    ("progress_user", c_void_p),
+    ("support_trim", c_double),
+    ("planes", c_bool),
+]
+splat_mesh_extract_info._fields_ = [
+    ("n_gaussians", c_size_t),
+    ("n_points", c_size_t),
+    ("n_vertices_first", c_size_t),
+    ("n_faces_first", c_size_t),
+    ("n_faces_unseen", c_size_t),
+    ("n_vertices", c_size_t),
+    ("n_faces", c_size_t),
+]
+splat_refine_info._fields_ = [
+    ("n_vertices", c_size_t),
+    ("n_faces", c_size_t),
+    ("n_gaussians", c_size_t),
+    ("has_colors", c_bool),
+]
+splat_refine_input._fields_ = [
+    ("size", c_size_t),
+    ("mesh_path", c_char_p),
+    ("splat_path", c_char_p),
+    ("render_mode", c_int),
+]
+splat_texture_options._fields_ = [
+    ("size", c_size_t),
+    ("bake", c_int),
+    ("texture_size", c_int),
+    ("texel_density", c_double),
+    ("max_texture", c_int),
+    ("square_size", c_int),
+    ("reject_outliers", c_bool),
+    ("level_exposure", c_bool),
+    ("two_bands", c_bool),
+    ("polish_steps", c_int),
+    ("gaussians_per_triangle", c_int),
+    ("postprocess_mesh", c_bool),
+    ("postprocess_density_threshold", c_float),
+    ("postprocess_iterations", c_int),
+    ("jpeg_quality", c_int),
+    ("is_lit", c_bool),
+    ("max_host_bytes", c_uint64),
+    ("progress", splat_texture_progress),
+    ("progress_user", c_void_p),
+]
+splat_texture_info._fields_ = [
+    ("n_faces", c_size_t),
+    ("n_charts", c_size_t),
+    ("n_pages", c_size_t),
+    ("width", c_int),
+    ("height", c_int),
+    ("used", c_double),
+    ("n_texels", c_size_t),
+    ("from_photos", c_double),
+    ("from_gaussians", c_double),
+    ("filled", c_double),
+    ("gaussians_per_triangle", c_int),
+    ("n_rim_faces", c_size_t),
+    ("n_faces_seen", c_size_t),
+    ("n_outliers", c_size_t),
+    ("n_candidates", c_size_t),
+    ("polish_losses", c_double * 2),
+    ("seams", c_double * 2),
+    ("host_bytes", c_uint64),
+]
+splat_viewer_options._fields_ = [
+    ("size", c_size_t),
+    ("host", c_char_p),
+    ("port", c_int),
+    ("title", c_char_p),
+    ("budget", c_double),
+    ("sibr_port", c_int),
+    ("sibr_host", c_char_p),
+]
+splat_lpips_options._fields_ = [
+    ("size", c_size_t),
+    ("net", c_char_p),
+    ("weights", c_char_p),
+    ("normalize", c_bool),
+]
+splat_random_views_options._fields_ = [
+    ("size", c_size_t),
+    ("n", c_size_t),
+    ("position_deviation", c_float),
+    ("rotation_deviation_deg", c_float),
+    ("seed", c_uint64),
+    ("visit", splat_view_function),
+    ("user", c_void_p),
+]
+splat_mesh_draw_options._fields_ = [
+    ("size", c_size_t),
+    ("filter", c_int),
+    ("supersampling", c_int),
+]
+splat_mesh_metrics._fields_ = [
+    ("all", splat_metrics),
+    ("covered", splat_metrics),
+    ("coverage", c_double),
+    ("textured", c_bool),
+]
+splat_gpu_sample._fields_ = [
+    ("present", c_bool),
+    ("name", c_char * 96),
+    ("memory_used_bytes", c_double),
+    ("memory_total_bytes", c_double),
+    ("process_bytes", c_double),
+    ("compute_percent", c_double),
+    ("memory_percent", c_double),
+    ("power_w", c_double),
+    ("power_limit_w", c_double),
+    ("power_percent", c_double),
+    ("temperature_c", c_double),
+    ("fan_percent", c_double),
+    ("clock_graphics_mhz", c_double),
+    ("clock_sm_mhz", c_double),
+    ("clock_memory_mhz", c_double),
+    ("pstate", c_double),
+    ("throttle_hw_slowdown", c_double),
+    ("throttle_power_cap", c_double),
+    ("throttle_thermal", c_double),
+    ("pcie_generation", c_double),
+    ("pcie_width", c_double),
+]
+splat_monitor_sample._fields_ = [
+    ("number", c_uint64),
+    ("seconds", c_double),
+    ("wall_time", c_double),
+    ("gpu", splat_gpu_sample),
+    ("process_alive", c_bool),
+    ("process_cpu_percent", c_double),
+    ("process_rss_bytes", c_double),
+    ("process_virtual_bytes", c_double),
+    ("process_swap_bytes", c_double),
+    ("process_growth_bytes", c_double),
+    ("process_virtual_delta_bytes", c_double),
+    ("process_read_bytes_per_s", c_double),
+    ("process_write_bytes_per_s", c_double),
+    ("spill_bytes", c_double),
+    ("cpu_percent", c_double),
+    ("ram_used_bytes", c_double),
+    ("ram_total_bytes", c_double),
+    ("ram_percent", c_double),
+    ("disk_read_bytes_per_s", c_double),
+    ("disk_write_bytes_per_s", c_double),
+    ("net_received_bytes_per_s", c_double),
+    ("net_sent_bytes_per_s", c_double),
+]
+splat_monitor_options._fields_ = [
+    ("size", c_size_t),
+    ("pid", c_int),
+    ("period_s", c_double),
+    ("gpu", c_char_p),
+    ("csv_path", c_char_p),
+    ("proc_root", c_char_p),
+    ("log", splat_log_function),
+    ("log_user", c_void_p),
+]
+splat_profile_sample._fields_ = [
+    ("iteration", c_int),
+    ("n_gaussians", c_size_t),
+    ("n_blocks", c_size_t),
+    ("seconds", c_double),
+    ("allocated_bytes", c_size_t),
+    ("reserved_bytes", c_size_t),
+    ("peak_bytes", c_size_t),
+    ("driver_bytes", c_size_t),
+    ("host_bytes", c_size_t),
+    ("process_bytes", c_size_t),
+    ("category_bytes", c_size_t * 8),
+]
+splat_profile_trend._fields_ = [
+    ("what", c_char_p),
+    ("verdict", c_int),
+    ("bytes_per_1000_steps", c_double),
+    ("reason", c_char * 320),
+]
+splat_profile_saving._fields_ = [
+    ("option", c_char_p),
+    ("cost", c_char_p),
+    ("bytes", c_size_t),
+]
+splat_profile_large_block._fields_ = [
+    ("name", c_char * 64),
+    ("category", c_char * 16),
+    ("type", c_char * 16),
+    ("bytes", c_size_t),
+]
+splat_profile._fields_ = [
+    ("path", c_char_p),
+    ("backend", c_char * 160),
+    ("samples", POINTER(splat_profile_sample)),
+    ("n_samples", c_size_t),
+    ("peak", c_size_t),
+    ("category_peaks", c_size_t * 8),
+    ("settled_iteration", c_int),
+    ("overhead_bytes", c_size_t),
+    ("trends", splat_profile_trend * 4),
+    ("n_trends", c_size_t),
+    ("savings", splat_profile_saving * 6),
+    ("n_savings", c_size_t),
+    ("largest", splat_profile_large_block * 5),
+    ("n_largest", c_size_t),
+    ("is_cut", c_bool),
+]
+splat_bench_times._fields_ = [
+    ("n", c_size_t),
+    ("mean", c_double),
+    ("median", c_double),
+    ("min", c_double),
+    ("max", c_double),
+    ("p95", c_double),
+    ("p99", c_double),
+    ("standard_deviation", c_double),
+    ("mean_error", c_double),
+    ("mean_low", c_double),
+    ("mean_high", c_double),
+    ("n_batches", c_int),
+]
+splat_bench_options._fields_ = [
+    ("size", c_size_t),
+    ("warmup", c_int),
+    ("iterations", c_int),
+    ("stages", c_bool),
+    ("lpips", POINTER(splat_lpips)),
+    ("test_iterations", POINTER(c_int)),
+    ("n_test_iterations", c_size_t),
+]
+splat_bench_memory._fields_ = [
+    ("allocated_bytes", c_size_t),
+    ("named_bytes", c_size_t),
+    ("peak_bytes", c_size_t),
+    ("overhead_bytes", c_size_t),
+    ("process_bytes", c_double),
+]
+splat_bench_gpu._fields_ = [
+    ("present", c_bool),
+    ("name", c_char * 96),
+    ("n_samples", c_size_t),
+    ("clock_sm_min_mhz", c_double),
+    ("clock_sm_mean_mhz", c_double),
+    ("clock_sm_max_mhz", c_double),
+    ("clock_memory_mean_mhz", c_double),
+    ("temperature_max_c", c_double),
+    ("power_mean_w", c_double),
+    ("compute_mean_percent", c_double),
+    ("throttled_hw", c_double),
+    ("throttled_power", c_double),
+    ("throttled_thermal", c_double),
+]
+splat_bench_stage._fields_ = [
+    ("name", c_char_p),
+    ("ms", c_double),
+    ("limit_ms", c_double),
+]
+splat_bench_evaluation._fields_ = [
+    ("iteration", c_int),
+    ("quality", splat_metrics),
+]
+splat_bench_result._fields_ = [
+    ("first_iteration", c_int),
+    ("warmup", c_int),
+    ("step", splat_bench_times),
+    ("step_ms", POINTER(c_double)),
+    ("seconds", c_double),
+    ("iterations_per_second", c_double),
+    ("seconds_to_30k", c_double),
+    ("n_gaussians_first", c_size_t),
+    ("n_gaussians_last", c_size_t),
+    ("n_visible", c_double),
+    ("n_instances", c_double),
+    ("loss", c_double),
+    ("mean_opacity", c_double),
+    ("evaluations", POINTER(splat_bench_evaluation)),
+    ("n_evaluations", c_size_t),
+    ("training", splat_bench_memory),
+    ("evaluation", splat_bench_memory),
+    ("host_bytes", c_double),
+    ("host_peak_bytes", c_double),
+    ("gpu", splat_bench_gpu),
+    ("quality", splat_metrics),
+    ("evaluation_seconds", c_double),
+    ("copy_gb_per_s", c_double),
+    ("n_stages", c_size_t),
+    ("stages", splat_bench_stage * 7),
+]
+splat_environment._fields_ = [
+    ("host", c_char * 128),
+    ("system", c_char * 256),
+    ("processor", c_char * 128),
+    ("n_cpus", c_int),
+    ("gpu", c_char * 256),
+    ("gpu_bytes", c_size_t),
+    ("driver_version", c_int),
+    ("runtime_version", c_int),
+    ("date", c_char * 32),
+]
+splat_bench_note._fields_ = [
+    ("command", c_char_p),
+    ("label", c_char_p),
+    ("notes", c_char_p),
+]
+splat_bench_row._fields_ = [
+    ("name", c_char_p),
+    ("ms", splat_bench_times),
+    ("n_together", c_size_t),
+    ("per_second", c_double),
+    ("mb_per_s", c_double),
+]
+splat_bench_rows._fields_ = [
+    ("mode", c_char_p),
+    ("n_rows", c_size_t),
+    ("rows", splat_bench_row * 8),
+    ("width", c_int),
+    ("height", c_int),
+    ("n_gaussians", c_size_t),
+]
+splat_bench_figures._fields_ = [
+    ("name", c_char_p),
+    ("mode", c_char_p),
+    ("scene", c_char_p),
+    ("device", c_char_p),
+    ("step", splat_bench_times),
+    ("iterations_per_second", c_double),
+    ("seconds_to_30k", c_double),
+    ("n_gaussians", c_double),
+    ("loss", c_double),
+    ("mean_opacity", c_double),
+    ("date", c_char_p),
+    ("label", c_char_p),
+    ("notes", c_char_p),
+    ("training_peak_bytes", c_double),
+    ("evaluation_peak_bytes", c_double),
+    ("host_peak_bytes", c_double),
+    ("psnr", c_double),
+    ("ssim", c_double),
+    ("l1", c_double),
+    ("lpips", c_double),
+    ("lpips_net", c_char_p),
+    ("n_rows", c_size_t),
+    ("rows", splat_bench_row * 8),
+]
+splat_bench_comparison._fields_ = [
+    ("change", c_double),
+    ("change_low", c_double),
+    ("change_high", c_double),
+    ("speedup", c_double),
+    ("speedup_low", c_double),
+    ("speedup_high", c_double),
+    ("seconds_saved", c_double),
+    ("is_significant", c_bool),
+    ("quality_loss", c_double),
+]
+splat_mesh_figure._fields_ = [
+    ("min", c_double),
+    ("max", c_double),
+    ("mean", c_double),
+    ("deviation", c_double),
+]
+splat_mesh_quality._fields_ = [
+    ("n_vertices", c_size_t),
+    ("n_faces", c_size_t),
+    ("n_edges", c_size_t),
+    ("n_boundary_edges", c_size_t),
+    ("n_non_manifold_edges", c_size_t),
+    ("n_components", c_size_t),
+    ("n_duplicate_vertices", c_size_t),
+    ("n_isolated_vertices", c_size_t),
+    ("n_degenerate_faces", c_size_t),
+    ("n_low_quality_faces", c_size_t),
+    ("n_degenerate_normals", c_size_t),
+    ("n_flipped_normals", c_size_t),
+    ("euler_characteristic", c_int64),
+    ("is_watertight", c_bool),
+    ("is_winding_consistent", c_bool),
+    ("area", splat_mesh_figure),
+    ("aspect", splat_mesh_figure),
+    ("edge_length", splat_mesh_figure),
+    ("valence", splat_mesh_figure),
+    ("edge_uniformity", c_double),
+    ("normal_consistency", c_double),
+    ("surface_area", c_double),
+    ("volume", c_double),
+    ("low", c_double * 3),
+    ("high", c_double * 3),
+    ("diagonal", c_double),
+    ("box_volume", c_double),
+    ("box_aspect", c_double),
+    ("file_bytes", c_uint64),
+    ("score", c_int),
+    ("verdict", c_char_p),
+]
+splat_mesh_report_options._fields_ = [
+    ("size", c_size_t),
+    ("reference", c_char_p),
+    ("n_samples", c_size_t),
+    ("seed", c_uint64),
+    ("reference_margin", c_double),
+    ("thresholds", c_double * 8),
+    ("n_thresholds", c_size_t),
+    ("reference_points", c_char_p),
+]
+splat_mesh_subset._fields_ = [
+    ("name", c_char * 32),
+    ("n", c_size_t),
+    ("to_mesh_median", c_double),
+    ("completeness", c_double * 8),
+]
+splat_mesh_distances._fields_ = [
+    ("n_mesh_samples", c_size_t),
+    ("n_reference_samples", c_size_t),
+    ("mesh_samples_per_area", c_double),
+    ("reference_diagonal", c_double),
+    ("reference_margin", c_double),
+    ("mesh_part", c_double),
+    ("to_reference_mean", c_double),
+    ("to_reference_rms", c_double),
+    ("to_reference_max", c_double),
+    ("to_reference_p95", c_double),
+    ("to_mesh_mean", c_double),
+    ("to_mesh_rms", c_double),
+    ("to_mesh_max", c_double),
+    ("to_mesh_p95", c_double),
+    ("chamfer", c_double),
+    ("n_thresholds", c_size_t),
+    ("thresholds", c_double * 8),
+    ("precision", c_double * 8),
+    ("completeness", c_double * 8),
+    ("f_score", c_double * 8),
+    ("to_reference_median", c_double),
+    ("to_mesh_median", c_double),
+    ("n_subsets", c_size_t),
+    ("subsets", splat_mesh_subset * 8),
+]
+splat_mesh_texture._fields_ = [
+    ("has_coordinates", c_bool),
+    ("n_pages", c_size_t),
+    ("page_sizes", ((c_int * 2) * 256)),
+    ("n_texels", c_uint64),
+    ("used", c_double),
+    ("texel_density", c_double),
+]
+splat_mesh_report._fields_ = [
+    ("file", c_char * 512),
+    ("reference", c_char * 512),
+    ("reference_points", c_char * 512),
+    ("quality", splat_mesh_quality),
+    ("distances", splat_mesh_distances),
+    ("seed", c_uint64),
+    ("texture", splat_mesh_texture),
+]
+
+STRUCTS: List[Any] = [
+    splat_error,
+    splat_context_options,
+    splat_device_info,
+    splat_memory_info,
+    splat_camera,
+    splat_file_format,
+    splat_save_options,
+    splat_scene_options,
+    splat_scene_info,
+    splat_view_info,
+    splat_scene_photo,
+    splat_scene_arrays,
+    splat_sample_options,
+    splat_cameras_options,
+    splat_cameras_info,
+    splat_model_info,
+    splat_array,
+    splat_model_arrays,
+    splat_model_values,
+    splat_clean_options,
+    splat_clean_counts,
+    splat_geometry_maps,
+    splat_metrics,
+    splat_view_job,
+    splat_model_config,
+    splat_coarse_options,
+    splat_refine_options,
+    splat_train_options,
+    splat_step_info,
+    splat_plan_options,
+    splat_plan_row,
+    splat_plan_choice,
+    splat_plan_step,
+    splat_plan,
+    splat_stage_times,
+    splat_loss,
+    splat_event,
+    splat_run_options,
+    splat_mesh_extract_options,
+    splat_mesh_extract_info,
+    splat_refine_info,
+    splat_refine_input,
+    splat_texture_options,
+    splat_texture_info,
+    splat_viewer_options,
+    splat_lpips_options,
+    splat_random_views_options,
+    splat_mesh_draw_options,
+    splat_mesh_metrics,
+    splat_gpu_sample,
+    splat_monitor_sample,
+    splat_monitor_options,
+    splat_profile_sample,
+    splat_profile_trend,
+    splat_profile_saving,
+    splat_profile_large_block,
+    splat_profile,
+    splat_bench_times,
+    splat_bench_options,
+    splat_bench_memory,
+    splat_bench_gpu,
+    splat_bench_stage,
+    splat_bench_evaluation,
+    splat_bench_result,
+    splat_environment,
+    splat_bench_note,
+    splat_bench_row,
+    splat_bench_rows,
+    splat_bench_figures,
+    splat_bench_comparison,
+    splat_mesh_figure,
+    splat_mesh_quality,
+    splat_mesh_report_options,
+    splat_mesh_subset,
+    splat_mesh_distances,
+    splat_mesh_texture,
+    splat_mesh_report,
+]
+
+FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
+    "splat_error_format": (c_char_p, [POINTER(splat_error), c_char_p, c_size_t]),
+    "splat_status_name": (c_char_p, [c_int]),
+    "splat_bytes_format": (c_char_p, [c_uint64, c_char_p, c_size_t]),
+    "splat_version": (c_char_p, []),
+    "splat_folder_lock": (c_int, [c_char_p, POINTER(c_int), POINTER(splat_error)]),
+    "splat_folder_unlock": (None, [c_int]),
+    "splat_context_options_init_sized": (None, [POINTER(splat_context_options), c_size_t]),
+    "splat_context_create": (c_int, [POINTER(splat_context_options), POINTER(POINTER(splat_context)),
+        POINTER(splat_error)]),
+    "splat_context_destroy": (None, [POINTER(splat_context)]),
+    "splat_context_get_description": (c_char_p, [POINTER(splat_context)]),
+    "splat_context_get_pci_bus_id": (c_char_p, [POINTER(splat_context)]),
+    "splat_device_list": (c_int, [POINTER(splat_device_info), c_size_t, POINTER(c_size_t), POINTER(splat_error)]),
+    "splat_context_get_memory": (None, [POINTER(splat_context), POINTER(splat_memory_info)]),
+    "splat_context_visit_memory_blocks": (None, [POINTER(splat_context), splat_memory_block_function, c_void_p]),
+    "splat_context_set_memory_limit": (c_int, [POINTER(splat_context), c_size_t, POINTER(splat_error)]),
+    "splat_scene_options_init_sized": (None, [POINTER(splat_scene_options), c_size_t]),
+    "splat_scene_open": (c_int, [POINTER(splat_context), POINTER(splat_scene_options), POINTER(POINTER(splat_scene)),
+        POINTER(splat_error)]),
+    "splat_scene_close": (None, [POINTER(splat_scene)]),
+    "splat_scene_get_info": (None, [POINTER(splat_scene), POINTER(splat_scene_info)]),
+    "splat_scene_get_view": (c_int, [POINTER(splat_scene), c_size_t, POINTER(splat_view_info), POINTER(splat_error)]),
+    "splat_scene_read_photo": (c_int, [POINTER(splat_scene), c_size_t, POINTER(c_uint8), POINTER(splat_error)]),
+    "splat_scene_get_points": (None, [POINTER(splat_scene), POINTER(c_float), POINTER(c_uint8)]),
+    "splat_scene_photo_init_sized": (None, [POINTER(splat_scene_photo), c_size_t]),
+    "splat_scene_arrays_init_sized": (None, [POINTER(splat_scene_arrays), c_size_t]),
+    "splat_scene_create": (c_int, [POINTER(splat_context), POINTER(splat_scene_arrays), POINTER(splat_scene_options),
+        POINTER(POINTER(splat_scene)), POINTER(splat_error)]),
+    "splat_sample_options_init_sized": (None, [POINTER(splat_sample_options), c_size_t]),
+    "splat_sample_options_choose": (None, [POINTER(splat_sample_options), c_int]),
+    "splat_sample_write": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_sample_options),
+        POINTER(splat_error)]),
+    "splat_cameras_options_init_sized": (None, [POINTER(splat_cameras_options), c_size_t]),
+    "splat_cameras_options_check": (c_int, [POINTER(splat_cameras_options), POINTER(splat_error)]),
+    "splat_cameras_are_needed": (c_bool, [c_char_p, c_char_p]),
+    "splat_cameras_find": (c_int, [POINTER(splat_cameras_options), POINTER(splat_cameras_info), POINTER(splat_error)]),
+    "splat_model_load": (c_int, [POINTER(splat_context), c_char_p, POINTER(POINTER(splat_model)),
+        POINTER(splat_error)]),
+    "splat_model_destroy": (None, [POINTER(splat_model)]),
+    "splat_model_describe": (c_int, [c_char_p, POINTER(splat_model_info), POINTER(splat_error)]),
+    "splat_model_get_info": (None, [POINTER(splat_model), POINTER(splat_model_info)]),
+    "splat_model_get_mean_opacity": (c_int, [POINTER(splat_model), POINTER(c_double), POINTER(splat_error)]),
+    "splat_model_reduce_sh": (c_int, [POINTER(splat_model), c_int, POINTER(splat_error)]),
+    "splat_model_set_render_mode": (c_int, [POINTER(splat_model), c_int, c_float, POINTER(splat_error)]),
+    "splat_model_get_format": (c_bool, [c_size_t, POINTER(splat_file_format)]),
+    "splat_model_check_path": (c_int, [c_char_p, POINTER(splat_error)]),
+    "splat_save_options_init_sized": (None, [POINTER(splat_save_options), c_size_t]),
+    "splat_model_save": (c_int, [POINTER(splat_model), c_char_p, POINTER(splat_save_options), POINTER(splat_error)]),
+    "splat_model_get_arrays": (c_int, [POINTER(splat_model), POINTER(splat_model_arrays), POINTER(splat_error)]),
+    "splat_model_values_init_sized": (None, [POINTER(splat_model_values), c_size_t]),
+    "splat_model_from_values": (c_int, [POINTER(splat_context), POINTER(splat_model_values),
+        POINTER(POINTER(splat_model)), POINTER(splat_error)]),
+    "splat_clean_options_init_sized": (None, [POINTER(splat_clean_options), c_size_t]),
+    "splat_clean_options_check": (c_int, [POINTER(splat_clean_options), POINTER(splat_error)]),
+    "splat_model_clean": (c_int, [POINTER(splat_model), POINTER(splat_clean_options), POINTER(splat_clean_counts),
+        POINTER(splat_error)]),
+    "splat_model_transform": (c_int, [POINTER(splat_model), POINTER(c_double), c_double, POINTER(splat_error)]),
+    "splat_model_render": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(c_float), POINTER(c_float),
+        POINTER(splat_error)]),
+    "splat_model_render_array": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(c_float),
+        POINTER(splat_array), POINTER(splat_error)]),
+    "splat_picture_write": (c_int, [c_char_p, POINTER(c_float), c_int, c_int, POINTER(splat_error)]),
+    "splat_model_render_geometry": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(splat_geometry_maps),
+        POINTER(splat_error)]),
+    "splat_view_job_init_sized": (None, [POINTER(splat_view_job), c_size_t]),
+    "splat_model_evaluate": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job),
+        POINTER(splat_metrics), POINTER(splat_error)]),
+    "splat_model_config_read": (c_int, [c_char_p, POINTER(splat_model_config), POINTER(splat_error)]),
+    "splat_model_config_free": (None, [POINTER(splat_model_config)]),
+    "splat_model_find_iteration": (c_int, [c_char_p, c_int, c_char_p, c_size_t, POINTER(c_int), POINTER(splat_error)]),
+    "splat_scene_check_splat": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_error)]),
+    "splat_launch_get": (None, [POINTER(c_int), POINTER(c_int)]),
+    "splat_comm_open_mpi": (c_int, [POINTER(POINTER(splat_comm)), POINTER(splat_error)]),
+    "splat_comm_create_threads": (c_int, [c_int, POINTER(POINTER(splat_comm)), POINTER(splat_error)]),
+    "splat_comm_get_rank": (c_int, [POINTER(splat_comm)]),
+    "splat_comm_get_size": (c_int, [POINTER(splat_comm)]),
+    "splat_comm_fail": (None, [POINTER(splat_comm), POINTER(splat_error)]),
+    "splat_comm_interrupt": (None, [POINTER(splat_comm)]),
+    "splat_comm_close": (None, [POINTER(splat_comm)]),
+    "splat_strategy_find": (POINTER(splat_strategy), [c_char_p]),
+    "splat_train_options_init_sized": (None, [POINTER(splat_train_options), c_size_t]),
+    "splat_train_options_init_strategy_sized": (None, [POINTER(splat_train_options), c_size_t,
+        POINTER(splat_strategy)]),
+    "splat_train_options_init_coarse_sized": (None, [POINTER(splat_train_options), c_size_t, c_int]),
+    "splat_train_options_check": (c_int, [POINTER(splat_train_options), POINTER(splat_error)]),
+    "splat_trainer_create": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_train_options),
+        POINTER(POINTER(splat_trainer)), POINTER(splat_error)]),
+    "splat_trainer_destroy": (None, [POINTER(splat_trainer)]),
+    "splat_plan_options_init_sized": (None, [POINTER(splat_plan_options), c_size_t]),
+    "splat_plan_init_sized": (None, [POINTER(splat_plan), c_size_t]),
+    "splat_plan_make": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_train_options),
+        POINTER(splat_plan_options), POINTER(splat_train_options), POINTER(splat_plan), POINTER(splat_error)]),
+    "splat_model_from_scene": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_train_options),
+        POINTER(POINTER(splat_model)), POINTER(splat_error)]),
+    "splat_trainer_step": (c_int, [POINTER(splat_trainer), POINTER(splat_step_info), POINTER(splat_error)]),
+    "splat_trainer_get_model": (POINTER(splat_model), [POINTER(splat_trainer)]),
+    "splat_trainer_get_iteration": (c_int, [POINTER(splat_trainer)]),
+    "splat_trainer_serve": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
+    "splat_trainer_gather": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
+    "splat_trainer_measure_stages": (None, [POINTER(splat_trainer), c_bool]),
+    "splat_trainer_take_stage_times": (None, [POINTER(splat_trainer), POINTER(splat_stage_times)]),
+    "splat_trainer_load_model": (c_int, [POINTER(splat_trainer), c_char_p, c_int, POINTER(splat_error)]),
+    "splat_trainer_start_coarse": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_trainer_load_exposures": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_trainer_get_losses": (c_int, [POINTER(splat_trainer), POINTER(splat_loss), POINTER(c_size_t),
+        POINTER(splat_error)]),
+    "splat_trainer_grow_to": (c_int, [POINTER(splat_trainer), c_size_t, POINTER(splat_error)]),
+    "splat_trainer_save_checkpoint": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_trainer_load_checkpoint": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_run_options_init_sized": (None, [POINTER(splat_run_options), c_size_t]),
+    "splat_trainer_run": (c_int, [POINTER(splat_trainer), POINTER(splat_run_options), POINTER(splat_error)]),
+    "splat_trainer_request_stop": (None, [POINTER(splat_trainer)]),
+    "splat_trainer_request_save": (None, [POINTER(splat_trainer)]),
+    "splat_mesh_get_format": (c_bool, [c_size_t, POINTER(splat_file_format)]),
+    "splat_mesh_check_path": (c_int, [c_char_p, POINTER(splat_error)]),
+    "splat_mesh_extract_options_init_sized": (None, [POINTER(splat_mesh_extract_options), c_size_t]),
+    "splat_mesh_extract_count": (c_size_t, [POINTER(splat_mesh_extract_options)]),
+    "splat_mesh_extract_options_check": (c_int, [POINTER(splat_mesh_extract_options), POINTER(splat_error)]),
+    "splat_mesh_extract": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_model),
+        POINTER(splat_mesh_extract_options), POINTER(c_char_p), c_size_t, POINTER(splat_mesh_extract_info),
+        POINTER(splat_error)]),
+    "splat_model_remove_floaters": (c_int, [POINTER(splat_scene), POINTER(splat_model),
+        POINTER(splat_mesh_extract_options), POINTER(c_size_t), POINTER(splat_error)]),
+    "splat_model_remove_unseen": (c_int, [POINTER(splat_scene), POINTER(splat_model), c_int, POINTER(c_size_t),
+        POINTER(splat_error)]),
+    "splat_train_options_init_refine_sized": (None, [POINTER(splat_train_options), c_size_t]),
+    "splat_refine_describe": (c_int, [c_char_p, c_int, POINTER(splat_refine_info), POINTER(splat_error)]),
+    "splat_refine_input_init_sized": (None, [POINTER(splat_refine_input), c_size_t]),
+    "splat_trainer_start_refine": (c_int, [POINTER(splat_trainer), POINTER(splat_refine_input), POINTER(splat_error)]),
+    "splat_refine_deform": (c_int, [c_char_p, c_char_p, c_char_p, c_char_p, POINTER(splat_save_options),
+        POINTER(splat_error)]),
+    "splat_texture_options_init_sized": (None, [POINTER(splat_texture_options), c_size_t]),
+    "splat_texture_options_check": (c_int, [POINTER(splat_texture_options), POINTER(splat_error)]),
+    "splat_texture_make": (c_int, [POINTER(splat_context), POINTER(splat_scene), c_char_p, POINTER(splat_model),
+        POINTER(splat_texture_options), POINTER(c_char_p), c_size_t, POINTER(splat_texture_info),
+        POINTER(splat_error)]),
+    "splat_viewer_options_init_sized": (None, [POINTER(splat_viewer_options), c_size_t]),
+    "splat_viewer_open": (c_int, [POINTER(splat_viewer_options), POINTER(POINTER(splat_viewer)), POINTER(splat_error)]),
+    "splat_viewer_close": (None, [POINTER(splat_viewer)]),
+    "splat_viewer_get_address": (c_char_p, [POINTER(splat_viewer)]),
+    "splat_viewer_get_port": (c_int, [POINTER(splat_viewer)]),
+    "splat_viewer_get_sibr_port": (c_int, [POINTER(splat_viewer)]),
+    "splat_viewer_set_scene": (c_int, [POINTER(splat_viewer), POINTER(splat_model), POINTER(splat_scene),
+        POINTER(splat_error)]),
+    "splat_viewer_set_mesh": (c_int, [POINTER(splat_viewer), POINTER(splat_context), c_char_p, POINTER(splat_scene),
+        POINTER(splat_error)]),
+    "splat_viewer_offer": (c_int, [POINTER(splat_viewer), c_char_p, c_int, POINTER(splat_model), POINTER(c_float),
+        POINTER(splat_error)]),
+    "splat_viewer_load_exposures": (c_int, [POINTER(splat_viewer), c_char_p, POINTER(splat_error)]),
+    "splat_viewer_serve": (c_int, [POINTER(splat_viewer), POINTER(splat_model), POINTER(c_float), c_double,
+        POINTER(c_bool), POINTER(splat_error)]),
+    "splat_viewer_watch": (c_int, [POINTER(splat_viewer), POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_viewer_event": (None, [c_void_p, POINTER(splat_event)]),
+    "splat_lpips_options_init_sized": (None, [POINTER(splat_lpips_options), c_size_t]),
+    "splat_lpips_create": (c_int, [POINTER(splat_context), POINTER(splat_lpips_options),
+        POINTER(POINTER(splat_lpips)), POINTER(splat_error)]),
+    "splat_lpips_destroy": (None, [POINTER(splat_lpips)]),
+    "splat_lpips_convert": (c_int, [c_char_p, c_char_p, c_char_p, c_char_p, POINTER(splat_error)]),
+    "splat_lpips_measure": (c_int, [POINTER(splat_lpips), c_int, c_int, POINTER(c_float), POINTER(c_uint8),
+        POINTER(c_double), POINTER(c_double), POINTER(splat_error)]),
+    "splat_results_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_char_p,
+        c_int, c_char_p, POINTER(splat_metrics), POINTER(splat_error)]),
+    "splat_sugar_results_write": (c_int, [c_char_p, c_char_p, c_char_p, c_char_p, c_int, POINTER(splat_metrics),
+        POINTER(c_bool), POINTER(splat_error)]),
+    "splat_renders_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_char_p,
+        c_int, POINTER(splat_error)]),
+    "splat_maps_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_uint,
+        c_char_p, c_int, POINTER(splat_error)]),
+    "splat_contact_sheet_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), c_size_t, c_char_p,
+        POINTER(splat_error)]),
+    "splat_random_views_options_init_sized": (None, [POINTER(splat_random_views_options), c_size_t]),
+    "splat_random_views_make": (c_int, [POINTER(splat_scene), POINTER(splat_random_views_options),
+        POINTER(splat_camera), POINTER(splat_error)]),
+    "splat_random_views_write": (c_int, [POINTER(splat_model), POINTER(splat_scene),
+        POINTER(splat_random_views_options), c_char_p, POINTER(splat_error)]),
+    "splat_path_describe": (c_int, [c_char_p, POINTER(c_size_t), POINTER(splat_error)]),
+    "splat_path_write": (c_int, [POINTER(splat_model), c_char_p, POINTER(c_float), POINTER(splat_view_job), c_char_p,
+        POINTER(splat_error)]),
+    "splat_mesh_draw_options_init_sized": (None, [POINTER(splat_mesh_draw_options), c_size_t]),
+    "splat_mesh_views_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job), c_uint,
+        POINTER(splat_mesh_draw_options), c_char_p, POINTER(splat_error)]),
+    "splat_mesh_random_views_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_mesh_draw_options),
+        POINTER(splat_random_views_options), c_char_p, POINTER(splat_error)]),
+    "splat_mesh_path_write": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_mesh_draw_options), c_char_p,
+        POINTER(c_float), POINTER(splat_view_job), c_char_p, POINTER(splat_error)]),
+    "splat_mesh_evaluate": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
+        POINTER(splat_mesh_draw_options), POINTER(splat_mesh_metrics), POINTER(splat_error)]),
+    "splat_mesh_results_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
+        POINTER(splat_mesh_draw_options), c_char_p, POINTER(splat_mesh_metrics), POINTER(splat_error)]),
+    "splat_mesh_contact_sheet_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_mesh_draw_options),
+        POINTER(splat_model), c_size_t, c_char_p, POINTER(splat_error)]),
+    "splat_monitor_options_init_sized": (None, [POINTER(splat_monitor_options), c_size_t]),
+    "splat_monitor_create": (c_int, [POINTER(splat_monitor_options), POINTER(POINTER(splat_monitor)),
+        POINTER(splat_error)]),
+    "splat_monitor_get_latest": (None, [POINTER(splat_monitor), POINTER(splat_monitor_sample)]),
+    "splat_monitor_destroy": (None, [POINTER(splat_monitor)]),
+    "splat_memory_category_name": (c_char_p, [c_int]),
+    "splat_profile_find": (c_int, [c_char_p, c_char_p, c_char_p, c_size_t, POINTER(splat_error)]),
+    "splat_profile_read": (c_int, [c_char_p, POINTER(POINTER(splat_profile)), POINTER(splat_error)]),
+    "splat_profile_free": (None, [POINTER(splat_profile)]),
+    "splat_profile_write_svg": (c_int, [POINTER(splat_profile), c_char_p, POINTER(splat_error)]),
+    "splat_bench_times_compute": (c_int, [POINTER(c_double), c_size_t, POINTER(splat_bench_times),
+        POINTER(splat_error)]),
+    "splat_bench_options_init_sized": (None, [POINTER(splat_bench_options), c_size_t]),
+    "splat_trainer_bench": (c_int, [POINTER(splat_trainer), POINTER(splat_bench_options), POINTER(splat_bench_result),
+        POINTER(splat_error)]),
+    "splat_bench_result_free": (None, [POINTER(splat_bench_result)]),
+    "splat_environment_read": (None, [POINTER(splat_context), POINTER(splat_environment)]),
+    "splat_bench_check_output": (c_int, [c_char_p, POINTER(splat_error)]),
+    "splat_bench_write": (c_int, [POINTER(splat_trainer), POINTER(splat_bench_result), POINTER(splat_bench_note),
+        c_char_p, POINTER(splat_error)]),
+    "splat_bench_data": (c_int, [POINTER(splat_context), POINTER(splat_scene), c_int, POINTER(splat_bench_rows),
+        POINTER(splat_error)]),
+    "splat_bench_render": (c_int, [POINTER(splat_scene), POINTER(splat_model), c_int, c_int, c_int, c_int,
+        POINTER(splat_bench_rows), POINTER(splat_error)]),
+    "splat_bench_write_rows": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_bench_rows),
+        POINTER(splat_bench_note), c_char_p, POINTER(splat_error)]),
+    "splat_bench_read": (c_int, [c_char_p, POINTER(POINTER(splat_bench_record)), POINTER(splat_error)]),
+    "splat_bench_record_free": (None, [POINTER(splat_bench_record)]),
+    "splat_bench_record_get": (None, [POINTER(splat_bench_record), POINTER(splat_bench_figures)]),
+    "splat_bench_compare_times": (None, [POINTER(splat_bench_times), POINTER(splat_bench_times),
+        POINTER(splat_bench_comparison)]),
+    "splat_bench_compare": (None, [POINTER(splat_bench_record), POINTER(splat_bench_record),
+        POINTER(splat_bench_comparison)]),
+    "splat_bench_list_differences": (None, [POINTER(splat_bench_record), POINTER(splat_bench_record),
+        splat_bench_difference_function, c_void_p]),
+    "splat_bench_report_markdown": (c_char_p, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double]),
+    "splat_bench_report_html": (c_char_p, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double]),
+    "splat_bench_report_write": (c_int, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double, c_char_p,
+        POINTER(splat_error)]),
+    "splat_mesh_report_options_init_sized": (None, [POINTER(splat_mesh_report_options), c_size_t]),
+    "splat_mesh_report_make": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_mesh_report_options),
+        POINTER(splat_mesh_report), POINTER(splat_error)]),
+    "splat_mesh_report_write": (c_int, [POINTER(splat_mesh_report), c_char_p, POINTER(splat_error)]),
+    "splat_mesh_report_write_tensorboard": (c_int, [POINTER(splat_mesh_report), c_char_p, c_int64,
+        POINTER(splat_error)]),
+    "splat_number_name": (c_char_p, [POINTER(c_char), c_float]),
+}
+
+
+def load(path: str) -> Any:
+    """The library at `path`, with typed functions."""
+    library = CDLL(path)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
