@@ -81,7 +81,7 @@ static bool replace_file(const char *path, const char *text, size_t size)
 
 int stage_json_write(const char *path, json_t *root)
 {
-    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(root);
     int code = CLI_FAILED;
     if (!text)
