@@ -1,4 +1,4 @@
-/* project, project_backward: Gaussians to the screen and back, fused with Adam.
+/* project, project_backward: Gaussians to the screen and back, fused with Adam; batch_step: Adam after several views.
  * Mathematics: 3D filter (Mip-Splatting eq. 9), SH colour, EWA projection, 2D Mip filter with compensation (eq. 10);
  * docs/method.md 4 to 7. */
 #ifndef SPLAT_OPS_PROJECT_H
@@ -60,6 +60,7 @@ struct splat_settle_rest_args {
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
+ * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are.
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.
@@ -78,8 +79,22 @@ struct splat_project_backward_args {
     const splat_statistics *statistics;
     const uint8_t *statistics_mask; /* [height][width] or NULL */
     const splat_tensors *gradients;
+    bool adds;
     const splat_tensors *extra_gradients;
     const float *grad_depth; /* [n_visible] or NULL */
+    float opacity_pull, scale_pull;
+};
+
+/* batch_step: Adam of every Gaussian with the mean of the gradients of n_views views, and what each row pulls at itself
+ * (opacity_pull, scale_pull, as above). It stands for as many steps of one view (Malladi et al. 2022; Zhao et al. 2025,
+ * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller scales
+ * the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not looked at.
+ * On CUDA moments and sh_rest are float32 (else UNSUPPORTED). */
+struct splat_batch_step_args {
+    splat_gaussians *gaussians;
+    const splat_adam *adam;
+    const splat_tensors *gradients; /* sums over the views, of all tensors; finite */
+    uint32_t n_views;
     float opacity_pull, scale_pull;
 };
 

@@ -23,6 +23,7 @@ struct backward_parameters {
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
+    bool adds; /* to gradients */
     bool seen_only; /* with sh_rest put off: the unseen are stepped by another kernel */
     splat_statistics statistics;
     splat_deferred_rest deferred;
@@ -307,11 +308,20 @@ __device__ __forceinline__ void update_pairs(const backward_parameters &P, int t
 }
 
 /* To who asked for them. */
+__device__ __forceinline__ void give_gradient(const backward_parameters &P, float *to, float g)
+{
+    if (!P.adds)
+        *to = g;
+    else if (g != 0.0f) /* rows that the view does not see are not even read */
+        *to += g;
+}
+
 template <int CHANNELS>
-__device__ __forceinline__ void give_gradients(float *gradients, const float *shared, uint32_t first, uint32_t n)
+__device__ __forceinline__ void give_gradients(const backward_parameters &P, float *gradients, const float *shared,
+                                               uint32_t first, uint32_t n)
 {
     for (uint32_t k = threadIdx.x; gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
-        gradients[(size_t)first * CHANNELS + k] = shared[k];
+        give_gradient(P, gradients + (size_t)first * CHANNELS + k, shared[k]);
 }
 
 /* ---------------------------------------------------------------- sh_rest, all float32 */
@@ -375,9 +385,9 @@ __device__ __forceinline__ void give_rest_gradients(const backward_parameters &P
     const uint32_t n_active = rest_channels(P.g.active_sh_degree), count = n * rest_channels(DEGREE);
     float *gradients = P.gradients.sh_rest + (size_t)first * rest_channels(DEGREE);
     bool active;
-#pragma unroll 1 /* of tests only */
+#pragma unroll 1 /* of tests, and of batches */
     for (uint32_t k = threadIdx.x; k < count; k += BACKWARD_THREADS)
-        gradients[k] = rest_gradient<DEGREE>(s, k, n_active, &active);
+        give_gradient(P, gradients + k, rest_gradient<DEGREE>(s, k, n_active, &active));
 }
 
 /* ---------------------------------------------------------------- sh_rest by rows

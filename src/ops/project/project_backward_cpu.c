@@ -78,41 +78,95 @@ typedef struct block_range {
     uint32_t begin, n, v_begin, v_end;
 } block_range;
 
-/* Adam on one tensor of a block; with visible_only by runs of visible neighbours. */
-static void step_tensor(const splat_project_kernels *kernels, const struct splat_project_backward_args *args,
-                        const block_range *range, bool visible_only, int tensor, float *parameters, float *m, float *v,
-                        const float *gradient, splat_adam_step step)
+static int64_t n_blocks_of(uint32_t n)
 {
-    const splat_adam *adam = args->adam;
-    const uint32_t key = splat_rounding_key((uint32_t)tensor, adam->iteration), *ids = args->frame->ids;
-    const size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);
+    return ((int64_t)n + SPLAT_BACKWARD_BLOCK - 1) / SPLAT_BACKWARD_BLOCK;
+}
+
+static block_range range_of(uint32_t n, int64_t block)
+{
+    const uint32_t begin = (uint32_t)block * SPLAT_BACKWARD_BLOCK, left = n - begin;
+    return (block_range){.begin = begin, .n = left < SPLAT_BACKWARD_BLOCK ? left : SPLAT_BACKWARD_BLOCK};
+}
+
+/* What a step is of. */
+typedef struct stepped {
+    const splat_project_kernels *kernels;
+    const splat_gaussians *gaussians;
+    const splat_adam *adam;
+    const uint32_t *ids; /* of the view's entries */
+    splat_adam_step steps[SPLAT_N_TENSORS];
+} stepped;
+
+/* n_views: that one step is of. */
+static stepped stepped_of(const splat_backend *backend, const splat_gaussians *gaussians, const splat_adam *adam,
+                          uint32_t n_views)
+{
+    stepped s = {.kernels = splat_project_kernels_of(backend), .gaussians = gaussians, .adam = adam};
+    for (int t = 0; adam && t < SPLAT_N_TENSORS; t++)
+        s.steps[t] = (splat_adam_step){.step = adam->lr[t] / adam->correction1[t],
+                                       .inverse_correction2 = 1.0f / adam->correction2[t],
+                                       .beta1 = powf(SPLAT_ADAM_BETA1, (float)n_views),
+                                       .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views),
+                                       .epsilon = SPLAT_ADAM_EPSILON / sqrtf((float)n_views)};
+    return s;
+}
+
+/* Adam on one tensor of a block; with visible_only by runs of visible neighbours. */
+static void step_tensor(const stepped *s, const block_range *range, bool visible_only, int tensor, float *parameters,
+                        float *m, float *v, const float *gradient)
+{
+    const splat_adam *adam = s->adam;
+    const uint32_t key = splat_rounding_key((uint32_t)tensor, adam->iteration), *ids = s->ids;
+    const size_t channels = splat_tensor_channels(tensor, s->gaussians->sh_degree);
     uint32_t end;
     for (uint32_t entry = range->v_begin; visible_only && entry < range->v_end; entry = end) {
         for (end = entry + 1; end < range->v_end && ids[end] == ids[end - 1] + 1;) end++;
-        splat_stored_rows rows = rows_of(args->gaussians, adam->moments, tensor, parameters, m, v, ids[entry]);
-        step_rows(kernels, &rows, gradient + (ids[entry] - range->begin) * channels, end - entry, step, key);
+        splat_stored_rows rows = rows_of(s->gaussians, adam->moments, tensor, parameters, m, v, ids[entry]);
+        step_rows(s->kernels, &rows, gradient + (ids[entry] - range->begin) * channels, end - entry, s->steps[tensor],
+                  key);
     }
     if (visible_only) return;
-    splat_stored_rows rows = rows_of(args->gaussians, adam->moments, tensor, parameters, m, v, range->begin);
-    step_rows(kernels, &rows, gradient, range->n, step, key);
+    splat_stored_rows rows = rows_of(s->gaussians, adam->moments, tensor, parameters, m, v, range->begin);
+    step_rows(s->kernels, &rows, gradient, range->n, s->steps[tensor], key);
 }
 
-/* Parameters, moments and asked-for gradients of a block. */
-static void apply_block(const splat_project_kernels *kernels, const struct splat_project_backward_args *args,
-                        const splat_adam_step *steps, const block_range *range, const splat_gradient_block *block)
+/* Parameters and moments of a block. */
+static void step_block(const stepped *s, const block_range *range, bool rest_of_visible_only,
+                       const splat_gradient_block *block)
 {
-    const splat_adam *adam = args->adam;
+    const splat_adam *adam = s->adam;
 #define SPLAT_TENSOR(name, ...)                                                                                        \
-    do {                                                                                                               \
-        const int tensor = SPLAT_TENSOR_##name;                                                                        \
-        size_t channels = splat_tensor_channels(tensor, args->gaussians->sh_degree);                                   \
-        if (channels && args->gradients && args->gradients->name)                                                      \
+    if (splat_tensor_channels(SPLAT_TENSOR_##name, s->gaussians->sh_degree) && adam->update[SPLAT_TENSOR_##name])      \
+        step_tensor(s, range, SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest && rest_of_visible_only,                     \
+                    SPLAT_TENSOR_##name, s->gaussians->p.name, adam->moments->m.name, adam->moments->v.name,           \
+                    block->name);
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+}
+
+/* The rows of one tensor of a block's visible entries, to those of its Gaussians. */
+static void add_rows(const uint32_t *ids, const block_range *range, size_t channels, const float *block, float *sums)
+{
+    for (uint32_t v = range->v_begin; v < range->v_end; v++) {
+        const float *from = block + (ids[v] - range->begin) * channels;
+        float *to = sums + ids[v] * channels;
+        for (size_t k = 0; k < channels; k++) to[k] += from[k];
+    }
+}
+
+/* The asked-for gradients of a block. */
+static void give_gradients(const struct splat_project_backward_args *args, const block_range *range,
+                           const splat_gradient_block *block)
+{
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    if (args->gradients->name) {                                                                                       \
+        const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
+        if (args->adds)                                                                                                \
+            add_rows(args->frame->ids, range, channels, block->name, args->gradients->name);                           \
+        else                                                                                                           \
             memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
-        if (channels && adam && adam->update[tensor])                                                                  \
-            step_tensor(kernels, args, range, tensor == SPLAT_TENSOR_sh_rest && adam->rest_of_visible_only, tensor,    \
-                        args->gaussians->p.name, adam->moments->m.name, adam->moments->v.name, block->name,            \
-                        steps[tensor]);                                                                                \
-    } while (0);
+    }
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
 }
@@ -147,17 +201,17 @@ static uint32_t add_depth_gradients(const struct splat_project_backward_args *ar
 }
 
 /* The gradients of opacity_pull sum o and scale_pull sum s. */
-static void add_pulls(const struct splat_project_backward_args *args, const block_range *range,
+static void add_pulls(const splat_gaussians *gaussians, float opacity_pull, float scale_pull, const block_range *range,
                       splat_gradient_block *block)
 {
-    const float *logits = args->gaussians->p.opacities + range->begin;
-    const float *log_scales = args->gaussians->p.scales + 3 * (size_t)range->begin;
-    for (uint32_t k = 0; args->opacity_pull > 0.0f && k < range->n; k++) {
-        float o = splat_sigmoid(logits[k]), pull = args->opacity_pull * (o * (1.0f - o));
+    const float *logits = gaussians->p.opacities + range->begin;
+    const float *log_scales = gaussians->p.scales + 3 * (size_t)range->begin;
+    for (uint32_t k = 0; opacity_pull > 0.0f && k < range->n; k++) {
+        float o = splat_sigmoid(logits[k]), pull = opacity_pull * (o * (1.0f - o));
         if (isfinite(pull)) block->opacities[k] += pull;
     }
-    for (uint32_t k = 0; args->scale_pull > 0.0f && k < 3 * range->n; k++) {
-        float pull = args->scale_pull * expf(log_scales[k]);
+    for (uint32_t k = 0; scale_pull > 0.0f && k < 3 * range->n; k++) {
+        float pull = scale_pull * expf(log_scales[k]);
         if (isfinite(pull)) block->scales[k] += pull;
     }
 }
@@ -176,34 +230,60 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
                                         splat_error *error)
 {
     (void)error;
-    const splat_project_kernels *kernels = splat_project_kernels_of(backend);
     splat_frame *frame = args->frame;
     const uint32_t n = args->gaussians->n;
-    const int64_t n_blocks = ((int64_t)n + SPLAT_BACKWARD_BLOCK - 1) / SPLAT_BACKWARD_BLOCK;
     const splat_projector projector =
         splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
-    splat_adam_step steps[SPLAT_N_TENSORS];
-    for (int t = 0; args->adam && t < SPLAT_N_TENSORS; t++)
-        steps[t] = (splat_adam_step){.step = args->adam->lr[t] / args->adam->correction1[t],
-                                     .inverse_correction2 = 1.0f / args->adam->correction2[t]};
+    stepped s = stepped_of(backend, args->gaussians, args->adam, 1);
+    s.ids = frame->ids;
     uint32_t n_bad = 0;
 #pragma omp parallel for schedule(dynamic, 16) num_threads(backend->threads) reduction(+ : n_bad)
-    for (int64_t b = 0; b < n_blocks; b++) {
+    for (int64_t b = 0; b < n_blocks_of(n); b++) {
         splat_gradient_block block;
-        block_range range = {.begin = (uint32_t)b * SPLAT_BACKWARD_BLOCK};
-        range.n = n - range.begin < SPLAT_BACKWARD_BLOCK ? n - range.begin : SPLAT_BACKWARD_BLOCK;
+        block_range range = range_of(n, b);
         range.v_begin = lower_bound(frame, range.begin);
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
-        n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
+        n_bad += s.kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
         if (args->grad_depth) n_bad += add_depth_gradients(args, &range, &block);
         for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
             n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
-        add_pulls(args, &range, &block);
+        add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &block);
         if (args->statistics)
             add_statistics(args->statistics, args->statistics_mask, frame, range.v_begin, range.v_end);
-        apply_block(kernels, args, steps, &range, &block);
+        if (args->gradients) give_gradients(args, &range, &block);
+        if (args->adam) step_block(&s, &range, args->adam->rest_of_visible_only, &block);
     }
     frame->n_degenerate += n_bad;
+    return SPLAT_OK;
+}
+
+/* The means of a block's rows. */
+static void mean_block(const struct splat_batch_step_args *args, const block_range *range, splat_gradient_block *block)
+{
+    const float share = 1.0f / (float)args->n_views;
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    {                                                                                                                  \
+        const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
+        const float *sums = channels ? args->gradients->name + range->begin * channels : NULL;                         \
+        for (size_t k = 0; k < range->n * channels; k++) block->name[k] = share * sums[k];                             \
+    }
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+}
+
+splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_batch_step_args *args, splat_error *error)
+{
+    (void)error;
+    const uint32_t n = args->gaussians->n;
+    const stepped s = stepped_of(backend, args->gaussians, args->adam, args->n_views);
+#pragma omp parallel for schedule(static) num_threads(backend->threads)
+    for (int64_t b = 0; b < n_blocks_of(n); b++) {
+        splat_gradient_block block;
+        const block_range range = range_of(n, b);
+        mean_block(args, &range, &block);
+        add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &block);
+        step_block(&s, &range, false, &block);
+    }
     return SPLAT_OK;
 }

@@ -163,11 +163,11 @@ __device__ __forceinline__ void update_small_tensors(const backward_parameters &
     } else {
         update_small_floats(P, view_gradients{s}, all_rows(), first, n);
     }
-    give_gradients<3>(g.means, s.means, first, n);
-    give_gradients<3>(g.sh_dc, s.sh_dc, first, n);
-    give_gradients<1>(g.opacities, s.opacities, first, n);
-    give_gradients<3>(g.scales, s.scales, first, n);
-    give_gradients<4>(g.rotations, s.rotations, first, n);
+    give_gradients<3>(P, g.means, s.means, first, n);
+    give_gradients<3>(P, g.sh_dc, s.sh_dc, first, n);
+    give_gradients<1>(P, g.opacities, s.opacities, first, n);
+    give_gradients<3>(P, g.scales, s.scales, first, n);
+    give_gradients<4>(P, g.rotations, s.rotations, first, n);
 }
 
 /* All that a block's Gaussians are asked for, in shared memory for all of its threads. */
@@ -367,6 +367,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.half_height = 0.5f * (float)frame->camera.height;
     P.has_statistics = args->statistics && !args->statistics_mask;
     if (args->gradients) P.gradients = *args->gradients;
+    P.adds = args->adds;
     if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
     P.grad_depth = args->grad_depth;
     for (int k = 0; k < 3; k++) P.ahead[k] = frame->camera.rotation[6 + k];

@@ -135,7 +135,7 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     splat_backend_upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
-                                               .statistics = statistics, .gradients = gradients,
+                                               .statistics = statistics, .gradients = gradients, .adds = scene->adds,
                                                .statistics_mask = scene->statistics_mask,
                                                .extra_gradients = scene->extra_gradients,
                                                .opacity_pull = scene->opacity_pull,
@@ -506,7 +506,7 @@ static int check_adam_step(const project_scene *scene, const backward_state *sta
         float *now = project_host_copy(state->backend, project_tensor_of(&scene->gaussians.p, t), n);
         float *now_m = project_host_copy(state->backend, project_tensor_of(&state->moments.m, t), n);
         float *now_v = project_host_copy(state->backend, project_tensor_of(&state->moments.v, t), n);
-        if (state->adam.update[t]) ref_adam_f32(parameters[t], m[t], v[t], gradient, n, state->adam.lr[t], step);
+        if (state->adam.update[t]) ref_adam_f32(parameters[t], m[t], v[t], gradient, n, state->adam.lr[t], step, 1);
         double worst = 0;
         for (size_t i = 0; i < n; i++)
             worst = fmax(worst, fabs((double)now[i] - parameters[t][i]) /

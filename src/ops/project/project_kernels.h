@@ -22,7 +22,7 @@ typedef struct splat_gradient_block {
 
 /* parameter -= step m / (sqrt(inverse_correction2 v) + epsilon), step = lr / correction1. */
 typedef struct splat_adam_step {
-    float step, inverse_correction2;
+    float step, inverse_correction2, beta1, beta2, epsilon;
 } splat_adam_step;
 
 /* Rows of one tensor in their storage, from the row that the pointers stand at. */

@@ -22,6 +22,7 @@ typedef struct project_scene {
     float opacity_pull, scale_pull;       /* likewise; 0 */
     const uint8_t *statistics_mask;       /* likewise, on the device; NULL */
     bool for_step;                        /* of project's arguments; false */
+    bool adds;                            /* of project_backward's; false */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;

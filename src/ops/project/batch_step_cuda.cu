@@ -1,0 +1,87 @@
+/* batch_step on CUDA: bytes, and next to no arithmetic. Every value of a tensor is read with its moments and its summed
+ * gradient, four at a time. */
+#include "backend/cuda_backend.cuh"
+
+extern "C" {
+#include "math/gaussian.h"
+#include "ops/project/project.h"
+}
+
+#define THREADS 256
+
+struct tensor_step {
+    float *p, *m, *v;
+    const float *sums;
+    size_t n; /* values */
+    float step_size, inverse_root, beta1, beta2, epsilon, share, opacity_pull, scale_pull;
+};
+
+/* What a value pulls at itself: of a logit opacity_pull sigmoid', of the logarithm of a scale scale_pull exp'. */
+__device__ __forceinline__ float pull_of(const tensor_step &S, float p)
+{
+    float pull = 0.0f;
+    if (S.opacity_pull > 0.0f) {
+        const float o = splat_sigmoid(p);
+        pull = S.opacity_pull * (o * (1.0f - o));
+    }
+    if (S.scale_pull > 0.0f) pull = S.scale_pull * expf(p);
+    return isfinite(pull) ? pull : 0.0f;
+}
+
+__device__ __forceinline__ void step_value(const tensor_step &S, float *p, float *m, float *v, float sum)
+{
+    const float g = S.share * sum + pull_of(S, *p);
+    *m = S.beta1 * *m + (1.0f - S.beta1) * g;
+    *v = S.beta2 * *v + (1.0f - S.beta2) * g * g;
+    *p -= S.step_size * *m / (sqrtf(*v) * S.inverse_root + S.epsilon);
+}
+
+__global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_constant__ tensor_step S)
+{
+    const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+    if (at + 4 <= S.n) {
+        float4 p = *(float4 *)(S.p + at), m = *(float4 *)(S.m + at), v = *(float4 *)(S.v + at);
+        const float4 sum = *(const float4 *)(S.sums + at);
+        step_value(S, &p.x, &m.x, &v.x, sum.x);
+        step_value(S, &p.y, &m.y, &v.y, sum.y);
+        step_value(S, &p.z, &m.z, &v.z, sum.z);
+        step_value(S, &p.w, &m.w, &v.w, sum.w);
+        *(float4 *)(S.p + at) = p;
+        *(float4 *)(S.m + at) = m;
+        *(float4 *)(S.v + at) = v;
+        return;
+    }
+    for (size_t k = at; k < S.n; k++) step_value(S, S.p + k, S.m + k, S.v + k, S.sums[k]);
+}
+
+extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const struct splat_batch_step_args *args,
+                                              splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const splat_gaussians *g = args->gaussians;
+    const splat_adam *adam = args->adam;
+    const float views = (float)args->n_views;
+    const struct splat_settle_rest_args settle = {g};
+    if (g->sh_rest_half || adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED || g->rest_on_host)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
+                          "several views at a time are trained on in float32 alone: leave `sh_storage`, "
+                          "`optimizer_storage` and `sh_offload` as they are");
+    SPLAT_TRY(splat_op_settle_rest(backend, &settle, error));
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    if (adam->update[SPLAT_TENSOR_##name]) {                                                                           \
+        const int t = SPLAT_TENSOR_##name;                                                                             \
+        const tensor_step S = {                                                                                        \
+            g->p.name, adam->moments->m.name, adam->moments->v.name, args->gradients->name,                            \
+            (size_t)g->n * splat_tensor_channels(t, g->sh_degree), adam->lr[t] / adam->correction1[t],                 \
+            1.0f / sqrtf(adam->correction2[t]), powf(SPLAT_ADAM_BETA1, views), powf(SPLAT_ADAM_BETA2, views),          \
+            SPLAT_ADAM_EPSILON / sqrtf(views), 1.0f / views, t == SPLAT_TENSOR_opacities ? args->opacity_pull : 0.0f,  \
+            t == SPLAT_TENSOR_scales ? args->scale_pull : 0.0f};                                                       \
+        if (S.n) {                                                                                                     \
+            batch_step_kernel<<<splat_cuda_blocks((S.n + 3) / 4, THREADS), THREADS, 0, cuda->stream>>>(S);             \
+            CUDA_LAUNCHED("batch_step");                                                                               \
+        }                                                                                                              \
+    }
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    return SPLAT_OK;
+}
