@@ -155,6 +155,9 @@ typedef struct splat_train_options {
     float late_prune_opacity;       /* 0.05: after densification, Gaussians less opaque than this go; 0: none */
     splat_comm *ranks;              /* those that train together (splatsmith/distributed.h): each has a trainer, of the
                                        same scene and options; borrowed. NULL, or one rank: alone */
+    bool batch_views;               /* with ranks: each has a view of its own, and a step is of as many, with rates,
+                                       decays and schedules as Grendel's (docs/distributed.md); without, they share one
+                                       view, and the result is that of one rank */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -169,6 +172,8 @@ typedef struct splat_step_info {
     size_t n_gaussians;
     int active_sh_degree;
     size_t view_index;   /* in the scene, of the photo of the step just done */
+    int n_views;         /* that the step was of: 1, or those of a batch, of which the loss and the counts are means,
+                            iteration that of the last view, and view_index that of the first */
     double step_ms;      /* that the call took: on a GPU not the time of its kernels */
     size_t n_added, n_removed; /* by density control in this step */
     size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */

@@ -4,6 +4,7 @@
 #define SPLAT_BACKEND_BACKEND_H
 
 #include "backend/memory.h"
+#include "backend/peers.h"
 #include "base/host_memory.h"
 #include "ops/frame.h"
 #include "ops/ops.h"
@@ -57,6 +58,7 @@ typedef struct splat_backend_functions {
     /* Stopwatch: marks the moment when all work so far is done, and the milliseconds between two marks (waits). */
     splat_status (*stamp)(splat_backend *backend, int mark, splat_error *error);
     splat_status (*stamp_ms)(splat_backend *backend, int from, int to, double *ms, splat_error *error);
+    const splat_peer_functions *peers; /* NULL: memory is the host's */
     splat_ops ops;
 } splat_backend_functions;
 

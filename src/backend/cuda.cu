@@ -100,6 +100,8 @@ static splat_status cuda_take_result(splat_backend *backend, int slot, splat_ste
 static void cuda_destroy(splat_backend *backend)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    if (cuda->stream) cudaStreamSynchronize(cuda->stream);
+    splat_cuda_peers_close(cuda);
     if (cuda->side_stream) {
         cudaStreamSynchronize(cuda->side_stream);
         cudaStreamDestroy(cuda->side_stream);
@@ -150,6 +152,7 @@ static const splat_backend_functions *cuda_functions(void)
         cuda_synchronize,
         cuda_stamp,
         cuda_stamp_ms,
+        &splat_cuda_peer_functions,
         {
 #define SPLAT_OP(name) splat_##name##_cuda,
 #include "ops/ops.def"

@@ -50,6 +50,7 @@ struct splat_cuda_backend {
     size_t result_values[SPLAT_RESULT_SLOTS];
     cudaEvent_t result_events[SPLAT_RESULT_SLOTS], marks[SPLAT_MARKS];
     struct splat_cuda_driver *driver;
+    struct splat_cuda_peers *peers; /* NULL: alone */
     splat_nvml *nvml;   /* NULL: the driver does not tell what the process holds */
     bool maps_host;     /* the device can use registered host memory by its own address */
 };
@@ -72,6 +73,10 @@ splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_mark_blended(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_fork_blended(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error);
+
+/* cuda_peers.cu */
+extern const splat_peer_functions splat_cuda_peer_functions;
+void splat_cuda_peers_close(splat_cuda_backend *cuda);
 
 /* cuda_memory.cu: the memory functions of the table. Pointers may lie on the device or in blocks placed on the host. */
 splat_status splat_cuda_memory_open(splat_cuda_backend *cuda, splat_error *error);

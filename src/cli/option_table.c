@@ -619,6 +619,9 @@ const cli_option cli_options[] = {
     {"split_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(split_views),
      "with mpirun -n R: R processes train one splat, each with a part of the Gaussians and of every picture; the "
      "result is that of one process", NULL},
+    {"batch_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(train.batch_views),
+     "with mpirun -n R: each process has a view of its own, and a step is of R photos; faster, and not quite the same "
+     "splat", NULL},
 
     /* view */
     {"port", 0, "viewer", VIEW, CLI_GROUP_MACHINE, INT(viewer.port, 0, 65535),

@@ -39,13 +39,20 @@ int cli_ranks_open(cli_values *values)
     int rank, size;
     splat_error error;
     splat_launch_get(&rank, &size);
-    if (size == 1 && !values->split_views) return CLI_OK;
-    if (!values->split_views) {
-        cli_error("%d processes were started together: say how they shall train, --split_views; or start one", size);
+    const bool splits = values->split_views, batches = values->train.batch_views;
+    if (size == 1 && !splits && !batches) return CLI_OK;
+    if (!splits && !batches) {
+        cli_error("%d processes were started together: say how they shall train, --split_views (each photo by all) or "
+                  "--batch_views (a photo each); or start one", size);
+        return CLI_USAGE;
+    }
+    if (splits && batches) {
+        cli_error("--split_views and --batch_views are two ways to share the work: take one");
         return CLI_USAGE;
     }
     if (size == 1) {
-        cli_error("--split_views is for several processes: mpirun -n 4 splatsmith train ... (docs/distributed.md)");
+        cli_error("--%s is for several processes: mpirun -n 4 splatsmith train ... (docs/distributed.md)",
+                  splits ? "split_views" : "batch_views");
         return CLI_USAGE;
     }
     if (refused_option(values)) {

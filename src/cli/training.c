@@ -74,7 +74,8 @@ static void on_step(cli_report_state *r, const splat_step_info *step)
             "gradients win",
             step->n_refused, step->iteration);
     r->n_refused += step->n_refused;
-    if (r->n_steps++ == 0) cli_progress_resume(&r->progress, step->iteration);
+    if (r->n_steps == 0) cli_progress_resume(&r->progress, step->iteration);
+    r->n_steps += step->n_views;
     cli_progress_step(&r->progress, step);
 }
 

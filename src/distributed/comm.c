@@ -56,10 +56,11 @@ splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, 
     return splat_comm_exchange(comm, out, in, error);
 }
 
-static void cut_rows(int size, size_t row_bytes, const void *data, const uint64_t *rows, splat_comm_part *parts)
+void splat_comm_cut_rows(const splat_comm *comm, size_t row_bytes, const void *data, const uint64_t *rows,
+                         splat_comm_part *parts)
 {
     char *at = (char *)data;
-    for (int r = 0; r < size; r++) {
+    for (int r = 0; r < comm->size; r++) {
         parts[r] = (splat_comm_part){at, (size_t)rows[r] * row_bytes};
         if (parts[r].bytes) at += parts[r].bytes;
     }
@@ -69,8 +70,8 @@ splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const 
                                       void *receive, const uint64_t *receive_rows, splat_error *error)
 {
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
-    cut_rows(comm->size, row_bytes, send, send_rows, out);
-    cut_rows(comm->size, row_bytes, receive, receive_rows, in);
+    splat_comm_cut_rows(comm, row_bytes, send, send_rows, out);
+    splat_comm_cut_rows(comm, row_bytes, receive, receive_rows, in);
     return splat_comm_exchange(comm, out, in, error);
 }
 

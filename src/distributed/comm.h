@@ -2,9 +2,8 @@
  * all of them. The rest (counts, rows, sums, broadcasts) is made of it here, so that a transport is a small file.
  *
  * Calls are collective: every rank makes the same ones in the same order, or one fails (splat_comm_fail), and the calls
- * of all others return RANK with its message. Pieces lie in the memory that the ops of the backend work on; calls
- * return when the pieces have come and those sent may be written again. A transport between devices orders itself after
- * the work that the backend has submitted, and takes small host values by a way of its own. */
+ * of all others return RANK with its message. Pieces lie in host memory; calls return when they have come and those
+ * sent may be written again. The memory of devices goes its own way (distributed/device_exchange.h). */
 #ifndef SPLAT_DISTRIBUTED_COMM_H
 #define SPLAT_DISTRIBUTED_COMM_H
 
@@ -42,6 +41,10 @@ splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, 
 /* Rows of row_bytes: send holds send_rows[0] rows for rank 0, then those for rank 1 and so on; receive likewise. */
 splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const void *send, const uint64_t *send_rows,
                                       void *receive, const uint64_t *receive_rows, splat_error *error);
+
+/* The parts of rows that lie one rank after the other: rows[r] of rank r. */
+void splat_comm_cut_rows(const splat_comm *comm, size_t row_bytes, const void *data, const uint64_t *rows,
+                         splat_comm_part *parts);
 
 typedef enum splat_comm_sum { SPLAT_COMM_SUM, SPLAT_COMM_MAX } splat_comm_sum;
 

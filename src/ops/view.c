@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
-                              splat_error *error)
+/* The frame without its arrays. */
+static splat_status begin_frame(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
+                                splat_error *error)
 {
     if (camera->width < 1 || camera->height < 1 || camera->width > 65536 || camera->height > 65536)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a picture of %d x %d pixels cannot be rendered", camera->width,
@@ -22,23 +23,41 @@ splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32
     frame->region.name = SPLAT_BLOCK_FRAME;
     SPLAT_TRY(splat_region_reset(backend, &frame->region, error));
 
+    if (!backend->view_state_bytes) return SPLAT_OK;
+    SPLAT_TRY(splat_frame_take(backend, frame, backend->view_state_bytes, &frame->state, error));
+    return splat_backend_zero(backend, frame->state, backend->view_state_bytes, error);
+}
+
+splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
+                              splat_error *error)
+{
+    SPLAT_TRY(begin_frame(backend, frame, n, camera, error));
     size_t n_tiles = (size_t)frame->tiles_x * frame->tiles_y, n_pixels = splat_camera_pixels(camera);
-    if (backend->view_state_bytes) {
-        SPLAT_TRY(splat_frame_take(backend, frame, backend->view_state_bytes, &frame->state, error));
-        SPLAT_TRY(splat_backend_zero(backend, frame->state, backend->view_state_bytes, error));
-    }
 #define TAKE(field, elements)                                                                                          \
     SPLAT_TRY(splat_frame_take(backend, frame, (elements) * sizeof *frame->field, (void **)&frame->field, error));
     SPLAT_VIEW_ARRAYS(TAKE, (size_t)n, n_pixels, n_tiles)
     return SPLAT_OK;
 }
 
-splat_status splat_view_replace_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error)
+static splat_status take_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error)
 {
     SPLAT_VIEW_GAUSSIAN_ARRAYS(TAKE, (size_t)n)
 #undef TAKE
-    frame->capacity = frame->n_visible = n;
+    frame->capacity = n;
     return SPLAT_OK;
+}
+
+splat_status splat_view_begin_unseen(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
+                                     splat_error *error)
+{
+    SPLAT_TRY(begin_frame(backend, frame, n, camera, error));
+    return take_gaussians(backend, frame, n, error);
+}
+
+splat_status splat_view_replace_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error)
+{
+    frame->n_visible = n;
+    return take_gaussians(backend, frame, n, error);
 }
 
 static splat_status bin_band(splat_backend *backend, splat_frame *frame, uint32_t first_row, splat_error *error)

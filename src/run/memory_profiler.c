@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "math/camera.h"
+#include "run/reached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -329,20 +330,14 @@ splat_status splat_memory_profiler_open(const char *model_path, const splat_memo
     return SPLAT_OK;
 }
 
-static bool wants_snapshot(const splat_memory_profiler *p, int iteration)
-{
-    for (size_t i = 0; i < p->options.n_snapshot_iterations; i++)
-        if (p->options.snapshot_iterations[i] == iteration) return true;
-    return false;
-}
-
-void splat_memory_profiler_step(splat_memory_profiler *p, const splat_trainer *t, splat_tensorboard *writer)
+void splat_memory_profiler_step(splat_memory_profiler *p, const splat_trainer *t, const splat_step_info *step,
+                                splat_tensorboard *writer)
 {
     splat_error error;
     if (!p) return;
-    int interval = p->options.interval;
-    bool sample = interval && (t->iteration % interval == 0 || t->iteration == t->options.iterations);
-    bool full = wants_snapshot(p, t->iteration);
+    const int interval = p->options.interval;
+    bool sample = splat_reached_interval(step, interval) || (interval && t->iteration == t->options.iterations);
+    bool full = splat_reached(step, p->options.snapshot_iterations, p->options.n_snapshot_iterations);
     if (!sample && !full) return;
     if (splat_memory_snapshot_take(&p->snapshot, t->backend, &error) != SPLAT_OK) {
         splat_log(t->context, SPLAT_LOG_WARNING, "%s", error.message);

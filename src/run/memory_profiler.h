@@ -29,7 +29,7 @@ splat_status splat_memory_profiler_open(const char *model_path, const splat_memo
                                         splat_error *error);
 /* After a step: does what is due. NULL as the profiler does nothing, NULL as the writer leaves TensorBoard out. */
 void splat_memory_profiler_step(splat_memory_profiler *profiler, const splat_trainer *trainer,
-                                splat_tensorboard *writer);
+                                const splat_step_info *step, splat_tensorboard *writer);
 /* NULL is allowed. */
 void splat_memory_profiler_close(splat_memory_profiler *profiler);
 

@@ -4,6 +4,7 @@
 #include "io/model_folder.h"
 #include "io/ply/ply_points.h"
 #include "run/cfg_args.h"
+#include "run/reached.h"
 #include "run/run_checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_report.h"
@@ -15,13 +16,6 @@ void splat_run_options_init_sized(splat_run_options *options, size_t size)
 {
     const splat_run_options defaults = {0};
     splat_options_give(options, size, &defaults, sizeof defaults);
-}
-
-static bool contains(const int *list, size_t n, int value)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == value) return true;
-    return false;
 }
 
 static void tell(const splat_run_options *run, splat_event event)
@@ -275,9 +269,9 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
         splat_run_folder_begin(folder);
         tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = step});
         splat_run_report_step(report, step);
-        if (contains(run->test_iterations, run->n_test_iterations, t->iteration) || t->iteration == last)
+        if (splat_reached(step, run->test_iterations, run->n_test_iterations) || t->iteration == last)
             SPLAT_TRY(evaluate(report, step, error));
-        saved = contains(run->save_iterations, run->n_save_iterations, t->iteration) ||
+        saved = splat_reached(step, run->save_iterations, run->n_save_iterations) ||
                 (t->iteration == last && !run->only_checkpoint);
         if (saved) SPLAT_TRY(save_model(t, run, step, error));
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));

@@ -1,6 +1,7 @@
 /* Saving, keeping and finding the checkpoints of a run. */
 #include "run/run_checkpoints.h"
 
+#include "run/reached.h"
 #include "run/run_report.h"
 
 #include <limits.h>
@@ -77,11 +78,6 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
     }
     free(iterations);
     return status;
-}
-
-static bool is_due(const splat_run_checkpoints *c, int iteration)
-{
-    return c->run->checkpoint_interval > 0 && iteration % c->run->checkpoint_interval == 0;
 }
 
 /* The interval's files of the run that is continued: two of them stay, as a run that is killed between a save and the
@@ -171,21 +167,14 @@ static void roll(splat_run_checkpoints *c)
     c->rolling[1] = iteration;
 }
 
-static bool is_requested(const splat_run_checkpoints *c, int iteration)
-{
-    for (size_t i = 0; i < c->run->n_checkpoint_iterations; i++)
-        if (c->run->checkpoint_iterations[i] == iteration) return true;
-    return false;
-}
-
 splat_status splat_run_checkpoints_after_step(splat_run_checkpoints *c, const splat_step_info *step, bool *enough,
                                               splat_error *error)
 {
     int iteration = c->trainer->iteration;
-    bool requested = is_requested(c, iteration);
+    bool requested = splat_reached(step, c->run->checkpoint_iterations, c->run->n_checkpoint_iterations);
     char text[1536];
     *enough = false;
-    if (!requested && !is_due(c, iteration)) return SPLAT_OK;
+    if (!requested && !splat_reached_interval(step, c->run->checkpoint_interval)) return SPLAT_OK;
     splat_status status = splat_run_checkpoints_save(
         c, requested ? SPLAT_CHECKPOINT_REQUESTED : SPLAT_CHECKPOINT_INTERVAL, step, &c->failure);
     if (status == SPLAT_OK) {

@@ -146,14 +146,14 @@ static void note_history(const splat_run_report *r, bool good)
 /* The stages are measured for some steps of many, so that marking them costs nothing that counts. */
 static void measure_stages(splat_run_report *r, int iteration, splat_history_point *point)
 {
-    enum { EVERY = 500, FROM = 30, TO = 50 }; /* multiples of SPLAT_HISTORY_INTERVAL */
+    enum { EVERY = 500, FROM = 30, TO = 50 };
     splat_trainer *t = r->trainer;
     splat_stage_times sums;
-    if (iteration % EVERY == FROM && !t->measures_stages) {
+    if (iteration % EVERY >= FROM && iteration % EVERY < TO && !t->measures_stages) {
         splat_trainer_measure_stages(t, true);
         r->measures_stages = true;
     }
-    if (iteration % EVERY != TO || !r->measures_stages) return;
+    if (iteration % EVERY < TO || !r->measures_stages) return;
     splat_trainer_take_stage_times(t, &sums);
     splat_trainer_measure_stages(t, false);
     r->measures_stages = false;
@@ -200,7 +200,7 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
     splat_trainer *t = r->trainer;
-    splat_memory_profiler_step(r->profiler, t, r->tensorboard.writer);
+    splat_memory_profiler_step(r->profiler, t, step, r->tensorboard.writer);
     tell_losses(r, step);
     if (r->run->report) tell_history(r, step);
     if (!r->tensorboard.writer) return;

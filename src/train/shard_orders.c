@@ -36,6 +36,14 @@ static bool needs_whole_after(const splat_trainer *t, int iteration)
     return changes || splat_schedule_filters_after(&t->options, iteration);
 }
 
+int splat_shards_batch_end(const splat_trainer *t, int iteration)
+{
+    const int most = iteration + t->shards.comm->size;
+    int end = iteration + 1;
+    while (end < most && end < t->options.iterations && end % 100 != 0 && !needs_whole_after(t, end)) end++;
+    return end;
+}
+
 splat_status splat_shards_begin_step(splat_trainer *t, splat_error *error)
 {
     const int before = t->iteration;

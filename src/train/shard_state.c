@@ -31,8 +31,25 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
                               "several ranks cannot train with %s; leave it out, or train with one", refusals[i].what);
     t->shards.comm = o->ranks;
     t->shards.is_whole = true;
-    splat_shared_init(&t->shards.view, o->ranks, t->backend);
-    return SPLAT_OK;
+    if (!o->batch_views) {
+        splat_shared_init(&t->shards.view, o->ranks, t->backend);
+        return SPLAT_OK;
+    }
+    static const char *const names[SPLAT_N_TENSORS] = {
+#define SPLAT_TENSOR(name, ...) "ranks.gradients." #name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    };
+    t->shards.gradients.owner = SPLAT_OWNER_LISTS;
+    for (int i = 0; i < SPLAT_N_TENSORS; i++)
+        splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
+                             splat_tensor_channels(i, o->sh_degree));
+    return splat_batch_init(&t->shards.batch, o->ranks, t->backend, error);
+}
+
+bool splat_shards_split(const splat_trainer *t)
+{
+    return t->shards.comm && !t->options.batch_views;
 }
 
 bool splat_shards_is_worker(const splat_trainer *t)
@@ -73,6 +90,8 @@ splat_status splat_shards_fail(splat_trainer *t, splat_status status, const spla
 void splat_shards_free(splat_trainer *t)
 {
     if (t->shards.comm && !splat_shards_is_worker(t)) splat_shards_order(t, SPLAT_ORDER_END, NULL);
-    if (t->shards.comm) splat_shared_free(&t->shards.view);
+    if (splat_shards_split(t)) splat_shared_free(&t->shards.view);
+    if (t->shards.batch.comm) splat_batch_free(&t->shards.batch);
+    splat_row_blocks_free(t->backend, &t->shards.gradients);
     splat_block_free(t->backend, &t->shards.staging);
 }

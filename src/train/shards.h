@@ -4,15 +4,20 @@
 #ifndef SPLAT_TRAIN_SHARDS_H
 #define SPLAT_TRAIN_SHARDS_H
 
+#include "distributed/batch_views.h"
 #include "distributed/shared_view.h"
+#include "model/row_blocks.h"
 #include "splatsmith/train.h"
 
 typedef struct splat_shards {
-    splat_comm *comm;     /* borrowed; NULL: alone */
-    bool is_whole;        /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
-    uint32_t n_all;       /* Gaussians of all ranks, while it is not */
-    splat_shared_view view;    /* of the step's view */
-    splat_block staging;  /* rows on their way */
+    splat_comm *comm;           /* borrowed; NULL: alone */
+    bool is_whole;              /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
+    uint32_t n_all;             /* Gaussians of all ranks, while it is not */
+    splat_shared_view view;     /* of the step's view, where all share it */
+    splat_batch_views batch;    /* where each has a view of its own */
+    splat_row_blocks gradients; /* then: sums over the views, of n_gradients Gaussians, as the model's tensors */
+    uint32_t n_gradients;
+    splat_block staging;        /* rows on their way */
 } splat_shards;
 
 /* After the options are taken. Errors: UNSUPPORTED: what several ranks cannot train with. */
@@ -22,6 +27,11 @@ void splat_shards_free(splat_trainer *trainer);
 
 /* Whether this trainer does what another one's rank 0 orders. */
 bool splat_shards_is_worker(const splat_trainer *trainer);
+/* Whether several ranks share one view. */
+bool splat_shards_split(const splat_trainer *trainer);
+/* The last iteration of the batch after an iteration: as many views as there are ranks, but no more than are left, and
+ * none after one that concerns the whole model or is a multiple of 100, so that what happens or is saved then is. */
+int splat_shards_batch_end(const splat_trainer *trainer, int iteration);
 /* Gaussians of all ranks. */
 uint32_t splat_shards_count(const splat_trainer *trainer);
 /* Of the row `first + i stride` of the whole model, which this trainer has as row i. */

@@ -3,6 +3,8 @@
 #define SPLAT_TRAIN_STEP_H
 
 #include "ops/jitter/jitter.h"
+#include "ops/loss/loss.h"
+#include "ops/project/project.h"
 #include "splatsmith/train.h"
 #include "train/depths.h"
 #include "train/exposure.h"
@@ -48,9 +50,11 @@ static inline size_t splat_step_matte_bytes(splat_mask_mode mode, bool random_ba
     return n_pixels * sizeof(float) + (has_photo ? splat_jitter_photo_bytes(n_pixels) : 0);
 }
 
-/* The view of an iteration, without its photo; has those of the next ones decoded. A view of which a mask keeps nothing
+/* The view of an iteration, without its photo; has those of the next ones decoded, which are `stride` iterations apart:
+ * 1, or those of other ranks' views lie between. A view of which a mask keeps nothing
  * is passed over for the next one in the scene's order. Errors: ARGUMENT (all are so); those of decoding. */
-splat_status splat_step_next_view(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
+splat_status splat_step_next_view(splat_trainer *trainer, int iteration, int stride, splat_step_view *view,
+                                  splat_error *error);
 /* The mask of the view's photo where it says which pixels count; NULL: all do. */
 const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_view *view);
 /* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
@@ -59,6 +63,23 @@ splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat
 
 /* The gradient of the losses of the opacity that the mask asks for (docs/method.md 8.3), after the view is blended. */
 splat_status splat_step_ask_opacity(splat_trainer *trainer, const splat_step_view *view, splat_error *error);
+
+/* ---------------------------------------------------------------- trainer.c, batch_step.c */
+
+/* Lists and picture of a view, and depth where it is known. The marks of a view in bands count the bin of all but the
+ * first band as raster. */
+splat_status splat_step_blend(splat_trainer *trainer, const splat_step_view *view, splat_error *error);
+/* The gradient of the loss; on a synchronous backend also its value, not looked at. */
+splat_status splat_step_loss(splat_trainer *trainer, const splat_step_view *view, splat_loss_result *loss,
+                             splat_error *error);
+/* Adam's rates and corrections of a step of n_views views, the last of which is of this iteration; the tensors' steps
+ * are counted. */
+void splat_step_adam(splat_trainer *trainer, int iteration, int n_views, splat_adam *adam);
+/* What the caller of a step is told. */
+void splat_step_tell(const splat_trainer *trainer, const splat_step_result *result, uint32_t view, int n_views,
+                     double begin_seconds, splat_step_info *info);
+/* The next step of several ranks that have a view each. */
+splat_status splat_batch_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
 
 /* ---------------------------------------------------------------- step_results.c */
 

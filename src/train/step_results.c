@@ -52,15 +52,17 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
                                          splat_step_result *result, splat_error *error)
 {
     splat_backend *b = t->backend;
-    SPLAT_TRY(splat_backend_post_result(b, &t->model->frame, iteration % SPLAT_RESULT_SLOTS, error));
+    SPLAT_TRY(splat_backend_post_result(b, &t->model->frame, t->n_posted % SPLAT_RESULT_SLOTS, error));
     uint32_t earlier = t->posted_view;
+    const int posted_iteration = t->posted_iteration, posted = t->n_posted++ - 1;
     double kept = t->posted_kept;
     bool had_posted = t->has_posted;
     t->posted_view = view->index;
     t->posted_kept = view->kept;
+    t->posted_iteration = iteration;
     t->has_posted = true;
     if (!had_posted) return SPLAT_OK;
-    SPLAT_TRY(splat_backend_take_result(b, (iteration - 1) % SPLAT_RESULT_SLOTS, result, error));
+    SPLAT_TRY(splat_backend_take_result(b, posted % SPLAT_RESULT_SLOTS, result, error));
     splat_step_scale_result(result, kept);
     t->n_waits -= t->n_waits > 0;
     if (grows_fast(&t->hints[earlier], result)) t->n_waits = t->scene->dataset.n_train;
@@ -68,6 +70,6 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
     remember(&t->hints[earlier], result);
     if (result->overflow)
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out",
-                  iteration - 1, (unsigned long long)result->n_instances);
-    return splat_step_check_loss(t, result->loss_l1 + result->loss_ssim, iteration - 1, earlier, error);
+                  posted_iteration, (unsigned long long)result->n_instances);
+    return splat_step_check_loss(t, result->loss_l1 + result->loss_ssim, posted_iteration, earlier, error);
 }

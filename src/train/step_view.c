@@ -68,11 +68,13 @@ const uint8_t *splat_step_mask(const splat_trainer *t, const splat_step_view *vi
     return t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask;
 }
 
-splat_status splat_step_next_view(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
+splat_status splat_step_next_view(splat_trainer *t, int iteration, int stride, splat_step_view *view,
+                                  splat_error *error)
 {
     uint32_t n = (uint32_t)t->scene->dataset.n_train, first = (uint32_t)(iteration - 1);
     view->index = training_view(t, iteration);
-    for (int ahead = 1; ahead <= PREFETCH_VIEWS && iteration + ahead <= t->options.iterations; ahead++) {
+    for (int k = 1; k <= PREFETCH_VIEWS && iteration + k * stride <= t->options.iterations; k++) {
+        const int ahead = k * stride;
         if ((first + (uint32_t)ahead) / n != first / n) break; /* the next epoch's order is drawn when it begins */
         uint32_t later = training_view(t, iteration + ahead);
         if (!splat_photo_store_has(&t->photos, later)) splat_image_cache_prefetch(t->scene->cache, later);
@@ -128,7 +130,7 @@ splat_status splat_step_stage_photo(splat_trainer *t, int iteration, splat_step_
     splat_backend *b = t->backend;
     splat_frame *frame = &t->model->frame;
     size_t n_pixels = splat_camera_pixels(view->camera);
-    SPLAT_TRY(splat_photo_store_fetch(&t->photos, b, t->scene, view->index, iteration % 2, &view->photo, error));
+    SPLAT_TRY(splat_photo_store_fetch(&t->photos, b, t->scene, view->index, t->n_staged++ % 2, &view->photo, error));
     SPLAT_TRY(splat_frame_take(b, frame, splat_step_gradient_bytes(n_pixels), (void **)&view->grad_image, error));
     SPLAT_TRY(splat_exposures_stage(t, view, error));
     view->photo_resampled = view->grad_alpha = NULL;

@@ -12,21 +12,29 @@
 
 /* ---------------------------------------------------------------- Adam's rates */
 
-static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
+/* The published trainer makes no step at the last iteration, and loses some at others; what trains a splat on, and a
+ * batch of views, makes all of them. */
+static void skip_published(const splat_trainer *t, int iteration, splat_adam *adam)
+{
+    const bool updates = iteration < t->options.iterations || splat_schedule_continues_splat(&t->options);
+    for (int i = 0; i < t->model->tensors->n && !updates; i++) adam->update[i] = false;
+    if (t->strategy->updates) t->strategy->updates(t, iteration, adam);
+}
+
+void splat_step_adam(splat_trainer *t, int iteration, int n_views, splat_adam *adam)
 {
     const splat_train_options *o = &t->options;
+    const float scale = sqrtf((float)n_views);
     *adam = (splat_adam){.moments = &t->moments,
                          .iteration = (uint32_t)iteration,
                          .rest_of_visible_only = t->options.sh_offload || t->options.moments_offload};
-    /* The published trainer makes no step at the last iteration; what trains a splat on makes all of them. */
-    bool updates = iteration < o->iterations || splat_schedule_continues_splat(o);
     for (int i = 0; i < t->model->tensors->n; i++) {
-        adam->lr[i] = splat_tensor_rate_at(&splat_gaussian_rates[i], o, t->scene->dataset.extent, iteration);
-        adam->update[i] = updates;
+        adam->lr[i] = scale * splat_tensor_rate_at(&splat_gaussian_rates[i], o, t->scene->dataset.extent, iteration);
+        adam->update[i] = true;
     }
-    if (t->strategy->updates) t->strategy->updates(t, iteration, adam);
+    if (n_views == 1) skip_published(t, iteration, adam);
     for (int i = 0; i < t->model->tensors->n; i++) {
-        if (adam->update[i]) t->adam_steps[i]++;
+        if (adam->update[i]) t->adam_steps[i] += n_views;
         adam->correction1[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA1, t->adam_steps[i]));
         adam->correction2[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA2, t->adam_steps[i]));
     }
@@ -36,14 +44,9 @@ static void adam_of_step(splat_trainer *t, int iteration, splat_adam *adam)
 
 /* ---------------------------------------------------------------- the step */
 
-/* The gradient of the loss; on a synchronous backend also its value, which must be finite before anything is
- * updated. */
-static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_view *view, splat_step_result *result,
-                              splat_error *error)
+splat_status splat_step_loss(splat_trainer *t, const splat_step_view *view, splat_loss_result *loss, splat_error *error)
 {
     splat_backend *b = t->backend;
-    bool waits = splat_backend_result_latency(b) == 0;
-    splat_loss_result loss = {0};
     struct splat_loss_args args = {.width = view->camera->width,
                                    .height = view->camera->height,
                                    .image = view->exposed ? view->exposed : t->model->frame.image,
@@ -53,23 +56,29 @@ static splat_status step_loss(splat_trainer *t, int iteration, const splat_step_
                                    .kept = view->kept,
                                    .lambda_dssim = t->options.lambda_dssim,
                                    .grad_image = view->grad_image,
-                                   .result = waits ? &loss : NULL,
+                                   .result = splat_backend_result_latency(b) == 0 ? loss : NULL,
                                    .frame = &t->model->frame};
     SPLAT_TRY(splat_exposures_apply(t, view, error));
-    if (t->shards.comm)
+    if (splat_shards_split(t))
         SPLAT_TRY(splat_shared_loss(&t->shards.view, &t->model->frame, &args, error));
     else
         SPLAT_TRY(splat_op_loss(b, &args, error));
-    SPLAT_TRY(splat_exposures_backward(t, view, error));
-    if (!waits) return SPLAT_OK;
+    return splat_exposures_backward(t, view, error);
+}
+
+/* The loss, which must be finite before anything is updated, where it is known now. */
+static splat_status measure_loss(splat_trainer *t, int iteration, const splat_step_view *view,
+                                 splat_step_result *result, splat_error *error)
+{
+    splat_loss_result loss = {0};
+    SPLAT_TRY(splat_step_loss(t, view, &loss, error));
+    if (splat_backend_result_latency(t->backend) > 0) return SPLAT_OK;
     *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
     splat_step_scale_result(result, view->kept);
     return splat_step_check_loss(t, loss.loss, iteration, view->index, error);
 }
 
-/* Lists and picture, and depth where it is known. The marks of a view in bands count the bin of all but the first band
- * as raster. */
-static splat_status blend(splat_trainer *t, const splat_step_view *view, splat_error *error)
+splat_status splat_step_blend(splat_trainer *t, const splat_step_view *view, splat_error *error)
 {
     splat_view_blend colors = {.max_instances = t->options.max_instances,
                                .colors = true,
@@ -87,8 +96,8 @@ static splat_status project(splat_trainer *t, splat_frame **projected, splat_err
     splat_shared_view *shared = &t->shards.view;
     SPLAT_TRY(splat_op_project(
         t->backend, &(struct splat_project_args){&t->model->gaussians, frame, .for_step = true}, error));
-    *projected = t->shards.comm ? &shared->projected : frame;
-    if (!t->shards.comm) return SPLAT_OK;
+    *projected = splat_shards_split(t) ? &shared->projected : frame;
+    if (!splat_shards_split(t)) return SPLAT_OK;
     SPLAT_TRY(splat_shared_begin(shared, frame, error));
     return splat_shared_send(shared, frame, error);
 }
@@ -97,7 +106,7 @@ static splat_status project(splat_trainer *t, splat_frame **projected, splat_err
 static splat_status backward(splat_trainer *t, const splat_view_gradients *screen, splat_error *error)
 {
     splat_frame *frame = &t->model->frame;
-    if (t->shards.comm) return splat_shared_return(&t->shards.view, frame, screen, error);
+    if (splat_shards_split(t)) return splat_shared_return(&t->shards.view, frame, screen, error);
     return splat_view_backward(t->backend, frame, screen, error);
 }
 
@@ -134,7 +143,7 @@ static splat_status count(splat_trainer *t, splat_step_result *result, splat_err
 {
     const splat_frame *frame = &t->model->frame;
     splat_shared_counts counts = {frame->n_visible, frame->n_degenerate, frame->n_view_instances};
-    if (t->shards.comm) SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
+    if (splat_shards_split(t)) SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
     result->n_visible = (uint32_t)counts.n_visible;
     result->n_degenerate = (uint32_t)counts.n_degenerate;
     result->n_instances = counts.n_instances;
@@ -162,8 +171,8 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
 
     SPLAT_TRY(project(t, &projected, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    SPLAT_TRY(blend(t, view, error));
-    SPLAT_TRY(step_loss(t, iteration, view, result, error));
+    SPLAT_TRY(splat_step_blend(t, view, error));
+    SPLAT_TRY(measure_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_ask_opacity(t, view, error));
     SPLAT_TRY(splat_depths_losses(t, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
@@ -178,7 +187,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
 
     splat_adam adam;
-    adam_of_step(t, iteration, &adam);
+    splat_step_adam(t, iteration, 1, &adam);
     splat_adam adam_free = adam_of_free(t, &adam);
     splat_statistics statistics = splat_trainer_statistics(t);
     struct splat_project_backward_args step = {
@@ -254,6 +263,28 @@ static splat_status leave_out(splat_trainer *t, const splat_error *refused, int 
     return SPLAT_OK;
 }
 
+void splat_step_tell(const splat_trainer *t, const splat_step_result *result, uint32_t view, int n_views,
+                     double begin_seconds, splat_step_info *info)
+{
+    const float lambda = t->options.lambda_dssim;
+    if (!info) return;
+    *info = (splat_step_info){.iteration = t->iteration,
+                              .loss = (float)((1 - lambda) * result->loss_l1 + lambda * (1 - result->loss_ssim)),
+                              .l1 = (float)result->loss_l1,
+                              .ssim = (float)result->loss_ssim,
+                              .n_gaussians = splat_shards_count(t),
+                              .n_visible = result->n_visible,
+                              .n_instances = result->n_instances,
+                              .n_degenerate = result->n_degenerate,
+                              .active_sh_degree = t->model->gaussians.active_sh_degree,
+                              .view_index = view,
+                              .n_views = n_views,
+                              .step_ms = 1e3 * (splat_clock_seconds() - begin_seconds),
+                              .n_added = t->n_added,
+                              .n_removed = t->n_removed,
+                              .n_refused = t->n_refused};
+}
+
 static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     double begin = splat_clock_seconds();
@@ -261,10 +292,9 @@ static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *e
     splat_step_result result = {0};
     splat_step_view view;
 
-    SPLAT_TRY(splat_shards_begin_step(t, error));
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
-    SPLAT_TRY(splat_step_next_view(t, iteration, &view, error));
+    SPLAT_TRY(splat_step_next_view(t, iteration, 1, &view, error));
     splat_error refused;
     if (make_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
         SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));
@@ -273,32 +303,20 @@ static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *e
             SPLAT_TRY(splat_step_exchange_results(t, iteration, &view, &result, error));
         SPLAT_TRY(splat_step_add_times(t, error)); /* a step that was left out did not set all marks */
     }
-    if (info) {
-        float lambda = t->options.lambda_dssim;
-        *info = (splat_step_info){.iteration = iteration,
-                                  .loss = (float)((1 - lambda) * result.loss_l1 + lambda * (1 - result.loss_ssim)),
-                                  .l1 = (float)result.loss_l1,
-                                  .ssim = (float)result.loss_ssim,
-                                  .n_gaussians = splat_shards_count(t),
-                                  .n_visible = result.n_visible,
-                                  .n_instances = result.n_instances,
-                                  .n_degenerate = result.n_degenerate,
-                                  .active_sh_degree = t->model->gaussians.active_sh_degree,
-                                  .view_index = view.index,
-                                  .step_ms = 1e3 * (splat_clock_seconds() - begin),
-                                  .n_added = t->n_added,
-                                  .n_removed = t->n_removed,
-                                  .n_refused = t->n_refused};
-    }
-    t->n_added = t->n_removed = t->n_refused = 0;
+    splat_step_tell(t, &result, view.index, 1, begin, info);
     return SPLAT_OK;
 }
 
 splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     splat_error own;
-    splat_status status = step(t, info, &own);
+    splat_status status = splat_shards_begin_step(t, &own);
+    if (status == SPLAT_OK)
+        status = t->options.batch_views && t->shards.comm ? splat_batch_step(t, info, &own) : step(t, info, &own);
     splat_shards_end_step(t, status, &own);
-    if (status != SPLAT_OK && error) *error = own;
+    if (status == SPLAT_OK)
+        t->n_added = t->n_removed = t->n_refused = 0;
+    else if (error)
+        *error = own;
     return status;
 }

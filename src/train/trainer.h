@@ -60,6 +60,8 @@ struct splat_trainer {
     size_t n_waits;                      /* steps to come that wait for their counts instead of trusting the hints */
     double posted_kept;                  /* of posted_view, the share of pixels that count */
     uint32_t posted_view;                /* asynchronous backends: the view of the step whose result is on its way */
+    int posted_iteration;                /* of it */
+    int n_posted, n_staged;              /* results and photos so far, which take turns */
     bool has_posted;
     uint32_t *view_order, view_order_epoch; /* the current epoch's permutation of the training views */
 

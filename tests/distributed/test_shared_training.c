@@ -7,90 +7,9 @@
 
 #include <cmocka.h>
 
-#include "checkpoint_fixture.h"
-#include "ranks_fixture.h"
+#include "shared_run_fixture.h"
 
 #include <math.h>
-
-#define MAX_STEPS 200
-
-/* A run from `from` (a checkpoint; NULL: the beginning) on, whose state is saved as `to` (NULL: it is not). */
-typedef struct shared_run {
-    splat_train_options options;
-    const char *scene, *from, *to;
-    int n_steps;
-    splat_mask_mode mask_mode;
-    void (*spoil)(splat_trainer *t, int rank); /* before the first step; NULL: nobody */
-    float losses[MAX_STEPS]; /* of rank 0's steps */
-    splat_status status[MAX_TEST_RANKS];
-    splat_error error[MAX_TEST_RANKS];
-} shared_run;
-
-static splat_status steps_of_rank_0(shared_run *run, splat_trainer *t, splat_error *error)
-{
-    splat_step_info info;
-    splat_status status = SPLAT_OK;
-    for (int i = 0; i < run->n_steps && status == SPLAT_OK; i++) {
-        status = splat_trainer_step(t, &info, error);
-        if (status == SPLAT_OK) run->losses[i] = info.loss;
-    }
-    splat_error later;
-    splat_status saved = run->to ? splat_trainer_save_checkpoint(t, run->to, &later) : SPLAT_OK;
-    if (status == SPLAT_OK && saved != SPLAT_OK) *error = later;
-    return status == SPLAT_OK ? saved : status;
-}
-
-static splat_status train_in(shared_run *run, int r, const splat_train_options *options, splat_context *context,
-                             splat_scene *scene, splat_error *error)
-{
-    splat_trainer *t;
-    SPLAT_TRY(splat_trainer_create(context, scene, options, &t, error));
-    splat_status status = SPLAT_OK;
-    if (run->from && r == 0) status = splat_trainer_load_checkpoint(t, run->from, error);
-    if (run->spoil) run->spoil(t, r);
-    if (status == SPLAT_OK) status = r ? splat_trainer_serve(t, error) : steps_of_rank_0(run, t, error);
-    splat_trainer_destroy(t);
-    return status;
-}
-
-/* Each rank has its own context and scene, as a process has. */
-static void train_as(test_rank *rank)
-{
-    shared_run *run = rank->user;
-    const int r = splat_comm_get_rank(rank->comm);
-    splat_train_options options = run->options;
-    splat_context_options context_options;
-    splat_scene_options scene_options;
-    splat_context *context = NULL;
-    splat_scene *scene = NULL;
-    splat_error *error = &run->error[r];
-    options.ranks = rank->comm;
-    splat_context_options_init(&context_options);
-    context_options.backend = "cpu";
-    context_options.threads = 1 + r % 2;
-    splat_scene_options_init(&scene_options);
-    scene_options.source_path = run->scene;
-    scene_options.mask_mode = run->mask_mode;
-    splat_status status = splat_context_create(&context_options, &context, error);
-    if (status == SPLAT_OK) status = splat_scene_open(context, &scene_options, &scene, error);
-    run->status[r] = status == SPLAT_OK ? train_in(run, r, &options, context, scene, error) : status;
-    splat_scene_close(scene);
-    splat_context_destroy(context);
-}
-
-static shared_run make_run(const splat_train_options *options, int n_steps)
-{
-    tiny_place p = open_tiny(1); /* the scene is there before the ranks ask for it */
-    close_tiny(&p);
-    return (shared_run){.options = *options, .scene = TINY_SCENE, .n_steps = n_steps};
-}
-
-static void run_well(shared_run *run, int n_ranks)
-{
-    run_thread_ranks(n_ranks, train_as, run);
-    for (int r = 0; r < n_ranks; r++)
-        if (run->status[r] != SPLAT_OK) fail_msg("rank %d of %d: %s", r, n_ranks, run->error[r].message);
-}
 
 /* 1 to `most` ranks: the same losses, and the same state in the end. */
 static void same_bytes(shared_run run, int most)
@@ -270,11 +189,6 @@ static void any_number_goes_on_from_a_checkpoint(void **state)
 
 /* ---------------------------------------------------------------- failures */
 
-static void spoil_a_colour(splat_trainer *t, int rank)
-{
-    if (rank == 0) t->model->gaussians.p.sh_dc[0] = 1e30f;
-}
-
 /* Every rank finds the loss that is not finite, nothing has changed, and what is there can be saved. */
 static void a_loss_that_is_not_finite_ends_all(void **state)
 {
@@ -288,11 +202,6 @@ static void a_loss_that_is_not_finite_ends_all(void **state)
     assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
     assert_true(run.status[1] == SPLAT_OK && run.status[2] == SPLAT_OK);
     assert_true(splat_path_exists(run.to));
-}
-
-static void spoil_the_memory_of_rank_1(splat_trainer *t, int rank)
-{
-    if (rank == 1) t->backend->memory.fail_growth = 3;
 }
 
 static void a_rank_without_memory_is_named(void **state)

@@ -304,6 +304,13 @@ static void check_events(const char *path, const splat_memory_info *memory)
     event_file_free(&file);
 }
 
+/* As after a step of one view. */
+static void profile_step(splat_memory_profiler *profiler, splat_trainer *t, splat_tensorboard *writer)
+{
+    const splat_step_info step = {.iteration = splat_trainer_get_iteration(t), .n_views = 1};
+    splat_memory_profiler_step(profiler, t, &step, writer);
+}
+
 static void test_files_of_a_run(void **state)
 {
     (void)state;
@@ -321,7 +328,7 @@ static void test_files_of_a_run(void **state)
     must(splat_memory_profiler_open(RUN, &options, f.trainer, &profiler, &error), &error);
     for (int i = 0; i < 23; i++) {
         run_steps(f.trainer, 1);
-        splat_memory_profiler_step(profiler, f.trainer, writer);
+        profile_step(profiler, f.trainer, writer);
     }
     splat_context_get_memory(f.context, &memory);
     check_log(&memory); /* flushed: the profiler is still open */
@@ -351,9 +358,9 @@ static void test_snapshots_alone_make_no_other_file(void **state)
     must(splat_memory_profiler_open(RUN, &options, f.trainer, &profiler, &error), &error);
     for (int i = 0; i < 3; i++) {
         run_steps(f.trainer, 1);
-        splat_memory_profiler_step(profiler, f.trainer, NULL);
+        profile_step(profiler, f.trainer, NULL);
     }
-    splat_memory_profiler_step(NULL, f.trainer, NULL);
+    profile_step(NULL, f.trainer, NULL);
     must(splat_folder_list(RUN "/profiles", &names, &n, &error), &error);
     assert_int_equal(n, 1);
     assert_string_equal(names[0], "memory_snapshot_2.json");
@@ -382,7 +389,7 @@ static void test_a_full_disk_is_told_once(void **state)
     setrlimit(RLIMIT_FSIZE, &limit);
     for (int i = 0; i < 12; i++) {
         run_steps(f.trainer, 1);
-        splat_memory_profiler_step(profiler, f.trainer, NULL);
+        profile_step(profiler, f.trainer, NULL);
     }
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(f.n_warnings, 2);

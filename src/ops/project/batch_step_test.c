@@ -76,8 +76,8 @@ static double mean_gradient(int tensor, double sum, double parameter, int n_view
 }
 
 /* Tolerances as those of project_backward's Adam: a step is a few lr at most, correct to 2e-5 of it. */
-static int compare_tensor(const project_scene *scene, const backward_state *state, const struct splat_batch_step_args *a,
-                          int tensor, int step, const float *before[3])
+static int compare_tensor(const project_scene *scene, const backward_state *state,
+                          const struct splat_batch_step_args *a, int tensor, int step, const float *before[3])
 {
     int failures = 0;
     splat_backend *b = scene->backend;
@@ -171,7 +171,8 @@ static int check_single(splat_backend *backend, splat_optimizer_storage storage,
     splat_backend_synchronize(backend, NULL);
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {
         const bool is_half = half && k == SPLAT_TENSOR_sh_rest;
-        const size_t n = is_half ? (size_t)N * splat_half_row(splat_tensor_channels(k, SH_DEGREE)) / 2 : state.floats[k];
+        const size_t half_words = (size_t)N * splat_half_row(splat_tensor_channels(k, SH_DEGREE)) / 2;
+        const size_t n = is_half ? half_words : state.floats[k];
         const void *one = is_half ? (void *)fused.gaussians.sh_rest_half : project_tensor_of(&fused.gaussians.p, k);
         const void *two = is_half ? (void *)apart.gaussians.sh_rest_half : project_tensor_of(&apart.gaussians.p, k);
         float *a = project_host_copy(backend, one, n), *b = project_host_copy(backend, two, n);

@@ -87,9 +87,9 @@ struct splat_project_backward_args {
 
 /* batch_step: Adam of every Gaussian with the mean of the gradients of n_views views, and what each row pulls at itself
  * (opacity_pull, scale_pull, as above). It stands for as many steps of one view (Malladi et al. 2022; Zhao et al. 2025,
- * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller scales
- * the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not looked at.
- * On CUDA moments and sh_rest are float32 (else UNSUPPORTED). */
+ * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller
+ * scales the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not
+ * looked at. On CUDA moments and sh_rest are float32 (else UNSUPPORTED). */
 struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;

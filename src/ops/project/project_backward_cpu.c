@@ -244,7 +244,8 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         range.v_begin = lower_bound(frame, range.begin);
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
         memset(&block, 0, sizeof block);
-        n_bad += s.kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end, &block);
+        n_bad += s.kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end,
+                                     &block);
         if (args->grad_depth) n_bad += add_depth_gradients(args, &range, &block);
         for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
             n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);

@@ -1,0 +1,34 @@
+/* Devices of several ranks that reach each other's memory. The host's memory needs none of this: ranks exchange it
+ * themselves (distributed/comm.h). */
+#ifndef SPLAT_BACKEND_PEERS_H
+#define SPLAT_BACKEND_PEERS_H
+
+#include "base/error.h"
+
+typedef struct splat_backend splat_backend;
+
+/* Names a group of devices; made by one rank and known to all before they join. */
+typedef struct splat_peer_name {
+    char bytes[128];
+} splat_peer_name;
+
+/* Device memory that goes to a rank, or comes from it. */
+typedef struct splat_peer_part {
+    void *data; /* may be NULL where bytes is 0 */
+    size_t bytes;
+} splat_peer_part;
+
+typedef struct splat_peer_functions {
+    /* Errors: UNSUPPORTED (no library for it), DEVICE. */
+    splat_status (*name)(splat_backend *backend, splat_peer_name *name, splat_error *error);
+    /* Returns when all ranks have joined; once in a backend. Errors: UNSUPPORTED, DEVICE (two ranks on one device). */
+    splat_status (*join)(splat_backend *backend, const splat_peer_name *name, int rank, int size, splat_error *error);
+    /* send[r] goes to rank r, receive[r] is what rank r sends here; of the own rank both have the same bytes. After
+     * what the backend was given before, and before what it is given later; does not wait. */
+    splat_status (*exchange)(splat_backend *backend, const splat_peer_part *send, const splat_peer_part *receive,
+                             splat_error *error);
+    /* Another rank failed: an exchange that waits for it ends. */
+    void (*abandon)(splat_backend *backend);
+} splat_peer_functions;
+
+#endif

@@ -1,0 +1,126 @@
+/* Projected Gaussians to the ranks of their views, and the gradients back. Everything moves as rows that lie one rank
+ * after the other: what comes for a view is blended in the order in which it came, so that its gradients go back as
+ * they lie. */
+#include "distributed/batch_views.h"
+
+#include "distributed/device_exchange.h"
+#include "ops/share/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_backend *backend, splat_error *error)
+{
+    memset(batch, 0, sizeof *batch);
+    batch->comm = comm;
+    batch->backend = backend;
+    batch->frames = calloc((size_t)comm->size, sizeof *batch->frames);
+    bool has_all = batch->frames != NULL;
+    for (int r = 0; has_all && r < comm->size; r++)
+        has_all = (batch->frames[r] = calloc(1, sizeof **batch->frames)) != NULL;
+    return has_all ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a batch of %d views", comm->size);
+}
+
+void splat_batch_free(splat_batch_views *batch)
+{
+    splat_backend *b = batch->backend;
+    for (int r = 0; batch->frames && r < batch->comm->size; r++) {
+        if (batch->frames[r]) splat_frame_free(b, batch->frames[r]);
+        free(batch->frames[r]);
+    }
+    free(batch->frames);
+    batch->frames = NULL;
+    if (!b) return;
+    splat_block_free(b, &batch->entries);
+    splat_block_free(b, &batch->out);
+    splat_block_free(b, &batch->in);
+    splat_block_free(b, &batch->gradients);
+}
+
+splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
+                               splat_error *error)
+{
+    batch->n_views = n_views;
+    for (int view = 0; view < n_views; view++)
+        SPLAT_TRY(splat_view_begin_unseen(batch->backend, batch->frames[view], n, cameras[view], error));
+    return SPLAT_OK;
+}
+
+static splat_status room(splat_batch_views *batch, splat_block *block, const char *name, size_t bytes,
+                         splat_error *error)
+{
+    return splat_block_ensure(batch->backend, block, name, SPLAT_OWNER_LISTS, bytes ? bytes : 1, error);
+}
+
+/* What is seen in each view: the entries, one view after the other, and their numbers. */
+static splat_status find(splat_batch_views *batch, splat_error *error)
+{
+    uint32_t *entries[SPLAT_MAX_RANKS], counts[SPLAT_MAX_RANKS];
+    uint64_t total = 0;
+    for (int view = 0; view < batch->n_views; view++) {
+        batch->first_entry[view] = total;
+        total += batch->frames[view]->n_visible;
+    }
+    SPLAT_TRY(room(batch, &batch->entries, "ranks.entries", total * sizeof **entries, error));
+    for (int view = 0; view < batch->n_views; view++)
+        entries[view] = (uint32_t *)batch->entries.data + batch->first_entry[view];
+    const struct splat_share_find_args args = {(const splat_frame *const *)batch->frames, (uint32_t)batch->n_views,
+                                               entries, counts};
+    SPLAT_TRY(splat_op_share_find(batch->backend, &args, error));
+    for (int r = 0; r < batch->comm->size; r++) batch->sent[r] = r < batch->n_views ? counts[r] : 0;
+    return SPLAT_OK;
+}
+
+static uint64_t sum_of(const splat_batch_views *batch, const uint64_t *counts)
+{
+    uint64_t total = 0;
+    for (int r = 0; r < batch->comm->size; r++) total += counts[r];
+    return total;
+}
+
+static const uint32_t *entries_of(const splat_batch_views *batch, int view)
+{
+    return (const uint32_t *)batch->entries.data + batch->first_entry[view];
+}
+
+splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error)
+{
+    splat_backend *b = batch->backend;
+    SPLAT_TRY(find(batch, error));
+    SPLAT_TRY(splat_comm_exchange_counts(batch->comm, batch->sent, batch->received, error));
+    const uint64_t n_in = sum_of(batch, batch->received);
+    if (n_in > UINT32_MAX)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "a view sees %llu Gaussians, more than can be blended",
+                          (unsigned long long)n_in);
+    SPLAT_TRY(room(batch, &batch->out, "ranks.out", sum_of(batch, batch->sent) * sizeof(splat_share_row), error));
+    SPLAT_TRY(room(batch, &batch->in, "ranks.in", n_in * sizeof(splat_share_row), error));
+    if (frame) SPLAT_TRY(splat_view_replace_gaussians(b, frame, (uint32_t)n_in, error));
+    splat_share_row *rows = batch->out.data;
+    for (int view = 0; view < batch->n_views; rows += batch->sent[view++]) {
+        const struct splat_share_pack_args args = {batch->frames[view], entries_of(batch, view),
+                                                   (uint32_t)batch->sent[view], rows};
+        SPLAT_TRY(splat_op_share_pack(b, &args, error));
+    }
+    SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
+                                         batch->received, error));
+    if (!frame) return SPLAT_OK;
+    return splat_op_share_unpack(b, &(struct splat_share_unpack_args){batch->in.data, (uint32_t)n_in, frame}, error);
+}
+
+splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error)
+{
+    const size_t bytes = sum_of(batch, batch->sent) * sizeof(splat_grad2d);
+    SPLAT_TRY(room(batch, &batch->gradients, "ranks.gradients", bytes, error));
+    return splat_device_exchange_rows(batch->comm, batch->backend, sizeof(splat_grad2d), frame ? frame->grad2d : NULL,
+                                      batch->received, batch->gradients.data, batch->sent, error);
+}
+
+splat_status splat_batch_take(splat_batch_views *batch, int view, splat_error *error)
+{
+    const splat_grad2d *rows = batch->gradients.data;
+    for (int earlier = 0; earlier < view; earlier++) rows += batch->sent[earlier];
+    SPLAT_TRY(splat_view_reserve_gradients(batch->backend, batch->frames[view], error));
+    const struct splat_share_put_args args = {rows, entries_of(batch, view), (uint32_t)batch->sent[view],
+                                              batch->frames[view]};
+    return splat_op_share_put(batch->backend, &args, error);
+}

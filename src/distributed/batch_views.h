@@ -1,0 +1,49 @@
+/* A batch of views, one a rank (docs/distributed.md): every rank projects its own Gaussians for each view, what is seen
+ * goes to the view's rank, which blends the whole picture, and the gradients return. The calls, in their order, by
+ * every rank, also by those that a last, smaller batch has no view for:
+ *
+ *     splat_batch_begin       the cameras of all views
+ *     (project, in each splat_batch_frame)
+ *     splat_batch_send        now the rank's own frame holds what is seen in its view, of all ranks
+ *     (splat_view_forward, op loss, splat_view_backward, in that frame)
+ *     splat_batch_return      the gradients of the own Gaussians, of all views
+ *     (for each view: splat_batch_take, then project_backward)
+ */
+#ifndef SPLAT_DISTRIBUTED_BATCH_VIEWS_H
+#define SPLAT_DISTRIBUTED_BATCH_VIEWS_H
+
+#include "backend/backend.h"
+#include "distributed/comm.h"
+#include "ops/view.h"
+
+typedef struct splat_batch_views {
+    splat_comm *comm; /* borrowed */
+    splat_backend *backend;
+    int n_views;          /* of the batch in work, at most one a rank */
+    splat_frame **frames; /* [ranks] the own Gaussians in each view: without a picture */
+    uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
+    splat_block entries; /* of each frame: those that were sent, one view after the other */
+    uint64_t first_entry[SPLAT_MAX_RANKS];
+    splat_block out, in, gradients;
+} splat_batch_views;
+
+/* A zeroed one; backend and comm are borrowed. Errors: MEMORY. */
+splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_backend *backend, splat_error *error);
+void splat_batch_free(splat_batch_views *batch);
+
+/* Frames for n Gaussians and the cameras of n_views views; the caller sets their filter. Errors: MEMORY. */
+splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
+                               splat_error *error);
+static inline splat_frame *splat_batch_frame(const splat_batch_views *batch, int view)
+{
+    return batch->frames[view];
+}
+
+/* frame: the own view's, begun without Gaussians (NULL: this rank has none). Errors: MEMORY, RANK, DEVICE. */
+splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error);
+/* frame: with its grad2d, or NULL. Errors: MEMORY, RANK, DEVICE. */
+splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error);
+/* grad2d of the frame of a view (in scratch, as splat_view_backward says). Errors: MEMORY. */
+splat_status splat_batch_take(splat_batch_views *batch, int view, splat_error *error);
+
+#endif

@@ -1,0 +1,22 @@
+/* Whether a step has come to an iteration at which something was asked for: with a batch of views it comes to several,
+ * and what belongs to one amid the batch is done after it. */
+#ifndef SPLAT_RUN_REACHED_H
+#define SPLAT_RUN_REACHED_H
+
+#include "splatsmith/train.h"
+
+/* One of a list. */
+static inline bool splat_reached(const splat_step_info *step, const int *iterations, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (iterations[i] <= step->iteration && iterations[i] > step->iteration - step->n_views) return true;
+    return false;
+}
+
+/* A multiple of an interval; none of one below 1. */
+static inline bool splat_reached_interval(const splat_step_info *step, int interval)
+{
+    return interval > 0 && step->iteration % interval < step->n_views;
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* One step of several ranks that have a view each: the gradients of all views, then one step of Adam
+ * (docs/distributed.md; Zhao et al., "On Scaling Up 3D Gaussian Splatting Training", ICLR 2025). */
+#include "train/step.h"
+
+#include "base/clock.h"
+#include "ops/share/share.h"
+#include "train/schedule.h"
+#include "train/trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A batch: views of iterations first .. last, the view of `first + rank` being this rank's, where there are so many. */
+typedef struct batch {
+    int first, last, n_views;
+    bool has_view;
+    splat_step_view view; /* the own one */
+    const splat_camera *cameras[SPLAT_MAX_RANKS];
+    uint32_t views[SPLAT_MAX_RANKS]; /* indices of all */
+    splat_step_result result;        /* of the own view, as far as it is known */
+} batch;
+
+/* A number of every rank, to every rank. */
+static splat_status share_number(splat_trainer *t, uint64_t own, uint64_t all[SPLAT_MAX_RANKS], splat_error *error)
+{
+    uint64_t same[SPLAT_MAX_RANKS];
+    for (int r = 0; r < t->shards.comm->size; r++) same[r] = own;
+    return splat_comm_exchange_counts(t->shards.comm, same, all, error);
+}
+
+/* ---------------------------------------------------------------- views */
+
+/* Each rank chooses its own: one whose mask keeps nothing is passed over, which only its rank looks at. */
+static splat_status choose_views(splat_trainer *t, batch *b, splat_error *error)
+{
+    uint64_t all[SPLAT_MAX_RANKS];
+    const int rank = t->shards.comm->rank;
+    b->has_view = rank < b->n_views;
+    if (b->has_view) SPLAT_TRY(splat_step_next_view(t, b->first + rank, b->n_views, &b->view, error));
+    SPLAT_TRY(share_number(t, b->has_view ? b->view.index : 0, all, error));
+    for (int r = 0; r < b->n_views; r++) {
+        b->views[r] = (uint32_t)all[r];
+        b->cameras[r] = &t->scene->dataset.views[all[r]].camera;
+    }
+    return SPLAT_OK;
+}
+
+/* Room for the own picture, and for the own Gaussians in every view. */
+static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
+{
+    splat_model *model = t->model;
+    SPLAT_TRY(splat_batch_begin(&t->shards.batch, model->gaussians.n, b->cameras, b->n_views, error));
+    for (int r = 0; r < b->n_views; r++)
+        splat_batch_frame(&t->shards.batch, r)->filter = splat_model_screen_filter(model);
+    if (!b->has_view) return SPLAT_OK;
+    SPLAT_TRY(splat_view_begin(t->backend, &model->frame, 0, b->view.camera, error));
+    model->frame.filter = splat_model_screen_filter(model);
+    memcpy(model->frame.background, b->view.background, sizeof model->frame.background);
+    return splat_step_stage_photo(t, b->first + t->shards.comm->rank, &b->view, error);
+}
+
+static splat_status project(splat_trainer *t, const batch *b, splat_error *error)
+{
+    for (int r = 0; r < b->n_views; r++) {
+        const struct splat_project_args args = {&t->model->gaussians, splat_batch_frame(&t->shards.batch, r), false};
+        SPLAT_TRY(splat_op_project(t->backend, &args, error));
+    }
+    return splat_batch_send(&t->shards.batch, b->has_view ? &t->model->frame : NULL, error);
+}
+
+/* ---------------------------------------------------------------- the picture, its loss and its gradients */
+
+/* All ranks find the loss of a view that is not finite, where it is known now. */
+static splat_status check_losses(splat_trainer *t, const batch *b, double loss, splat_error *error)
+{
+    uint64_t is_broken[SPLAT_MAX_RANKS];
+    if (splat_backend_result_latency(t->backend) > 0) return SPLAT_OK;
+    SPLAT_TRY(share_number(t, !isfinite(loss), is_broken, error));
+    for (int r = 0; r < b->n_views; r++)
+        if (is_broken[r]) return splat_step_check_loss(t, NAN, b->first + r, b->views[r], error);
+    return SPLAT_OK;
+}
+
+static splat_status blend_own(splat_trainer *t, batch *b, splat_error *error)
+{
+    splat_loss_result loss = {0};
+    if (b->has_view) {
+        SPLAT_TRY(splat_step_blend(t, &b->view, error));
+        SPLAT_TRY(splat_step_loss(t, &b->view, &loss, error));
+        SPLAT_TRY(splat_step_ask_opacity(t, &b->view, error));
+        b->result.loss_l1 = loss.l1;
+        b->result.loss_ssim = loss.ssim;
+        b->result.n_visible = t->model->frame.n_visible;
+        b->result.n_instances = t->model->frame.n_view_instances;
+        splat_step_scale_result(&b->result, b->view.kept);
+    }
+    return check_losses(t, b, loss.loss, error);
+}
+
+/* What a mask hides counts in no statistics: only the view's rank has the mask. */
+static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, splat_error *error)
+{
+    splat_frame *frame = &t->model->frame;
+    const splat_view_gradients screen = {.image = b->view.grad_image,
+                                         .without_mean_abs = !wants_statistics,
+                                         .alpha = b->view.grad_alpha};
+    const uint8_t *mask = b->has_view && wants_statistics ? splat_step_mask(t, &b->view) : NULL;
+    if (b->has_view) SPLAT_TRY(splat_view_backward(t->backend, frame, &screen, error));
+    if (mask) SPLAT_TRY(splat_op_share_hide(t->backend, &(struct splat_share_hide_args){frame, mask}, error));
+    return splat_batch_return(&t->shards.batch, b->has_view ? frame : NULL, error);
+}
+
+/* ---------------------------------------------------------------- Adam */
+
+/* Sums over the views, zero at first. */
+static splat_status clear_sums(splat_trainer *t, splat_tensors *sums, splat_error *error)
+{
+    splat_row_blocks *rows = &t->shards.gradients;
+    const uint32_t n = t->model->gaussians.n;
+    SPLAT_TRY(splat_row_blocks_resize(t->backend, rows, t->shards.n_gradients, n, error));
+    t->shards.n_gradients = n;
+    for (int i = 0; i < rows->n_arrays; i++) {
+        const splat_block *block = &rows->blocks[i];
+        if (block->bytes) SPLAT_TRY(splat_backend_zero(t->backend, block->data, block->bytes, error));
+    }
+    *sums = splat_row_blocks_tensors(rows);
+    return SPLAT_OK;
+}
+
+static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_statistics, const splat_tensors *sums,
+                              uint64_t *n_degenerate, splat_error *error)
+{
+    const splat_statistics statistics = splat_trainer_statistics(t);
+    for (int r = 0; r < b->n_views; r++) {
+        splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
+        const struct splat_project_backward_args args = {.gaussians = &t->model->gaussians,
+                                                         .frame = frame,
+                                                         .statistics = wants_statistics ? &statistics : NULL,
+                                                         .gradients = sums,
+                                                         .adds = true};
+        SPLAT_TRY(splat_batch_take(&t->shards.batch, r, error));
+        SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
+        *n_degenerate += frame->n_degenerate;
+    }
+    return SPLAT_OK;
+}
+
+static splat_status step_model(splat_trainer *t, const batch *b, const splat_tensors *sums, splat_error *error)
+{
+    const float n_all = (float)splat_shards_count(t);
+    splat_adam adam;
+    splat_step_adam(t, b->last, b->n_views, &adam);
+    const struct splat_batch_step_args args = {.gaussians = &t->model->gaussians,
+                                               .adam = &adam,
+                                               .gradients = sums,
+                                               .n_views = (uint32_t)b->n_views,
+                                               .opacity_pull = t->options.opacity_reg / n_all,
+                                               .scale_pull = t->options.scale_reg / (3.0f * n_all)};
+    return splat_op_batch_step(t->backend, &args, error);
+}
+
+/* ---------------------------------------------------------------- what it was */
+
+/* Means over the views. */
+static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_degenerate, splat_step_result *mean,
+                                 splat_error *error)
+{
+    const splat_step_result *own = &b->result;
+    double sums[] = {own->loss_l1, own->loss_ssim, own->n_visible, (double)own->n_instances, (double)n_degenerate};
+    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, sizeof sums / sizeof sums[0], error));
+    const double n = b->n_views;
+    *mean = (splat_step_result){.loss_l1 = sums[0] / n,
+                                .loss_ssim = sums[1] / n,
+                                .n_visible = (uint32_t)(sums[2] / n + 0.5),
+                                .n_instances = (uint64_t)(sums[3] / n + 0.5),
+                                .n_degenerate = (uint32_t)sums[4]};
+    return SPLAT_OK;
+}
+
+/* Iterations amid a batch move Gaussians by themselves alone: others end one (splat_shards_batch_end). */
+static splat_status control_amid(splat_trainer *t, const batch *b, splat_error *error)
+{
+    for (int iteration = b->first; iteration < b->last; iteration++)
+        SPLAT_TRY(splat_density_control_after(t, iteration, error));
+    return SPLAT_OK;
+}
+
+static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mean, splat_error *error)
+{
+    const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
+    splat_tensors sums;
+    uint64_t n_degenerate = 0;
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
+    SPLAT_TRY(begin_views(t, b, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
+    SPLAT_TRY(project(t, b, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
+    SPLAT_TRY(blend_own(t, b, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
+    SPLAT_TRY(blend_back(t, b, wants_statistics, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
+    SPLAT_TRY(clear_sums(t, &sums, error));
+    t->is_broken = true; /* statistics are added to from here on */
+    SPLAT_TRY(sum_views(t, b, wants_statistics, &sums, &n_degenerate, error));
+    SPLAT_TRY(step_model(t, b, &sums, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
+    t->iteration = b->last;
+    SPLAT_TRY(control_amid(t, b, error));
+    t->is_broken = false;
+    if (b->has_view && splat_backend_result_latency(t->backend) > 0)
+        SPLAT_TRY(splat_step_exchange_results(t, b->first + t->shards.comm->rank, &b->view, &b->result, error));
+    return mean_results(t, b, n_degenerate, mean, error);
+}
+
+splat_status splat_batch_step(splat_trainer *t, splat_step_info *info, splat_error *error)
+{
+    const double begin = splat_clock_seconds();
+    batch b = {.first = t->iteration + 1, .last = splat_shards_batch_end(t, t->iteration)};
+    splat_step_result mean;
+    b.n_views = b.last - t->iteration;
+    SPLAT_TRY(splat_density_control_after(t, t->iteration, error));
+    t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, b.first);
+    SPLAT_TRY(choose_views(t, &b, error));
+    SPLAT_TRY(run_batch(t, &b, &mean, error));
+    SPLAT_TRY(splat_step_add_times(t, error));
+    splat_step_tell(t, &mean, b.views[0], b.n_views, begin, info);
+    return SPLAT_OK;
+}

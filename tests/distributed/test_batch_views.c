@@ -1,0 +1,219 @@
+/* Training by several ranks that have a view each, as threads: as good as one view at a time, whatever else is asked
+ * for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shared_run_fixture.h"
+
+#include <math.h>
+
+static shared_run make_batches(const splat_train_options *options, int n_steps)
+{
+    shared_run run = make_run(options, n_steps);
+    run.options.batch_views = true;
+    return run;
+}
+
+static double mean_loss(const shared_run *run, int from, int to)
+{
+    double sum = 0;
+    for (int i = from; i < to; i++) sum += (double)run->losses[i] / (to - from);
+    return sum;
+}
+
+/* As many views, nearly as good a splat: after so few, fewer and longer steps are behind by some percent. */
+static void trains_as_well(shared_run alone, double tolerance)
+{
+    shared_run shared = alone;
+    shared.options.batch_views = true;
+    run_well(&alone, 1);
+    const double wanted = mean_loss(&alone, alone.n_steps - 40, alone.n_steps);
+    for (int n = 2; n <= 4; n++) {
+        run_well(&shared, n);
+        const double loss = mean_loss(&shared, shared.n_steps - 40, shared.n_steps);
+        if (fabs(loss - wanted) > tolerance * wanted)
+            fail_msg("%d views at a time: the loss is %g, not %g", n, loss, wanted);
+    }
+}
+
+static void batches_train_as_well(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(200);
+    trains_as_well(make_run(&o, 200), 0.08);
+}
+
+/* Random backgrounds, all bands of SH, resets, rays within their pixels, small storages. */
+static void busy_batches_too(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(200);
+    o.random_background = o.ray_jitter = o.resample_gt_image = true;
+    set_storages(&o, 3);
+    trains_as_well(make_run(&o, 200), 0.08);
+}
+
+static void batches_by_mcmc(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init_strategy(&o, splat_strategy_find("mcmc"));
+    o.iterations = 200;
+    o.densify_from_iter = 20;
+    o.densification_interval = 20;
+    o.densify_until_iter = 150;
+    o.target_gaussian_count = 260;
+    trains_as_well(make_run(&o, 200), 0.22);
+}
+
+static void batches_with_masks(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(1);
+    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
+    splat_context_destroy(context);
+    splat_train_options o = tiny_options(160);
+    shared_run run = make_run(&o, 160);
+    run.scene = "blobs";
+    trains_as_well(run, 0.14);
+    run.mask_mode = SPLAT_MASKS_SEGMENT;
+    trains_as_well(run, 0.05);
+}
+
+/* Nothing that concerns the whole model, no hundred and no end lies amid a batch. */
+static void batches_end_where_something_happens(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(130);
+    o.densify_from_iter = 10;
+    o.densification_interval = 15;
+    o.densify_until_iter = 50;
+    shared_run run = make_batches(&o, 130);
+    run_well(&run, 4);
+    bool has[200] = {false};
+    int before = 0, most = 0;
+    for (int i = 0; i < run.n_batches; i++) {
+        const int n = run.iterations[i] - before;
+        assert_true(n >= 1 && n <= 4);
+        most = n > most ? n : most;
+        has[before = run.iterations[i]] = true;
+    }
+    assert_int_equal(most, 4);
+    for (int i = 15; i <= 45; i += 15) assert_true(has[i]);
+    assert_true(has[100] && has[130] && before == 130);
+}
+
+/* One coordinate of a mean, and how often its Gaussian was seen. */
+enum { COORDINATE = 30 };
+typedef struct looked {
+    float mean, count;
+} looked;
+
+static void look_at_one(splat_trainer *t, void *user)
+{
+    *(looked *)user = (looked){t->model->gaussians.p.means[COORDINATE],
+                               splat_trainer_statistics(t).count[COORDINATE / 3]};
+}
+
+static void keep_one_view(splat_trainer *t, int rank)
+{
+    (void)rank;
+    t->scene->dataset.n_train = 1;
+}
+
+/* Of three views that are one and the same the mean gradient is that of one, and Adam's first step is sqrt(3) times as
+ * long; the statistics count each. */
+static void a_batch_of_equal_views_steps_further(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    o.densify_from_iter = 1000;
+    o.position_lr_final = o.position_lr_init;
+    shared_run alone = make_run(&o, 1), three = make_batches(&o, 3), none = make_run(&o, 0);
+    looked start, one, all;
+    alone.spoil = three.spoil = none.spoil = keep_one_view;
+    alone.look = three.look = none.look = look_at_one;
+    none.user = &start;
+    alone.user = &one;
+    three.user = &all;
+    run_well(&none, 1);
+    run_well(&alone, 1);
+    run_well(&three, 3);
+    assert_int_equal(three.n_batches, 1);
+    assert_true(one.count == 1 && all.count == 3);
+    const float step = one.mean - start.mean, further = all.mean - start.mean;
+    assert_true(step != 0);
+    if (fabsf(further / step - sqrtf(3)) > 1e-3f) fail_msg("%g, not sqrt(3) of %g", (double)further, (double)step);
+}
+
+/* The same number of ranks gives the same bytes, and goes on from a checkpoint bit for bit; any other number goes on
+ * from it as well. */
+static void batches_go_on(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init_strategy(&o, splat_strategy_find("mcmc")); /* noise after every view */
+    o.iterations = 120;
+    o.target_gaussian_count = 260;
+    shared_run whole = make_batches(&o, 72), first = make_batches(&o, 36), rest = make_batches(&o, 36);
+    whole.to = "whole.splatsmith";
+    first.to = rest.from = "three.splatsmith";
+    rest.to = "part.splatsmith";
+    run_well(&whole, 3);
+    run_well(&first, 3);
+    run_well(&rest, 3);
+    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
+    for (int n = 1; n <= 4; n++) {
+        shared_run other = make_batches(&o, 30);
+        other.from = "three.splatsmith";
+        run_well(&other, n);
+        assert_true(other.losses[29] > 0);
+    }
+}
+
+/* Found by all ranks in the same step, with nothing changed. */
+static void a_batch_with_a_broken_loss_ends_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_batches(&o, 60);
+    run.spoil = spoil_a_colour;
+    run.to = "spoilt.splatsmith";
+    remove(run.to);
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+    assert_true(run.status[1] == SPLAT_OK && run.status[2] == SPLAT_OK);
+    assert_true(splat_path_exists(run.to));
+}
+
+static void a_batch_without_memory_ends_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_batches(&o, 60);
+    run.spoil = spoil_the_memory_of_rank_1;
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
+    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
+    assert_non_null(strstr(run.error[0].message, "rank 1: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_train_as_well),
+        cmocka_unit_test(busy_batches_too),
+        cmocka_unit_test(batches_by_mcmc),
+        cmocka_unit_test(batches_with_masks),
+        cmocka_unit_test(batches_end_where_something_happens),
+        cmocka_unit_test(a_batch_of_equal_views_steps_further),
+        cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(a_batch_with_a_broken_loss_ends_all),
+        cmocka_unit_test(a_batch_without_memory_ends_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
