@@ -10,7 +10,7 @@ bool splat_defers_rest(bool backend_can, const splat_train_options *o)
 {
     return backend_can && o->sh_degree > 0 && o->sh_storage == SPLAT_SH_FLOAT32 &&
            o->optimizer_storage == SPLAT_OPTIMIZER_FLOAT32 && splat_place_of_moments(o) == SPLAT_ON_DEVICE &&
-           !o->regularizer && !o->binding;
+           !o->regularizer && !o->binding && !(o->ranks && o->batch_views);
 }
 
 void splat_deferral_describe(splat_row_blocks *rows)

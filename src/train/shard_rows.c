@@ -1,9 +1,10 @@
 /* Rows move as words, whatever they hold, in pieces: what is under way takes little memory. */
 #include "train/shard_rows.h"
 
-#include <string.h>
+#include "distributed/device_exchange.h"
+#include "ops/share/share.h"
 
-#define PIECE_ROWS 16384u
+#define PIECE_ROWS 16384u /* on a device more would be as fast: a piece of sh_rest has 3 MB */
 
 uint32_t splat_shard_count(uint32_t n, int rank, int size)
 {
@@ -24,67 +25,89 @@ static uint32_t piece_rows(uint32_t n_all, int rank, int size, uint32_t first)
     return left < PIECE_ROWS ? left : PIECE_ROWS;
 }
 
-/* Row k of a piece of `rank` that begins at its row `first`, in the array of all. */
-static char *whole_row(const splat_state_array *array, int rank, int size, uint32_t first, uint32_t k)
+/* n rows between an array of all Gaussians, where they are those of `rank` from its row `first` on, and memory where
+ * they lie side by side. */
+static splat_status copy_rows(splat_trainer *t, const splat_state_array *array, int rank, uint32_t first, uint32_t n,
+                              void *side_by_side, bool to_all, splat_error *error)
 {
-    return (char *)array->device + ((size_t)(first + k) * (size_t)size + (size_t)rank) * array->words * 4;
+    const size_t size = (size_t)t->shards.comm->size, in_all = (size_t)rank + first * size;
+    const struct splat_share_rows_args args = {.to = to_all ? array->device : side_by_side,
+                                               .from = to_all ? side_by_side : array->device,
+                                               .to_first = to_all ? in_all : 0,
+                                               .to_stride = to_all ? size : 1,
+                                               .from_first = to_all ? 0 : in_all,
+                                               .from_stride = to_all ? 1 : size,
+                                               .n = n,
+                                               .words = array->words};
+    return splat_op_share_rows(t->backend, &args, error);
 }
 
 /* Between rank 0's array of all rows and the rows of the others. */
 static splat_status move_piece(splat_trainer *t, const splat_state_array *array, uint32_t n, uint32_t first,
-                               bool to_all, splat_error *error)
+                               bool to_others, splat_error *error)
 {
-    const int size = t->shards.comm->size, rank = t->shards.comm->rank;
+    splat_comm *comm = t->shards.comm;
+    const int size = comm->size, rank = comm->rank;
     const size_t row = (size_t)array->words * 4;
     splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
     if (rank > 0) {
         splat_comm_part own = {(char *)array->device + first * row, piece_rows(n, rank, size, first) * row};
-        *(to_all ? &in[0] : &out[0]) = own;
-        return splat_comm_exchange(t->shards.comm, out, in, error);
+        *(to_others ? &in[0] : &out[0]) = own;
+        return splat_device_exchange(comm, t->backend, out, in, error);
     }
     void *data;
     SPLAT_TRY(staging(t, (size_t)size * PIECE_ROWS * row, &data, error));
     for (int r = 1; r < size; r++) {
         char *at = (char *)data + (size_t)r * PIECE_ROWS * row;
         const uint32_t n_rows = piece_rows(n, r, size, first);
-        *(to_all ? &out[r] : &in[r]) = (splat_comm_part){at, n_rows * row};
-        for (uint32_t k = 0; to_all && k < n_rows; k++, at += row) memcpy(at, whole_row(array, r, size, first, k), row);
+        *(to_others ? &out[r] : &in[r]) = (splat_comm_part){at, n_rows * row};
+        if (to_others) SPLAT_TRY(copy_rows(t, array, r, first, n_rows, at, false, error));
     }
-    SPLAT_TRY(splat_comm_exchange(t->shards.comm, out, in, error));
-    for (int r = 1; r < size && !to_all; r++) {
-        const char *at = in[r].data;
-        const uint32_t n_rows = piece_rows(n, r, size, first);
-        for (uint32_t k = 0; k < n_rows; k++, at += row) memcpy(whole_row(array, r, size, first, k), at, row);
-    }
+    SPLAT_TRY(splat_device_exchange(comm, t->backend, out, in, error));
+    for (int r = 1; r < size && !to_others; r++)
+        SPLAT_TRY(copy_rows(t, array, r, first, piece_rows(n, r, size, first), in[r].data, true, error));
     return SPLAT_OK;
 }
 
 /* Every array of the state; rank 0 is the one with most rows, so all make as many exchanges. */
-static splat_status move_all(splat_trainer *t, uint32_t n, bool to_all, splat_error *error)
+static splat_status move_all(splat_trainer *t, uint32_t n, bool to_others, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
     const int n_arrays = splat_trainer_state_arrays(t, arrays), size = t->shards.comm->size;
     for (int i = 0; i < n_arrays; i++)
         for (uint32_t first = 0; arrays[i].rows && arrays[i].words && first < splat_shard_count(n, 0, size);
              first += PIECE_ROWS)
-            SPLAT_TRY(move_piece(t, &arrays[i], n, first, to_all, error));
+            SPLAT_TRY(move_piece(t, &arrays[i], n, first, to_others, error));
     return SPLAT_OK;
 }
 
-/* Rank 0's own rows to their places among all, or back; from the side where none is overwritten. */
-static void spread_own(splat_trainer *t, uint32_t n_own, bool to_all)
+/* Rank 0's own rows to their places among all, or back, by way of memory beside: from the side where none is
+ * overwritten before it has moved. */
+static splat_status spread_array(splat_trainer *t, const splat_state_array *array, uint32_t n_own, bool to_all,
+                                 splat_error *error)
+{
+    const size_t row = (size_t)array->words * 4;
+    const uint32_t n_pieces = (n_own + PIECE_ROWS - 1) / PIECE_ROWS;
+    void *beside;
+    if (!array->rows || !row) return SPLAT_OK;
+    SPLAT_TRY(staging(t, PIECE_ROWS * row, &beside, error));
+    for (uint32_t piece = 0; piece < n_pieces; piece++) {
+        const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * PIECE_ROWS, left = n_own - first;
+        const uint32_t n = left < PIECE_ROWS ? left : PIECE_ROWS;
+        char *own = (char *)array->device + first * row;
+        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, own, n * row, error));
+        SPLAT_TRY(copy_rows(t, array, 0, first, n, beside, to_all, error));
+        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, own, beside, n * row, error));
+    }
+    return SPLAT_OK;
+}
+
+static splat_status spread_own(splat_trainer *t, uint32_t n_own, bool to_all, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    const int n_arrays = splat_trainer_state_arrays(t, arrays), size = t->shards.comm->size;
-    for (int i = 0; i < n_arrays; i++) {
-        const size_t row = (size_t)arrays[i].words * 4;
-        char *own = arrays[i].device;
-        for (uint32_t k = 1; arrays[i].rows && row && k < n_own; k++) {
-            const uint32_t at = to_all ? k : n_own - k;
-            char *whole = whole_row(&arrays[i], 0, size, 0, at);
-            memcpy(to_all ? own + at * row : whole, to_all ? whole : own + at * row, row);
-        }
-    }
+    const int n_arrays = splat_trainer_state_arrays(t, arrays);
+    for (int i = 0; i < n_arrays; i++) SPLAT_TRY(spread_array(t, &arrays[i], n_own, to_all, error));
+    return SPLAT_OK;
 }
 
 splat_status splat_shard_rows_gather(splat_trainer *t, uint32_t n, splat_error *error)
@@ -92,7 +115,7 @@ splat_status splat_shard_rows_gather(splat_trainer *t, uint32_t n, splat_error *
     if (t->shards.comm->rank == 0) {
         const uint32_t n_own = t->model->gaussians.n;
         SPLAT_TRY(splat_trainer_resize_state(t, n, t->n_statistics > 0, error));
-        spread_own(t, n_own, false);
+        SPLAT_TRY(spread_own(t, n_own, true, error));
     }
     return move_all(t, n, false, error);
 }
@@ -102,6 +125,6 @@ splat_status splat_shard_rows_deal(splat_trainer *t, uint32_t n, splat_error *er
     SPLAT_TRY(move_all(t, n, true, error));
     if (t->shards.comm->rank > 0) return SPLAT_OK;
     const uint32_t n_own = splat_shard_count(n, 0, t->shards.comm->size);
-    spread_own(t, n_own, true);
+    SPLAT_TRY(spread_own(t, n_own, false, error));
     return splat_trainer_resize_state(t, n_own, t->n_statistics > 0, error);
 }

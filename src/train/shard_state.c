@@ -1,4 +1,5 @@
 /* What a trainer knows of the other ranks; what they cannot train with; and how they are told things. */
+#include "distributed/device_exchange.h"
 #include "train/depths.h"
 #include "train/shard_link.h"
 
@@ -13,8 +14,11 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 {
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
+    const bool is_gpu = t->backend->functions->peers != NULL;
     const refusal refusals[] = {
-        {strcmp(splat_backend_name(t->backend), "cpu") != 0, "a GPU (with `backend cpu` they can)"},
+        {is_gpu && !o->batch_views, "`split_views` on GPUs (with `batch_views` they can)"},
+        {is_gpu && o->sh_storage != SPLAT_SH_FLOAT32, "`sh_storage` on GPUs"},
+        {is_gpu && o->optimizer_storage != SPLAT_OPTIMIZER_FLOAT32, "`optimizer_storage` on GPUs"},
         {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
         {o->exposure, "`exposure`"},
@@ -31,6 +35,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
                               "several ranks cannot train with %s; leave it out, or train with one", refusals[i].what);
     t->shards.comm = o->ranks;
     t->shards.is_whole = true;
+    SPLAT_TRY(splat_device_join(o->ranks, t->backend, error));
     if (!o->batch_views) {
         splat_shared_init(&t->shards.view, o->ranks, t->backend);
         return SPLAT_OK;
