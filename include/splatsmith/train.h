@@ -302,6 +302,20 @@ splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
  * and measures, ask for it by themselves. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
+/* Ranks 1 .. n - 1 of n that are threads of this process. */
+typedef struct splat_workers splat_workers;
+/* Starts them: each opens a context as `context` says, on GPU context->gpu + its rank, with its own trainer on the
+ * scene, which all share, and serves. *comm is rank 0's: the caller makes the trainer of rank 0 with it as
+ * options->ranks and otherwise the same options; what a worker finds wrong is then the error of that (RANK). On the CPU
+ * each has context->threads threads. Everything that is given is borrowed until splat_workers_join. Errors: ARGUMENT
+ * (n), MEMORY. */
+splat_status splat_workers_start(const splat_context_options *context, splat_scene *scene,
+                                 const splat_train_options *options, int n, splat_workers **workers, splat_comm **comm,
+                                 splat_error *error);
+/* Waits for them and closes *comm: after rank 0's trainer is destroyed, and before the scene is closed. NULL is
+ * allowed. */
+void splat_workers_join(splat_workers *workers);
+
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {
     double data, project, bin, raster, loss, raster_backward, project_backward;

@@ -70,8 +70,9 @@ bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);
 
-/* The context that --backend, --gpu, --threads and --simd ask for, under --vram_limit. Prints on failure; returns an
- * exit code. */
+/* What --backend, --gpu, --threads, --simd and the like ask for. */
+splat_context_options cli_context_options(const cli_values *values);
+/* The context of these, under --vram_limit. Prints on failure; returns an exit code. */
 int cli_context_create(const cli_values *values, splat_context **context);
 
 /* The words of a command line as a shell takes them; the caller frees. NULL when memory is exhausted. */

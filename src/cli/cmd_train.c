@@ -76,6 +76,7 @@ static int prepare(cli_training *j, const cli_values *values)
     if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
     cli_asked_steps(values, &j->train_options);
     code = cli_plan_training(values, j->context, j->scene, 0, &j->train_options);
+    if (code == CLI_OK) code = cli_training_start_workers(j, values);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
@@ -142,7 +143,8 @@ int cmd_train(const cli_values *given)
 {
     static cli_values values; /* large for a stack */
     values = *given;
-    int code = cli_ranks_open(&values);
+    int code = cli_ranks_count_gpus(&values);
+    if (code == CLI_OK) code = cli_ranks_open(&values);
     if (code == CLI_OK) code = cli_check_train(&values);
     if (code == CLI_OK) {
         tell_without_effect(&values);

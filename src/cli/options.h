@@ -83,6 +83,8 @@ typedef struct cli_values {
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */
     bool split_views;           /* of train: several processes share each view */
+    const char *gpus;           /* of train: how many GPUs, or "all"; NULL: one */
+    int n_gpus;                 /* the same as a number, once it is looked at; 0: one */
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;

@@ -34,11 +34,69 @@ void cli_ranks_hush(void)
     if (rank > 0) cli_set_silent();
 }
 
+static bool is_cpu(const cli_values *values)
+{
+    return values->context.backend && strcmp(values->context.backend, "cpu") == 0;
+}
+
+/* Of this process among those of its host. */
+static int local_rank(void)
+{
+    const char *text = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    return text ? atoi(text) : 0;
+}
+
+int cli_ranks_count_gpus(cli_values *values)
+{
+    splat_error error;
+    size_t n_there = 0;
+    char *end;
+    int rank, size;
+    if (!values->gpus) return CLI_OK;
+    splat_launch_get(&rank, &size);
+    if (size > 1) {
+        cli_error("--gpus is for one process; under mpirun each process takes a GPU: leave it out");
+        return CLI_USAGE;
+    }
+    long n = strtol(values->gpus, &end, 10);
+    const bool is_all = strcmp(values->gpus, "all") == 0;
+    if (!is_all && (*end || end == values->gpus || n < 1 || n > SPLAT_MAX_RANKS)) {
+        cli_error("--gpus is a number from 1 to %d, or all, not %s", SPLAT_MAX_RANKS, values->gpus);
+        return CLI_USAGE;
+    }
+    if (is_cpu(values) && is_all) {
+        cli_error("--gpus all needs GPUs; with --backend cpu give a number");
+        return CLI_USAGE;
+    }
+    if (!is_cpu(values)) {
+        if (splat_device_list(NULL, 0, &n_there, &error) != SPLAT_OK) return cli_report(&error);
+        const long left = (long)n_there - values->context.gpu;
+        if (is_all) n = left > 0 ? left : 0;
+        if (n < 1 || n > left) {
+            cli_error("there are %zu GPUs, and %s from number %d on are asked for", n_there,
+                      is_all ? "all" : values->gpus, values->context.gpu);
+            return CLI_USAGE;
+        }
+    }
+    values->n_gpus = (int)n;
+    if (n > 1 && refused_option(values)) {
+        cli_error("several GPUs cannot train with %s; leave it out, or train on one", refused_option(values));
+        return CLI_USAGE;
+    }
+    if (n > 1 && !values->split_views) values->train.batch_views = true;
+    if (n > 1 && is_cpu(values)) {
+        const int n_threads = values->context.threads ? values->context.threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+        values->context.threads = n_threads > n ? n_threads / (int)n : 1;
+    }
+    return CLI_OK;
+}
+
 int cli_ranks_open(cli_values *values)
 {
     int rank, size;
     splat_error error;
     splat_launch_get(&rank, &size);
+    if (values->n_gpus > 1) return CLI_OK; /* threads of this process */
     const bool splits = values->split_views, batches = values->train.batch_views;
     if (size == 1 && !splits && !batches) return CLI_OK;
     if (!splits && !batches) {
@@ -51,7 +109,8 @@ int cli_ranks_open(cli_values *values)
         return CLI_USAGE;
     }
     if (size == 1) {
-        cli_error("--%s is for several processes: mpirun -n 4 splatsmith train ... (docs/distributed.md)",
+        cli_error("--%s is for several GPUs or processes: --gpus 4, or mpirun -n 4 splatsmith train ... "
+                  "(docs/distributed.md)",
                   splits ? "split_views" : "batch_views");
         return CLI_USAGE;
     }
@@ -66,6 +125,7 @@ int cli_ranks_open(cli_values *values)
     }
     if (splat_comm_open_mpi(&values->train.ranks, &error) != SPLAT_OK) return cli_report(&error);
     if (!cli_given(values, "threads")) values->context.threads = share_of_threads();
+    if (!cli_given(values, "gpu")) values->context.gpu = local_rank(); /* not looked at on the CPU */
     return CLI_OK;
 }
 

@@ -9,6 +9,9 @@ void cli_ranks_hush(void);
 /* Of train: the ranks that a launcher started, in values->train.ranks; none where it started one. What several ranks
  * cannot do is refused. values->context gets its share of the threads. Returns an exit code; the reason is printed. */
 int cli_ranks_open(cli_values *values);
+/* Of train, before its options are filled in: --gpus as a number, in values->n_gpus, and what it goes with. Returns an
+ * exit code; the reason is printed. */
+int cli_ranks_count_gpus(cli_values *values);
 /* Whether this process does what rank 0 orders. */
 bool cli_ranks_is_worker(const cli_values *values);
 /* At the end, or where this rank could not come as far as training: then code says so, and the others hear what was

@@ -8,14 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_context_create(const cli_values *values, splat_context **context)
+splat_context_options cli_context_options(const cli_values *values)
 {
     splat_context_options options = values->context;
-    splat_error error;
     options.log = cli_log;
     options.fragmentation = strcmp(values->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
                             : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
                                                                              : SPLAT_FRAGMENTATION_NORMAL;
+    return options;
+}
+
+int cli_context_create(const cli_values *values, splat_context **context)
+{
+    const splat_context_options options = cli_context_options(values);
+    splat_error error;
     if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
     if (cli_given(values, "gpu") && !splat_context_get_pci_bus_id(*context)[0])
         cli_notice("--gpu has no effect: running on the CPU");

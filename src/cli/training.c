@@ -338,10 +338,22 @@ int cli_training_run(cli_training *j, const cli_values *values)
     return code;
 }
 
+int cli_training_start_workers(cli_training *j, const cli_values *values)
+{
+    const splat_context_options options = cli_context_options(values);
+    splat_error error;
+    if (values->n_gpus < 2) return CLI_OK;
+    if (splat_workers_start(&options, j->scene, &j->train_options, values->n_gpus, &j->workers,
+                            &j->train_options.ranks, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return CLI_OK;
+}
+
 void cli_training_close(cli_training *j)
 {
     splat_monitor_destroy(j->monitor);
     splat_trainer_destroy(j->trainer);
+    splat_workers_join(j->workers);
     splat_lpips_destroy(j->lpips);
     splat_scene_close(j->scene);
     splat_context_destroy(j->context);

@@ -191,6 +191,8 @@ static void what_cannot_be_done_is_said_once(void **state)
     (void)state;
     static const char *const cases[][3] = {
         {"", "2 processes were started together: say how they shall train", "2"},
+        {"--split_views --batch_views", "two ways to share the work", "2"},
+        {"--gpus 2", "--gpus is for one process", "2"},
         {"--split_views --viewer", "several processes cannot train with --viewer", "2"},
         {"--split_views --eval_only -m one", "several processes cannot train with --eval_only", "2"},
         {"--split_views --exposure", "several ranks cannot train with --exposure", "1"},
@@ -199,7 +201,7 @@ static void what_cannot_be_done_is_said_once(void **state)
         {"--split_views --no_such_option", "no_such_option", "2"},
     };
     assert_int_equal(shell("%% " TRAIN " -m out --split_views"), 2);
-    assert_non_null(strstr(standard_error, "--split_views is for several processes: mpirun -n"));
+    assert_non_null(strstr(standard_error, "--split_views is for several GPUs or processes"));
     if (!mpirun_command(2)) skip();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int code = shell("%s %% " TRAIN " -m out %s", mpirun_command(2), cases[i][0]);
@@ -207,6 +209,44 @@ static void what_cannot_be_done_is_said_once(void **state)
             !strstr(standard_error, cases[i][1]))
             fail_msg("%s: code %d: %s", cases[i][0], code, standard_error);
     }
+    assert_false(exists("out"));
+}
+
+/* A view each: the files of one voice, the same splat however the ranks are started, and lists of iterations that lie
+ * amid a batch. */
+static void each_has_a_view_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const options = "-n 90 --densify_until_iter 0 --test_iterations 50 --save_iterations 50 "
+                                       "--checkpoint_interval 35";
+    if (shell("rm -rf threads; %% " TRAIN " -m threads %s --gpus 3", options) != 0) fail_msg("%s", standard_error);
+    assert_int_equal(n_times(standard_output, "Evaluating test"), 2);
+    assert_int_equal(n_times(standard_output, "Trained 90 steps"), 1);
+    assert_non_null(strstr(standard_output, "[ITER 51] Evaluating test")); /* 17 batches of 3 */
+    assert_true(exists("threads/point_cloud/iteration_51/point_cloud.ply"));
+    assert_true(exists("threads/point_cloud/iteration_90/point_cloud.ply"));
+    assert_true(exists("threads/chkpnt36.splatsmith") && exists("threads/chkpnt72.splatsmith"));
+    if (!mpirun_command(3)) skip();
+    if (shell("rm -rf processes; %s %% " TRAIN " -m processes %s --batch_views", mpirun_command(3), options) != 0)
+        fail_msg("%s", standard_error);
+    must_be_same_file("threads/point_cloud/iteration_90/point_cloud.ply",
+                      "processes/point_cloud/iteration_90/point_cloud.ply");
+}
+
+static void gpus_that_cannot_be_had_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"--gpus 0", "--gpus is a number from 1"},
+                                           {"--gpus two", "--gpus is a number from 1"},
+                                           {"--gpus all", "--gpus all needs GPUs"},
+                                           {"--gpus 2 --viewer", "several GPUs cannot train with --viewer"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(shell("%% " TRAIN " -m out %s", cases[i][0]), 2);
+        if (!strstr(standard_error, cases[i][1])) fail_msg("%s: %s", cases[i][0], standard_error);
+    }
+    assert_int_equal(shell("%% " TRAIN " -m out --gpus 2 --exposure"), 1);
+    assert_non_null(strstr(standard_error, "several ranks cannot train with --exposure"));
+    assert_int_equal(shell("%% " TRAIN " -m single -n 3 --gpus 1"), 0);
     assert_false(exists("out"));
 }
 
@@ -228,6 +268,8 @@ int main(void)
         cmocka_unit_test(a_killed_rank_ends_the_run),
         cmocka_unit_test(a_stop_saves_what_is_there),
         cmocka_unit_test(what_cannot_be_done_is_said_once),
+        cmocka_unit_test(each_has_a_view_of_its_own),
+        cmocka_unit_test(gpus_that_cannot_be_had_are_refused),
         cmocka_unit_test(without_the_module_one_process_trains),
     };
     return cmocka_run_group_tests(tests, make_scene, NULL);
