@@ -330,6 +330,10 @@ class splat_plan(Structure):
     pass
 
 
+class splat_workers(Structure):
+    pass
+
+
 class splat_stage_times(Structure):
     pass
 
@@ -968,6 +972,7 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("ranks", POINTER(splat_comm)),
+    ("batch_views", c_bool),
 ]
 splat_step_info._fields_ = [
     ("iteration", c_int),
@@ -980,6 +985,7 @@ splat_step_info._fields_ = [
     ("n_gaussians", c_size_t),
     ("active_sh_degree", c_int),
     ("view_index", c_size_t),
+    ("n_views", c_int),
     ("step_ms", c_double),
     ("n_added", c_size_t),
     ("n_removed", c_size_t),
@@ -1745,6 +1751,10 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_trainer_get_iteration": (c_int, [POINTER(splat_trainer)]),
     "splat_trainer_serve": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
     "splat_trainer_gather": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
+    "splat_workers_start": (c_int, [POINTER(splat_context_options), POINTER(splat_scene),
+        POINTER(splat_train_options), c_int, POINTER(POINTER(splat_workers)), POINTER(POINTER(splat_comm)),
+        POINTER(splat_error)]),
+    "splat_workers_join": (None, [POINTER(splat_workers)]),
     "splat_trainer_measure_stages": (None, [POINTER(splat_trainer), c_bool]),
     "splat_trainer_take_stage_times": (None, [POINTER(splat_trainer), POINTER(splat_stage_times)]),
     "splat_trainer_load_model": (c_int, [POINTER(splat_trainer), c_char_p, c_int, POINTER(splat_error)]),

@@ -29,6 +29,7 @@ class Step(NamedTuple):
     n_gaussians: int
     active_sh_degree: int
     view_index: int
+    n_views: int
     step_ms: float
     n_added: int
     n_removed: int
