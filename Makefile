@@ -22,11 +22,13 @@ demo: build/splatsmith
 check: deps
 	@scripts/check.sh
 
-# Minutes more: from photos to meshes whose distance from the truth is known, and to a textured one.
+# Minutes more: from photos to meshes whose distance from the truth is known, and to a textured one; the packages twice,
+# with the same bytes.
 check-long: deps
 	cmake --preset release $(cuda)
 	cmake --build --preset release --target splatsmith test_surface_long test_pipeline_long
 	SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -R "test_surface_long|test_pipeline_long"
+	scripts/check_reproducible.sh -DSPLATSMITH_CUDA=OFF
 
 # For longer: make fuzz FUZZ_SECONDS=3600; only some: make fuzz FUZZ="ply mesh".
 FUZZ_SECONDS ?= 60

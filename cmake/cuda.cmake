@@ -9,6 +9,8 @@ if(EXISTS /dev/nvidiactl OR EXISTS /proc/driver/nvidia/version OR EXISTS /usr/li
   set(splatsmith_sees_gpu ON)
 endif()
 
+# Line numbers hold the path of the sources: packages, which are the same bytes wherever they are built, lack them.
+option(SPLATSMITH_CUDA_LINES "Keep the line numbers of CUDA kernels, for profilers" ON)
 set(SPLATSMITH_HAS_CUDA OFF)
 if(NOT SPLATSMITH_CUDA)
   set(splatsmith_no_cuda "SPLATSMITH_CUDA is OFF")
@@ -35,7 +37,10 @@ else()
     endif()
     set(CMAKE_CUDA_STANDARD 17)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
-    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+    if(SPLATSMITH_CUDA_LINES)
+      string(APPEND CMAKE_CUDA_FLAGS_RELEASE " -lineinfo")
+    endif()
     enable_language(CUDA)
     set(SPLATSMITH_HAS_CUDA ON)
     message(STATUS "CUDA backend: yes (nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES})")
@@ -52,9 +57,16 @@ endif()
 function(splatsmith_cuda_module target)
   file(GLOB cuda_sources CONFIGURE_DEPENDS src/backend/*.cu src/ops/*/*.cu)
   set(exports ${CMAKE_SOURCE_DIR}/cmake/cuda_module.map)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0) # names that nvcc makes follow the file, not the moment
+    foreach(source ${cuda_sources})
+      get_filename_component(name ${source} NAME)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS --frandom-seed=${name})
+    endforeach()
+  endif()
   add_library(${target} MODULE ${cuda_sources})
   target_link_libraries(${target} PRIVATE splatsmith_lib splat_flags)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi --expt-relaxed-constexpr>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi
+    -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. --expt-relaxed-constexpr>)
   target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--no-undefined LINKER:--as-needed)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME splatsmith-cuda LINK_DEPENDS ${exports}
     LIBRARY_OUTPUT_DIRECTORY ${splatsmith_modules_folder}

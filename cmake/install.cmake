@@ -60,6 +60,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLU
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsplatsmith-dev)
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake
   DESTINATION ${splatsmith_cmake_folder} COMPONENT libsplatsmith-dev)
-install(FILES ${splatsmith_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT splatsmith)
+install(FILES ${splatsmith_man} ${CMAKE_SOURCE_DIR}/tools/splatsmith-lpips-convert.1
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT splatsmith)
 install(FILES ${splatsmith_completion}
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith COMPONENT splatsmith)

@@ -1,0 +1,30 @@
+#!/bin/sh
+# check_reproducible.sh [CMAKE_OPTION...]: builds the packages twice, in folders of other names and lengths, and compares
+# them byte by byte. Takes the time of two builds; part of make check-long. With -DSPLATSMITH_CUDA=ON the CUDA backend,
+# too.
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/splatsmith_reproducible.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+CCACHE_DISABLE=1 # a cache would give the second build the objects of the first
+SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l packaging/debian/changelog -S Timestamp)
+export CCACHE_DISABLE SOURCE_DATE_EPOCH
+
+for folder in one a_second/folder; do
+    mkdir -p "$scratch/$folder/source"
+    git ls-files -co --exclude-standard -z | tar -c --null -T - | tar -x -C "$scratch/$folder/source"
+    cmake --preset packages -S "$scratch/$folder/source" -B "$scratch/$folder/build" "$@" >/dev/null
+    cmake --build "$scratch/$folder/build" --target installed >/dev/null
+    cpack --config "$scratch/$folder/build/CPackConfig.cmake" -B "$scratch/$folder/packages" >/dev/null
+    rm -r "$scratch/$folder/packages/_CPack_Packages"
+done
+cd "$scratch"
+failed=0
+for package in one/packages/*; do
+    if cmp "$package" "a_second/folder/packages/${package##*/}"; then
+        echo "the same bytes twice: $(cd one/packages && sha256sum "${package##*/}")"
+    else
+        failed=1
+    fi
+done
+exit $failed

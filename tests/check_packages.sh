@@ -1,0 +1,154 @@
+#!/bin/sh
+# check_packages.sh BUILD_FOLDER: makes the packages of a build and installs them as a stranger would. The clean root has
+# the database and the files of the packages that ours depend on, and nothing else of this machine: dpkg refuses what
+# lacks a dependency, and the loader what is not declared. The archive is unpacked somewhere and must find its libraries there. Needs
+# dpkg-dev, and root or user namespaces. Run by ctest.
+set -eu
+build=$1
+source=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/splatsmith_packages.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+fail()
+{
+    echo "$1" >&2
+    exit 1
+}
+skip()
+{
+    echo "SKIPPED: $1"
+    exit 77
+}
+
+# as root, of a user namespace where the user is somebody else
+as_root=
+[ "$(id -u)" -eq 0 ] || as_root="unshare --user --map-root-user"
+
+command -v dpkg-shlibdeps >/dev/null 2>&1 || skip "packages are made where dpkg-dev is installed"
+$as_root chroot / true 2>/dev/null || skip "a clean root needs root or user namespaces"
+
+cmake --build "$build" --target installed >/dev/null
+# SOURCE_DATE_EPOCH: the times in the packages are that of the change log
+version=$(dpkg-parsechangelog -l "$source/packaging/debian/changelog" -S Version)
+SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l "$source/packaging/debian/changelog" -S Timestamp)
+export SOURCE_DATE_EPOCH
+cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" >"$scratch/cpack.log" 2>&1 || {
+    cat "$scratch/cpack.log"
+    fail "cpack failed"
+}
+if grep -i warning -A 3 "$scratch/cpack.log"; then fail "cpack warns"; fi
+rm -r "$scratch/packages/_CPack_Packages"
+cd "$scratch/packages"
+ls -l
+architecture=$(dpkg --print-architecture)
+for package in splatsmith libsplatsmith0 libsplatsmith-dev; do
+    [ -s "${package}_${version}_$architecture.deb" ] || fail "there is no package $package of version $version, that of the change log"
+done
+
+# what is downloaded to work on a CPU
+bytes=$(cat "splatsmith_${version}_$architecture.deb" "libsplatsmith0_${version}_$architecture.deb" | wc -c)
+[ "$bytes" -lt 3000000 ] || fail "program and library are packages of $bytes bytes; 3 MB are allowed"
+
+if command -v lintian >/dev/null 2>&1; then
+    lintian --allow-root --fail-on error,warning ./*.deb || fail "lintian complains"
+else
+    echo "SKIPPED: lintian is not installed"
+fi
+
+# ---------------------------------------------------------------- a clean root
+
+# The packages that those named depend on, all of them, in the versions of this machine.
+closure()
+{
+    seen=" "
+    todo="$*"
+    while [ -n "$todo" ]; do
+        # shellcheck disable=SC2086
+        set -- $todo
+        todo=""
+        for package in "$@"; do
+            case $seen in *" $package "*) continue ;; esac
+            seen="$seen$package "
+            todo="$todo $(dpkg-query -W -f='${Depends}, ${Pre-Depends}\n' "$package" | tr ',' '\n' |
+                sed -E 's/\|.*//; s/\(.*\)//; s/:any//; s/ //g' | sort -u | tr '\n' ' ')"
+        done
+    done
+    echo "$seen"
+}
+
+# fill_root ROOT PACKAGE...: their files, and what dpkg knows of them.
+fill_root()
+{
+    root=$1
+    shift
+    mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/tmp" "$root/usr/bin" "$root/usr/sbin" \
+        "$root/usr/lib" "$root/usr/lib64" "$root/dev" "$root/etc"
+    for folder in bin sbin lib lib64; do ln -s usr/$folder "$root/$folder"; done
+    for package in "$@"; do
+        dpkg-query -L "$package" | grep -E '^(/usr)?/(s?bin|lib|lib64)/' | while read -r file; do
+            [ -d "$file" ] && [ ! -L "$file" ] || echo "${file#/}"
+        done >"$scratch/files"
+        tar -C / -c --no-recursion -T "$scratch/files" | tar -C "$root" -x --keep-directory-symlink --no-same-owner
+        dpkg-query -s "$package"
+        echo
+        dpkg-query -L "$package" >"$root/var/lib/dpkg/info/$package.list"
+    done >"$root/var/lib/dpkg/status"
+}
+
+# smoke COMMAND...: the tests of the installed program, called through COMMAND
+smoke()
+{
+    "$source/packaging/debian/tests/smoke" "$@" >"$scratch/smoke.log" 2>&1 || {
+        cat "$scratch/smoke.log"
+        fail "what was installed does not work: $*"
+    }
+}
+
+needed=$(for package in splatsmith libsplatsmith0; do
+    dpkg-deb -f "${package}_${version}_$architecture.deb" Depends | tr ',' '\n' | sed -E 's/\(.*\)//; s/ //g'
+done | grep -v splatsmith | sort -u)
+# shellcheck disable=SC2046,SC2086
+fill_root "$scratch/root" $(closure $needed dash libc-bin dpkg)
+# shellcheck disable=SC2086
+$as_root dpkg --root="$scratch/root" --force-not-root --install "libsplatsmith0_${version}_$architecture.deb" \
+    "splatsmith_${version}_$architecture.deb" >"$scratch/dpkg.log" 2>&1 || {
+    cat "$scratch/dpkg.log"
+    fail "dpkg refuses the packages"
+}
+# shellcheck disable=SC2086
+smoke $as_root chroot "$scratch/root"
+[ -s "$scratch/root/tmp/splatsmith_smoke/splat.sog" ] || fail "the program of the clean root wrote nothing there"
+# Nothing is declared for nothing: without libjansson4 dpkg refuses.
+sed -i '/^Package: libjansson4$/,/^$/d' "$scratch/root/var/lib/dpkg/status"
+# shellcheck disable=SC2086
+if $as_root dpkg --root="$scratch/root" --force-not-root --install "splatsmith_${version}_$architecture.deb" \
+    >/dev/null 2>&1; then
+    fail "dpkg installs the program without libjansson4"
+fi
+
+# ---------------------------------------------------------------- the archive
+
+mkdir "$scratch/anywhere"
+tar -C "$scratch/anywhere" -xzf splatsmith-*.tar.gz
+folder=$(echo "$scratch"/anywhere/*)
+PATH=$folder/bin:$PATH
+export PATH
+strange=$(ldd "$folder/bin/splatsmith" | awk '/=>/ { print $3 }' |
+    grep -vE "^$folder/|/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\\.so[.0-9]*\$" || true)
+[ -z "$strange" ] || fail "the archive takes libraries of the system: $strange"
+rm -rf /tmp/splatsmith_smoke
+smoke env
+cmp /tmp/splatsmith_smoke/splat.ply "$scratch/root/tmp/splatsmith_smoke/splat.ply" ||
+    fail "archive and packages train different splats"
+rm -rf /tmp/splatsmith_smoke
+
+# How long a person waits for help: the least of ten starts, in milliseconds.
+least=1000000000
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    begin=$(date +%s%N)
+    splatsmith --help >/dev/null
+    end=$(date +%s%N)
+    [ $((end - begin)) -ge $least ] || least=$((end - begin))
+done
+echo "program and library: $bytes bytes; splatsmith --help: $((least / 1000)) us"
+[ $least -lt 30000000 ] || fail "splatsmith --help takes $((least / 1000000)) ms; 30 are allowed"
