@@ -44,7 +44,11 @@ def library() -> Any:
             version = probe.splat_version().decode()
             if version != _c.SPLATSMITH_VERSION:
                 raise ImportError(f"{path} is version {version}, but these bindings are for {_c.SPLATSMITH_VERSION}")
-            _library = _c.load(path)
+            try:
+                _library = _c.load(path)
+            except AttributeError as absent:
+                raise ImportError(f"{path} is of version {version}, but of other sources than these bindings: "
+                                  f"{absent}; use both of one build") from absent
     return _library
 
 

@@ -9,6 +9,7 @@ from . import errors
 _TYPES: Dict[str, Any] = {"<f4": ctypes.c_float, "|u1": ctypes.c_uint8, "<u4": ctypes.c_uint32, "<f2": ctypes.c_uint16}
 _DLPACK_TYPES = {"f": 2, "u": 1}  # kDLFloat, kDLUInt
 _DLPACK_CPU, _DLPACK_CUDA = 1, 2
+_NOTHING = ctypes.c_uint64()
 
 
 class Array:
@@ -24,7 +25,7 @@ class Array:
 
     def __init__(self, pointer: int, shape: Tuple[int, ...], typestr: str, owner: Any,
                  strides: Optional[Tuple[int, ...]] = None, gpu: Optional[int] = None) -> None:
-        self.pointer = pointer
+        self.pointer = pointer or ctypes.addressof(_NOTHING)  # numpy takes no NULL, even for nothing
         self.shape = tuple(shape)
         self.typestr = typestr
         self.gpu = gpu
@@ -54,9 +55,20 @@ class Array:
     def __dlpack_device__(self) -> Tuple[int, int]:
         return (_DLPACK_CPU, 0) if self.gpu is None else (_DLPACK_CUDA, self.gpu)
 
-    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
-        """A DLPack capsule. stream: of the reader, which need not wait, as the numbers are complete already."""
-        return _make_capsule(self)
+    def __dlpack__(self, stream: Any = None, max_version: Any = None, dl_device: Optional[Tuple[int, int]] = None,
+                   copy: Optional[bool] = None) -> Any:
+        """A DLPack capsule, of version 0 whatever max_version is. stream: of the reader, which need not wait, as the
+        numbers are complete already. BufferError: the numbers would have to go to another device."""
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"this array lies on the device {self.__dlpack_device__()}, and is not moved to "
+                              f"{dl_device}")
+        return _make_capsule(self.copy() if copy else self)
+
+    def copy(self) -> "Array":
+        """An array of its own with the same numbers, without gaps. Host memory only."""
+        made = new(self.shape, self.typestr)
+        ctypes.memmove(made.pointer, self.tobytes(), self.size * int(self.typestr[2:]))
+        return made
 
     # ------------------------------------------------------------ without numpy
 

@@ -33,6 +33,22 @@ class Out(unittest.TestCase):
         by_pixel = struct.unpack(f"<{picture.size}f", picture.tobytes())  # planar memory, read by its strides
         self.assertEqual(picture.tolist()[3][5], list(by_pixel[3 * (3 * fixture.WIDTH + 5):][:3]))
 
+    def test_a_copy_is_its_own(self):
+        model = fixture.trained().model
+        picture = model.render(fixture.open_scene()[0].camera)
+        copy = picture.copy()
+        self.assertEqual((copy.tolist(), copy.strides), (picture.tolist(), arrays.contiguous(picture.shape, 4)))
+        kept = model.means.copy()
+        model.reduce_sh(0)  # nothing is borrowed
+        self.assertEqual(kept.tolist(), model.means.tolist())
+        self.assertEqual((model.sh_rest.shape, model.sh_rest.tolist()[0]), ((300, 0, 3), []))
+        if numpy is not None:
+            self.assertEqual(numpy.asarray(model.sh_rest).shape, (300, 0, 3))
+            self.assertEqual(numpy.from_dlpack(model.sh_rest).shape, (300, 0, 3))
+            capsule = model.means.__dlpack__(copy=True)
+            self.assertEqual(len(model._borrowed), 0)
+            del capsule
+
     def test_half_floats_are_read(self):
         trainer = fixture.trained(sh_storage="float16")
         rest = trainer.model.sh_rest
@@ -64,6 +80,8 @@ class Out(unittest.TestCase):
         self.assertEqual(len(arrays._exported), exported + 2)
         self.assertEqual(scales.ctypes.data, model.scales.pointer)
         self.assertEqual(picture.strides, (4 * fixture.WIDTH, 4, 4 * fixture.WIDTH * fixture.HEIGHT))
+        with self.assertRaisesRegex(BufferError, "is not moved to"):
+            model.scales.__dlpack__(dl_device=(2, 0))
         capsule = model.scales.__dlpack__()  # which nobody takes
         self.assertEqual(len(arrays._exported), exported + 3)
         del picture, scales, capsule
