@@ -21,7 +21,8 @@ SCALARS = {
 }
 # Options that are arguments of their own in Python.
 ARGUMENTS = {("splat_scene_options", "source_path"), ("splat_run_options", "model_path"),
-             ("splat_train_options", "regularization"), ("splat_clean_options", "has_bbox")}
+             ("splat_train_options", "regularization"), ("splat_clean_options", "has_bbox"),
+             ("splat_viewer_options", "port")}
 PYTHON_TYPES = {"c_bool": "bool", "c_float": "float", "c_double": "float", "c_char_p": "PathLike"}
 
 

@@ -26,6 +26,7 @@ from .errors import (ArgumentError, CheckpointError, DeviceError, Error, FileErr
 from .model import CleanCounts, GeometryMaps, Metrics, Model, ModelInfo, save_png
 from .scene import Photo, Scene, SceneInfo, View, write_sample
 from .training import Event, Loss, Step, Trainer
+from .viewer import Viewer
 
 __version__ = c.SPLATSMITH_VERSION
 
@@ -34,6 +35,6 @@ __all__ = [
     "DeviceError", "Error", "Event", "EventKind", "FileError", "FormatError", "GeometryMaps", "InternalError",
     "LogLevel", "Loss", "MaskMode", "MemoryInfo", "Metrics", "Model", "ModelInfo", "NumericError",
     "OutOfMemoryError", "Photo", "RankError", "Regularization", "RenderMode", "SampleScene", "Scene", "SceneInfo",
-    "ShStorage", "Step", "Stopped", "Trainer", "Undistort", "UnsupportedError", "View", "ViewSet", "__version__",
-    "c", "default_context", "devices", "library", "save_png", "version", "write_sample",
+    "ShStorage", "Step", "Stopped", "Trainer", "Undistort", "UnsupportedError", "View", "ViewSet", "Viewer",
+    "__version__", "c", "default_context", "devices", "library", "save_png", "version", "write_sample",
 ]

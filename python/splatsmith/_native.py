@@ -172,9 +172,18 @@ class Handle:
         self._parents = list(parents)
         self._keeps = keeps  # what the library borrows: memory, callbacks
         self._uses = 1
-        with session.counts:
-            for parent in parents:
+        for parent in parents:
+            with parent.session.counts:
                 parent._uses += 1
+
+    def replace_parents(self, parents: Sequence["Handle"]) -> None:
+        """What it borrows from now on, instead of what it did."""
+        for parent in parents:
+            with parent.session.counts:
+                parent._uses += 1
+        before, self._parents = self._parents, list(parents)
+        for parent in before:
+            parent._drop()
 
     def close(self) -> None:
         with self.session.counts:

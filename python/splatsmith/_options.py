@@ -245,7 +245,6 @@ class TextureOptions(TypedDict, total=False):
 
 class ViewerOptions(TypedDict, total=False):
     host: PathLike
-    port: int
     title: PathLike
     budget: float
     sibr_port: int

@@ -9,6 +9,7 @@ from .context import open_handle, record
 from .errors import ArgumentError
 from .model import Metrics, Model
 from .scene import Scene
+from .viewer import Viewer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -175,18 +176,22 @@ class Trainer:
     # ------------------------------------------------------------ whole runs
 
     def run(self, model_path: "PathLike", on_event: Optional[Callable[[Event], Any]] = None,
-            **options: "Unpack[RunOptions]") -> None:
+            viewer: Optional[Viewer] = None, **options: "Unpack[RunOptions]") -> None:
         """Trains to `iterations` with the folder of a run: cfg_args, cameras.json, point_cloud/, checkpoints, reports.
 
         on_event: called with an Event for each step, evaluation, splat and checkpoint. It may render, measure and save
         the model; an exception in it, and Ctrl-C, ends the run after the step in progress, with the splat and a
-        checkpoint saved. Options: those of
+        checkpoint saved. viewer: its page shows the run, pauses, saves and stops it. Options: those of
         splat_run_options, as test_iterations=[7000], checkpoint_interval=1000. Stopped: a stop was requested."""
         handle = self._handle_to_train("trained")
         struct = _native.struct_of(_c.splat_run_options)
         kept: List[Any] = _native.set_options(struct, dict(options, model_path=model_path))
 
+        page = open_handle(viewer, "viewer").pointer if viewer else None
+
         def receive(_user: Any, event: Any) -> None:
+            if page:
+                _native.library().splat_viewer_event(page, event)
             if on_event is not None:
                 on_event(_event_of(event.contents))
                 self._model.check_not_borrowed("trained on after this event")
@@ -202,9 +207,13 @@ class Trainer:
         kept.append(struct.event)
         self._is_running = True
         try:
+            if page:
+                handle.session.call("splat_viewer_watch", page, handle.pointer, b"train")
             handle.session.call_for_long("splat_trainer_run", handle.pointer, byref(struct))
         finally:
             self._is_running = False
+            if page:
+                handle.session.call("splat_viewer_watch", page, None, None)
 
     def request_stop(self) -> None:
         """A run ends after the step in progress, with Stopped. From any thread."""

@@ -1,17 +1,23 @@
 """Scenes, training and models from Python: the same results as the library gives in C, exceptions that say what is
 wrong, objects that may go in any order."""
 import gc
+import json
 import os
-import signal
+import struct
 import subprocess
 import sys
 import threading
+import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 import fixture
 from fixture import CAMERAS, HEIGHT, WIDTH, needs_numpy, numpy, splatsmith
 from splatsmith import c
+
+sys.path.insert(0, str(fixture.SOURCE / "tests/viewer"))
+from browser import WebSocket  # noqa: E402
 
 
 def photos_of(scene, **extra):
@@ -392,6 +398,62 @@ class Lives(unittest.TestCase):
                                (splatsmith.Device, c.splat_device_info)):
             self.assertEqual(list(record._fields), [name for name, _ in struct._fields_])
         self.assertEqual(splatsmith.version(), splatsmith.__version__)
+
+
+@unittest.skipIf(fixture.HIDES_NUMPY, "needs no numpy, and seconds to end")
+class Viewing(unittest.TestCase):
+    @staticmethod
+    def opened(test):
+        try:
+            return splatsmith.Viewer(title="from Python")
+        except splatsmith.UnsupportedError as without:
+            test.skipTest(str(without))
+
+    def test_a_page_shows_a_run(self):
+        with self.opened(self) as viewer:
+            told = []
+
+            def receive(event):
+                if event.kind == "step" and event.step.iteration == 2:
+                    with urllib.request.urlopen(viewer.address.replace("/?", "/api/scene?"), timeout=20) as answer:
+                        told.append(json.load(answer))
+
+            trainer = splatsmith.Trainer(fixture.open_scene(), iterations=3)
+            trainer.run(fixture.fresh("python_viewed"), receive, viewer=viewer)
+            trainer.close()
+            self.assertEqual((told[0]["title"], len(told[0]["views"])), ("from Python", CAMERAS))
+        with self.assertRaisesRegex(ValueError, "this viewer is closed"):
+            trainer = splatsmith.Trainer(fixture.open_scene(), iterations=3)
+            trainer.run(fixture.fresh("python_viewed"), viewer=viewer)
+
+    def test_pictures_are_rendered_for_those_who_ask(self):
+        """What a browser does: a WebSocket that says what it wants to see."""
+        viewer, scene = self.opened(self), fixture.open_scene()
+        fixture.trained().model.save("viewed.ply")
+        model = splatsmith.Model.load("viewed.ply", context=fixture.context)
+        self.assertFalse(viewer.serve(model, scene))
+        client = WebSocket(viewer.address.replace("/?", "/ws?"))
+        camera = {"seq": 1, "position": [0, 0, -5], "fov_y": 50, "quaternion": [1, 0, 0, 0]}
+        client.send(json.dumps({"camera": camera, "size": [64, 48], "moving": False}))
+        deadline = time.monotonic() + 20
+        while not viewer.serve(model, scene, seconds=0.1):
+            self.assertLess(time.monotonic(), deadline, "no picture was wanted")
+        messages = [client.receive()]
+        while messages[-1][0] != 2:  # texts before it
+            messages.append(client.receive())
+        picture = messages[-1][1]
+        self.assertEqual((struct.unpack("<HH", picture[12:16]), picture[20:22]), ((64, 48), b"\xff\xd8"))  # a JPEG
+        scene.close()
+        self.assertIsNotNone(scene._handle.pointer)  # the viewer still has it
+        viewer.serve(model)
+        self.assertIsNone(scene._handle.pointer)
+        client.close()
+        address = viewer.address
+        viewer.close()
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(address, timeout=5)
+        with self.assertRaisesRegex(ValueError, "this viewer is closed"):
+            viewer.serve(model)
 
 
 if __name__ == "__main__":
