@@ -50,8 +50,12 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
 {
     splat_model *model = t->model;
     SPLAT_TRY(splat_batch_begin(&t->shards.batch, model->gaussians.n, b->cameras, b->n_views, error));
-    for (int r = 0; r < b->n_views; r++)
-        splat_batch_frame(&t->shards.batch, r)->filter = splat_model_screen_filter(model);
+    for (int r = 0; r < b->n_views; r++) {
+        splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
+        frame->filter = splat_model_screen_filter(model);
+        /* project asks only whether there are offsets; those are with the view's rank */
+        if (t->options.ray_jitter) frame->jitter = frame->mean2d;
+    }
     if (!b->has_view) return SPLAT_OK;
     SPLAT_TRY(splat_view_begin(t->backend, &model->frame, 0, b->view.camera, error));
     model->frame.filter = splat_model_screen_filter(model);
@@ -161,13 +165,21 @@ static splat_status step_model(splat_trainer *t, const batch *b, const splat_ten
 
 /* ---------------------------------------------------------------- what it was */
 
-/* Means over the views. */
-static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_degenerate, splat_step_result *mean,
-                                 splat_error *error)
+/* Means over the views. Where results come a step late, a loss that is not finite is found here, by its rank: all end
+ * then. */
+static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_degenerate, splat_status found,
+                                 splat_step_result *mean, splat_error *error)
 {
     const splat_step_result *own = &b->result;
-    double sums[] = {own->loss_l1, own->loss_ssim, own->n_visible, (double)own->n_instances, (double)n_degenerate};
-    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, sizeof sums / sizeof sums[0], error));
+    double sums[] = {own->loss_l1,  own->loss_ssim, own->n_visible, (double)own->n_instances, (double)n_degenerate,
+                     found != SPLAT_OK};
+    splat_error ignored;
+    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, sizeof sums / sizeof sums[0],
+                                    found == SPLAT_OK ? error : &ignored));
+    if (found != SPLAT_OK) return found;
+    if (sums[5] > 0)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC, "the loss of a view of another rank is not finite, at iteration "
+                          "%d or a batch before", b->last);
     const double n = b->n_views;
     *mean = (splat_step_result){.loss_l1 = sums[0] / n,
                                 .loss_ssim = sums[1] / n,
@@ -207,9 +219,11 @@ static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mea
     t->iteration = b->last;
     SPLAT_TRY(control_amid(t, b, error));
     t->is_broken = false;
+    splat_status found = SPLAT_OK;
     if (b->has_view && splat_backend_result_latency(t->backend) > 0)
-        SPLAT_TRY(splat_step_exchange_results(t, b->first + t->shards.comm->rank, &b->view, &b->result, error));
-    return mean_results(t, b, n_degenerate, mean, error);
+        found = splat_step_exchange_results(t, b->first + t->shards.comm->rank, &b->view, &b->result, error);
+    if (found != SPLAT_OK && found != SPLAT_ERROR_NUMERIC) return found;
+    return mean_results(t, b, n_degenerate, found, mean, error);
 }
 
 splat_status splat_batch_step(splat_trainer *t, splat_step_info *info, splat_error *error)

@@ -4,8 +4,6 @@
 #include "distributed/device_exchange.h"
 #include "ops/share/share.h"
 
-#define PIECE_ROWS 16384u /* on a device more would be as fast: a piece of sh_rest has 3 MB */
-
 uint32_t splat_shard_count(uint32_t n, int rank, int size)
 {
     return n > (uint32_t)rank ? (n - (uint32_t)rank - 1) / (uint32_t)size + 1 : 0;
@@ -18,11 +16,18 @@ static splat_status staging(splat_trainer *t, size_t bytes, void **data, splat_e
     return SPLAT_OK;
 }
 
-/* Rows [first, first + *n) of a rank in a piece. */
-static uint32_t piece_rows(uint32_t n_all, int rank, int size, uint32_t first)
+/* Rows of an array that move at a time. */
+static uint32_t most_rows(const splat_trainer *t, const splat_state_array *array)
+{
+    const size_t n = t->shards.piece_bytes / (array->words * sizeof(uint32_t));
+    return n < 1 ? 1 : n > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)n;
+}
+
+/* Of these, how many a rank has from its row `first` on. */
+static uint32_t piece_rows(uint32_t most, uint32_t n_all, int rank, int size, uint32_t first)
 {
     const uint32_t count = splat_shard_count(n_all, rank, size), left = count > first ? count - first : 0;
-    return left < PIECE_ROWS ? left : PIECE_ROWS;
+    return left < most ? left : most;
 }
 
 /* n rows between an array of all Gaussians, where they are those of `rank` from its row `first` on, and memory where
@@ -48,24 +53,25 @@ static splat_status move_piece(splat_trainer *t, const splat_state_array *array,
 {
     splat_comm *comm = t->shards.comm;
     const int size = comm->size, rank = comm->rank;
+    const uint32_t most = most_rows(t, array);
     const size_t row = (size_t)array->words * 4;
     splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
     if (rank > 0) {
-        splat_comm_part own = {(char *)array->device + first * row, piece_rows(n, rank, size, first) * row};
+        splat_comm_part own = {(char *)array->device + first * row, piece_rows(most, n, rank, size, first) * row};
         *(to_others ? &in[0] : &out[0]) = own;
         return splat_device_exchange(comm, t->backend, out, in, error);
     }
     void *data;
-    SPLAT_TRY(staging(t, (size_t)size * PIECE_ROWS * row, &data, error));
+    SPLAT_TRY(staging(t, (size_t)size * piece_rows(most, n, 0, size, first) * row, &data, error));
     for (int r = 1; r < size; r++) {
-        char *at = (char *)data + (size_t)r * PIECE_ROWS * row;
-        const uint32_t n_rows = piece_rows(n, r, size, first);
+        char *at = (char *)data + (size_t)r * piece_rows(most, n, 0, size, first) * row;
+        const uint32_t n_rows = piece_rows(most, n, r, size, first);
         *(to_others ? &out[r] : &in[r]) = (splat_comm_part){at, n_rows * row};
         if (to_others) SPLAT_TRY(copy_rows(t, array, r, first, n_rows, at, false, error));
     }
     SPLAT_TRY(splat_device_exchange(comm, t->backend, out, in, error));
     for (int r = 1; r < size && !to_others; r++)
-        SPLAT_TRY(copy_rows(t, array, r, first, piece_rows(n, r, size, first), in[r].data, true, error));
+        SPLAT_TRY(copy_rows(t, array, r, first, piece_rows(most, n, r, size, first), in[r].data, true, error));
     return SPLAT_OK;
 }
 
@@ -76,7 +82,7 @@ static splat_status move_all(splat_trainer *t, uint32_t n, bool to_others, splat
     const int n_arrays = splat_trainer_state_arrays(t, arrays), size = t->shards.comm->size;
     for (int i = 0; i < n_arrays; i++)
         for (uint32_t first = 0; arrays[i].rows && arrays[i].words && first < splat_shard_count(n, 0, size);
-             first += PIECE_ROWS)
+             first += most_rows(t, &arrays[i]))
             SPLAT_TRY(move_piece(t, &arrays[i], n, first, to_others, error));
     return SPLAT_OK;
 }
@@ -87,13 +93,13 @@ static splat_status spread_array(splat_trainer *t, const splat_state_array *arra
                                  splat_error *error)
 {
     const size_t row = (size_t)array->words * 4;
-    const uint32_t n_pieces = (n_own + PIECE_ROWS - 1) / PIECE_ROWS;
     void *beside;
-    if (!array->rows || !row) return SPLAT_OK;
-    SPLAT_TRY(staging(t, PIECE_ROWS * row, &beside, error));
+    if (!array->rows || !row || !n_own) return SPLAT_OK;
+    const uint32_t most = most_rows(t, array) < n_own ? most_rows(t, array) : n_own, n_pieces = (n_own - 1) / most + 1;
+    SPLAT_TRY(staging(t, most * row, &beside, error));
     for (uint32_t piece = 0; piece < n_pieces; piece++) {
-        const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * PIECE_ROWS, left = n_own - first;
-        const uint32_t n = left < PIECE_ROWS ? left : PIECE_ROWS;
+        const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * most, left = n_own - first;
+        const uint32_t n = left < most ? left : most;
         char *own = (char *)array->device + first * row;
         if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, own, n * row, error));
         SPLAT_TRY(copy_rows(t, array, 0, first, n, beside, to_all, error));

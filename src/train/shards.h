@@ -18,6 +18,7 @@ typedef struct splat_shards {
     splat_row_blocks gradients; /* then: sums over the views, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
     splat_block staging;        /* rows on their way */
+    size_t piece_bytes;         /* of an array that go to or come from a rank at a time */
 } splat_shards;
 
 /* After the options are taken. Errors: UNSUPPORTED: what several ranks cannot train with. */

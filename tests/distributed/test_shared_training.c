@@ -53,6 +53,22 @@ static void of_a_larger_picture_too(void **state)
     same_bytes(run, 6);
 }
 
+static void move_few_at_a_time(splat_trainer *t, int rank)
+{
+    (void)rank;
+    t->shards.piece_bytes = 100; /* seven rows of opacities, less than one of the bands */
+}
+
+/* What comes to rank 0 and goes from it moves in pieces, over which its own rows spread. */
+static void rows_move_in_pieces(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_run(&o, 60);
+    run.spoil = move_few_at_a_time;
+    same_bytes(run, 3);
+}
+
 static void mcmc_moves_the_same_gaussians(void **state)
 {
     (void)state;
@@ -268,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_those_of_one_rank),
         cmocka_unit_test(of_a_larger_picture_too),
+        cmocka_unit_test(rows_move_in_pieces),
         cmocka_unit_test(mcmc_moves_the_same_gaussians),
         cmocka_unit_test(late_filters_are_those_of_all),
         cmocka_unit_test(masks_hide_the_same),
