@@ -302,6 +302,19 @@ splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
  * and measures, ask for it by themselves. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
+/* What a rank had to do, since its trainer was made; means over its steps. */
+typedef struct splat_rank_info {
+    size_t peak_bytes;             /* the most memory of its backend */
+    double n_visible, n_instances; /* that it blended: balance is how even they are */
+    double exchange_ms;            /* of the host in exchanges with others, most of it waiting; on GPUs without the time
+                                      that rows are on their way */
+    double sent_bytes;             /* to others */
+} splat_rank_info;
+/* On rank 0, between steps: all ranks, the first `capacity` of them into ranks; *n how many there are, 0 alone. Errors:
+ * ARGUMENT (another rank), RANK. */
+splat_status splat_trainer_get_ranks(splat_trainer *trainer, splat_rank_info *ranks, size_t capacity, size_t *n,
+                                     splat_error *error);
+
 /* Ranks 1 .. n - 1 of n that are threads of this process. */
 typedef struct splat_workers splat_workers;
 /* Starts them: each opens a context as `context` says, on GPU context->gpu + its rank, with its own trainer on the

@@ -330,6 +330,10 @@ class splat_plan(Structure):
     pass
 
 
+class splat_rank_info(Structure):
+    pass
+
+
 class splat_workers(Structure):
     pass
 
@@ -1038,6 +1042,13 @@ splat_plan._fields_ = [
     ("n_steps", c_size_t),
     ("steps", splat_plan_step * 8),
 ]
+splat_rank_info._fields_ = [
+    ("peak_bytes", c_size_t),
+    ("n_visible", c_double),
+    ("n_instances", c_double),
+    ("exchange_ms", c_double),
+    ("sent_bytes", c_double),
+]
 splat_stage_times._fields_ = [
     ("data", c_double),
     ("project", c_double),
@@ -1606,6 +1617,7 @@ STRUCTS: List[Any] = [
     splat_plan_choice,
     splat_plan_step,
     splat_plan,
+    splat_rank_info,
     splat_stage_times,
     splat_loss,
     splat_event,
@@ -1751,6 +1763,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_trainer_get_iteration": (c_int, [POINTER(splat_trainer)]),
     "splat_trainer_serve": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
     "splat_trainer_gather": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
+    "splat_trainer_get_ranks": (c_int, [POINTER(splat_trainer), POINTER(splat_rank_info), c_size_t, POINTER(c_size_t),
+        POINTER(splat_error)]),
     "splat_workers_start": (c_int, [POINTER(splat_context_options), POINTER(splat_scene),
         POINTER(splat_train_options), c_int, POINTER(POINTER(splat_workers)), POINTER(POINTER(splat_comm)),
         POINTER(splat_error)]),

@@ -154,6 +154,23 @@ static void print_memory(const cli_report_state *r)
             memory.host_bytes ? cli_bytes(memory.host_bytes, host) : "");
 }
 
+/* The ranks, where there are several: how even their work was. */
+static void print_ranks(const cli_training *j)
+{
+    splat_rank_info ranks[SPLAT_MAX_RANKS];
+    splat_error error;
+    size_t n;
+    char bytes[32], sent[32];
+    double sum = 0;
+    if (splat_trainer_get_ranks(j->trainer, ranks, SPLAT_MAX_RANKS, &n, &error) != SPLAT_OK) return; /* one was lost */
+    for (size_t r = 0; r < n; r++) sum += ranks[r].n_instances;
+    for (size_t r = 0; r < n; r++)
+        cli_say("  rank %-7zu %s at most; %.0f Gaussians and %.0f instances a step, %.2f of the mean; %.2f ms in "
+                "exchanges, %s sent", r, cli_bytes((uint64_t)ranks[r].peak_bytes, bytes), ranks[r].n_visible,
+                ranks[r].n_instances, sum > 0 ? ranks[r].n_instances * (double)n / sum : 1.0, ranks[r].exchange_ms,
+                cli_bytes((uint64_t)ranks[r].sent_bytes, sent));
+}
+
 static void print_summary(const cli_training *j)
 {
     const cli_report_state *r = &j->report;
@@ -170,6 +187,7 @@ static void print_summary(const cli_training *j)
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);
     if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
     print_memory(r);
+    print_ranks(j);
     if (j->run_options.report) cli_say("  report       %s/report.html", j->model_path);
     if (!r->saved[0]) return;
     cli_say("  splat        %s", r->saved);

@@ -1,6 +1,8 @@
 /* What all transports share: the collectives that are made of an exchange. */
 #include "distributed/comm.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,13 +37,25 @@ splat_status splat_comm_failed(splat_error *error, int rank, const char *message
     return splat_fail(error, SPLAT_ERROR_RANK, "rank %d: %s", rank, message);
 }
 
+void splat_comm_count_sent(splat_comm *comm, const splat_comm_part *send)
+{
+    for (int r = 0; r < comm->size; r++)
+        if (r != comm->rank) comm->traffic.sent_bytes += send[r].bytes;
+}
+
 splat_status splat_comm_exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
                                  splat_error *error)
 {
     if (send[comm->rank].bytes != receive[comm->rank].bytes)
         return splat_fail(error, SPLAT_ERROR_INTERNAL, "rank %d sends itself %zu bytes and expects %zu", comm->rank,
                           send[comm->rank].bytes, receive[comm->rank].bytes);
-    if (comm->size > 1) return comm->functions->exchange(comm, send, receive, error);
+    if (comm->size > 1) {
+        const double begin = splat_clock_seconds();
+        splat_status status = comm->functions->exchange(comm, send, receive, error);
+        comm->traffic.seconds += splat_clock_seconds() - begin;
+        splat_comm_count_sent(comm, send);
+        return status;
+    }
     if (send[0].bytes && send[0].data != receive[0].data) memmove(receive[0].data, send[0].data, send[0].bytes);
     return SPLAT_OK;
 }

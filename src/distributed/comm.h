@@ -26,9 +26,16 @@ typedef struct splat_comm_functions {
     void (*close)(splat_comm *comm);
 } splat_comm_functions;
 
+/* Of all exchanges so far. */
+typedef struct splat_comm_traffic {
+    double seconds;      /* in them, most of it waiting for others */
+    uint64_t sent_bytes; /* to other ranks, those of devices too */
+} splat_comm_traffic;
+
 struct splat_comm {
     const splat_comm_functions *functions;
     int rank, size;
+    splat_comm_traffic traffic;
     volatile sig_atomic_t interrupted; /* splat_comm_interrupt */
 };
 
@@ -59,6 +66,8 @@ splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t
 /* Returns when all have called it. */
 splat_status splat_comm_barrier(splat_comm *comm, splat_error *error);
 
+/* Adds to the traffic what goes to others. */
+void splat_comm_count_sent(splat_comm *comm, const splat_comm_part *send);
 /* The error of a rank's failure, for transports. */
 splat_status splat_comm_failed(splat_error *error, int rank, const char *message);
 

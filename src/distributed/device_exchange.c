@@ -29,6 +29,7 @@ splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, con
         out[r] = (splat_peer_part){send[r].data, send[r].bytes};
         in[r] = (splat_peer_part){receive[r].data, receive[r].bytes};
     }
+    splat_comm_count_sent(comm, send);
     return peers->exchange(backend, out, in, error);
 }
 

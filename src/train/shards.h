@@ -9,6 +9,12 @@
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
 
+/* What a rank did in its steps. */
+typedef struct splat_shard_work {
+    uint64_t n_steps, n_visible, n_instances, sent_bytes;
+    double exchange_seconds;
+} splat_shard_work;
+
 typedef struct splat_shards {
     splat_comm *comm;           /* borrowed; NULL: alone */
     bool is_whole;              /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
@@ -17,6 +23,8 @@ typedef struct splat_shards {
     splat_batch_views batch;    /* where each has a view of its own */
     splat_row_blocks gradients; /* then: sums over the views, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
+    splat_shard_work work;
+    splat_comm_traffic traffic; /* at the beginning of the step */
     splat_block staging;        /* rows on their way */
     size_t piece_bytes;         /* of an array that go to or come from a rank at a time */
 } splat_shards;
@@ -37,6 +45,11 @@ int splat_shards_batch_end(const splat_trainer *trainer, int iteration);
 uint32_t splat_shards_count(const splat_trainer *trainer);
 /* Of the row `first + i stride` of the whole model, which this trainer has as row i. */
 void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *stride);
+
+/* shard_report.c: this rank's part of a view is blended; a step begins, and has ended well. */
+void splat_shards_note_view(splat_trainer *trainer);
+void splat_shards_begin_traffic(splat_trainer *trainer);
+void splat_shards_end_traffic(splat_trainer *trainer);
 
 /* At the beginning of a step: what belongs after the iteration before and concerns the whole model is done, and every
  * rank has its rows. Errors: those of density control; MEMORY, RANK. */

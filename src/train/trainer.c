@@ -85,6 +85,7 @@ splat_status splat_step_blend(splat_trainer *t, const splat_step_view *view, spl
                                .depth = splat_step_has_depths(&view->depths) ? &view->depths.blend : NULL,
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
+    splat_shards_note_view(t);
     return splat_step_stamp(t, SPLAT_MARK_RASTER, error);
 }
 
@@ -311,12 +312,15 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
 {
     splat_error own;
     splat_status status = splat_shards_begin_step(t, &own);
+    splat_shards_begin_traffic(t);
     if (status == SPLAT_OK)
         status = t->options.batch_views && t->shards.comm ? splat_batch_step(t, info, &own) : step(t, info, &own);
     splat_shards_end_step(t, status, &own);
-    if (status == SPLAT_OK)
-        t->n_added = t->n_removed = t->n_refused = 0;
-    else if (error)
-        *error = own;
+    if (status != SPLAT_OK) {
+        if (error) *error = own;
+        return status;
+    }
+    splat_shards_end_traffic(t);
+    t->n_added = t->n_removed = t->n_refused = 0;
     return status;
 }

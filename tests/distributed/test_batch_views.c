@@ -175,6 +175,37 @@ static void batches_go_on(void **state)
     }
 }
 
+/* What the ranks did, as rank 0 is told. */
+static void look_at_ranks(splat_trainer *t, void *user)
+{
+    splat_error error;
+    size_t n;
+    must(splat_trainer_get_ranks(t, user, MAX_TEST_RANKS, &n, &error), &error);
+    assert_int_equal(n, 3);
+}
+
+/* Each blends one view of three with all that is seen in it, and sends what the others' views see: in the mean as much
+ * as every other. */
+static void ranks_tell_what_they_did(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(90);
+    for (int splits = 0; splits < 2; splits++) {
+        splat_rank_info ranks[MAX_TEST_RANKS];
+        shared_run run = make_batches(&o, 90);
+        run.options.batch_views = !splits;
+        run.look = look_at_ranks;
+        run.user = ranks;
+        run_well(&run, 3);
+        for (int r = 0; r < 3; r++) {
+            const splat_rank_info *info = &ranks[r], *next = &ranks[(r + 1) % 3];
+            assert_true(info->peak_bytes > 100000 && info->n_visible > 20 && info->n_instances > 20);
+            assert_true(info->exchange_ms > 0 && info->sent_bytes > 20 * 52);
+            assert_true(splits || fabs(info->n_instances - next->n_instances) < 0.3 * next->n_instances);
+        }
+    }
+}
+
 /* Found by all ranks in the same step, with nothing changed. */
 static void a_batch_with_a_broken_loss_ends_all(void **state)
 {
@@ -212,6 +243,7 @@ int main(void)
         cmocka_unit_test(batches_end_where_something_happens),
         cmocka_unit_test(a_batch_of_equal_views_steps_further),
         cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(ranks_tell_what_they_did),
         cmocka_unit_test(a_batch_with_a_broken_loss_ends_all),
         cmocka_unit_test(a_batch_without_memory_ends_all),
     };

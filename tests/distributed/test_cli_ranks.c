@@ -222,6 +222,7 @@ static void each_has_a_view_of_its_own(void **state)
     if (shell("rm -rf threads; %% " TRAIN " -m threads %s --gpus 3", options) != 0) fail_msg("%s", standard_error);
     assert_int_equal(n_times(standard_output, "Evaluating test"), 2);
     assert_int_equal(n_times(standard_output, "Trained 90 steps"), 1);
+    assert_int_equal(n_times(standard_output, " instances a step, "), 3);
     assert_non_null(strstr(standard_output, "[ITER 51] Evaluating test")); /* 17 batches of 3 */
     assert_true(exists("threads/point_cloud/iteration_51/point_cloud.ply"));
     assert_true(exists("threads/point_cloud/iteration_90/point_cloud.ply"));
