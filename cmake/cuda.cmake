@@ -67,7 +67,8 @@ function(splatsmith_cuda_module target)
   target_link_libraries(${target} PRIVATE splatsmith_lib splat_flags)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi
     -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. --expt-relaxed-constexpr>)
-  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--no-undefined LINKER:--as-needed)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--no-undefined LINKER:--as-needed
+    $<$<NOT:$<BOOL:${SPLATSMITH_CUDA_LINES}>>:LINKER:-s>) # nvcc names its temporary files in symbols
   set_target_properties(${target} PROPERTIES OUTPUT_NAME splatsmith-cuda LINK_DEPENDS ${exports}
     LIBRARY_OUTPUT_DIRECTORY ${splatsmith_modules_folder}
     CUDA_RUNTIME_LIBRARY Static CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)

@@ -27,7 +27,7 @@ set_target_properties(splatsmith_shared PROPERTIES OUTPUT_NAME splatsmith VERSIO
   SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${splatsmith_exports})
 splatsmith_relocatable(splatsmith_shared "$ORIGIN" ${CMAKE_INSTALL_LIBDIR})
 
-add_executable(splatsmith_program $<TARGET_OBJECTS:splatsmith_cli>)
+add_executable(splatsmith_program $<TARGET_OBJECTS:splatsmith_cli_objects>)
 set_target_properties(splatsmith_program PROPERTIES OUTPUT_NAME splatsmith)
 add_executable(splatsmith-lpips-convert tools/lpips_convert.c)
 file(RELATIVE_PATH splatsmith_bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
