@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define SPLAT_HISTORY_INTERVAL 10       /* steps a point */
-#define SPLAT_HISTORY_POINTS_MAX 16384  /* in memory, of 160,000 steps; of more every second, fourth, ... */
+#define SPLAT_HISTORY_POINTS_MAX 4096   /* in memory, of 40,960 steps; of more every second, fourth, ... */
 #define SPLAT_HISTORY_FILE "history.jsonl"
 #define SPLAT_N_STAGES 7
 
