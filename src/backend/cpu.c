@@ -17,7 +17,14 @@ static void cpu_destroy(splat_backend *backend)
 }
 
 #define PAGE ((size_t)4096)
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define RANGE_BYTES ((size_t)1 << 32) /* ThreadSanitizer leaves the program few addresses */
+#endif
+#endif
+#ifndef RANGE_BYTES
 #define RANGE_BYTES ((size_t)1 << 38) /* far more than any block grows to; addresses cost nothing */
+#endif
 
 /* Fewer addresses where they are limited (ulimit -v). */
 static void *reserve_range(size_t wanted, size_t *bytes)
