@@ -12,7 +12,7 @@ def ask(program, *words):
 def page(name, text):
     """Markdown of a command's help."""
     usage, _, rest = text.partition('\n\n')
-    out, group, heading, body, example = [], None, None, [], False
+    out, group, heading, body = [], None, None, []
 
     def end_option():
         nonlocal heading, body

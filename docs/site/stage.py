@@ -13,7 +13,8 @@ from markdown import Document, documents
 MORE = 'Use'
 CONTENTS = [
     ('Begin', ['docs/tutorial', 'About <README>', 'docs/gallery', 'docs/coming-from']),
-    ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/benchmark', 'docs/distributed']),
+    ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/python', 'docs/packaging', 'docs/benchmark',
+             'docs/distributed']),
     ('Reference', ['commands/index', 'api/index']),
     ('Inside', ['docs/method', 'docs/architecture', 'docs/performance', 'docs/soak']),
     ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
