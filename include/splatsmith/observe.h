@@ -424,9 +424,12 @@ typedef struct splat_bench_result {
     splat_bench_times step;  /* ms; from the end of one step to the end of the next, so their sum is the wall clock */
     double *step_ms;         /* [step.n], owned by the result (splat_bench_result_free) */
     double seconds, iterations_per_second;
-    double seconds_to_30k;   /* 30,000 steps at this mean */
+    double views_a_step;     /* 1, or those of a batch */
+    double seconds_to_30k;   /* 30,000 views at this mean */
     size_t n_gaussians_first, n_gaussians_last;
-    double n_visible, n_instances; /* means */
+    double n_visible, n_instances; /* means of a view */
+    splat_rank_info *ranks;  /* [n_ranks] where several trained, owned by the result; warm-up included */
+    size_t n_ranks;
     double loss;             /* mean training loss of the measured steps; NaN: none arrived */
     double mean_opacity;     /* of the Gaussians at the end */
     splat_bench_evaluation *evaluations; /* owned by the result, by iteration */

@@ -142,6 +142,7 @@ static splat_status evaluate_between(splat_trainer *t, const splat_bench_options
     const splat_view_job job = test_views(options->lpips);
     size_t peak = t->backend->memory.device.phase_peak;
     splat_bench_evaluation *e = &result->evaluations[result->n_evaluations];
+    SPLAT_TRY(splat_trainer_gather(t, error));
     if (t->scene->dataset.n_test == 0 || result->n_evaluations == options->n_test_iterations) return SPLAT_OK;
     e->iteration = t->iteration;
     splat_status status = splat_model_evaluate(t->model, t->scene, &job, &e->quality, error);
@@ -166,6 +167,7 @@ static splat_status measure(splat_trainer *t, const splat_bench_options *options
         last = now;
         result->n_visible += (double)info.n_visible / n;
         result->n_instances += (double)info.n_instances / n;
+        result->views_a_step += (double)info.n_views / n;
         if (info.loss > 0) splat_running_mean_add(&loss, (double)info.loss); /* none came with the first step */
         look(w);
         if (i + 1 == n || !is_test_iteration(options, t->iteration)) continue; /* the last one is measured later */
@@ -187,6 +189,17 @@ static splat_status warm_up(splat_trainer *t, const splat_bench_options *options
     return SPLAT_OK;
 }
 
+/* Of a training by several. */
+static splat_status take_ranks(splat_trainer *t, splat_bench_result *result, splat_error *error)
+{
+    size_t n;
+    result->ranks = calloc(SPLAT_MAX_RANKS, sizeof *result->ranks);
+    if (!result->ranks) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for what ranks did");
+    SPLAT_TRY(splat_trainer_get_ranks(t, result->ranks, SPLAT_MAX_RANKS, &n, error));
+    result->n_ranks = n;
+    return SPLAT_OK;
+}
+
 static splat_status train(splat_trainer *t, const splat_bench_options *options, splat_bench_result *result,
                           splat_error *error)
 {
@@ -196,7 +209,7 @@ static splat_status train(splat_trainer *t, const splat_bench_options *options, 
     forget_gpu(&w);
     result->first_iteration = t->iteration + 1;
     result->warmup = options->warmup;
-    result->n_gaussians_first = t->model->gaussians.n;
+    result->n_gaussians_first = splat_shards_count(t);
     if (status == SPLAT_OK) status = measure(t, options, &w, result, error);
     if (status != SPLAT_OK) {
         watch_stop(&w);
@@ -205,6 +218,8 @@ static splat_status train(splat_trainer *t, const splat_bench_options *options, 
     SPLAT_TRY(watch_end(&w, t, error));
     SPLAT_TRY(splat_backend_synchronize(t->backend, error));
     struct rusage usage;
+    SPLAT_TRY(take_ranks(t, result, error));
+    SPLAT_TRY(splat_trainer_gather(t, error)); /* from here on the whole model is looked at */
     result->n_gaussians_last = t->model->gaussians.n;
     SPLAT_TRY(splat_model_get_mean_opacity(t->model, &result->mean_opacity, error));
     result->gpu = w.gpu;
@@ -217,7 +232,7 @@ static splat_status train(splat_trainer *t, const splat_bench_options *options, 
     SPLAT_TRY(splat_bench_times_compute(result->step_ms, (size_t)options->iterations, &result->step, error));
     result->seconds = 1e-3 * result->step.mean * options->iterations;
     result->iterations_per_second = 1e3 / result->step.mean;
-    result->seconds_to_30k = 1e-3 * result->step.mean * CONVERGENCE_STEPS;
+    result->seconds_to_30k = 1e-3 * result->step.mean / result->views_a_step * CONVERGENCE_STEPS;
     return SPLAT_OK;
 }
 
@@ -342,6 +357,8 @@ void splat_bench_result_free(splat_bench_result *result)
 {
     free(result->step_ms);
     free(result->evaluations);
+    free(result->ranks);
+    result->ranks = NULL;
     result->step_ms = NULL;
     result->evaluations = NULL;
 }

@@ -232,6 +232,23 @@ static void put_quality(object root, const splat_bench_result *r)
     put(root, "evaluations", list);
 }
 
+/* Of a training by several; else an empty list. */
+static void put_ranks(object root, const splat_bench_result *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const splat_rank_info *rank = &r->ranks[i];
+        object o = {json_object(), root.failed};
+        put_count(o, "peak_bytes", rank->peak_bytes);
+        put_real(o, "visible", rank->n_visible);
+        put_real(o, "instances", rank->n_instances);
+        put_real(o, "exchange_ms", rank->exchange_ms);
+        put_real(o, "sent_bytes", rank->sent_bytes);
+        if (json_array_append_new(list, o.json) != 0) *root.failed = true;
+    }
+    put(root, "ranks", list);
+}
+
 static void put_result(object root, const splat_trainer *t, const splat_bench_result *r)
 {
     put(root, "options", splat_train_options_json(t));
@@ -248,6 +265,8 @@ static void put_result(object root, const splat_trainer *t, const splat_bench_re
     o = put_object(root, "speed");
     put_times(o, &r->step);
     put_real(o, "iterations_per_second", r->iterations_per_second);
+    put_real(o, "views_a_step", r->views_a_step);
+    put_real(o, "views_per_second", r->views_a_step * r->iterations_per_second);
     put_real(o, "seconds", r->seconds);
     put_real(o, "seconds_to_30k", r->seconds_to_30k);
     put_real(o, "copy_gb_per_s", r->copy_gb_per_s);
@@ -257,6 +276,7 @@ static void put_result(object root, const splat_trainer *t, const splat_bench_re
         put_real(o, "ms", r->stages[i].ms);
         put_real(o, "limit_ms", r->stages[i].limit_ms);
     }
+    put_ranks(root, r);
     put_memories(root, t->context, r);
     put_gpu(root, &r->gpu);
     put_quality(root, r);

@@ -1,6 +1,7 @@
 /* splatsmith bench run: the training loop, photos or views, measured. */
 #include "cli.h"
 #include "progress.h"
+#include "ranks.h"
 #include "vram.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ typedef struct bench {
     cli_values values;       /* as given, with what the model folder says */
     cli_session session;     /* training: without a model */
     splat_trainer *trainer;
+    splat_workers *workers; /* with several GPUs: the other ranks */
     splat_bench_result result;
     splat_bench_rows rows;
 } bench;
@@ -92,9 +94,12 @@ static void print_result(const bench *b)
     if (r->step.n_batches)
         cli_say("the mean lies between %.3f and %.3f ms with 95 %% confidence (%d batches)", r->step.mean_low,
                 r->step.mean_high, r->step.n_batches);
+    if (r->n_ranks)
+        cli_say("%.2f views a step: %.1f views/s", r->views_a_step, r->views_a_step * r->iterations_per_second);
     cli_say("iterations %d to %d: training loss %.5f; %zu Gaussians of mean opacity %.3f, %.0f visible, %.0f instances",
             r->first_iteration, r->first_iteration + (int)r->step.n - 1, r->loss, r->n_gaussians_last, r->mean_opacity,
             r->n_visible, r->n_instances);
+    cli_ranks_print(r->ranks, r->n_ranks);
     print_memory("training", &r->training);
     print_memory("evaluating", &r->evaluation);
     if (isfinite(r->host_peak_bytes))
@@ -185,6 +190,8 @@ static int check_words(const cli_values *values)
         cli_error("--stages and --gaussians are for --mode training");
     else if (!training && cli_given(values, "test_iterations"))
         cli_error("--test_iterations is for --mode training");
+    else if (!training && values->gpus)
+        cli_error("--gpus is for --mode training");
     else if (values->max_slowdown || values->quality_tolerance)
         cli_error("--max_slowdown and --quality_tolerance are for bench compare and bench report");
     else if (values->bench_label && !is_label(values->bench_label))
@@ -207,11 +214,13 @@ static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
-    int code = open_scene(b);
+    int code = cli_ranks_count_gpus(&b->values);
+    if (code == CLI_OK) code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);
     cli_asked_steps(&b->values, &train);
     code = cli_plan_training(&b->values, b->session.context, b->session.scene, 0, &train);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(&b->values, b->session.scene, &train, &b->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
@@ -289,6 +298,7 @@ static int run(const cli_values *values)
                                                            : run_training(b, &note);
         splat_bench_result_free(&b->result);
         splat_trainer_destroy(b->trainer);
+        splat_workers_join(b->workers);
         cli_session_close(&b->session);
     }
     free(command);

@@ -76,7 +76,7 @@ static int prepare(cli_training *j, const cli_values *values)
     if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
     cli_asked_steps(values, &j->train_options);
     code = cli_plan_training(values, j->context, j->scene, 0, &j->train_options);
-    if (code == CLI_OK) code = cli_training_start_workers(j, values);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(values, j->scene, &j->train_options, &j->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);

@@ -129,9 +129,32 @@ int cli_ranks_open(cli_values *values)
     return CLI_OK;
 }
 
+int cli_ranks_start_gpus(const cli_values *values, splat_scene *scene, splat_train_options *options,
+                         splat_workers **workers)
+{
+    const splat_context_options context = cli_context_options(values);
+    splat_error error;
+    if (values->n_gpus < 2) return CLI_OK;
+    if (splat_workers_start(&context, scene, options, values->n_gpus, workers, &options->ranks, &error) != SPLAT_OK)
+        return cli_report(&error);
+    return CLI_OK;
+}
+
 bool cli_ranks_is_worker(const cli_values *values)
 {
     return values->train.ranks && splat_comm_get_rank(values->train.ranks) > 0;
+}
+
+void cli_ranks_print(const splat_rank_info *ranks, size_t n)
+{
+    char bytes[32], sent[32];
+    double sum = 0;
+    for (size_t r = 0; r < n; r++) sum += ranks[r].n_instances;
+    for (size_t r = 0; r < n; r++)
+        cli_say("  rank %-7zu %s at most; %.0f Gaussians and %.0f instances a step, %.2f of the mean; %.2f ms in "
+                "exchanges, %s sent", r, cli_bytes((uint64_t)ranks[r].peak_bytes, bytes), ranks[r].n_visible,
+                ranks[r].n_instances, sum > 0 ? ranks[r].n_instances * (double)n / sum : 1.0, ranks[r].exchange_ms,
+                cli_bytes((uint64_t)ranks[r].sent_bytes, sent));
 }
 
 void cli_ranks_fail(const cli_values *values, int code)

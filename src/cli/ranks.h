@@ -12,8 +12,14 @@ int cli_ranks_open(cli_values *values);
 /* Of train, before its options are filled in: --gpus as a number, in values->n_gpus, and what it goes with. Returns an
  * exit code; the reason is printed. */
 int cli_ranks_count_gpus(cli_values *values);
+/* With values->n_gpus: the other ranks, whose trainers these options make; *options get rank 0's comm. NULL in *workers
+ * without. Returns an exit code; the reason is printed. */
+int cli_ranks_start_gpus(const cli_values *values, splat_scene *scene, splat_train_options *options,
+                         splat_workers **workers);
 /* Whether this process does what rank 0 orders. */
 bool cli_ranks_is_worker(const cli_values *values);
+/* A line each, where there are several: what they did, and how even it was. */
+void cli_ranks_print(const splat_rank_info *ranks, size_t n);
 /* At the end, or where this rank could not come as far as training: then code says so, and the others hear what was
  * printed last. Nothing without ranks. */
 void cli_ranks_fail(const cli_values *values, int code);

@@ -154,21 +154,13 @@ static void print_memory(const cli_report_state *r)
             memory.host_bytes ? cli_bytes(memory.host_bytes, host) : "");
 }
 
-/* The ranks, where there are several: how even their work was. */
 static void print_ranks(const cli_training *j)
 {
     splat_rank_info ranks[SPLAT_MAX_RANKS];
     splat_error error;
     size_t n;
-    char bytes[32], sent[32];
-    double sum = 0;
-    if (splat_trainer_get_ranks(j->trainer, ranks, SPLAT_MAX_RANKS, &n, &error) != SPLAT_OK) return; /* one was lost */
-    for (size_t r = 0; r < n; r++) sum += ranks[r].n_instances;
-    for (size_t r = 0; r < n; r++)
-        cli_say("  rank %-7zu %s at most; %.0f Gaussians and %.0f instances a step, %.2f of the mean; %.2f ms in "
-                "exchanges, %s sent", r, cli_bytes((uint64_t)ranks[r].peak_bytes, bytes), ranks[r].n_visible,
-                ranks[r].n_instances, sum > 0 ? ranks[r].n_instances * (double)n / sum : 1.0, ranks[r].exchange_ms,
-                cli_bytes((uint64_t)ranks[r].sent_bytes, sent));
+    if (splat_trainer_get_ranks(j->trainer, ranks, SPLAT_MAX_RANKS, &n, &error) == SPLAT_OK) /* none was lost */
+        cli_ranks_print(ranks, n);
 }
 
 static void print_summary(const cli_training *j)
@@ -354,17 +346,6 @@ int cli_training_run(cli_training *j, const cli_values *values)
         values->outcome->psnr_iteration = j->report.psnr_iteration;
     }
     return code;
-}
-
-int cli_training_start_workers(cli_training *j, const cli_values *values)
-{
-    const splat_context_options options = cli_context_options(values);
-    splat_error error;
-    if (values->n_gpus < 2) return CLI_OK;
-    if (splat_workers_start(&options, j->scene, &j->train_options, values->n_gpus, &j->workers,
-                            &j->train_options.ranks, &error) != SPLAT_OK)
-        return cli_report(&error);
-    return CLI_OK;
 }
 
 void cli_training_close(cli_training *j)

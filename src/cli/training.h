@@ -42,8 +42,6 @@ typedef struct cli_training {
 void cli_training_fill(cli_training *training, const cli_values *values);
 /* One line on the folder and one on the scene. */
 void cli_training_describe(const cli_training *training);
-/* With several GPUs: the other ranks, in train_options.ranks, before the trainer is made. Returns an exit code. */
-int cli_training_start_workers(cli_training *training, const cli_values *values);
 /* Trains to the end, and tells how it went. LPIPS and the monitor are opened as the command line says. Returns an exit
  * code: after a signal 128 + its number. */
 int cli_training_run(cli_training *training, const cli_values *values);

@@ -234,6 +234,21 @@ static void each_has_a_view_of_its_own(void **state)
                       "processes/point_cloud/iteration_90/point_cloud.ply");
 }
 
+static void a_benchmark_tells_of_the_ranks(void **state)
+{
+    (void)state;
+    static char json[1 << 20];
+    int code = shell("rm -rf bench; %% bench run -s scene --backend cpu --eval --gpus 3 --warmup 6 --num_iterations 9 "
+                     "-o bench");
+    if (code != 0) fail_msg("%s", standard_error);
+    assert_non_null(strstr(standard_output, "3.00 views a step: "));
+    assert_int_equal(n_times(standard_output, " instances a step, "), 3);
+    read_text("bench/training_benchmark_results.json", json, sizeof json);
+    assert_non_null(strstr(json, "\"views_a_step\": 3.0"));
+    assert_int_equal(n_times(json, "\"exchange_ms\""), 3);
+    assert_non_null(strstr(json, "\"gaussians_last\": 500"));
+}
+
 static void gpus_that_cannot_be_had_are_refused(void **state)
 {
     (void)state;
@@ -270,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_stop_saves_what_is_there),
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(each_has_a_view_of_its_own),
+        cmocka_unit_test(a_benchmark_tells_of_the_ranks),
         cmocka_unit_test(gpus_that_cannot_be_had_are_refused),
         cmocka_unit_test(without_the_module_one_process_trains),
     };
