@@ -1,0 +1,123 @@
+/* Ranks on GPUs, a view each: the losses of ranks on the CPU, checkpoints that either opens, and failures of one that
+ * end all. Needs two GPUs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shared_run_fixture.h"
+
+#include <math.h>
+
+static int n_gpus;
+
+static int count_gpus(void **state)
+{
+    (void)state;
+    splat_error error;
+    size_t n = 0;
+    if (splat_device_list(NULL, 0, &n, &error) != SPLAT_OK || n < 2)
+        print_message("SKIPPED: several GPUs: there %s here\n", n == 1 ? "is one" : "is none");
+    n_gpus = n > 4 ? 4 : (int)n;
+    return 0;
+}
+
+#define NEEDS_GPUS()                                                                                                   \
+    do {                                                                                                               \
+        if (n_gpus < 2) skip();                                                                                        \
+    } while (0)
+
+static shared_run make_batches(const splat_train_options *options, int n_steps, const char *backend)
+{
+    shared_run run = make_run(options, n_steps);
+    run.options.batch_views = true;
+    run.backend = backend;
+    return run;
+}
+
+/* Those of a GPU come a step late. Sums in another order move the splat apart by and by. */
+static void losses_are_those_of_the_cpu(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(60);
+    for (int n = 2; n <= n_gpus; n++) {
+        shared_run host = make_batches(&o, 40, NULL), device = make_batches(&o, 40, "cuda");
+        run_well(&host, n);
+        run_well(&device, n);
+        for (int i = 0; i + n < 20; i++)
+            if (fabsf(device.losses[i + n] - host.losses[i]) > 2e-3f * host.losses[i])
+                fail_msg("%d GPUs: the loss of view %d is %g, not %g", n, i + 1, (double)device.losses[i + n],
+                         (double)host.losses[i]);
+    }
+}
+
+/* Density control moves all rows to rank 0 and back. */
+static void growth_is_that_of_the_cpu(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(200);
+    shared_run host = make_batches(&o, 200, NULL), device = make_batches(&o, 200, "cuda");
+    run_well(&host, n_gpus);
+    run_well(&device, n_gpus);
+    double a = 0, b = 0;
+    for (int i = 160; i < 200; i++) {
+        a += (double)host.losses[i] / 40;
+        b += (double)device.losses[i] / 40;
+    }
+    if (fabs(a - b) > 0.03 * a) fail_msg("the mean loss is %g, not %g", b, a);
+}
+
+static void checkpoints_go_between_gpus_and_the_cpu(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(120);
+    shared_run first = make_batches(&o, 40, "cuda"), rest = make_batches(&o, 40, NULL), back = rest;
+    first.to = rest.from = "gpus.splatsmith";
+    rest.to = back.from = "cpu.splatsmith";
+    back.backend = "cuda";
+    run_well(&first, 2);
+    run_well(&rest, 3);
+    run_well(&back, 2);
+    assert_true(back.losses[39] > 0 && back.losses[39] < first.losses[4]);
+}
+
+static void a_gpu_without_memory_ends_all(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_batches(&o, 60, "cuda");
+    run.spoil = spoil_the_memory_of_rank_1;
+    run_thread_ranks(2, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
+    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
+    assert_non_null(strstr(run.error[0].message, "rank 1: "));
+}
+
+static void a_broken_loss_ends_all(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_batches(&o, 60, "cuda");
+    run.spoil = spoil_a_colour;
+    run_thread_ranks(2, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses_are_those_of_the_cpu),
+        cmocka_unit_test(growth_is_that_of_the_cpu),
+        cmocka_unit_test(checkpoints_go_between_gpus_and_the_cpu),
+        cmocka_unit_test(a_gpu_without_memory_ends_all),
+        cmocka_unit_test(a_broken_loss_ends_all),
+    };
+    return cmocka_run_group_tests(tests, count_gpus, NULL);
+}
