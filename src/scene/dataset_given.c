@@ -29,7 +29,7 @@ void splat_scene_arrays_init_sized(splat_scene_arrays *arrays, size_t size)
 
 static splat_status check_picture(const splat_scene_photo *photo, splat_error *error)
 {
-    if (!photo->pixels) return FAIL(photo, "this photo has no pixels; give `pixels`");
+    if (!photo->pixels) return FAIL(photo, "this photo has no pixels; give an array of them");
     if (photo->width < 1 || photo->height < 1 || photo->width > SPLAT_IMAGE_MAX_SIDE ||
         photo->height > SPLAT_IMAGE_MAX_SIDE)
         return FAIL(photo, "this photo has %d x %d pixels; each side must be 1 to %d", photo->width, photo->height,
