@@ -58,11 +58,11 @@ static bool is_rotation(const double r[9])
 static splat_status check_pose(const splat_scene_photo *photo, splat_error *error)
 {
     if (!is_rotation(photo->rotation))
-        return FAIL(photo, "the `rotation` of this photo is none: its rows must have length 1 and right angles, and "
+        return FAIL(photo, "the rotation of this photo is none: its rows must have length 1 and right angles, and "
                     "its determinant must be 1");
     for (int k = 0; k < 3; k++)
         if (!isfinite((float)photo->translation[k]))
-            return FAIL(photo, "the `translation` of this photo is not finite: %g", photo->translation[k]);
+            return FAIL(photo, "the translation of this photo is not finite: %g", photo->translation[k]);
     return SPLAT_OK;
 }
 
@@ -73,7 +73,7 @@ static splat_status take_lens(const splat_scene_photo *photo, splat_source_view 
     const double *values = photo->parameters;
     int model = splat_lens_find(name);
     if (model < 0)
-        return FAIL(photo, "the `camera_model` of this photo is \"%.80s\", which is none of COLMAP's models: PINHOLE, "
+        return FAIL(photo, "the camera_model of this photo is \"%.80s\", which is none of COLMAP's models: PINHOLE, "
                     "OPENCV, OPENCV_FISHEYE, ...", name);
     const splat_lens_form *form = splat_lens_form_get(model);
     int n = splat_lens_n_parameters(form);
@@ -157,7 +157,7 @@ splat_status splat_source_take(const splat_scene_arrays *arrays, const splat_sce
 splat_status splat_given_points(const splat_scene_arrays *arrays, splat_point **points, size_t *n, splat_error *error)
 {
     if (arrays->n_points && !arrays->points)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a scene in memory has %zu points, but `points` is NULL",
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a scene in memory has %zu points, but points is NULL",
                           arrays->n_points);
     *points = calloc(arrays->n_points + 1, sizeof **points); /* zero padding: the same bytes every time */
     if (!*points) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points", arrays->n_points);

@@ -305,7 +305,7 @@ static void what_cannot_be_a_photo_is_refused(void **state)
     REFUSED("`source_path` is of scenes in files", options.source_path = "x");
     REFUSED("`masks` is of scenes in files", options.masks = "masks");
     REFUSED("`sfm_depth` is of scenes in files", options.sfm_depth = true);
-    REFUSED("`points` is NULL", arrays.n_points = 3);
+    REFUSED("points is NULL", arrays.n_points = 3);
     static const float points[9] = {0, 0, 0, 0, INFINITY};
     REFUSED("point 1 of the scene is not finite", arrays.points = points);
     arrays.n_points = 0;

@@ -29,7 +29,7 @@ static splat_status take_spz(const char *path, uint8_t **data, size_t *size, spl
     *data = NULL;
     if (!end)
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
-                               "the page holds no splat of `splatsmith export`");
+                               "the page holds no splat that splatsmith export wrote");
     begin = end ? begin + strlen(mark) : NULL;
     room = end ? (size_t)(end - begin) / 4 * 3 + 3 : 0;
     if (status == SPLAT_OK && !(*data = malloc(room)))
