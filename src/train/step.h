@@ -64,7 +64,7 @@ splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat
 /* The gradient of the losses of the opacity that the mask asks for (docs/method.md 8.3), after the view is blended. */
 splat_status splat_step_ask_opacity(splat_trainer *trainer, const splat_step_view *view, splat_error *error);
 
-/* ---------------------------------------------------------------- trainer.c, batch_step.c */
+/* ---------------------------------------------------------------- step_parts.c */
 
 /* Lists and picture of a view, and depth where it is known. The marks of a view in bands count the bin of all but the
  * first band as raster. */
@@ -78,6 +78,8 @@ void splat_step_adam(splat_trainer *trainer, int iteration, int n_views, splat_a
 /* What the caller of a step is told. */
 void splat_step_tell(const splat_trainer *trainer, const splat_step_result *result, uint32_t view, int n_views,
                      double begin_seconds, splat_step_info *info);
+/* ---------------------------------------------------------------- batch_step.c */
+
 /* The next step of several ranks that have a view each. */
 splat_status splat_batch_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
 
