@@ -11,20 +11,6 @@
 
 #include <math.h>
 
-static shared_run make_batches(const splat_train_options *options, int n_steps)
-{
-    shared_run run = make_run(options, n_steps);
-    run.options.batch_views = true;
-    return run;
-}
-
-static double mean_loss(const shared_run *run, int from, int to)
-{
-    double sum = 0;
-    for (int i = from; i < to; i++) sum += (double)run->losses[i] / (to - from);
-    return sum;
-}
-
 /* As many views, nearly as good a splat: after so few, fewer and longer steps are behind by some percent. */
 static void trains_as_well(shared_run alone, double tolerance)
 {
@@ -206,31 +192,18 @@ static void ranks_tell_what_they_did(void **state)
     }
 }
 
-/* Found by all ranks in the same step, with nothing changed. */
 static void a_batch_with_a_broken_loss_ends_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 60);
-    run.spoil = spoil_a_colour;
-    run.to = "spoilt.splatsmith";
-    remove(run.to);
-    run_thread_ranks(3, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
-    assert_true(run.status[1] == SPLAT_OK && run.status[2] == SPLAT_OK);
-    assert_true(splat_path_exists(run.to));
+    ends_by_a_broken_loss(make_batches(&o, 60), 3);
 }
 
 static void a_batch_without_memory_ends_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 60);
-    run.spoil = spoil_the_memory_of_rank_1;
-    run_thread_ranks(3, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
-    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
-    assert_non_null(strstr(run.error[0].message, "rank 1: "));
+    ends_without_memory(make_batches(&o, 60), 3);
 }
 
 int main(void)

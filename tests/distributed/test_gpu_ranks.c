@@ -29,11 +29,10 @@ static int count_gpus(void **state)
         if (n_gpus < 2) skip();                                                                                        \
     } while (0)
 
-static shared_run make_batches(const splat_train_options *options, int n_steps, const char *backend)
+static shared_run make_gpu_batches(const splat_train_options *options, int n_steps)
 {
-    shared_run run = make_run(options, n_steps);
-    run.options.batch_views = true;
-    run.backend = backend;
+    shared_run run = make_batches(options, n_steps);
+    run.backend = "cuda";
     return run;
 }
 
@@ -44,7 +43,7 @@ static void losses_are_those_of_the_cpu(void **state)
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
     for (int n = 2; n <= n_gpus; n++) {
-        shared_run host = make_batches(&o, 40, NULL), device = make_batches(&o, 40, "cuda");
+        shared_run host = make_batches(&o, 40), device = make_gpu_batches(&o, 40);
         run_well(&host, n);
         run_well(&device, n);
         for (int i = 0; i + n < 20; i++)
@@ -60,14 +59,10 @@ static void growth_is_that_of_the_cpu(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(200);
-    shared_run host = make_batches(&o, 200, NULL), device = make_batches(&o, 200, "cuda");
+    shared_run host = make_batches(&o, 200), device = make_gpu_batches(&o, 200);
     run_well(&host, n_gpus);
     run_well(&device, n_gpus);
-    double a = 0, b = 0;
-    for (int i = 160; i < 200; i++) {
-        a += (double)host.losses[i] / 40;
-        b += (double)device.losses[i] / 40;
-    }
+    const double a = mean_loss(&host, 160, 200), b = mean_loss(&device, 160, 200);
     if (fabs(a - b) > 0.03 * a) fail_msg("the mean loss is %g, not %g", b, a);
 }
 
@@ -76,7 +71,7 @@ static void checkpoints_go_between_gpus_and_the_cpu(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(120);
-    shared_run first = make_batches(&o, 40, "cuda"), rest = make_batches(&o, 40, NULL), back = rest;
+    shared_run first = make_gpu_batches(&o, 40), rest = make_batches(&o, 40), back = rest;
     first.to = rest.from = "gpus.splatsmith";
     rest.to = back.from = "cpu.splatsmith";
     back.backend = "cuda";
@@ -91,12 +86,7 @@ static void a_gpu_without_memory_ends_all(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 60, "cuda");
-    run.spoil = spoil_the_memory_of_rank_1;
-    run_thread_ranks(2, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
-    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
-    assert_non_null(strstr(run.error[0].message, "rank 1: "));
+    ends_without_memory(make_gpu_batches(&o, 60), 2);
 }
 
 static void a_broken_loss_ends_all(void **state)
@@ -104,10 +94,7 @@ static void a_broken_loss_ends_all(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 60, "cuda");
-    run.spoil = spoil_a_colour;
-    run_thread_ranks(2, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+    ends_by_a_broken_loss(make_gpu_batches(&o, 60), 2);
 }
 
 int main(void)

@@ -123,11 +123,7 @@ static void small_storages_train_as_well(void **state)
         shared_run alone = make_run(&o, 120), shared = alone;
         run_well(&alone, 1);
         run_well(&shared, 3);
-        double a = 0, b = 0;
-        for (int i = 100; i < 120; i++) {
-            a += (double)alone.losses[i] / 20;
-            b += (double)shared.losses[i] / 20;
-        }
+        const double a = mean_loss(&alone, 100, 120), b = mean_loss(&shared, 100, 120);
         if (fabs(a - b) > 0.03 * a) fail_msg("storage %d: the mean loss is %g, not %g", which, b, a);
     }
 }
@@ -205,33 +201,18 @@ static void any_number_goes_on_from_a_checkpoint(void **state)
 
 /* ---------------------------------------------------------------- failures */
 
-/* Every rank finds the loss that is not finite, nothing has changed, and what is there can be saved. */
 static void a_loss_that_is_not_finite_ends_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_run(&o, 60);
-    run.spoil = spoil_a_colour;
-    run.to = "spoilt.splatsmith";
-    remove(run.to);
-    run_thread_ranks(3, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
-    assert_true(run.status[1] == SPLAT_OK && run.status[2] == SPLAT_OK);
-    assert_true(splat_path_exists(run.to));
+    ends_by_a_broken_loss(make_run(&o, 60), 3);
 }
 
 static void a_rank_without_memory_is_named(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_run(&o, 60);
-    run.spoil = spoil_the_memory_of_rank_1;
-    run_thread_ranks(3, train_as, &run);
-    assert_int_equal(run.status[0], SPLAT_ERROR_RANK);
-    assert_int_equal(run.status[1], SPLAT_ERROR_MEMORY);
-    assert_int_equal(run.status[2], SPLAT_ERROR_RANK);
-    assert_non_null(strstr(run.error[0].message, "rank 1: "));
-    assert_non_null(strstr(run.error[0].message, run.error[1].message));
+    ends_without_memory(make_run(&o, 60), 3);
 }
 
 typedef struct refused_case {
