@@ -10,7 +10,7 @@ if(EXISTS /dev/nvidiactl OR EXISTS /proc/driver/nvidia/version OR EXISTS /usr/li
 endif()
 
 # Line numbers hold the path of the sources: packages, which are the same bytes wherever they are built, lack them.
-option(SPLATSMITH_CUDA_LINES "Keep the line numbers of CUDA kernels, for profilers" ON)
+option(SPLATSMITH_CUDA_LINES "Keep the line numbers of CUDA kernels, for profilers; they name the folder of the sources" OFF)
 set(SPLATSMITH_HAS_CUDA OFF)
 if(NOT SPLATSMITH_CUDA)
   set(splatsmith_no_cuda "SPLATSMITH_CUDA is OFF")

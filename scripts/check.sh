@@ -34,7 +34,7 @@ cat "$fuzzing"
 echo "== all tests, release build"
 # ctest hides what passing tests print. What was skipped is said once more when it is done, above its own summary.
 result=build/Testing/result
-{ ctest --test-dir build --output-on-failure 2>&1 && echo 0 >"$result" || echo $? >"$result"; } | {
+{ ctest --test-dir build -j 2 --output-on-failure 2>&1 && echo 0 >"$result" || echo $? >"$result"; } | {
     while IFS= read -r line; do
         case $line in *"% tests passed"*) break ;; esac
         printf '%s\n' "$line"
