@@ -45,7 +45,8 @@ static bool program_folder(char folder[PATH_MAX])
 static splat_status find_file(const char *file, char **path, splat_error *error)
 {
     static const char *const of_library[] = {"", "splatsmith/", NULL};
-    static const char *const of_program[] = {"", "lib/splatsmith/", "../" SPLATSMITH_LIBDIR "/splatsmith/", NULL};
+    static const char *const of_program[] = {"", "lib/splatsmith/", "../lib/splatsmith/", /* of a build: its tests */
+                                             "../" SPLATSMITH_LIBDIR "/splatsmith/", NULL};
     const char *const *const places[] = {of_library, of_program};
     char folders[2][PATH_MAX];
     const bool are_known[] = {library_folder(folders[0]), program_folder(folders[1])};

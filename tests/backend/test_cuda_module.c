@@ -104,6 +104,7 @@ static void test_places(void **state)
     unsetenv("SPLATSMITH_CUDA_MODULE");
     static const char *const places[] = {"installed/bin/libsplatsmith-cuda.so",
                                          "installed/bin/lib/splatsmith/libsplatsmith-cuda.so",
+                                         "installed/lib/splatsmith/libsplatsmith-cuda.so",
                                          "installed/" LIBDIR "/splatsmith/libsplatsmith-cuda.so"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         installed(places[i]);
