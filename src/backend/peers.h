@@ -12,7 +12,7 @@ typedef struct splat_peer_name {
     char bytes[128];
 } splat_peer_name;
 
-/* Device memory that goes to a rank, or comes from it. */
+/* Memory that goes to a rank, or comes from it. */
 typedef struct splat_peer_part {
     void *data; /* may be NULL where bytes is 0 */
     size_t bytes;

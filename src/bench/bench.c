@@ -142,8 +142,8 @@ static splat_status evaluate_between(splat_trainer *t, const splat_bench_options
     const splat_view_job job = test_views(options->lpips);
     size_t peak = t->backend->memory.device.phase_peak;
     splat_bench_evaluation *e = &result->evaluations[result->n_evaluations];
-    SPLAT_TRY(splat_trainer_gather(t, error));
     if (t->scene->dataset.n_test == 0 || result->n_evaluations == options->n_test_iterations) return SPLAT_OK;
+    SPLAT_TRY(splat_trainer_gather(t, error));
     e->iteration = t->iteration;
     splat_status status = splat_model_evaluate(t->model, t->scene, &job, &e->quality, error);
     t->backend->memory.device.phase_peak = peak;

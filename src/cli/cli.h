@@ -70,6 +70,8 @@ bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double
 /* The help of one command; NULL: the list of commands. */
 void cli_print_help(FILE *out, const cli_command *command);
 
+/* Whether --backend names the CPU. */
+bool cli_names_cpu(const cli_values *values);
 /* What --backend, --gpu, --threads, --simd and the like ask for. */
 splat_context_options cli_context_options(const cli_values *values);
 /* The context of these, under --vram_limit. Prints on failure; returns an exit code. */

@@ -94,8 +94,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     options.afterwards = &afterwards;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(values, context, &options)) return CLI_USAGE;
-    if (cli_given(values, "vram_limit") && !(values->context.backend && strcmp(values->context.backend, "cpu") == 0))
-        options.for_gpu = true;
+    if (cli_given(values, "vram_limit") && !cli_names_cpu(values)) options.for_gpu = true;
     if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,

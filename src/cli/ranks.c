@@ -17,12 +17,18 @@ static const char *refused_option(const cli_values *values)
     return NULL;
 }
 
+/* That this process may run on; 0: not known. */
+static int n_processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
 /* A launcher that does not bind processes to processors lets each see all of them. */
 static int share_of_threads(void)
 {
     const char *text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    cpu_set_t set;
-    int n_ranks = text ? atoi(text) : 1, n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+    const int n_ranks = text ? atoi(text) : 1, n = n_processors();
     if (n_ranks < 2 || n < sysconf(_SC_NPROCESSORS_ONLN)) return 0; /* bound: what it sees is its own */
     return n > n_ranks ? n / n_ranks : 1;
 }
@@ -32,11 +38,6 @@ void cli_ranks_hush(void)
     int rank, size;
     splat_launch_get(&rank, &size);
     if (rank > 0) cli_set_silent();
-}
-
-static bool is_cpu(const cli_values *values)
-{
-    return values->context.backend && strcmp(values->context.backend, "cpu") == 0;
 }
 
 /* Of this process among those of its host. */
@@ -64,11 +65,11 @@ int cli_ranks_count_gpus(cli_values *values)
         cli_error("--gpus is a number from 1 to %d, or all, not %s", SPLAT_MAX_RANKS, values->gpus);
         return CLI_USAGE;
     }
-    if (is_cpu(values) && is_all) {
+    if (cli_names_cpu(values) && is_all) {
         cli_error("--gpus all needs GPUs; with --backend cpu give a number");
         return CLI_USAGE;
     }
-    if (!is_cpu(values)) {
+    if (!cli_names_cpu(values)) {
         if (splat_device_list(NULL, 0, &n_there, &error) != SPLAT_OK) return cli_report(&error);
         const long left = (long)n_there - values->context.gpu;
         if (is_all) n = left > 0 ? left : 0;
@@ -84,8 +85,8 @@ int cli_ranks_count_gpus(cli_values *values)
         return CLI_USAGE;
     }
     if (n > 1 && !values->split_views) values->train.batch_views = true;
-    if (n > 1 && is_cpu(values)) {
-        const int n_threads = values->context.threads ? values->context.threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > 1 && cli_names_cpu(values)) {
+        const int n_threads = values->context.threads ? values->context.threads : n_processors();
         values->context.threads = n_threads > n ? n_threads / (int)n : 1;
     }
     return CLI_OK;
@@ -95,17 +96,17 @@ int cli_ranks_open(cli_values *values)
 {
     int rank, size;
     splat_error error;
-    splat_launch_get(&rank, &size);
-    if (values->n_gpus > 1) return CLI_OK; /* threads of this process */
     const bool splits = values->split_views, batches = values->train.batch_views;
+    splat_launch_get(&rank, &size);
+    if (splits && batches) {
+        cli_error("--split_views and --batch_views are two ways to share the work: take one");
+        return CLI_USAGE;
+    }
+    if (values->n_gpus > 1) return CLI_OK; /* threads of this process */
     if (size == 1 && !splits && !batches) return CLI_OK;
     if (!splits && !batches) {
         cli_error("%d processes were started together: say how they shall train, --split_views (each photo by all) or "
                   "--batch_views (a photo each); or start one", size);
-        return CLI_USAGE;
-    }
-    if (splits && batches) {
-        cli_error("--split_views and --batch_views are two ways to share the work: take one");
         return CLI_USAGE;
     }
     if (size == 1) {

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool cli_names_cpu(const cli_values *values)
+{
+    return values->context.backend && strcmp(values->context.backend, "cpu") == 0;
+}
+
 splat_context_options cli_context_options(const cli_values *values)
 {
     splat_context_options options = values->context;

@@ -7,15 +7,13 @@
 #ifndef SPLAT_DISTRIBUTED_COMM_H
 #define SPLAT_DISTRIBUTED_COMM_H
 
+#include "backend/peers.h"
 #include "base/error.h"
 #include "splatsmith/distributed.h"
 
 #include <signal.h>
 
-typedef struct splat_comm_part {
-    void *data; /* may be NULL where bytes is 0 */
-    size_t bytes;
-} splat_comm_part;
+typedef splat_peer_part splat_comm_part; /* of the host, or of a device */
 
 typedef struct splat_comm_functions {
     const char *name; /* "threads", "mpi" */

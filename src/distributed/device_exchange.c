@@ -18,19 +18,14 @@ splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, con
                                    const splat_comm_part *receive, splat_error *error)
 {
     const splat_peer_functions *peers = backend->functions->peers;
-    splat_peer_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
     if (!peers) return splat_comm_exchange(comm, send, receive, error);
     splat_status status = splat_comm_barrier(comm, error);
     if (status != SPLAT_OK) {
         peers->abandon(backend);
         return status;
     }
-    for (int r = 0; r < comm->size; r++) {
-        out[r] = (splat_peer_part){send[r].data, send[r].bytes};
-        in[r] = (splat_peer_part){receive[r].data, receive[r].bytes};
-    }
     splat_comm_count_sent(comm, send);
-    return peers->exchange(backend, out, in, error);
+    return peers->exchange(backend, send, receive, error);
 }
 
 splat_status splat_device_exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,

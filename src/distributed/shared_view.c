@@ -2,17 +2,11 @@
 #include "distributed/shared_view.h"
 
 #include "ops/raster/raster_kernel.h"
+#include "ops/share/share_row.h"
 
 #include <string.h>
 
 enum { OUT, IN, MERGE, SUMS };
-
-/* What project leaves of a Gaussian. */
-typedef struct view_row {
-    uint32_t id; /* in the whole model */
-    float mean[2], conic[4], rgb[3], depth;
-    uint16_t rect[4];
-} view_row;
 
 /* ---------------------------------------------------------------- who sees what */
 
@@ -43,20 +37,11 @@ static bool owns_rows(const splat_shared_view *shared, int rank)
 
 /* ---------------------------------------------------------------- there */
 
-static view_row row_of(const splat_frame *frame, size_t v, uint32_t rank, uint32_t size)
-{
-    view_row row = {.id = frame->ids[v] * size + rank, .depth = frame->depth[v]};
-    memcpy(row.mean, frame->mean2d + 2 * v, sizeof row.mean);
-    memcpy(row.conic, frame->conic + 4 * v, sizeof row.conic);
-    memcpy(row.rgb, frame->rgb + 3 * v, sizeof row.rgb);
-    memcpy(row.rect, frame->tile_rect + 4 * v, sizeof row.rect);
-    return row;
-}
-
 /* By owner, each in the order of the visible. */
-static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, view_row **rows,
+static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, splat_share_row **rows,
                                  splat_error *error)
 {
+    const splat_share_arrays arrays = splat_share_arrays_of(frame);
     const int size = shared->comm->size, rank = shared->comm->rank;
     uint64_t at[SPLAT_MAX_RANKS], total = 0;
     int first, end;
@@ -73,24 +58,22 @@ static splat_status pack_visible(splat_shared_view *shared, const splat_frame *f
     for (size_t v = 0; v < frame->n_visible; v++) {
         owners_of(shared, frame->tile_rect + 4 * v, &first, &end);
         if (first == end) continue;
-        const view_row row = row_of(frame, v, (uint32_t)rank, (uint32_t)size);
+        splat_share_row row = splat_share_row_of(&arrays, v);
+        row.id = row.id * (uint32_t)size + (uint32_t)rank; /* in the whole model */
         for (int r = first; r < end; r++)
             if (owns_rows(shared, r)) (*rows)[at[r]++] = row;
     }
     return SPLAT_OK;
 }
 
-static void put_row(splat_frame *frame, size_t v, const view_row *row, uint16_t row_begin, uint16_t row_end)
+/* Its tiles cut to the own rows. */
+static void put_row(splat_frame *frame, size_t v, const splat_share_row *row, uint16_t row_begin, uint16_t row_end)
 {
-    uint16_t *rect = frame->tile_rect + 4 * v;
-    frame->ids[v] = row->id;
-    frame->depth[v] = row->depth;
-    memcpy(frame->mean2d + 2 * v, row->mean, sizeof row->mean);
-    memcpy(frame->conic + 4 * v, row->conic, sizeof row->conic);
-    memcpy(frame->rgb + 3 * v, row->rgb, sizeof row->rgb);
-    memcpy(rect, row->rect, sizeof row->rect);
-    if (rect[1] < row_begin) rect[1] = row_begin;
-    if (rect[3] > row_end) rect[3] = row_end;
+    const splat_share_arrays arrays = splat_share_arrays_of(frame);
+    splat_share_row own = *row;
+    if (own.rect[1] < row_begin) own.rect[1] = row_begin;
+    if (own.rect[3] > row_end) own.rect[3] = row_end;
+    splat_share_row_put(&arrays, v, &own);
 }
 
 /* What a received row of the merged order is of. */
@@ -100,10 +83,10 @@ typedef struct merged_row {
 } merged_row;
 
 /* The lists of the ranks, each in the order of the ids, become one. */
-static void merge(splat_shared_view *shared, const view_row *rows, splat_frame *frame, merged_row *merged)
+static void merge(splat_shared_view *shared, const splat_share_row *rows, splat_frame *frame, merged_row *merged)
 {
     const int size = shared->comm->size, rank = shared->comm->rank;
-    const view_row *next[SPLAT_MAX_RANKS], *end[SPLAT_MAX_RANKS];
+    const splat_share_row *next[SPLAT_MAX_RANKS], *end[SPLAT_MAX_RANKS];
     for (int r = 0; r < size; r++) {
         next[r] = rows;
         rows += shared->received[r];
@@ -113,7 +96,7 @@ static void merge(splat_shared_view *shared, const view_row *rows, splat_frame *
         int least = -1;
         for (int r = 0; r < size; r++)
             if (next[r] < end[r] && (least < 0 || next[r]->id < next[least]->id)) least = r;
-        const view_row *row = next[least]++;
+        const splat_share_row *row = next[least]++;
         merged[v] = (merged_row){(uint16_t)least, is_first_part(shared, rank, row->rect)};
         put_row(frame, v, row, (uint16_t)shared->bounds[rank], (uint16_t)shared->bounds[rank + 1]);
     }
@@ -123,13 +106,14 @@ splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, sp
 {
     const int size = shared->comm->size;
     uint64_t total = 0;
-    view_row *out;
+    splat_share_row *out;
     void *in, *merged;
     SPLAT_TRY(pack_visible(shared, frame, &out, error));
     SPLAT_TRY(splat_comm_exchange_counts(shared->comm, shared->sent, shared->received, error));
     for (int r = 0; r < size; r++) total += shared->received[r];
-    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(view_row), &in, error));
-    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(view_row), out, shared->sent, in, shared->received, error));
+    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(splat_share_row), &in, error));
+    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(splat_share_row), out, shared->sent, in, shared->received,
+                                       error));
     SPLAT_TRY(splat_shared_room(shared, MERGE, total * sizeof(merged_row), &merged, error));
     memcpy(&shared->projected, frame, offsetof(splat_frame, region));
     SPLAT_TRY(splat_view_replace_gaussians(shared->backend, frame, (uint32_t)total, error));

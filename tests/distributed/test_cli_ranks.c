@@ -255,6 +255,7 @@ static void gpus_that_cannot_be_had_are_refused(void **state)
     static const char *const cases[][2] = {{"--gpus 0", "--gpus is a number from 1"},
                                            {"--gpus two", "--gpus is a number from 1"},
                                            {"--gpus all", "--gpus all needs GPUs"},
+                                           {"--gpus 2 --split_views --batch_views", "two ways to share the work"},
                                            {"--gpus 2 --viewer", "several GPUs cannot train with --viewer"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(shell("%% " TRAIN " -m out %s", cases[i][0]), 2);

@@ -14,12 +14,13 @@ static test_gaussians many(void)
 
 /* Gradients of a view whose camera is turned a little to each side. */
 static int view_gradients(splat_backend *backend, const splat_gaussians *host, int side, const splat_grad2d *grads,
-                          const splat_tensors *gradients, uint32_t *n_visible)
+                          const splat_tensors *gradients, bool adds, uint32_t *n_visible)
 {
     splat_camera camera = test_camera_make(64, 48);
     project_scene scene;
     camera.translation[0] += 0.5f * (float)side;
     project_scene_open(&scene, backend, host, &camera, true, false);
+    scene.adds = adds;
     int failures = project_run_backward(&scene, grads, NULL, NULL, gradients);
     *n_visible = scene.n_visible;
     project_scene_close(&scene);
@@ -37,18 +38,9 @@ static int check_sums(splat_backend *backend)
     backward_state_open(&sums, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     for (int view = 0; view < 2; view++) {
         backward_state_open(&alone[view], backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
-        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &alone[view].gradients, &n_visible);
+        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &alone[view].gradients, false, &n_visible);
         TEST_CHECK(failures, n_visible > N / 4 && n_visible < N - 20, "%u of %d are visible", n_visible, N);
-    }
-    splat_camera camera = test_camera_make(64, 48);
-    for (int view = 0; view < 2; view++) {
-        splat_camera turned = camera;
-        project_scene scene;
-        turned.translation[0] += 0.5f * (float)(2 * view - 1);
-        project_scene_open(&scene, backend, &t.g, &turned, true, false);
-        scene.adds = true;
-        failures += project_run_backward(&scene, grads, NULL, NULL, &sums.gradients);
-        project_scene_close(&scene);
+        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &sums.gradients, true, &n_visible);
     }
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {
         float *a = project_host_copy(backend, project_tensor_of(&alone[0].gradients, k), sums.floats[k]);
@@ -118,7 +110,7 @@ static int check_steps(splat_backend *backend, uint32_t n_views, float opacity_p
     backward_state state;
     project_scene_open(&scene, backend, &t.g, &camera, true, false);
     backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
-    failures += view_gradients(backend, &t.g, 0, grads, &state.gradients, &n_visible);
+    failures += view_gradients(backend, &t.g, 0, grads, &state.gradients, false, &n_visible);
     for (int step = 1; step <= 3; step++) {
         float *before[SPLAT_N_TENSORS][3];
         struct splat_batch_step_args args = {&scene.gaussians, &state.adam,  &state.gradients,
@@ -158,7 +150,7 @@ static int check_single(splat_backend *backend, splat_optimizer_storage storage,
     backward_state state, other, gradients;
     backward_state_open(&gradients, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     if (half) test_gaussians_to_half(&t.g);
-    failures += view_gradients(backend, &t.g, 0, grads, &gradients.gradients, &n_visible);
+    failures += view_gradients(backend, &t.g, 0, grads, &gradients.gradients, false, &n_visible);
     project_scene_open(&fused, backend, &t.g, &camera, true, false);
     project_scene_open(&apart, backend, &t.g, &camera, true, false);
     backward_state_open(&state, backend, &t.g, storage);
