@@ -49,7 +49,10 @@ done
 bytes=$(cat "splatsmith_${version}_$architecture.deb" "libsplatsmith0_${version}_$architecture.deb" | wc -c)
 [ "$bytes" -lt 3000000 ] || fail "program and library are packages of $bytes bytes; 3 MB are allowed"
 
-if command -v lintian >/dev/null 2>&1; then
+# Debian's rules are for Debian's folders, which the presets ci and packages have.
+if ! dpkg-deb -c "libsplatsmith0_${version}_$architecture.deb" | grep -q "/usr/lib/$(gcc -print-multiarch)/"; then
+    echo "SKIPPED: lintian: this build puts libraries elsewhere than Debian does"
+elif command -v lintian >/dev/null 2>&1; then
     lintian --allow-root --fail-on error,warning ./*.deb || fail "lintian complains"
 else
     echo "SKIPPED: lintian is not installed"
