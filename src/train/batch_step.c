@@ -171,8 +171,8 @@ static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_de
                                  splat_step_result *mean, splat_error *error)
 {
     const splat_step_result *own = &b->result;
-    double sums[] = {own->loss_l1,  own->loss_ssim, own->n_visible, (double)own->n_instances, (double)n_degenerate,
-                     found != SPLAT_OK};
+    double sums[] = {own->loss_l1,         own->loss_ssim,    own->n_visible,       (double)own->n_instances,
+                     (double)n_degenerate, found != SPLAT_OK, (double)t->n_added, (double)t->n_removed};
     splat_error ignored;
     SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, sizeof sums / sizeof sums[0],
                                     found == SPLAT_OK ? error : &ignored));
@@ -186,6 +186,8 @@ static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_de
                                 .n_visible = (uint32_t)(sums[2] / n + 0.5),
                                 .n_instances = (uint64_t)(sums[3] / n + 0.5),
                                 .n_degenerate = (uint32_t)sums[4]};
+    t->n_added = (size_t)sums[6];
+    t->n_removed = (size_t)sums[7];
     return SPLAT_OK;
 }
 

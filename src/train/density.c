@@ -57,24 +57,27 @@ splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_af
         if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
         if (gave) status = reserve_work(t, work, error);
     }
-    return status == SPLAT_OK ? splat_trainer_resize_rows(t, (uint32_t)n, error) : status;
+    if (status == SPLAT_OK) status = splat_trainer_resize_rows(t, (uint32_t)n, error);
+    return splat_shards_agree(t, status, error);
 }
 
 /* Views will have more instances as there are more Gaussians. */
 static void scale_hints(splat_trainer *t, uint32_t old_n)
 {
-    double ratio = (double)t->model->gaussians.n / old_n;
+    double ratio = old_n ? (double)t->model->gaussians.n / old_n : 1;
     for (size_t i = 0; i < t->scene->dataset.n_views; i++) {
         t->hints[i].n_instances = (uint64_t)((double)t->hints[i].n_instances * ratio);
         t->hints[i].n_visible = (uint32_t)((double)t->hints[i].n_visible * ratio);
     }
 }
 
-void splat_density_end(splat_trainer *t, uint32_t old_n)
+splat_status splat_density_end(splat_trainer *t, uint32_t old_n, splat_error *error)
 {
+    SPLAT_TRY(splat_shards_level(t, error));
     scale_hints(t, old_n);
     splat_region_trim(t->backend, &t->model->frame.region);
     splat_region_trim(t->backend, &t->backend->scratch);
+    return SPLAT_OK;
 }
 
 splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_density_prune_args args,
@@ -82,14 +85,17 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
 {
     splat_density_pruned pruned;
     splat_gaussians *g = &t->model->gaussians;
+    if (args.target_count) args.target_count = splat_shards_part(t, args.target_count);
     args.gaussians = g;
     args.moments = &t->moments;
     args.reorder = true;
     args.result = &pruned;
     args.spare = splat_region_rest(&t->model->frame.region, &args.spare_bytes);
     SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
+    uint64_t n_left = pruned.n_kept;
     t->n_removed += g->n - pruned.n_kept;
-    if (pruned.n_kept == 0)
+    SPLAT_TRY(splat_shards_sum(t, &n_left, 1, error));
+    if (n_left == 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "pruning at iteration %d removed every Gaussian; lower `%s` (%g)", iteration, option,
                           (double)args.min_opacity);

@@ -10,14 +10,15 @@
 splat_status splat_density_begin(splat_trainer *trainer, size_t bytes, void **scratch, splat_error *error);
 /* Room for n rows, and for the strategy's working memory, so that what has begun ends; n_after: Gaussians that will be
  * left at most, for views to be done with. What must be given up for that is given up. After splat_density_begin, with
- * nothing in scratch. Errors: MEMORY: nothing else has changed, and training can go on without; those of the device. */
+ * nothing in scratch. Of several ranks all have it or none. Errors: MEMORY: nothing else has changed, and training can
+ * go on without; those of the device; RANK. */
 splat_status splat_density_make_room(splat_trainer *trainer, uint64_t n, uint64_t n_after, splat_error *error);
-/* Ends it: views will need as much more or less room as there are Gaussians now; memory that nothing needs is given
- * back. old_n: Gaussians before. */
-void splat_density_end(splat_trainer *trainer, uint32_t old_n);
-/* density_prune and the trainer's arrays after it. `args` holds the limits, actions and cap; model, order and
- * spare memory (the frame's) are filled in. option: what to lower when none is left. Errors: NUMERIC (none is left),
- * those of the op. */
+/* Ends it: ranks have as many rows again; views will need as much more or less room as there are Gaussians now;
+ * memory that nothing needs is given back. old_n: Gaussians before. Errors: of several ranks MEMORY, DEVICE, RANK. */
+splat_status splat_density_end(splat_trainer *trainer, uint32_t old_n, splat_error *error);
+/* density_prune and the trainer's arrays after it. `args` holds the limits, actions and cap (of the whole model);
+ * model, order and spare memory (the frame's) are filled in. option: what to lower when none is left. Errors: NUMERIC
+ * (none is left), those of the op. */
 splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
                                  const char *option, splat_error *error);
 

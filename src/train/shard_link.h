@@ -25,10 +25,4 @@ splat_status splat_shards_order(splat_trainer *trainer, splat_order_kind kind, s
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */
 splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *error);
-/* Whether each rank has rows of its own. */
-static inline bool splat_shards_are_apart(const splat_trainer *trainer)
-{
-    return trainer->shards.comm && !trainer->shards.is_whole;
-}
-
 #endif

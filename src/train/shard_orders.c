@@ -1,4 +1,5 @@
 /* Rank 0's orders: everybody's rows come together, and are dealt again. */
+#include "train/density.h"
 #include "train/schedule.h"
 #include "train/shard_link.h"
 #include "train/shard_rows.h"
@@ -30,17 +31,24 @@ static splat_status deal(splat_trainer *t, splat_error *error)
     return status;
 }
 
-static bool needs_whole_after(const splat_trainer *t, int iteration)
+static bool concerns_all_after(const splat_trainer *t, int iteration)
 {
     bool changes = !t->strategy->changes_after || t->strategy->changes_after(t, iteration);
     return changes || splat_schedule_filters_after(&t->options, iteration);
+}
+
+/* With rows of its own, or with all at rank 0: what masked pixels alone show is looked for in views of the whole
+ * model. */
+static bool is_done_apart(const splat_trainer *t, int iteration)
+{
+    return t->options.batch_views && !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration);
 }
 
 int splat_shards_batch_end(const splat_trainer *t, int iteration)
 {
     const int most = iteration + t->shards.comm->size;
     int end = iteration + 1;
-    while (end < most && end < t->options.iterations && end % 100 != 0 && !needs_whole_after(t, end)) end++;
+    while (end < most && end < t->options.iterations && end % 100 != 0 && !concerns_all_after(t, end)) end++;
     return end;
 }
 
@@ -48,7 +56,7 @@ splat_status splat_shards_begin_step(splat_trainer *t, splat_error *error)
 {
     const int before = t->iteration;
     if (!t->shards.comm || t->shards.comm->rank > 0) return SPLAT_OK;
-    if (t->last_density_control != before && needs_whole_after(t, before)) {
+    if (t->last_density_control != before && concerns_all_after(t, before) && !is_done_apart(t, before)) {
         SPLAT_TRY(splat_trainer_gather(t, error));
         SPLAT_TRY(splat_density_control_after(t, before, error));
     }

@@ -4,11 +4,6 @@
 #include "distributed/device_exchange.h"
 #include "ops/share/share.h"
 
-uint32_t splat_shard_count(uint32_t n, int rank, int size)
-{
-    return n > (uint32_t)rank ? (n - (uint32_t)rank - 1) / (uint32_t)size + 1 : 0;
-}
-
 static splat_status staging(splat_trainer *t, size_t bytes, void **data, splat_error *error)
 {
     SPLAT_TRY(splat_block_ensure(t->backend, &t->shards.staging, "ranks.staging", SPLAT_OWNER_LISTS, bytes, error));

@@ -5,7 +5,10 @@
 #include "train/trainer.h"
 
 /* Rows of rank `rank` of n. */
-uint32_t splat_shard_count(uint32_t n, int rank, int size);
+static inline uint32_t splat_shard_count(uint32_t n, int rank, int size)
+{
+    return n > (uint32_t)rank ? (n - (uint32_t)rank - 1) / (uint32_t)size + 1 : 0;
+}
 /* Collective. Rank 0's arrays, of its own rows, grow to those of all n Gaussians; the others' stay. Errors: MEMORY (of
  * rank 0: the others wait, and must be told), RANK. */
 splat_status splat_shard_rows_gather(splat_trainer *trainer, uint32_t n, splat_error *error);

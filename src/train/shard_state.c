@@ -63,6 +63,11 @@ bool splat_shards_is_worker(const splat_trainer *t)
     return t->shards.comm && t->shards.comm->rank > 0;
 }
 
+bool splat_shards_are_apart(const splat_trainer *t)
+{
+    return t->shards.comm && !t->shards.is_whole;
+}
+
 uint32_t splat_shards_count(const splat_trainer *t)
 {
     return splat_shards_are_apart(t) ? t->shards.n_all : t->model->gaussians.n;

@@ -1,6 +1,6 @@
 /* The Gaussians of a training that several ranks share: Gaussian i of the model is row i / ranks of rank i % ranks. All
- * of them come together at rank 0 where something concerns the model as a whole: density control, saves, measurements.
- * Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
+ * of them come together at rank 0 where something concerns the model as a whole: saves, measurements and, with
+ * split_views, density control. Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
 #ifndef SPLAT_TRAIN_SHARDS_H
 #define SPLAT_TRAIN_SHARDS_H
 
@@ -41,10 +41,30 @@ bool splat_shards_split(const splat_trainer *trainer);
 /* The last iteration of the batch after an iteration: as many views as there are ranks, but no more than are left, and
  * none after one that concerns the whole model or is a multiple of 100, so that what happens or is saved then is. */
 int splat_shards_batch_end(const splat_trainer *trainer, int iteration);
+/* Whether each rank has rows of its own. */
+bool splat_shards_are_apart(const splat_trainer *trainer);
 /* Gaussians of all ranks. */
 uint32_t splat_shards_count(const splat_trainer *trainer);
 /* Of the row `first + i stride` of the whole model, which this trainer has as row i. */
 void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *stride);
+
+/* shard_control.c: density control of the rows that each rank has, as batch_views do it. Where a trainer has all rows,
+ * these do nothing. Collective; errors: RANK. */
+
+/* Of a number of Gaussians of the whole model, the part that is to be this trainer's. */
+uint32_t splat_shards_part(const splat_trainer *trainer, uint64_t n);
+/* Random numbers that no other rank draws. */
+uint64_t splat_shards_seed(const splat_trainer *trainer);
+/* values[n] become sums over the ranks. */
+splat_status splat_shards_sum(splat_trainer *trainer, uint64_t *values, size_t n, splat_error *error);
+/* The largest of the ranks'. */
+splat_status splat_shards_largest(splat_trainer *trainer, float *value, splat_error *error);
+/* own: OK or MEMORY (anything else is returned at once). MEMORY where it is so on any rank: all do without what one has
+ * no room for. */
+splat_status splat_shards_agree(splat_trainer *trainer, splat_status own, splat_error *refused);
+/* shard_level.c: after the number of Gaussians has changed rows move from the ends of ranks that have too many, so that
+ * every rank has its part again. Errors: MEMORY, DEVICE, too. */
+splat_status splat_shards_level(splat_trainer *trainer, splat_error *error);
 
 /* shard_report.c: this rank's part of a view is blended; a step begins, and has ended well. */
 void splat_shards_note_view(splat_trainer *trainer);

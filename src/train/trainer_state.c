@@ -326,9 +326,19 @@ void splat_trainer_destroy(splat_trainer *t)
 splat_status splat_trainer_update_filter(splat_trainer *t, splat_error *error)
 {
     const splat_gaussians *g = &t->model->gaussians;
-    struct splat_filter3d_args args = {g->n, g->p.means, t->scene->train_cameras, (uint32_t)t->scene->dataset.n_train,
-                                       g->filter_3d};
-    return splat_op_filter3d(t->backend, &args, error);
+    struct splat_filter3d_args args = {.n = g->n,
+                                       .means = g->p.means,
+                                       .cameras = t->scene->train_cameras,
+                                       .n_cameras = (uint32_t)t->scene->dataset.n_train,
+                                       .filter_3d = g->filter_3d};
+    float here = 0;
+    if (!splat_shards_are_apart(t)) return splat_op_filter3d(t->backend, &args, error);
+    args.largest = &here;
+    SPLAT_TRY(splat_op_filter3d(t->backend, &args, error));
+    args.largest = NULL;
+    args.least = here;
+    SPLAT_TRY(splat_shards_largest(t, &args.least, error));
+    return args.least > here ? splat_op_filter3d(t->backend, &args, error) : SPLAT_OK;
 }
 
 void splat_trainer_forget_results(splat_trainer *t)

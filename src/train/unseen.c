@@ -118,8 +118,7 @@ static splat_status remove_found(job *j, int iteration, uint32_t n_gone, splat_e
     j->has_begun = true;
     SPLAT_TRY(splat_density_begin(j->t, 0, &unused, error));
     SPLAT_TRY(splat_density_prune(j->t, iteration, args, "min_opacity_threshold", error));
-    splat_density_end(j->t, n);
-    return SPLAT_OK;
+    return splat_density_end(j->t, n, error);
 }
 
 splat_status splat_density_prune_masked(splat_trainer *t, int iteration, splat_error *error)

@@ -9,6 +9,8 @@
 
 #include "shared_run_fixture.h"
 
+#include "train/density.h"
+
 #include <math.h>
 
 /* As many views, nearly as good a splat: after so few, fewer and longer steps are behind by some percent. */
@@ -161,6 +163,92 @@ static void batches_go_on(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- rows that each rank has */
+
+/* Over all rows, in whatever order, of all arrays with a row for each Gaussian. */
+static uint64_t sum_of_rows(const splat_trainer *t)
+{
+    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
+    const int n = splat_trainer_state_arrays(t, arrays);
+    uint64_t sum = 0;
+    for (uint32_t row = 0; row < t->model->gaussians.n; row++) {
+        uint64_t hash = 14695981039346656037u;
+        for (int i = 0; i < n; i++) {
+            const uint32_t *words = (const uint32_t *)arrays[i].device + (size_t)row * arrays[i].words;
+            for (uint32_t k = 0; arrays[i].rows && k < arrays[i].words; k++) hash = (hash ^ words[k]) * 1099511628211u;
+        }
+        sum += hash;
+    }
+    return sum;
+}
+
+enum { LEVELS_AFTER = 30 };
+
+static bool loses_rows_after(const splat_trainer *t, int iteration)
+{
+    (void)t;
+    return iteration == LEVELS_AFTER;
+}
+
+/* Ranks lose rows, each another number of them; what is left is spread evenly, and nothing of it is lost. */
+static splat_status lose_rows(splat_trainer *t, int iteration, splat_error *error)
+{
+    const uint32_t n = t->model->gaussians.n, rank = (uint32_t)t->shards.comm->rank;
+    uint64_t before[2], after[2];
+    if (iteration != LEVELS_AFTER) return SPLAT_OK;
+    SPLAT_TRY(splat_trainer_resize_state(t, n - 9 * rank, t->n_statistics > 0, error));
+    before[0] = sum_of_rows(t);
+    before[1] = t->model->gaussians.n;
+    SPLAT_TRY(splat_shards_sum(t, before, 2, error));
+    SPLAT_TRY(splat_density_end(t, n, error));
+    after[0] = sum_of_rows(t);
+    after[1] = t->model->gaussians.n;
+    SPLAT_TRY(splat_shards_sum(t, after, 2, error));
+    if (before[0] != after[0] || before[1] != after[1] || after[1] != splat_shards_count(t))
+        return splat_fail(error, SPLAT_ERROR_INTERNAL, "rows are lost on their way");
+    if (t->model->gaussians.n != splat_shards_part(t, after[1]))
+        return splat_fail(error, SPLAT_ERROR_INTERNAL, "rank %u has %u rows", rank, t->model->gaussians.n);
+    return SPLAT_OK;
+}
+
+static void rows_are_spread_evenly_again(void **state)
+{
+    (void)state;
+    splat_strategy losing = *splat_strategy_find("default");
+    losing.after = lose_rows;
+    losing.changes_after = loses_rows_after;
+    splat_train_options o = tiny_options(60);
+    o.strategy = &losing;
+    for (int n = 2; n <= 4; n++) {
+        shared_run run = make_batches(&o, 48);
+        run_well(&run, n);
+    }
+}
+
+static void look_at_the_count(splat_trainer *t, void *user)
+{
+    *(uint32_t *)user = t->model->gaussians.n;
+}
+
+/* The cap is that of all ranks together; without one about as many Gaussians come as with one rank. */
+static void ranks_keep_the_cap_of_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(200);
+    uint32_t alone_n, shared_n;
+    for (int capped = 0; capped < 2; capped++) {
+        o.target_gaussian_count = capped ? 333 : 0;
+        shared_run alone = make_run(&o, 180), shared = make_batches(&o, 180);
+        alone.look = shared.look = look_at_the_count;
+        alone.user = &alone_n;
+        shared.user = &shared_n;
+        run_well(&alone, 1);
+        run_well(&shared, 3);
+        if (capped ? shared_n > 333 || shared_n < 320 : fabs((double)shared_n / alone_n - 1) > 0.25)
+            fail_msg("%u Gaussians with three ranks, %u with one", shared_n, alone_n);
+    }
+}
+
 /* What the ranks did, as rank 0 is told. */
 static void look_at_ranks(splat_trainer *t, void *user)
 {
@@ -216,6 +304,8 @@ int main(void)
         cmocka_unit_test(batches_end_where_something_happens),
         cmocka_unit_test(a_batch_of_equal_views_steps_further),
         cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(rows_are_spread_evenly_again),
+        cmocka_unit_test(ranks_keep_the_cap_of_all),
         cmocka_unit_test(ranks_tell_what_they_did),
         cmocka_unit_test(a_batch_with_a_broken_loss_ends_all),
         cmocka_unit_test(a_batch_without_memory_ends_all),

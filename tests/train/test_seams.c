@@ -56,8 +56,7 @@ static splat_status toy_after(splat_trainer *t, int iteration, splat_error *erro
     SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
     struct splat_density_prune_args args = {.min_opacity = 0, .target_count = old_n - 30};
     SPLAT_TRY(splat_density_prune(t, iteration, args, "none", error));
-    splat_density_end(t, old_n);
-    return SPLAT_OK;
+    return splat_density_end(t, old_n, error);
 }
 
 static size_t toy_work_bytes(bool on_device, size_t n)

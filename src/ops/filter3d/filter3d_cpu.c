@@ -11,6 +11,7 @@
 splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filter3d_args *args, splat_error *error)
 {
     uint32_t n = args->n, n_cameras = args->n_cameras;
+    if (args->largest) *args->largest = 0;
     if (n == 0) return SPLAT_OK;
     size_t bytes;
     if (!splat_size_mul(n_cameras ? n_cameras : 1, sizeof(splat_filter3d_camera), &bytes))
@@ -35,6 +36,8 @@ splat_status splat_filter3d_cpu(splat_backend *backend, const struct splat_filte
             if (f < INFINITY && f > largest) largest = f;
         }
     }
+    if (args->largest) *args->largest = largest;
+    largest = fmaxf(largest, args->least);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (int64_t i = 0; i < (int64_t)n; i++)
         if (!(filter_3d[i] < INFINITY)) filter_3d[i] = largest;

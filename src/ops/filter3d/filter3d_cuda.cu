@@ -58,22 +58,20 @@ __global__ void __launch_bounds__(FILTER_THREADS) filter3d_kernel(const __grid_c
     if (f > 0.0f) atomicMax(P.largest, __float_as_uint(f));
 }
 
-/* Who was not seen gets the largest of the seen. */
-__global__ void __launch_bounds__(FILTER_THREADS) fill_kernel(float *filter_3d, uint32_t n, const unsigned *largest)
+/* Who was not seen gets the largest of the seen, here or elsewhere. */
+__global__ void __launch_bounds__(FILTER_THREADS)
+    fill_kernel(float *filter_3d, uint32_t n, const unsigned *largest, float least)
 {
     uint32_t i = blockIdx.x * FILTER_THREADS + threadIdx.x;
-    if (i < n && !(filter_3d[i] < INFINITY)) filter_3d[i] = __uint_as_float(*largest);
+    if (i < n && !(filter_3d[i] < INFINITY)) filter_3d[i] = fmaxf(__uint_as_float(*largest), least);
 }
 
 extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct splat_filter3d_args *args,
                                             splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
+    if (args->largest) *args->largest = 0;
     if (args->n == 0) return SPLAT_OK;
-    if (args->n_cameras == 0) {
-        CUDA_TRY("clear memory", cudaMemsetAsync(args->filter_3d, 0, args->n * sizeof(float), cuda->stream));
-        return SPLAT_OK;
-    }
     filter_parameters P = {};
     P.means = args->means;
     P.filter_3d = args->filter_3d;
@@ -82,7 +80,8 @@ extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct
     P.n = args->n;
     CUDA_TRY("clear memory", cudaMemsetAsync(P.largest, 0, sizeof *P.largest, cuda->stream));
     unsigned blocks = splat_cuda_blocks(P.n, FILTER_THREADS);
-    for (uint32_t begin = 0; begin < args->n_cameras; begin += P.n_cameras) {
+    uint32_t begin = 0;
+    do {
         uint32_t left = args->n_cameras - begin;
         P.n_cameras = left < BATCH ? left : BATCH;
         P.first = begin == 0;
@@ -90,8 +89,13 @@ extern "C" splat_status splat_filter3d_cuda(splat_backend *backend, const struct
         for (uint32_t c = 0; c < P.n_cameras; c++) P.cameras[c] = splat_filter3d_camera_of(&args->cameras[begin + c]);
         filter3d_kernel<<<blocks, FILTER_THREADS, 0, cuda->stream>>>(P);
         CUDA_LAUNCHED("filter3d");
-    }
-    fill_kernel<<<blocks, FILTER_THREADS, 0, cuda->stream>>>(P.filter_3d, P.n, P.largest);
+        begin += P.n_cameras;
+    } while (begin < args->n_cameras);
+    fill_kernel<<<blocks, FILTER_THREADS, 0, cuda->stream>>>(P.filter_3d, P.n, P.largest, args->least);
     CUDA_LAUNCHED("filter3d fill");
+    if (!args->largest) return SPLAT_OK;
+    CUDA_TRY("read a filter", cudaMemcpyAsync(args->largest, P.largest, sizeof *P.largest, cudaMemcpyDeviceToHost,
+                                              cuda->stream)); /* bits of a float */
+    CUDA_TRY("read a filter", cudaStreamSynchronize(cuda->stream));
     return SPLAT_OK;
 }

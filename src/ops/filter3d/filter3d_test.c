@@ -57,11 +57,12 @@ static void make_means(float *means, uint32_t n, const splat_camera *cameras)
     }
 }
 
-static void run(splat_backend *backend, const float *means, uint32_t n, const splat_camera *cameras, uint32_t n_cameras,
-                float *result)
+static void run_part(splat_backend *backend, const float *means, uint32_t n, const splat_camera *cameras,
+                     uint32_t n_cameras, float *result, float least, float *largest)
 {
     splat_block in = {0}, out = {0};
-    struct splat_filter3d_args args = {.n = n, .cameras = cameras, .n_cameras = n_cameras};
+    struct splat_filter3d_args args = {
+        .n = n, .cameras = cameras, .n_cameras = n_cameras, .least = least, .largest = largest};
     args.means = test_upload(backend, &in, means, 3 * (size_t)n * sizeof *means);
     args.filter_3d = test_upload(backend, &out, NULL, n * sizeof *result);
     splat_error error = {0};
@@ -69,6 +70,12 @@ static void run(splat_backend *backend, const float *means, uint32_t n, const sp
     test_download(backend, result, args.filter_3d, n * sizeof *result);
     splat_block_free(backend, &in);
     splat_block_free(backend, &out);
+}
+
+static void run(splat_backend *backend, const float *means, uint32_t n, const splat_camera *cameras, uint32_t n_cameras,
+                float *result)
+{
+    run_part(backend, means, n, cameras, n_cameras, result, 0, NULL);
 }
 
 static int check_against_reference(splat_backend *backend, uint32_t n, const splat_camera *cameras, uint32_t n_cameras)
@@ -127,6 +134,27 @@ static int check_known(splat_backend *backend)
     return failures;
 }
 
+/* A model in two parts, each told of the largest filter of both, has the filters of the whole, bit for bit. */
+static int check_parts(splat_backend *backend, const splat_camera *cameras)
+{
+    enum { N = 1000, FIRST = 37 };
+    const uint32_t begin[] = {0, FIRST, N};
+    int failures = 0;
+    float means[3 * N], whole[N], parts[N], largest[2] = {-1, -1};
+    make_means(means, N, cameras);
+    run(backend, means, N, cameras, N_CAMERAS, whole);
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < 2; k++) {
+            const float least = pass ? fmaxf(largest[0], largest[1]) : 0;
+            run_part(backend, means + 3 * begin[k], begin[k + 1] - begin[k], cameras, N_CAMERAS, parts + begin[k],
+                     least, pass ? NULL : &largest[k]);
+        }
+    TEST_CHECK(failures, largest[0] > 0 && largest[1] > 0 && largest[0] != largest[1], "%g and %g tell nothing",
+               largest[0], largest[1]);
+    TEST_CHECK(failures, memcmp(whole, parts, sizeof whole) == 0, "parts differ from the whole");
+    return failures;
+}
+
 /* Any thread count and SIMD level gives the same bytes. */
 static int check_identity(splat_backend *backend, const splat_camera *cameras)
 {
@@ -150,7 +178,7 @@ int test_op_filter3d(splat_backend *backend)
     static const uint32_t counts[] = {0, 1, 2, 5, 17, 1000, N_MAX};
     splat_camera cameras[N_CAMERAS];
     make_cameras(cameras);
-    int failures = check_known(backend) + check_identity(backend, cameras);
+    int failures = check_known(backend) + check_identity(backend, cameras) + check_parts(backend, cameras);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (uint32_t n_cameras = 0; n_cameras <= N_CAMERAS; n_cameras += N_CAMERAS)
             failures += check_against_reference(backend, counts[i], cameras, n_cameras);

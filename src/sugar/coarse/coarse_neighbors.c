@@ -42,6 +42,5 @@ splat_status splat_coarse_after(splat_trainer *t, int iteration, splat_error *er
                           "train longer before or until `regularize_after`, or take a smaller `prune_opacity`",
                           t->model->gaussians.n, old_n, (double)t->options.coarse.prune_opacity, SPLAT_NEIGHBORS + 1);
     SPLAT_TRY(splat_coarse_trim(t, iteration, error));
-    splat_density_end(t, old_n);
-    return SPLAT_OK;
+    return splat_density_end(t, old_n, error);
 }

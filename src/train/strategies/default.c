@@ -94,19 +94,35 @@ static uint64_t room_under_cap(const splat_trainer *t)
     return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
 }
 
-static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, splat_density_selection *selection,
+/* Of the rows that are here, and of the whole model. */
+typedef struct growth {
+    splat_density_selection here;
+    uint64_t n_clone, n_split;
+} growth;
+
+static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, growth *selected,
                               splat_error *error)
 {
     splat_statistics statistics = splat_trainer_statistics(t);
     struct splat_density_select_args args = {
         &t->model->gaussians, &statistics, threshold, t->options.percent_dense, t->scene->dataset.extent,
-        actions,              selection};
-    return splat_op_density_select(t->backend, &args, error);
+        actions,              &selected->here};
+    SPLAT_TRY(splat_op_density_select(t->backend, &args, error));
+    uint64_t counts[] = {selected->here.n_clone, selected->here.n_split};
+    SPLAT_TRY(splat_shards_sum(t, counts, 2, error));
+    selected->n_clone = counts[0];
+    selected->n_split = counts[1];
+    return SPLAT_OK;
 }
 
-static uint64_t n_new(const splat_density_selection *selection)
+static uint64_t n_new(const growth *selected)
 {
-    return selection->n_clone + 2ull * selection->n_split;
+    return selected->n_clone + 2 * selected->n_split;
+}
+
+static uint64_t n_new_here(const growth *selected)
+{
+    return selected->here.n_clone + 2ull * selected->here.n_split;
 }
 
 /* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
@@ -114,37 +130,37 @@ typedef struct growth_room {
     uint64_t rows, gaussians;
 } growth_room;
 
-static bool fits(const splat_density_selection *selection, growth_room room)
+static bool fits(const growth *selected, growth_room room)
 {
-    return n_new(selection) <= room.rows && (uint64_t)selection->n_clone + selection->n_split <= room.gaussians;
+    return n_new(selected) <= room.rows && selected->n_clone + selected->n_split <= room.gaussians;
 }
 
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
 /* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
  * the largest gradients, as many as fit. *asked: rows without that bound. */
-static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions,
-                                  splat_density_selection *selection, uint64_t *asked, splat_error *error)
+static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions, growth *selected,
+                                  uint64_t *asked, splat_error *error)
 {
     float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
-    SPLAT_TRY(select_at(t, low, actions, selection, error));
-    *asked = n_new(selection);
-    if (fits(selection, room)) return SPLAT_OK;
-    for (int i = 0; i < 40 && !fits(selection, room); i++) {
+    SPLAT_TRY(select_at(t, low, actions, selected, error));
+    *asked = n_new(selected);
+    if (fits(selected, room)) return SPLAT_OK;
+    for (int i = 0; i < 40 && !fits(selected, room); i++) {
         low = high;
         high *= 2;
-        SPLAT_TRY(select_at(t, high, actions, selection, error));
+        SPLAT_TRY(select_at(t, high, actions, selected, error));
     }
     for (int i = 0; i < THRESHOLD_STEPS; i++) {
         float middle = 0.5f * (low + high);
-        SPLAT_TRY(select_at(t, middle, actions, selection, error));
-        if (fits(selection, room))
+        SPLAT_TRY(select_at(t, middle, actions, selected, error));
+        if (fits(selected, room))
             high = middle;
         else
             low = middle;
     }
-    SPLAT_TRY(select_at(t, high, actions, selection, error));
-    if (!fits(selection, room)) *selection = (splat_density_selection){0};
+    SPLAT_TRY(select_at(t, high, actions, selected, error));
+    if (!fits(selected, room)) *selected = (growth){{0}, 0, 0};
     return SPLAT_OK;
 }
 
@@ -154,34 +170,34 @@ static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *a
 
 /* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
  * growth. */
-static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions,
-                                     splat_density_selection *selection, splat_error *error)
+static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions, growth *selected,
+                                     splat_error *error)
 {
-    uint32_t old_n = t->model->gaussians.n;
+    const uint64_t old_n = splat_shards_count(t), old_n_here = t->model->gaussians.n;
     uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked, first = 0;
     growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
-    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selection) / 2) {
+    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selected) / 2) {
         splat_error refused;
         splat_status status = SPLAT_OK;
-        SPLAT_TRY(select_within(t, room, actions, selection, &asked, error));
-        if (i == 0) first = n_new(selection);
-        if (n_new(selection))
-            status = splat_density_make_room(t, old_n + n_new(selection),
-                                             (uint64_t)old_n + selection->n_clone + selection->n_split, &refused);
+        SPLAT_TRY(select_within(t, room, actions, selected, &asked, error));
+        if (i == 0) first = n_new(selected);
+        if (n_new(selected))
+            status = splat_density_make_room(t, old_n_here + n_new_here(selected),
+                                             old_n_here + selected->here.n_clone + selected->here.n_split, &refused);
         if (status != SPLAT_OK && status != SPLAT_ERROR_MEMORY) {
             if (error) *error = refused;
             return status;
         }
         bool granted = status == SPLAT_OK;
         bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
-        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selection));
+        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selected));
         if (granted) return SPLAT_OK;
         if (i + 1 < GROWTH_TRIES) continue;
         t->n_refused = (size_t)first;
         splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: "
-                  "%s", iteration, (unsigned long long)(old_n + n_new(selection)), refused.message);
+                  "%s", iteration, (unsigned long long)(old_n + n_new(selected)), refused.message);
     }
-    *selection = (splat_density_selection){0};
+    *selected = (growth){{0}, 0, 0};
     return SPLAT_OK;
 }
 
@@ -190,18 +206,23 @@ static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint
 {
     splat_backend *b = t->backend;
     splat_gaussians *g = &t->model->gaussians;
-    splat_density_selection selection;
+    growth selected;
     uint32_t old_n = g->n;
     *n_actions = 0;
-    SPLAT_TRY(select_with_room(t, iteration, actions, &selection, error));
-    if (n_new(&selection) == 0) return SPLAT_OK;
+    SPLAT_TRY(select_with_room(t, iteration, actions, &selected, error));
+    if (n_new(&selected) == 0) return SPLAT_OK;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
-    struct splat_density_grow_args growth = {g, &t->moments, actions, selection.n_clone, selection.n_split,
-                                             t->options.seed, (uint32_t)iteration};
-    splat_status status = splat_op_density_grow(b, &growth, error);
-    g->n = old_n + (uint32_t)n_new(&selection);
+    struct splat_density_grow_args args = {.gaussians = g,
+                                           .moments = &t->moments,
+                                           .actions = actions,
+                                           .n_clone = selected.here.n_clone,
+                                           .n_split = selected.here.n_split,
+                                           .seed = splat_shards_seed(t),
+                                           .step = (uint32_t)iteration};
+    splat_status status = splat_op_density_grow(b, &args, error);
+    g->n = old_n + (uint32_t)n_new_here(&selected);
     *n_actions = old_n;
-    t->n_added += (size_t)n_new(&selection);
+    t->n_added += (size_t)n_new_here(&selected);
     return status;
 }
 
@@ -228,8 +249,7 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
     SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
     SPLAT_TRY(grow(t, iteration, actions, &n_actions, error));
     SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
-    splat_density_end(t, old_n);
-    return SPLAT_OK;
+    return splat_density_end(t, old_n, error);
 }
 
 /* The nearly transparent ones. Where memory has no room to work in they stay, and the next time asks again. */
@@ -251,8 +271,7 @@ static splat_status prune_late(splat_trainer *t, int iteration, splat_error *err
         if (error) *error = refused;
         return status;
     }
-    splat_density_end(t, old_n);
-    return SPLAT_OK;
+    return splat_density_end(t, old_n, error);
 }
 
 static bool changes_after(const splat_trainer *t, int iteration)

@@ -70,16 +70,17 @@ uint32_t splat_mcmc_grown(const splat_train_options *options, uint32_t n)
 
 /* ---------------------------------------------------------------- a round */
 
-/* *granted: whether memory has room for a round that adds n_new Gaussians; if not, training goes on without it. */
-static splat_status make_room(splat_trainer *t, int iteration, uint32_t n_new, bool *granted, splat_error *error)
+/* *granted: whether memory has room for a round after which the whole model has n Gaussians; if not, training goes on
+ * without it. */
+static splat_status make_room(splat_trainer *t, int iteration, uint32_t n, bool *granted, splat_error *error)
 {
     splat_error refused;
-    uint32_t n = t->model->gaussians.n;
-    splat_status status = splat_density_make_room(t, (uint64_t)n + n_new, (uint64_t)n + n_new, &refused);
+    const uint32_t here = splat_shards_part(t, n), n_new = n - splat_shards_count(t);
+    splat_status status = splat_density_make_room(t, here, here, &refused);
     *granted = status == SPLAT_OK;
     if (status == SPLAT_ERROR_MEMORY) {
         splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: %s %u Gaussians is refused, training goes on: %s",
-                  iteration, n_new ? "growth to" : "relocation among", n + n_new, refused.message);
+                  iteration, n_new ? "growth to" : "relocation among", n, refused.message);
         t->n_refused += n_new;
         return SPLAT_OK;
     }
@@ -87,41 +88,45 @@ static splat_status make_room(splat_trainer *t, int iteration, uint32_t n_new, b
     return status;
 }
 
-static void tell_health(const splat_trainer *t, int iteration, const splat_density_relocated *round, uint32_t n)
+static splat_status tell_health(splat_trainer *t, int iteration, uint64_t n_dead, uint32_t n, splat_error *error)
 {
-    if (round->n_dead == n)
+    SPLAT_TRY(splat_shards_sum(t, &n_dead, 1, error));
+    if (n_dead == n)
         splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: none of %u Gaussians is opaque enough to be seen, and "
                   "none is moved; lower `opacity_reg` (%g)", iteration, n, (double)t->options.opacity_reg);
-    else if (round->n_dead > n / SICK_SHARE && iteration % REORDER_INTERVAL == 0)
-        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: %u of %u Gaussians were of no use; lower "
-                  "`target_gaussian_count` or `opacity_reg` (%g)", iteration, round->n_dead, n,
+    else if (n_dead > n / SICK_SHARE && iteration % REORDER_INTERVAL == 0)
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: %llu of %u Gaussians were of no use; lower "
+                  "`target_gaussian_count` or `opacity_reg` (%g)", iteration, (unsigned long long)n_dead, n,
                   (double)t->options.opacity_reg);
+    return SPLAT_OK;
 }
 
 static splat_status relocate(splat_trainer *t, int iteration, splat_error *error)
 {
     splat_gaussians *g = &t->model->gaussians;
     splat_density_relocated round;
-    uint32_t old_n = g->n, n_new = splat_mcmc_grown(&t->options, old_n) - old_n;
+    const uint32_t old_n = g->n, n_all = splat_shards_count(t);
+    uint32_t grown = splat_mcmc_grown(&t->options, n_all);
     bool granted;
-    SPLAT_TRY(make_room(t, iteration, n_new, &granted, error));
-    if (!granted && n_new) { /* the next round asks again; this one only moves */
-        n_new = 0;
-        SPLAT_TRY(make_room(t, iteration, 0, &granted, error));
+    SPLAT_TRY(make_room(t, iteration, grown, &granted, error));
+    if (!granted && grown > n_all) { /* the next round asks again; this one only moves */
+        grown = n_all;
+        SPLAT_TRY(make_room(t, iteration, grown, &granted, error));
     }
     if (!granted) return SPLAT_OK;
+    const uint32_t n_new = splat_shards_part(t, grown) - old_n;
     g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
     struct splat_density_relocate_args args = {.gaussians = g,
                                                .moments = &t->moments,
                                                .n_new = n_new,
                                                .dead_opacity = t->options.min_opacity_threshold,
-                                               .seed = t->options.seed,
+                                               .seed = splat_shards_seed(t),
                                                .step = (uint32_t)iteration,
                                                .result = &round};
     splat_status status = splat_op_density_relocate(t->backend, &args, error);
     g->n = old_n + n_new;
     SPLAT_TRY(status);
-    tell_health(t, iteration, &round, old_n);
+    SPLAT_TRY(tell_health(t, iteration, round.n_dead, n_all, error));
     t->n_added += (size_t)round.n_relocated + round.n_added;
     t->n_removed += round.n_relocated;
     return round.n_added == n_new ? SPLAT_OK : splat_trainer_resize(t, old_n, error);
@@ -132,7 +137,7 @@ static splat_status put_in_order(splat_trainer *t, int iteration, splat_error *e
 {
     size_t cap = t->options.target_gaussian_count;
     struct splat_density_prune_args args = {.target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
-    bool is_above = args.target_count && t->model->gaussians.n > args.target_count;
+    bool is_above = args.target_count && splat_shards_count(t) > args.target_count;
     if (!is_above && !splat_mcmc_reorders_after(&t->options, iteration)) return SPLAT_OK;
     return splat_density_prune(t, iteration, args, "min_opacity_threshold", error);
 }
@@ -145,7 +150,7 @@ static splat_status refine(splat_trainer *t, int iteration, splat_error *error)
     SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
     if (splat_mcmc_refines_after(&t->options, iteration)) SPLAT_TRY(relocate(t, iteration, error));
     SPLAT_TRY(put_in_order(t, iteration, error));
-    splat_density_end(t, old_n);
+    SPLAT_TRY(splat_density_end(t, old_n, error));
     return splat_trainer_update_filter(t, error);
 }
 

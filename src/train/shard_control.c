@@ -1,0 +1,41 @@
+/* Density control of the rows that each rank has: whatever is asked of the whole model is asked of the sums. Ranks have
+ * every so-manieth Gaussian, so the parts are alike, and a part of a cap is as good as the cap. */
+#include "train/shard_rows.h"
+
+uint32_t splat_shards_part(const splat_trainer *t, uint64_t n)
+{
+    const uint32_t all = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+    return splat_shards_are_apart(t) ? splat_shard_count(all, t->shards.comm->rank, t->shards.comm->size) : all;
+}
+
+uint64_t splat_shards_seed(const splat_trainer *t)
+{
+    return t->options.seed + (splat_shards_are_apart(t) ? (uint64_t)t->shards.comm->rank << 32 : 0);
+}
+
+splat_status splat_shards_sum(splat_trainer *t, uint64_t *values, size_t n, splat_error *error)
+{
+    if (!splat_shards_are_apart(t)) return SPLAT_OK;
+    return splat_comm_reduce_u64(t->shards.comm, SPLAT_COMM_SUM, values, n, error);
+}
+
+splat_status splat_shards_largest(splat_trainer *t, float *value, splat_error *error)
+{
+    double largest = (double)*value;
+    if (!splat_shards_are_apart(t)) return SPLAT_OK;
+    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_MAX, &largest, 1, error));
+    *value = (float)largest;
+    return SPLAT_OK;
+}
+
+splat_status splat_shards_agree(splat_trainer *t, splat_status own, splat_error *refused)
+{
+    uint64_t n_refused = own != SPLAT_OK;
+    splat_error lost;
+    if (!splat_shards_are_apart(t) || (own != SPLAT_OK && own != SPLAT_ERROR_MEMORY)) return own;
+    splat_status status = splat_shards_sum(t, &n_refused, 1, &lost);
+    if (status == SPLAT_OK && (n_refused == 0 || own != SPLAT_OK)) return own;
+    if (status == SPLAT_OK) return splat_fail(refused, SPLAT_ERROR_MEMORY, "another rank has no memory for it");
+    if (refused) *refused = lost;
+    return status;
+}
