@@ -5,9 +5,10 @@
 #   OUT    receives ranks_N.json of each number of GPUs and summary.txt
 #   GPUS   numbers of them; 1 2 4 by default, those that are there
 # Environment, with defaults: SPLATSMITH=splatsmith (the program)  BACKEND=cuda ("cpu": threads stand for GPUs)
-#   WARMUP=500 STEPS=500 (steps, each of as many views as GPUs)  OPTIONS="" (of bench run, such as --gaussians 6000000)
+#   WARMUP=600 VIEWS=1200 (photos, of which a step takes as many as there are GPUs: all measure the same model)
+#   OPTIONS="" (of bench run, such as --gaussians 6000000)
 set -eu
-[ $# -ge 2 ] || { sed -n '4,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1
 scene=$2
 shift 2
@@ -19,7 +20,7 @@ for n; do
     [ "$n" = 1 ] || several="--gpus $n"
     # shellcheck disable=SC2086 # options are words
     if "${SPLATSMITH:-splatsmith}" bench run -s "$scene" --backend "${BACKEND:-cuda}" --eval $several \
-        --warmup "${WARMUP:-500}" --num_iterations "${STEPS:-500}" ${OPTIONS:-} -o "$out/ranks_$n.json" \
+        --warmup "$((${WARMUP:-600} / n))" --num_iterations "$((${VIEWS:-1200} / n))" ${OPTIONS:-} -o "$out/ranks_$n.json" \
         >"$out/ranks_$n.txt" 2>&1; then
         python3 - "$n" "$out/ranks_$n.json" "$out/ranks_1.json" <<'END' | tee -a "$out/summary.txt"
 import json, os, sys

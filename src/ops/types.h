@@ -65,6 +65,12 @@ typedef struct splat_deferred_rest {
     float *m, *v;     /* the moments of sh_rest, [n][channels]; set by project_backward */
     uint32_t n_steps; /* put off so far */
     int active_sh_degree; /* of these steps */
+    /* Steps of several views (op batch_step), where n_slots is above 1: gradient is [n][n_slots][4] and direction
+     * [n][n_slots][3], a slot for each view of a step; the last word of a gradient is the number of its step, counted
+     * from 1, which waits where it is above the row's made. */
+    uint32_t n_slots;
+    uint32_t n_views; /* of each of these steps */
+    uint32_t *made;   /* [n] steps that the row has made */
 } splat_deferred_rest;
 
 typedef struct splat_gaussians {

@@ -65,10 +65,8 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
 
 static splat_status project(splat_trainer *t, const batch *b, splat_error *error)
 {
-    for (int r = 0; r < b->n_views; r++) {
-        const struct splat_project_args args = {&t->model->gaussians, splat_batch_frame(&t->shards.batch, r), false};
-        SPLAT_TRY(splat_op_project(t->backend, &args, error));
-    }
+    const struct splat_project_views_args args = {&t->model->gaussians, t->shards.batch.frames, (uint32_t)b->n_views};
+    SPLAT_TRY(splat_op_project_views(t->backend, &args, error));
     return splat_batch_send(&t->shards.batch, b->has_view ? &t->model->frame : NULL, error);
 }
 
@@ -141,7 +139,8 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
                                                          .frame = frame,
                                                          .statistics = wants_statistics ? &statistics : NULL,
                                                          .gradients = sums,
-                                                         .adds = true};
+                                                         .adds = true,
+                                                         .slot = (uint32_t)r};
         SPLAT_TRY(splat_batch_take(&t->shards.batch, r, error));
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         *n_degenerate += frame->n_degenerate;

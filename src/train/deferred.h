@@ -8,7 +8,7 @@
 #include "splatsmith/train.h"
 
 typedef struct splat_deferral {
-    splat_row_blocks rows;    /* gradient, direction: [n_rows] */
+    splat_row_blocks rows;    /* gradient, direction; of several views made, too: [n_rows] */
     uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
     splat_block steps;
     splat_deferred_rest rest; /* into these; the model's Gaussians point here */
@@ -18,7 +18,7 @@ typedef struct splat_deferral {
  * device, and nothing but the photo's loss looks at the colours. */
 bool splat_defers_rest(bool backend_can, const splat_train_options *options);
 /* The arrays with a row for each Gaussian. */
-void splat_deferral_describe(splat_row_blocks *rows);
+void splat_deferral_describe(splat_row_blocks *rows, const splat_train_options *options);
 /* Rows that a trainer with n Gaussians needs. */
 uint32_t splat_deferral_rows(const splat_trainer *trainer, uint32_t n);
 /* After the rows were resized, all of them settled. Errors: MEMORY: nothing is put off. */

@@ -75,7 +75,7 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
     for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
     if (splat_defers_rest(u->view.on_device, o)) {
         splat_row_blocks deferred = {.n_arrays = 0};
-        splat_deferral_describe(&deferred);
+        splat_deferral_describe(&deferred, o);
         add_rows(u, &deferred, &(const splat_tensor_table){0}, n, &s->moments, &s->moments, &s->host);
     }
     splat_statistics_describe(&statistics);

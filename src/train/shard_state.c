@@ -47,9 +47,10 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 #undef SPLAT_TENSOR
     };
     t->shards.gradients.owner = SPLAT_OWNER_LISTS;
+    const bool defers = splat_defers_rest(t->backend->defers_rest, o); /* then sh_rest's wait elsewhere */
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
-                             splat_tensor_channels(i, o->sh_degree));
+                             defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree));
     return splat_batch_init(&t->shards.batch, o->ranks, t->backend, error);
 }
 

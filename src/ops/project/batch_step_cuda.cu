@@ -1,10 +1,9 @@
 /* batch_step on CUDA: bytes, and next to no arithmetic. Every value of a tensor is read with its moments and its summed
  * gradient, four at a time. */
-#include "backend/cuda_backend.cuh"
+#include "ops/project/rest_steps_cuda.cuh"
 
 extern "C" {
 #include "math/gaussian.h"
-#include "ops/project/project.h"
 }
 
 #define THREADS 256
@@ -13,7 +12,8 @@ struct tensor_step {
     float *p, *m, *v;
     const float *sums;
     size_t n; /* values */
-    float step_size, inverse_root, beta1, beta2, epsilon, share, opacity_pull, scale_pull;
+    float step_size, inverse_root, share, opacity_pull, scale_pull;
+    several_views decay;
 };
 
 /* What a value pulls at itself: of a logit opacity_pull sigmoid', of the logarithm of a scale scale_pull exp'. */
@@ -30,10 +30,7 @@ __device__ __forceinline__ float pull_of(const tensor_step &S, float p)
 
 __device__ __forceinline__ void step_value(const tensor_step &S, float *p, float *m, float *v, float sum)
 {
-    const float g = S.share * sum + pull_of(S, *p);
-    *m = S.beta1 * *m + (1.0f - S.beta1) * g;
-    *v = S.beta2 * *v + (1.0f - S.beta2) * g * g;
-    *p -= S.step_size * *m / (sqrtf(*v) * S.inverse_root + S.epsilon);
+    adam_value(p, m, v, S.share * sum + pull_of(S, *p), S.step_size, S.inverse_root, S.decay);
 }
 
 __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_constant__ tensor_step S)
@@ -54,6 +51,28 @@ __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_consta
     for (size_t k = at; k < S.n; k++) step_value(S, S.p + k, S.m + k, S.v + k, S.sums[k]);
 }
 
+__global__ void __launch_bounds__(1) put_off_kernel(float2 *step, float step_size, float inverse_root)
+{
+    *step = make_float2(step_size, inverse_root);
+}
+
+/* sh_rest's step, with the gradients that project_backward left in the slots. */
+static splat_status put_off(splat_cuda_backend *cuda, const struct splat_batch_step_args *args, splat_error *error)
+{
+    splat_deferred_rest *deferred = args->gaussians->deferred;
+    const splat_adam *adam = args->adam;
+    const int t = SPLAT_TENSOR_sh_rest;
+    if (deferred->n_steps == SPLAT_MAX_DEFERRED || deferred->n_views != args->n_views)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a step is put off that no projection of its views came before");
+    deferred->m = adam->moments->m.sh_rest;
+    deferred->v = adam->moments->v.sh_rest;
+    put_off_kernel<<<1, 1, 0, cuda->stream>>>((float2 *)deferred->steps + deferred->n_steps,
+                                              adam->lr[t] / adam->correction1[t], 1.0f / sqrtf(adam->correction2[t]));
+    CUDA_LAUNCHED("put a step off");
+    deferred->n_steps++;
+    return SPLAT_OK;
+}
+
 extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const struct splat_batch_step_args *args,
                                               splat_error *error)
 {
@@ -62,20 +81,24 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
     const splat_adam *adam = args->adam;
     const float views = (float)args->n_views;
     const struct splat_settle_rest_args settle = {g};
+    const bool defers = g->deferred && g->deferred->n_slots > 1 && g->active_sh_degree > 0;
     if (g->sh_rest_half || adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED || g->rest_on_host)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
                           "several views at a time are trained on in float32 alone: leave `sh_storage`, "
                           "`optimizer_storage` and `sh_offload` as they are");
-    SPLAT_TRY(splat_op_settle_rest(backend, &settle, error));
+    if (g->n == 0) return SPLAT_OK;
+    if (!defers) SPLAT_TRY(splat_op_settle_rest(backend, &settle, error));
+    if (defers)
+        SPLAT_TRY(adam->update[SPLAT_TENSOR_sh_rest] ? put_off(cuda, args, error)
+                                                     : splat_cuda_settle_views(cuda, g, error)); /* empties slots */
 #define SPLAT_TENSOR(name, ...)                                                                                        \
-    if (adam->update[SPLAT_TENSOR_##name]) {                                                                           \
+    if (adam->update[SPLAT_TENSOR_##name] && !(defers && SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest)) {               \
         const int t = SPLAT_TENSOR_##name;                                                                             \
         const tensor_step S = {                                                                                        \
             g->p.name, adam->moments->m.name, adam->moments->v.name, args->gradients->name,                            \
             (size_t)g->n * splat_tensor_channels(t, g->sh_degree), adam->lr[t] / adam->correction1[t],                 \
-            1.0f / sqrtf(adam->correction2[t]), powf(SPLAT_ADAM_BETA1, views), powf(SPLAT_ADAM_BETA2, views),          \
-            SPLAT_ADAM_EPSILON / sqrtf(views), 1.0f / views, t == SPLAT_TENSOR_opacities ? args->opacity_pull : 0.0f,  \
-            t == SPLAT_TENSOR_scales ? args->scale_pull : 0.0f};                                                       \
+            1.0f / sqrtf(adam->correction2[t]), 1.0f / views, t == SPLAT_TENSOR_opacities ? args->opacity_pull : 0.0f, \
+            t == SPLAT_TENSOR_scales ? args->scale_pull : 0.0f, decay_of(args->n_views)};                              \
         if (S.n) {                                                                                                     \
             batch_step_kernel<<<splat_cuda_blocks((S.n + 3) / 4, THREADS), THREADS, 0, cuda->stream>>>(S);             \
             CUDA_LAUNCHED("batch_step");                                                                               \

@@ -1,4 +1,5 @@
-/* project, project_backward: Gaussians to the screen and back, fused with Adam; batch_step: Adam after several views.
+/* project, project_views, project_backward: Gaussians to the screen and back, fused with Adam; batch_step: Adam after
+ * several views.
  * Mathematics: 3D filter (Mip-Splatting eq. 9), SH colour, EWA projection, 2D Mip filter with compensation (eq. 10);
  * docs/method.md 4 to 7. */
 #ifndef SPLAT_OPS_PROJECT_H
@@ -25,6 +26,15 @@ struct splat_project_args {
     bool for_step; /* project_backward follows in this frame: with gaussians->deferred the steps of the visible alone
                       are made up, and colours are written beside bin (there before raster). A colour that is not finite
                       is then black, as bin may have listed its Gaussian. Otherwise all rows are settled first */
+};
+
+/* project_views: project in the frame of each of several views, for a step of them all (batch_step). With
+ * gaussians->deferred, of as many slots at least, the steps of what any of them sees are made up; colours are those
+ * that project has for_step. */
+struct splat_project_views_args {
+    const splat_gaussians *gaussians;
+    splat_frame *const *frames; /* [n_views] */
+    uint32_t n_views;
 };
 
 /* Adam (Kingma and Ba 2015), beta = (0.9, 0.999), epsilon 1e-15 added after the square root. */
@@ -60,7 +70,8 @@ struct splat_settle_rest_args {
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
- * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are.
+ * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are. With
+ * gaussians->deferred, of several slots, and active bands, sh_rest's are not added but kept in slot `slot`.
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.
@@ -80,6 +91,7 @@ struct splat_project_backward_args {
     const uint8_t *statistics_mask; /* [height][width] or NULL */
     const splat_tensors *gradients;
     bool adds;
+    uint32_t slot;
     const splat_tensors *extra_gradients;
     const float *grad_depth; /* [n_visible] or NULL */
     float opacity_pull, scale_pull;
@@ -89,11 +101,12 @@ struct splat_project_backward_args {
  * (opacity_pull, scale_pull, as above). It stands for as many steps of one view (Malladi et al. 2022; Zhao et al. 2025,
  * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller
  * scales the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not
- * looked at. On CUDA moments and sh_rest are float32 (else UNSUPPORTED). */
+ * looked at. With gaussians->deferred, of several slots, and active bands, sh_rest's step is put off, with the
+ * gradients in the slots; project_views came before. On CUDA moments and sh_rest are float32 (else UNSUPPORTED). */
 struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;
-    const splat_tensors *gradients; /* sums over the views, of all tensors; finite */
+    const splat_tensors *gradients; /* sums over the views, of all tensors but one that is put off; finite */
     uint32_t n_views;
     float opacity_pull, scale_pull;
 };

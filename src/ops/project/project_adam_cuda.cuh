@@ -24,6 +24,7 @@ struct backward_parameters {
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
     bool adds; /* to gradients */
+    uint32_t slot;
     bool seen_only; /* with sh_rest put off: the unseen are stepped by another kernel */
     splat_statistics statistics;
     splat_deferred_rest deferred;
@@ -86,19 +87,44 @@ __device__ __forceinline__ float quick_quotient(float a, float b)
 #endif
 }
 
-/* p minus the step that its moments ask for. */
-__device__ __forceinline__ float stepped(float p, float m, float v, float step_size, float inverse_root)
+/* How fast moments decay in a step, and what is added to its root: of one view constants, of several views less. */
+struct one_view {
+    __device__ __forceinline__ float beta1() const { return SPLAT_ADAM_BETA1; }
+    __device__ __forceinline__ float beta2() const { return SPLAT_ADAM_BETA2; }
+    __device__ __forceinline__ float epsilon() const { return SPLAT_ADAM_EPSILON; }
+};
+
+struct several_views {
+    float b1, b2, e;
+    __device__ __forceinline__ float beta1() const { return b1; }
+    __device__ __forceinline__ float beta2() const { return b2; }
+    __device__ __forceinline__ float epsilon() const { return e; }
+};
+
+static inline several_views decay_of(uint32_t n_views)
 {
-    const float root = __fmaf_rn(quick_root(v), inverse_root, SPLAT_ADAM_EPSILON);
+    const float n = (float)n_views;
+    const several_views decay = {powf(SPLAT_ADAM_BETA1, n), powf(SPLAT_ADAM_BETA2, n), SPLAT_ADAM_EPSILON / sqrtf(n)};
+    return decay;
+}
+
+/* p minus the step that its moments ask for. */
+template <typename DECAY>
+__device__ __forceinline__ float stepped(float p, float m, float v, float step_size, float inverse_root,
+                                         const DECAY &decay)
+{
+    const float root = __fmaf_rn(quick_root(v), inverse_root, decay.epsilon());
     return __fsub_rn(p, quick_quotient(__fmul_rn(step_size, m), root));
 }
 
 /* With its roundings said, so that a step that is put off has the same bits in every kernel. */
-__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root)
+template <typename DECAY = one_view>
+__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root,
+                                           const DECAY &decay = DECAY())
 {
-    *m = __fmaf_rn(SPLAT_ADAM_BETA1, *m, __fmul_rn(1.0f - SPLAT_ADAM_BETA1, g));
-    *v = __fmaf_rn(SPLAT_ADAM_BETA2, *v, __fmul_rn(__fmul_rn(1.0f - SPLAT_ADAM_BETA2, g), g));
-    *p = stepped(*p, *m, *v, step_size, inverse_root);
+    *m = __fmaf_rn(decay.beta1(), *m, __fmul_rn(1.0f - decay.beta1(), g));
+    *v = __fmaf_rn(decay.beta2(), *v, __fmul_rn(__fmul_rn(1.0f - decay.beta2(), g), g));
+    *p = stepped(*p, *m, *v, step_size, inverse_root, decay);
 }
 
 /* Four consecutive values of a tensor and of its moments, in registers: several of these are in flight at once, which

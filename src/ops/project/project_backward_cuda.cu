@@ -149,11 +149,22 @@ __device__ __forceinline__ void add_pulls(const backward_parameters &P, uint32_t
         s.scales[3 * t + k] += scale_pull_of(P, P.g.p.scales[3 * (size_t)i + k]);
 }
 
+__device__ __forceinline__ void give_small_gradients(const backward_parameters &P, const block_gradients &s,
+                                                     uint32_t first, uint32_t n)
+{
+    const splat_tensors &g = P.gradients;
+    give_gradients<3>(P, g.means, s.means, first, n);
+    give_gradients<3>(P, g.sh_dc, s.sh_dc, first, n);
+    give_gradients<1>(P, g.opacities, s.opacities, first, n);
+    give_gradients<3>(P, g.scales, s.scales, first, n);
+    give_gradients<4>(P, g.rotations, s.rotations, first, n);
+}
+
 template <bool QUANTIZED>
 __device__ __forceinline__ void update_small_tensors(const backward_parameters &P, const block_gradients &s,
                                                      uint32_t first, uint32_t n)
 {
-    const splat_tensors &p = P.g.p, &g = P.gradients;
+    const splat_tensors &p = P.g.p;
     if constexpr (QUANTIZED) {
         update_pairs<3>(P, SPLAT_TENSOR_means, p.means, s.means, first, n);
         update_pairs<3>(P, SPLAT_TENSOR_sh_dc, p.sh_dc, s.sh_dc, first, n);
@@ -163,11 +174,7 @@ __device__ __forceinline__ void update_small_tensors(const backward_parameters &
     } else {
         update_small_floats(P, view_gradients{s}, all_rows(), first, n);
     }
-    give_gradients<3>(P, g.means, s.means, first, n);
-    give_gradients<3>(P, g.sh_dc, s.sh_dc, first, n);
-    give_gradients<1>(P, g.opacities, s.opacities, first, n);
-    give_gradients<3>(P, g.scales, s.scales, first, n);
-    give_gradients<4>(P, g.rotations, s.rotations, first, n);
+    give_small_gradients(P, s, first, n);
 }
 
 /* All that a block's Gaussians are asked for, in shared memory for all of its threads. */
@@ -204,6 +211,22 @@ __device__ __forceinline__ void defer_rest(const backward_parameters &P, uint32_
         make_float4(colour[0], colour[1], colour[2], __uint_as_float(2 * P.deferred.n_steps + 1));
 }
 
+/* The same of one of several views, in its slot. */
+__device__ __forceinline__ void defer_rest_of_view(const backward_parameters &P, uint32_t i, const block_gradients &s)
+{
+    if (i >= P.g.n || !(P.depth[i] > 0.0f)) return;
+    const float *mean = P.g.p.means + 3 * (size_t)i, *colour = s.colour + 3 * threadIdx.x;
+    const size_t at = (size_t)i * P.deferred.n_slots + P.slot;
+    float inverse_distance;
+    const float3 d = direction_of(P.projector, mean[0], mean[1], mean[2], &inverse_distance);
+    float *direction = P.deferred.direction + 3 * at;
+    direction[0] = d.x;
+    direction[1] = d.y;
+    direction[2] = d.z;
+    ((float4 *)P.deferred.gradient)[at] =
+        make_float4(colour[0], colour[1], colour[2], __uint_as_float(P.deferred.n_steps + 1));
+}
+
 /* One bit for each of a block's rows whose thread says so, for all threads to read; false: there is none. */
 __device__ __forceinline__ bool list_of_block(bool mine, uint32_t bits[BACKWARD_WARPS])
 {
@@ -225,8 +248,8 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __gri
 }
 
 /* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
- * (project_adam_cuda.cuh); or put off. */
-enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_DEFERRED };
+ * (project_adam_cuda.cuh); put off; or kept for the step of several views, which is. */
+enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_DEFERRED, REST_OF_VIEW };
 
 template <int DEGREE, bool HALF, bool QUANTIZED, rest_steps REST>
 __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5) /* with more blocks registers spill */
@@ -251,6 +274,12 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
         defer_rest(P, first + threadIdx.x, s);
         __syncthreads(); /* the means are as they were seen */
         update_small_floats(P, view_gradients{s}, rows, first, n);
+    } else if constexpr (REST == REST_OF_VIEW) {
+        if (!__syncthreads_or(threadIdx.x < n && P.depth[first + threadIdx.x] > 0.0f)) return;
+        const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
+        all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
+        defer_rest_of_view(P, first + threadIdx.x, s);
+        give_small_gradients(P, s, first, n);
     } else if constexpr (REST == REST_BY_ROWS) {
         __shared__ block_rows<DEGREE, HALF> rows;
         constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
@@ -385,7 +414,11 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     const struct splat_settle_rest_args settle = {args->gaussians};
     const bool defers = P.g.deferred && args->adam && P.update[SPLAT_TENSOR_sh_rest] && !args->gradients;
-    if (defers)
+    const bool of_view = P.g.deferred && P.g.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
+    P.slot = args->slot;
+    if (of_view)
+        P.deferred = *P.g.deferred;
+    else if (defers)
         SPLAT_TRY(begin_deferred(P.g.deferred, args, &P.deferred, error));
     else if (P.g.deferred)
         SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
@@ -398,6 +431,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         launch<false, true, REST_BY_ROWS>(P, cuda->stream);
     else if (P.rest_of_visible_only)
         launch<false, false, REST_BY_ROWS>(P, cuda->stream);
+    else if (of_view)
+        launch<false, false, REST_OF_VIEW>(P, cuda->stream);
     else
         defers ? launch<false, false, REST_DEFERRED>(P, cuda->stream)
                : launch<false, false, REST_AT_ONCE>(P, cuda->stream);

@@ -79,3 +79,13 @@ splat_status splat_project_cpu(splat_backend *backend, const struct splat_projec
     if (n_bad) drop_marked(frame);
     return SPLAT_OK;
 }
+
+splat_status splat_project_views_cpu(splat_backend *backend, const struct splat_project_views_args *args,
+                                     splat_error *error)
+{
+    for (uint32_t k = 0; k < args->n_views; k++) {
+        const struct splat_project_args one = {args->gaussians, args->frames[k], .for_step = true};
+        SPLAT_TRY(splat_project_cpu(backend, &one, error));
+    }
+    return SPLAT_OK;
+}

@@ -135,17 +135,16 @@ static void launch(const project_parameters &P, cudaStream_t stream)
     }
 }
 
-extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct splat_project_args *args,
-                                           splat_error *error)
+/* later: colours are another kernel's. */
+static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame, bool later,
+                            splat_error *error)
 {
-    splat_cuda_backend *cuda = splat_cuda_of(backend);
-    splat_frame *frame = args->frame;
-    frame->n_visible = args->gaussians->n;
+    frame->n_visible = gaussians->n;
     cuda->has_blended = false; /* from here on others are seen */
-    if (args->gaussians->n == 0) return SPLAT_OK;
+    if (gaussians->n == 0) return SPLAT_OK;
     project_parameters P;
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
-    P.g = *args->gaussians;
+    P.g = *gaussians;
     P.row_words = rest_words(P.g.sh_degree, P.g.sh_rest_half != NULL);
     P.widen = frame->jitter ? 0.5f : 0.0f;
     P.mean2d = (float2 *)frame->mean2d;
@@ -155,9 +154,8 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
     P.tile_rect = (ushort4 *)frame->tile_rect;
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
-    const bool later = args->for_step && P.g.deferred && P.g.active_sh_degree > 0;
-    const struct splat_settle_rest_args settle = {args->gaussians};
-    if (!later) SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
+    const struct splat_settle_rest_args settle = {gaussians};
+    if (!later) SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     if (later)
         project_kernel<0, false, COLOUR_LATER>
             <<<splat_cuda_blocks(P.g.n, PROJECT_THREADS), PROJECT_THREADS, 0, cuda->stream>>>(P);
@@ -168,5 +166,30 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
         P.g.rest_on_host ? launch<false, COLOUR_FROM_STAGED>(P, cuda->stream)
                          : launch<false, COLOUR_FROM_ROWS>(P, cuda->stream);
     CUDA_LAUNCHED("project");
-    return later ? splat_cuda_advance_rest(cuda, args->gaussians, frame, error) : SPLAT_OK;
+    return SPLAT_OK;
+}
+
+/* Whether a step finds colours that lack steps. */
+static bool defers(const splat_gaussians *g)
+{
+    return g->deferred && g->active_sh_degree > 0 && g->n > 0;
+}
+
+extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct splat_project_args *args,
+                                           splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const bool later = args->for_step && defers(args->gaussians);
+    SPLAT_TRY(project(cuda, args->gaussians, args->frame, later, error));
+    return later ? splat_cuda_advance_rest(cuda, args->gaussians, args->frame, error) : SPLAT_OK;
+}
+
+extern "C" splat_status splat_project_views_cuda(splat_backend *backend, const struct splat_project_views_args *args,
+                                                 splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const bool later = defers(args->gaussians);
+    for (uint32_t k = 0; k < args->n_views; k++)
+        SPLAT_TRY(project(cuda, args->gaussians, args->frames[k], later, error));
+    return later ? splat_cuda_advance_views(cuda, args, error) : SPLAT_OK;
 }

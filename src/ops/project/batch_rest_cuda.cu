@@ -1,0 +1,194 @@
+/* Steps of Adam that sh_rest lacks where each is of several views (splat_deferred_rest with several slots): made up
+ * before the next such step for the Gaussians that any of its views sees, whose colours are written at once, or for all
+ * of them. A row's waiting gradient is the sum over its slots. */
+#include "ops/project/rest_steps_cuda.cuh"
+
+#define VIEWS 16 /* of a launch: a batch of more takes several */
+
+struct view_colours {
+    const float *depth;
+    float *rgb;
+    float center[3];
+    splat_cuda_view_state *state;
+};
+
+struct views_parameters {
+    const float *means, *sh_dc, *direction;
+    rest_arrays rest;
+    float4 *gradient;
+    const float2 *steps;
+    uint32_t *made;
+    uint32_t n, n_slots, n_views;
+    several_views decay;
+    float share; /* of a view in the gradient */
+    view_colours views[VIEWS];
+};
+
+static_assert(sizeof(views_parameters) <= 4096, "the parameters of a launch on any device");
+
+/* What the block knows of its Gaussians. rest: first the sum that waits, then what is up to date. */
+template <int DEGREE>
+struct views_block {
+    float rest[REST_WARPS][32 * odd_words(rest_channels(DEGREE))];
+    uint32_t tags[REST_THREADS];
+    float2 steps[SPLAT_MAX_DEFERRED];
+    uint8_t list[REST_WARPS][32];
+};
+
+/* Gradient k waits for the row that has made so many steps. */
+__device__ __forceinline__ bool waits_in(float4 gradient, uint32_t made)
+{
+    return __float_as_uint(gradient.w) > made;
+}
+
+/* The mean gradient of the step that waits, into `sum`; false: none does. */
+template <int DEGREE>
+__device__ __forceinline__ bool sum_slots(const views_parameters &P, uint32_t i, uint32_t made, float *sum)
+{
+    bool any = false;
+    for (uint32_t slot = 0; slot < P.n_slots; slot++) {
+        const size_t at = (size_t)i * P.n_slots + slot;
+        const float4 g = P.gradient[at];
+        if (!waits_in(g, made)) continue;
+        const float *d = P.direction + 3 * at;
+        float b[16];
+        sh_basis<DEGREE>(make_float3(d[0], d[1], d[2]), b);
+        const float3 c = make_float3(P.share * g.x, P.share * g.y, P.share * g.z);
+#pragma unroll
+        for (uint32_t k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++) {
+            float *to = sum + 3 * (k - 1);
+            to[0] = __fmaf_rn(b[k], c.x, any ? to[0] : 0.0f);
+            to[1] = __fmaf_rn(b[k], c.y, any ? to[1] : 0.0f);
+            to[2] = __fmaf_rn(b[k], c.z, any ? to[2] : 0.0f);
+        }
+        any = true;
+    }
+    return any;
+}
+
+template <int DEGREE>
+__device__ __forceinline__ void write_colours(const views_parameters &P, uint32_t i, const float *rest)
+{
+    const float *mean = P.means + 3 * (size_t)i;
+    for (uint32_t k = 0; k < P.n_views; k++) {
+        const view_colours &view = P.views[k];
+        if (!(view.depth[i] > 0.0f)) continue;
+        const float x = mean[0] - view.center[0], y = mean[1] - view.center[1], z = mean[2] - view.center[2];
+        const float inverse = 1.0f / sqrtf(x * x + y * y + z * z);
+        write_colour<DEGREE>(make_float3(x * inverse, y * inverse, z * inverse), P.sh_dc + 3 * (size_t)i, rest,
+                             P.rest.active_sh_degree, view.rgb + 3 * (size_t)i, view.state);
+    }
+}
+
+/* COLOUR: of what the views see, with its colours; otherwise of all. */
+template <int DEGREE, bool COLOUR>
+__global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_constant__ views_parameters P)
+{
+    __shared__ views_block<DEGREE> s;
+    constexpr uint32_t STRIDE = odd_words(rest_channels(DEGREE));
+    const uint32_t t = threadIdx.x, warp = t / 32, i = blockIdx.x * REST_THREADS + t;
+    const bool inside = i < P.n;
+    bool mine = inside && !COLOUR;
+    for (uint32_t k = 0; COLOUR && inside && k < P.n_views; k++) mine |= P.views[k].depth[i] > 0.0f;
+    for (uint32_t k = t; k < P.rest.n_steps; k += REST_THREADS) s.steps[k] = P.steps[k];
+    float *const rest = s.rest[warp] + lane_index() * STRIDE;
+    uint32_t made = P.rest.n_steps;
+    bool waits = false;
+    if (mine) made = P.made[i];
+    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P, i, made, rest);
+    s.tags[t] = 2 * made + waits;
+    __syncthreads();
+    const bool lacks = made < P.rest.n_steps;
+    const uint32_t n_rows = list_rows(__ballot_sync(0xffffffffu, COLOUR ? mine : lacks), s.list[warp]);
+    advance_rows<DEGREE>(
+        P.rest, s.tags, s.steps, i - lane_index(), s.list[warp], n_rows, P.decay,
+        [&](uint32_t thread, uint32_t column) { return s.rest[warp][thread % 32 * STRIDE + column]; },
+        [&](uint32_t row, uint32_t column, float value) {
+            if constexpr (COLOUR) s.rest[warp][row * STRIDE + column] = value;
+        });
+    if constexpr (COLOUR) {
+        if (mine) write_colours<DEGREE>(P, i, rest);
+        if (mine && lacks) P.made[i] = P.rest.n_steps;
+    } else if (inside) {
+        P.made[i] = 0;
+        for (uint32_t slot = 0; slot < P.n_slots; slot++) P.gradient[(size_t)i * P.n_slots + slot].w = 0.0f;
+    }
+}
+
+template <bool COLOUR>
+static void launch(const views_parameters &P, int sh_degree, cudaStream_t stream)
+{
+    const unsigned blocks = splat_cuda_blocks(P.n, REST_THREADS);
+    switch (sh_degree) {
+    case 1: views_kernel<1, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    case 2: views_kernel<2, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    default: views_kernel<3, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    }
+}
+
+static views_parameters parameters_of(const splat_gaussians *g)
+{
+    const splat_deferred_rest *deferred = g->deferred;
+    views_parameters P = {};
+    P.means = g->p.means;
+    P.sh_dc = g->p.sh_dc;
+    P.direction = deferred->direction;
+    P.rest = {g->p.sh_rest, deferred->m, deferred->v, deferred->n_steps, deferred->active_sh_degree};
+    P.gradient = (float4 *)deferred->gradient;
+    P.steps = (const float2 *)deferred->steps;
+    P.made = deferred->made;
+    P.n = g->n;
+    P.n_slots = deferred->n_slots;
+    if (deferred->n_steps) P.decay = decay_of(deferred->n_views);
+    if (deferred->n_steps) P.share = 1.0f / (float)deferred->n_views;
+    return P;
+}
+
+splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *g, splat_error *error)
+{
+    launch<false>(parameters_of(g), g->sh_degree, cuda->stream);
+    CUDA_LAUNCHED("settle_rest of several views");
+    g->deferred->n_steps = 0;
+    return SPLAT_OK;
+}
+
+static view_colours colours_of(const splat_frame *frame)
+{
+    const splat_projector projector =
+        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    view_colours view = {frame->depth, frame->rgb, {}, splat_cuda_state_of(frame)};
+    for (int k = 0; k < 3; k++) view.center[k] = projector.center[k];
+    return view;
+}
+
+/* Steps of another number of views, or of other bands, are made first. */
+static splat_status begin_step(splat_cuda_backend *cuda, const splat_gaussians *g, uint32_t n_views,
+                               splat_error *error)
+{
+    splat_deferred_rest *deferred = g->deferred;
+    if (n_views > deferred->n_slots)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u views at a time are more than the %u that steps wait for",
+                          n_views, deferred->n_slots);
+    const bool differs = deferred->n_views != n_views || deferred->active_sh_degree != g->active_sh_degree;
+    if (deferred->n_steps == SPLAT_MAX_DEFERRED || (deferred->n_steps && differs))
+        SPLAT_TRY(splat_cuda_settle_views(cuda, g, error));
+    deferred->n_views = n_views;
+    deferred->active_sh_degree = g->active_sh_degree;
+    return SPLAT_OK;
+}
+
+/* Each colour is written, but only once: views of later launches find rows that are up to date. */
+splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct splat_project_views_args *args,
+                                      splat_error *error)
+{
+    const splat_gaussians *g = args->gaussians;
+    SPLAT_TRY(begin_step(cuda, g, args->n_views, error));
+    views_parameters P = parameters_of(g);
+    for (uint32_t first = 0; first < args->n_views; first += VIEWS) {
+        P.n_views = args->n_views - first < VIEWS ? args->n_views - first : VIEWS;
+        for (uint32_t k = 0; k < P.n_views; k++) P.views[k] = colours_of(args->frames[first + k]);
+        launch<true>(P, g->sh_degree, cuda->stream);
+        CUDA_LAUNCHED("steps of what several views see");
+    }
+    return SPLAT_OK;
+}

@@ -1,0 +1,197 @@
+/* Tests of project_views: the frames of project, view by view; and where steps of several views are put off, the same
+ * as if none had been. */
+#include "ops/project/project_test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 500, VIEWS = 3, STEPS = 150, FEWER_VIEWS = 60, NO_UPDATE = 97, ALL_BANDS = 40 };
+
+typedef struct several {
+    project_scene scene; /* its Gaussians; its frame is not used */
+    backward_state state;
+    splat_frame frames[VIEWS];
+    splat_deferred_rest rest;
+    splat_block blocks[4];
+} several;
+
+static void several_open(several *s, splat_backend *backend, const splat_gaussians *host, bool puts_off)
+{
+    const splat_camera camera = test_camera_make(96, 64);
+    memset(s, 0, sizeof *s);
+    project_scene_open(&s->scene, backend, host, &camera, true, false);
+    backward_state_open(&s->state, backend, host, SPLAT_OPTIMIZER_FLOAT32);
+    if (!puts_off) return;
+    s->rest.n_slots = VIEWS;
+    s->rest.gradient = test_upload(backend, &s->blocks[0], NULL, (size_t)N * VIEWS * 4 * sizeof(float));
+    s->rest.direction = test_upload(backend, &s->blocks[1], NULL, (size_t)N * VIEWS * 3 * sizeof(float));
+    s->rest.steps = test_upload(backend, &s->blocks[2], NULL, SPLAT_MAX_DEFERRED * 2 * sizeof(float));
+    s->rest.made = test_upload(backend, &s->blocks[3], NULL, (size_t)N * sizeof(uint32_t));
+    s->scene.gaussians.deferred = &s->rest;
+}
+
+static void several_close(several *s)
+{
+    splat_backend *backend = s->scene.backend;
+    for (int k = 0; k < VIEWS; k++) splat_frame_free(backend, &s->frames[k]);
+    for (int k = 0; k < 4; k++) splat_block_free(backend, &s->blocks[k]);
+    backward_state_close(&s->state);
+    project_scene_close(&s->scene);
+}
+
+/* Views to all sides, others in every step. */
+static splat_camera camera_of(int step, int view)
+{
+    splat_camera camera = test_camera_make(96, 64);
+    const int k = (step * step / 3 + view) % 4;
+    camera.cx += (float)(k % 2 ? 30 : -30);
+    camera.cy += (float)(k / 2 ? 20 : -20);
+    return camera;
+}
+
+static int begin(several *s, int step, uint32_t n_views, bool one_by_one)
+{
+    int failures = 0;
+    splat_error error = {0};
+    splat_backend *backend = s->scene.backend;
+    splat_frame *frames[VIEWS];
+    for (uint32_t k = 0; k < n_views; k++) {
+        const splat_camera camera = camera_of(step, (int)k);
+        frames[k] = &s->frames[k];
+        TEST_CHECK(failures, splat_view_begin_unseen(backend, frames[k], N, &camera, &error) == SPLAT_OK, "%s",
+                   error.message);
+        frames[k]->filter = s->scene.frame.filter;
+        const struct splat_project_args one = {&s->scene.gaussians, frames[k], false};
+        if (one_by_one) TEST_CHECK(failures, splat_op_project(backend, &one, &error) == SPLAT_OK, "%s", error.message);
+    }
+    const struct splat_project_views_args all = {&s->scene.gaussians, frames, n_views};
+    if (!one_by_one)
+        TEST_CHECK(failures, splat_op_project_views(backend, &all, &error) == SPLAT_OK, "%s", error.message);
+    return failures;
+}
+
+/* Random gradients of a view's Gaussians, whichever are visible. */
+static int backward(several *s, int step, uint32_t view)
+{
+    int failures = 0;
+    splat_error error = {0};
+    splat_backend *backend = s->scene.backend;
+    splat_frame *frame = &s->frames[view];
+    splat_grad2d *all = project_random_grads(N, 900 + (uint64_t)(step * VIEWS) + view);
+    const size_t n = frame->n_visible;
+    uint32_t *ids = project_host_copy(backend, frame->ids, n);
+    splat_grad2d *visible = calloc(n + 1, sizeof *visible);
+    for (size_t v = 0; v < n; v++) visible[v] = all[ids[v]];
+    TEST_CHECK(failures, splat_view_reserve_gradients(backend, frame, &error) == SPLAT_OK, "%s", error.message);
+    splat_backend_upload(backend, frame->grad2d, visible, n * sizeof *visible, NULL);
+    const struct splat_project_backward_args args = {.gaussians = &s->scene.gaussians,
+                                                     .frame = frame,
+                                                     .gradients = &s->state.gradients,
+                                                     .adds = true,
+                                                     .slot = view};
+    TEST_CHECK(failures, splat_op_project_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    free(all), free(ids), free(visible);
+    return failures;
+}
+
+static int make_step(several *s, int step)
+{
+    int failures = 0;
+    splat_error error = {0};
+    const uint32_t n_views = step == FEWER_VIEWS ? VIEWS - 1 : VIEWS;
+    s->scene.gaussians.active_sh_degree = step < ALL_BANDS ? 1 : s->scene.gaussians.sh_degree;
+    backward_set_step(&s->state.adam, step * VIEWS);
+    s->state.adam.lr[SPLAT_TENSOR_sh_rest] = 0.002f / (float)step;
+    s->state.adam.update[SPLAT_TENSOR_means] = false; /* the same are seen, whatever the last bits */
+    s->state.adam.update[SPLAT_TENSOR_sh_rest] = step != NO_UPDATE;
+    failures += begin(s, step, n_views, false);
+    for (int t = 0; t < SPLAT_N_TENSORS; t++)
+        splat_backend_zero(s->scene.backend, project_tensor_of(&s->state.gradients, t),
+                           s->state.floats[t] * sizeof(float), NULL);
+    for (uint32_t k = 0; k < n_views; k++) failures += backward(s, step, k);
+    const struct splat_batch_step_args args = {&s->scene.gaussians, &s->state.adam, &s->state.gradients, n_views, 0, 0};
+    TEST_CHECK(failures, splat_op_batch_step(s->scene.backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    return failures;
+}
+
+/* Rounding differs: sums over views are made in another order. */
+static int check_near(const float *a, const float *b, size_t n, const char *what, int degree)
+{
+    int failures = 0;
+    double worst = 0, largest = 0;
+    for (size_t k = 0; k < n; k++) {
+        worst = fmax(worst, isfinite(a[k]) ? fabs((double)a[k] - (double)b[k]) : INFINITY);
+        largest = fmax(largest, fabs((double)b[k]));
+    }
+    TEST_CHECK(failures, largest > 0 && worst <= 5e-6 * largest, "%s of degree %d: off by %g of %g", what, degree,
+               worst, largest);
+    return failures;
+}
+
+static int compare_arrays(splat_backend *backend, const float *a, const float *b, size_t n, const char *what,
+                          int degree)
+{
+    float *x = project_host_copy(backend, a, n), *y = project_host_copy(backend, b, n);
+    const int failures = check_near(x, y, n, what, degree);
+    free(x), free(y);
+    return failures;
+}
+
+/* Colours of what a view sees; other entries are of the past. */
+static int compare_colours(several *a, several *b, int degree)
+{
+    int failures = 0;
+    splat_backend *backend = a->scene.backend;
+    for (int view = 0; view < VIEWS; view++) {
+        const size_t n = a->frames[view].n_visible;
+        TEST_CHECK(failures, n == b->frames[view].n_visible, "%zu entries", n);
+        float *x = project_host_copy(backend, a->frames[view].rgb, 3 * n);
+        float *y = project_host_copy(backend, b->frames[view].rgb, 3 * n);
+        float *depth = project_host_copy(backend, a->frames[view].depth, n);
+        size_t n_seen = 0;
+        for (size_t k = 0; k < n; k++) {
+            const bool seen = depth[k] > 0;
+            n_seen += seen;
+            for (size_t c = 0; c < 3 && !seen; c++) x[3 * k + c] = y[3 * k + c] = 0;
+        }
+        TEST_CHECK(failures, n_seen > N / 8 && n_seen < N, "%zu seen", n_seen);
+        failures += check_near(x, y, 3 * n, "colours", degree);
+        free(x), free(y), free(depth);
+    }
+    return failures;
+}
+
+/* late: with steps put off, where the backend can. */
+static int compare_with_dense(splat_backend *backend, int degree)
+{
+    int failures = 0;
+    test_gaussians t = test_gaussians_make(N, degree, 1, 21);
+    several dense, late;
+    several_open(&dense, backend, &t.g, false);
+    several_open(&late, backend, &t.g, backend->defers_rest);
+    for (int step = 1; step <= STEPS; step++) failures += make_step(&dense, step) + make_step(&late, step);
+    const int after = STEPS + 1;
+    failures += begin(&dense, after, VIEWS, true) + begin(&late, after, VIEWS, false);
+    failures += compare_colours(&late, &dense, degree);
+    splat_error error = {0};
+    const struct splat_settle_rest_args settle = {&late.scene.gaussians};
+    TEST_CHECK(failures, splat_op_settle_rest(backend, &settle, &error) == SPLAT_OK, "%s", error.message);
+    const splat_tensors *const a[] = {&late.scene.gaussians.p, &late.state.moments.m, &late.state.moments.v};
+    const splat_tensors *const b[] = {&dense.scene.gaussians.p, &dense.state.moments.m, &dense.state.moments.v};
+    for (int k = 0; k < SPLAT_N_TENSORS; k++)
+        for (int i = 0; i < (k == SPLAT_TENSOR_means ? 1 : 3); i++)
+            failures += compare_arrays(backend, project_tensor_of(a[i], k), project_tensor_of(b[i], k),
+                                       late.state.floats[k], project_tensor_name(k), degree);
+    several_close(&dense);
+    several_close(&late);
+    test_gaussians_free(&t);
+    return failures;
+}
+
+int test_op_project_views(splat_backend *backend)
+{
+    int failures = 0;
+    for (int degree = 1; degree <= 3; degree++) failures += compare_with_dense(backend, degree);
+    return failures;
+}

@@ -1,0 +1,134 @@
+/* Steps of Adam that rows of sh_rest lack, made up one after the other: those of one view (rest_deferred_cuda.cu), and
+ * of several (batch_rest_cuda.cu). */
+#ifndef SPLAT_OPS_PROJECT_REST_STEPS_CUDA_CUH
+#define SPLAT_OPS_PROJECT_REST_STEPS_CUDA_CUH
+
+#include "ops/project/project_adam_cuda.cuh"
+
+#define REST_THREADS 128
+#define REST_WARPS (REST_THREADS / 32)
+
+/* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
+ * quotient: where many steps are lacking they are what the kernel takes. */
+#define IN_FLIGHT 4
+
+struct flight {
+    float p[IN_FLIGHT], m[IN_FLIGHT], v[IN_FLIGHT];
+    uint32_t made[IN_FLIGHT]; /* steps; n_steps: none is lacking */
+};
+
+__device__ __forceinline__ unsigned warp_min(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset > 0; offset /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    return value;
+#endif
+}
+
+/* Without gradient: adam_value of zero. */
+template <typename DECAY>
+__device__ __forceinline__ void make_up(const float2 *steps, uint32_t n_steps, flight &f, const DECAY &decay)
+{
+    uint32_t first = n_steps;
+#pragma unroll
+    for (int j = 0; j < IN_FLIGHT; j++) first = min(first, f.made[j]);
+    for (uint32_t k = warp_min(first); k < n_steps; k++) {
+        const float2 step = steps[k];
+        if (isnan(step.x)) continue;
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            if (k < f.made[j]) continue;
+            f.m[j] = __fmul_rn(decay.beta1(), f.m[j]);
+            f.v[j] = __fmul_rn(decay.beta2(), f.v[j]);
+            f.p[j] = stepped(f.p[j], f.m[j], f.v[j], step.x, step.y, decay);
+        }
+    }
+}
+
+/* The arrays of sh_rest, and the steps put off. */
+struct rest_arrays {
+    float *p, *m, *v;
+    uint32_t n_steps;
+    int active_sh_degree;
+};
+
+/* The rows of the warp's `list`, rows of the model from `first` on. In shared memory, of the block's threads: tags, 2
+ * made + waits; steps. gradient(thread, column) of the step that waits; keep(row, column, value): what is up to
+ * date. */
+template <int DEGREE, typename DECAY, typename GRADIENT, typename KEEP>
+__device__ __forceinline__ void advance_rows(const rest_arrays &P, const uint32_t *tags, const float2 *steps,
+                                             uint32_t first, const uint8_t *list, uint32_t n_rows, const DECAY &decay,
+                                             const GRADIENT &gradient, const KEEP &keep)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE);
+    const uint32_t n_active = 3u * ((uint32_t)(P.active_sh_degree + 1) * (uint32_t)(P.active_sh_degree + 1) - 1u);
+    const uint32_t warp = threadIdx.x / 32, count = n_rows * channels;
+    for (uint32_t base = 0; base < count; base += IN_FLIGHT * 32) {
+        flight f;
+        bool lacks[IN_FLIGHT];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            const uint32_t at = base + 32 * j + lane_index(), row = at < count ? list[at / channels] : 0;
+            const uint32_t column = at % channels, made = tags[32 * warp + row] / 2;
+            const size_t place = (size_t)(first + row) * channels + column;
+            const bool active = at < count && column < n_active;
+            lacks[j] = active && made < P.n_steps;
+            f.made[j] = lacks[j] ? made : P.n_steps;
+            if (active) f.p[j] = P.p[place];
+            if (lacks[j]) {
+                f.m[j] = P.m[place];
+                f.v[j] = P.v[place];
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            const uint32_t at = base + 32 * j + lane_index(), column = at % channels;
+            const uint32_t thread = 32 * warp + (lacks[j] ? list[at / channels] : 0);
+            if (!lacks[j] || tags[thread] % 2 == 0) continue;
+            const float2 step = steps[f.made[j]++];
+            const float g = gradient(thread, column);
+            if (!isnan(step.x)) adam_value(&f.p[j], &f.m[j], &f.v[j], g, step.x, step.y, decay);
+        }
+        make_up(steps, P.n_steps, f, decay);
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            const uint32_t at = base + 32 * j + lane_index(), column = at % channels;
+            if (at >= count || column >= n_active) continue;
+            const uint32_t row = list[at / channels];
+            const size_t place = (size_t)(first + row) * channels + column;
+            if (lacks[j]) {
+                P.p[place] = f.p[j];
+                P.m[place] = f.m[j];
+                P.v[place] = f.v[j];
+            }
+            keep(row, column, f.p[j]);
+        }
+    }
+    __syncwarp();
+}
+
+/* As op project: docs/method.md 4. One that is not finite is black. */
+template <int DEGREE>
+__device__ __forceinline__ void write_colour(float3 direction, const float *dc, const float *rest, int active_sh_degree,
+                                             float *to, splat_cuda_view_state *state)
+{
+    const int n_basis = (active_sh_degree + 1) * (active_sh_degree + 1);
+    float b[16];
+    sh_basis<DEGREE>(direction, b);
+    float3 rgb = colour_of<DEGREE, false>(dc, (const uint32_t *)rest, b, n_basis);
+    if (!isfinite(rgb.x + rgb.y + rgb.z)) {
+        atomicAdd(&state->n_degenerate, 1u);
+        rgb = make_float3(0.0f, 0.0f, 0.0f);
+    }
+    to[0] = fmaxf(rgb.x, 0.0f);
+    to[1] = fmaxf(rgb.y, 0.0f);
+    to[2] = fmaxf(rgb.z, 0.0f);
+}
+
+/* rest_deferred_cuda.cu, batch_rest_cuda.cu: the steps of all rows, of one view and of several; nothing is put off
+ * afterwards. */
+splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
+
+#endif
