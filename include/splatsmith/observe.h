@@ -410,7 +410,7 @@ typedef struct splat_bench_stage {
     double limit_ms;         /* bytes that must move once over copy_gb_per_s; 0: none is known */
 } splat_bench_stage;
 
-#define SPLAT_BENCH_STAGES 7
+#define SPLAT_BENCH_STAGES 9
 
 /* The test views on the way. */
 typedef struct splat_bench_evaluation {

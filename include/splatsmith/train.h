@@ -302,6 +302,13 @@ splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
  * and measures, ask for it by themselves. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
+/* Milliseconds of each stage of the step, summed over `steps` steps. */
+typedef struct splat_stage_times {
+    double data, project, bin, raster, loss, raster_backward, project_backward;
+    double send, send_back; /* between ranks that have a view each: what a view sees, and its gradients */
+    int steps;
+} splat_stage_times;
+
 /* What a rank had to do, since its trainer was made; means over its steps. */
 typedef struct splat_rank_info {
     size_t peak_bytes;             /* the most memory of its backend */
@@ -309,6 +316,7 @@ typedef struct splat_rank_info {
     double exchange_ms;            /* of the host in exchanges with others, most of it waiting; on GPUs without the time
                                       that rows are on their way */
     double sent_bytes;             /* to others */
+    splat_stage_times stages;      /* of the steps whose stages rank 0 measured; of shared views rank 0's alone */
 } splat_rank_info;
 /* On rank 0, between steps: all ranks, the first `capacity` of them into ranks; *n how many there are, 0 alone. Errors:
  * ARGUMENT (another rank), RANK. */
@@ -329,11 +337,6 @@ splat_status splat_workers_start(const splat_context_options *context, splat_sce
  * allowed. */
 void splat_workers_join(splat_workers *workers);
 
-/* Milliseconds of each stage of the step, summed over `steps` steps. */
-typedef struct splat_stage_times {
-    double data, project, bin, raster, loss, raster_backward, project_backward;
-    int steps;
-} splat_stage_times;
 /* Off at first. Turning it on clears the sums; the last two steps are not in them yet. */
 void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
 /* The sums since the last call of this function. */

@@ -25,7 +25,7 @@ SPLAT_PROFILE_TRENDS = 4
 SPLAT_PROFILE_SAVINGS = 6
 SPLAT_PROFILE_LARGEST = 5
 SPLAT_BENCH_STAGE_STEPS = 300
-SPLAT_BENCH_STAGES = 7
+SPLAT_BENCH_STAGES = 9
 SPLAT_BENCH_ROWS = 8
 SPLAT_MESH_THRESHOLDS = 8
 SPLAT_MESH_SUBSETS = 8
@@ -330,15 +330,15 @@ class splat_plan(Structure):
     pass
 
 
+class splat_stage_times(Structure):
+    pass
+
+
 class splat_rank_info(Structure):
     pass
 
 
 class splat_workers(Structure):
-    pass
-
-
-class splat_stage_times(Structure):
     pass
 
 
@@ -1042,13 +1042,6 @@ splat_plan._fields_ = [
     ("n_steps", c_size_t),
     ("steps", splat_plan_step * 8),
 ]
-splat_rank_info._fields_ = [
-    ("peak_bytes", c_size_t),
-    ("n_visible", c_double),
-    ("n_instances", c_double),
-    ("exchange_ms", c_double),
-    ("sent_bytes", c_double),
-]
 splat_stage_times._fields_ = [
     ("data", c_double),
     ("project", c_double),
@@ -1057,7 +1050,17 @@ splat_stage_times._fields_ = [
     ("loss", c_double),
     ("raster_backward", c_double),
     ("project_backward", c_double),
+    ("send", c_double),
+    ("send_back", c_double),
     ("steps", c_int),
+]
+splat_rank_info._fields_ = [
+    ("peak_bytes", c_size_t),
+    ("n_visible", c_double),
+    ("n_instances", c_double),
+    ("exchange_ms", c_double),
+    ("sent_bytes", c_double),
+    ("stages", splat_stage_times),
 ]
 splat_loss._fields_ = [
     ("name", c_char_p),
@@ -1417,7 +1420,7 @@ splat_bench_result._fields_ = [
     ("evaluation_seconds", c_double),
     ("copy_gb_per_s", c_double),
     ("n_stages", c_size_t),
-    ("stages", splat_bench_stage * 7),
+    ("stages", splat_bench_stage * 9),
 ]
 splat_environment._fields_ = [
     ("host", c_char * 128),
@@ -1620,8 +1623,8 @@ STRUCTS: List[Any] = [
     splat_plan_choice,
     splat_plan_step,
     splat_plan,
-    splat_rank_info,
     splat_stage_times,
+    splat_rank_info,
     splat_loss,
     splat_event,
     splat_run_options,

@@ -200,6 +200,17 @@ static splat_status take_ranks(splat_trainer *t, splat_bench_result *result, spl
     return SPLAT_OK;
 }
 
+static splat_status take_rank_stages(splat_trainer *t, splat_bench_result *result, splat_error *error)
+{
+    size_t n;
+    splat_rank_info *ranks = calloc(result->n_ranks, sizeof *ranks);
+    if (!ranks) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for what ranks did");
+    splat_status status = splat_trainer_get_ranks(t, ranks, result->n_ranks, &n, error);
+    for (size_t r = 0; r < result->n_ranks && status == SPLAT_OK; r++) result->ranks[r].stages = ranks[r].stages;
+    free(ranks);
+    return status;
+}
+
 static splat_status train(splat_trainer *t, const splat_bench_options *options, splat_bench_result *result,
                           splat_error *error)
 {
@@ -278,20 +289,24 @@ static void name_stages(const splat_trainer *t, const splat_stage_times *sums, s
     int width, height;
     splat_scene_largest_view(t->scene, &width, &height);
     double steps = sums->steps ? sums->steps : 1;
-    double n = (double)result->n_gaussians_last, visible = result->n_visible, pairs = result->n_instances;
+    const double n_ranks = result->n_ranks ? (double)result->n_ranks : 1;
+    double n = (double)result->n_gaussians_last / n_ranks, visible = result->n_visible, pairs = result->n_instances;
     double pixels = (double)width * height;
     double rest = 3.0 * ((t->options.sh_degree + 1) * (t->options.sh_degree + 1) - 1), parameters = 14 + rest;
     const splat_bench_stage all[SPLAT_BENCH_STAGES] = { /* limit_ms in bytes here */
         {"photo", sums->data, 0},
         {"project", sums->project, n * 4 * 12 + visible * 4 * (3 + rest + 14)},
+        {"send", sums->send, 0},
         {"bin", sums->bin, visible * 4 * 8 * 2 + pairs * 6 * 4},
         {"raster", sums->raster, pairs * 40 + pixels * 20},
         {"loss", sums->loss, pixels * (12 + 3 + 12 + 2 * 36)},
         {"raster backward", sums->raster_backward, pairs * 40 + pixels * 20 + visible * 80},
+        {"send back", sums->send_back, 0},
         {"project backward + Adam", sums->project_backward, n * parameters * 4 * 6 + visible * 60},
     };
-    memcpy(result->stages, all, sizeof all);
-    result->n_stages = SPLAT_BENCH_STAGES;
+    result->n_stages = 0;
+    for (size_t i = 0; i < SPLAT_BENCH_STAGES; i++) /* one rank sends nothing */
+        if (all[i].limit_ms > 0 || all[i].ms > 0 || i == 0) result->stages[result->n_stages++] = all[i];
     for (size_t i = 0; i < result->n_stages; i++) {
         splat_bench_stage *stage = &result->stages[i];
         stage->ms /= steps;
@@ -346,6 +361,7 @@ splat_status splat_trainer_bench(splat_trainer *t, const splat_bench_options *op
     }
     int n_staged = options->iterations < SPLAT_BENCH_STAGE_STEPS ? options->iterations : SPLAT_BENCH_STAGE_STEPS;
     if (options->stages) SPLAT_TRY(measure_stages(t, n_staged, &sums, error));
+    if (options->stages && result->n_ranks) SPLAT_TRY(take_rank_stages(t, result, error));
     size_t before = t->backend->memory.device.peak_reserved; /* the copy is not part of the training */
     status = measure_copy(t->backend, &result->copy_gb_per_s, error);
     t->backend->memory.device.peak_reserved = before;

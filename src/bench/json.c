@@ -232,6 +232,25 @@ static void put_quality(object root, const splat_bench_result *r)
     put(root, "evaluations", list);
 }
 
+static void put_rank_stages(object rank, const splat_stage_times *sums)
+{
+    const struct {
+        const char *name;
+        double ms;
+    } stages[] = {{"photo", sums->data},
+                  {"project", sums->project},
+                  {"send", sums->send},
+                  {"bin", sums->bin},
+                  {"raster", sums->raster},
+                  {"loss", sums->loss},
+                  {"raster backward", sums->raster_backward},
+                  {"send back", sums->send_back},
+                  {"project backward + Adam", sums->project_backward}};
+    object o = put_object(rank, "stages_ms");
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        put_real(o, stages[i].name, stages[i].ms / (sums->steps ? sums->steps : 1));
+}
+
 /* Of a training by several; else an empty list. */
 static void put_ranks(object root, const splat_bench_result *r)
 {
@@ -244,6 +263,7 @@ static void put_ranks(object root, const splat_bench_result *r)
         put_real(o, "instances", rank->n_instances);
         put_real(o, "exchange_ms", rank->exchange_ms);
         put_real(o, "sent_bytes", rank->sent_bytes);
+        put_rank_stages(o, &rank->stages);
         if (json_array_append_new(list, o.json) != 0) *root.failed = true;
     }
     put(root, "ranks", list);

@@ -157,8 +157,9 @@ static void measure_stages(splat_run_report *r, int iteration, splat_history_poi
     splat_trainer_take_stage_times(t, &sums);
     splat_trainer_measure_stages(t, false);
     r->measures_stages = false;
-    const double ms[SPLAT_N_STAGES] = {sums.data, sums.project,         sums.bin,             sums.raster,
-                                       sums.loss, sums.raster_backward, sums.project_backward};
+    const double ms[SPLAT_N_STAGES] = {sums.data, sums.project + sums.send,              sums.bin,
+                                       sums.raster, sums.loss, sums.raster_backward + sums.send_back,
+                                       sums.project_backward};
     for (int i = 0; i < SPLAT_N_STAGES && sums.steps; i++) point->stages[i] = ms[i] / sums.steps;
 }
 

@@ -67,6 +67,7 @@ static splat_status project(splat_trainer *t, const batch *b, splat_error *error
 {
     const struct splat_project_views_args args = {&t->model->gaussians, t->shards.batch.frames, (uint32_t)b->n_views};
     SPLAT_TRY(splat_op_project_views(t->backend, &args, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     return splat_batch_send(&t->shards.batch, b->has_view ? &t->model->frame : NULL, error);
 }
 
@@ -109,22 +110,19 @@ static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_stat
     const uint8_t *mask = b->has_view && wants_statistics ? splat_step_mask(t, &b->view) : NULL;
     if (b->has_view) SPLAT_TRY(splat_view_backward(t->backend, frame, &screen, error));
     if (mask) SPLAT_TRY(splat_op_share_hide(t->backend, &(struct splat_share_hide_args){frame, mask}, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     return splat_batch_return(&t->shards.batch, b->has_view ? frame : NULL, error);
 }
 
 /* ---------------------------------------------------------------- Adam */
 
-/* Sums over the views, zero at first. */
-static splat_status clear_sums(splat_trainer *t, splat_tensors *sums, splat_error *error)
+/* Room for sums over the views, which are zero between steps. */
+static splat_status reserve_sums(splat_trainer *t, splat_tensors *sums, splat_error *error)
 {
     splat_row_blocks *rows = &t->shards.gradients;
     const uint32_t n = t->model->gaussians.n;
     SPLAT_TRY(splat_row_blocks_resize(t->backend, rows, t->shards.n_gradients, n, error));
     t->shards.n_gradients = n;
-    for (int i = 0; i < rows->n_arrays; i++) {
-        const splat_block *block = &rows->blocks[i];
-        if (block->bytes) SPLAT_TRY(splat_backend_zero(t->backend, block->data, block->bytes, error));
-    }
     *sums = splat_row_blocks_tensors(rows);
     return SPLAT_OK;
 }
@@ -148,17 +146,20 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
     return SPLAT_OK;
 }
 
-static splat_status step_model(splat_trainer *t, const batch *b, const splat_tensors *sums, splat_error *error)
+/* Of what the views see, or of the rest. */
+static splat_status step_model(splat_trainer *t, const batch *b, const splat_adam *adam, const splat_tensors *sums,
+                               bool unseen, splat_error *error)
 {
     const float n_all = (float)splat_shards_count(t);
-    splat_adam adam;
-    splat_step_adam(t, b->last, b->n_views, &adam);
     const struct splat_batch_step_args args = {.gaussians = &t->model->gaussians,
-                                               .adam = &adam,
+                                               .adam = adam,
                                                .gradients = sums,
                                                .n_views = (uint32_t)b->n_views,
                                                .opacity_pull = t->options.opacity_reg / n_all,
-                                               .scale_pull = t->options.scale_reg / (3.0f * n_all)};
+                                               .scale_pull = t->options.scale_reg / (3.0f * n_all),
+                                               .frames = t->shards.batch.frames,
+                                               .unseen = unseen,
+                                               .clears = true};
     return splat_op_batch_step(t->backend, &args, error);
 }
 
@@ -202,20 +203,23 @@ static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mea
 {
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
     splat_tensors sums;
+    splat_adam adam;
     uint64_t n_degenerate = 0;
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
     SPLAT_TRY(begin_views(t, b, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
     SPLAT_TRY(project(t, b, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_SEND, error));
     SPLAT_TRY(blend_own(t, b, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
+    SPLAT_TRY(reserve_sums(t, &sums, error));
+    splat_step_adam(t, b->last, b->n_views, &adam);
+    t->is_broken = true; /* from here on the model changes */
+    SPLAT_TRY(step_model(t, b, &adam, &sums, true, error));
     SPLAT_TRY(blend_back(t, b, wants_statistics, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
-    SPLAT_TRY(clear_sums(t, &sums, error));
-    t->is_broken = true; /* statistics are added to from here on */
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_SEND_BACK, error));
     SPLAT_TRY(sum_views(t, b, wants_statistics, &sums, &n_degenerate, error));
-    SPLAT_TRY(step_model(t, b, &sums, error));
+    SPLAT_TRY(step_model(t, b, &adam, &sums, false, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     t->iteration = b->last;
     SPLAT_TRY(control_amid(t, b, error));

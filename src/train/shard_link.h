@@ -16,7 +16,7 @@ typedef struct splat_order {
     splat_order_kind kind;
     uint32_t n_all;
     int iteration, last_density_control, adam_steps[SPLAT_N_TENSORS]; /* DEAL: of the state that is dealt */
-    bool has_statistics;
+    bool has_statistics, measures_stages;
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */

@@ -38,6 +38,7 @@ static splat_rank_info own_info(const splat_trainer *t)
     info.n_instances = (double)work->n_instances / n;
     info.exchange_ms = 1e3 * work->exchange_seconds / n;
     info.sent_bytes = (double)work->sent_bytes / n;
+    info.stages = work->stages;
     return info;
 }
 

@@ -19,7 +19,9 @@ static splat_status take_deal(splat_trainer *t, const splat_order *o, splat_erro
 static splat_status follow(splat_trainer *t, const splat_order *o, splat_error *error)
 {
     switch (o->kind) {
-    case SPLAT_ORDER_STEP: return splat_trainer_step(t, NULL, error);
+    case SPLAT_ORDER_STEP:
+        if (o->measures_stages != t->measures_stages) splat_trainer_measure_stages(t, o->measures_stages);
+        return splat_trainer_step(t, NULL, error);
     case SPLAT_ORDER_GATHER: return splat_shard_rows_gather(t, o->n_all, error);
     case SPLAT_ORDER_DEAL: return take_deal(t, o, error);
     case SPLAT_ORDER_REPORT: return splat_shards_send_info(t, NULL, error);

@@ -90,6 +90,7 @@ splat_status splat_shards_order(splat_trainer *t, splat_order_kind kind, splat_e
     o.last_density_control = t->last_density_control;
     memcpy(o.adam_steps, t->adam_steps, sizeof o.adam_steps);
     o.has_statistics = t->n_statistics > 0;
+    o.measures_stages = t->measures_stages;
     return splat_comm_broadcast(t->shards.comm, 0, &o, sizeof o, error);
 }
 

@@ -13,6 +13,7 @@
 typedef struct splat_shard_work {
     uint64_t n_steps, n_visible, n_instances, sent_bytes;
     double exchange_seconds;
+    splat_stage_times stages;
 } splat_shard_work;
 
 typedef struct splat_shards {

@@ -96,21 +96,25 @@ splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, 
 
 /* ---------------------------------------------------------------- step_times.c */
 
-/* The step's stages, in order; each ends at the mark of its number. */
+/* The step's stages, in order; each ends at the mark of its number. Those of ranks are set where there are ranks. */
 typedef enum splat_step_mark {
     SPLAT_MARK_BEGIN,
     SPLAT_MARK_DATA,
     SPLAT_MARK_PROJECT,
+    SPLAT_MARK_SEND,
     SPLAT_MARK_BIN,
     SPLAT_MARK_RASTER,
     SPLAT_MARK_LOSS,
     SPLAT_MARK_RASTER_BACKWARD,
+    SPLAT_MARK_SEND_BACK,
     SPLAT_MARK_PROJECT_BACKWARD,
     SPLAT_N_MARKS
 } splat_step_mark;
 
 /* Marks the end of a stage, when stages are measured. */
 splat_status splat_step_stamp(splat_trainer *trainer, splat_step_mark mark, splat_error *error);
+/* The same for a mark that another will make, as splat_view_forward does. */
+void splat_step_note_mark(splat_trainer *trainer, splat_step_mark mark);
 /* The stopwatch's number of a mark of this step. */
 int splat_step_mark_number(const splat_trainer *trainer, splat_step_mark mark);
 /* After a step that has set all marks: adds the times of the step two before. */

@@ -18,6 +18,8 @@
 
 #include <signal.h>
 
+#define SPLAT_MARKED_STEPS 3 /* sets of marks; a step's are read two steps later, when a device has long passed them */
+
 struct splat_trainer {
     splat_context *context;
     splat_backend *backend;
@@ -69,6 +71,7 @@ struct splat_trainer {
     size_t n_left_out;                   /* steps that the memory limit did not allow */
     bool measures_stages;
     int n_marked;                        /* steps since then */
+    unsigned marks_set[SPLAT_MARKED_STEPS]; /* bits of the marks of a step */
     splat_stage_times times;             /* sums since they were last read */
     volatile sig_atomic_t stop_requested, save_requested;
 };

@@ -184,10 +184,11 @@ splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct spl
     const splat_gaussians *g = args->gaussians;
     SPLAT_TRY(begin_step(cuda, g, args->n_views, error));
     views_parameters P = parameters_of(g);
+    SPLAT_TRY(splat_cuda_fork(cuda, error));
     for (uint32_t first = 0; first < args->n_views; first += VIEWS) {
         P.n_views = args->n_views - first < VIEWS ? args->n_views - first : VIEWS;
         for (uint32_t k = 0; k < P.n_views; k++) P.views[k] = colours_of(args->frames[first + k]);
-        launch<true>(P, g->sh_degree, cuda->stream);
+        launch<true>(P, g->sh_degree, cuda->side_stream);
         CUDA_LAUNCHED("steps of what several views see");
     }
     return SPLAT_OK;

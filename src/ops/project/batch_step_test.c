@@ -113,8 +113,12 @@ static int check_steps(splat_backend *backend, uint32_t n_views, float opacity_p
     failures += view_gradients(backend, &t.g, 0, grads, &state.gradients, false, &n_visible);
     for (int step = 1; step <= 3; step++) {
         float *before[SPLAT_N_TENSORS][3];
-        struct splat_batch_step_args args = {&scene.gaussians, &state.adam,  &state.gradients,
-                                             n_views,          opacity_pull, scale_pull};
+        struct splat_batch_step_args args = {.gaussians = &scene.gaussians,
+                                             .adam = &state.adam,
+                                             .gradients = &state.gradients,
+                                             .n_views = n_views,
+                                             .opacity_pull = opacity_pull,
+                                             .scale_pull = scale_pull};
         backward_set_step(&state.adam, step * (int)n_views);
         state.adam.update[SPLAT_TENSOR_rotations] = step != 2;
         for (int k = 0; k < SPLAT_N_TENSORS; k++) {
@@ -158,7 +162,8 @@ static int check_single(splat_backend *backend, splat_optimizer_storage storage,
     backward_set_step(&state.adam, 1);
     backward_set_step(&other.adam, 1);
     failures += project_run_backward(&fused, grads, &state.adam, NULL, NULL);
-    struct splat_batch_step_args args = {&apart.gaussians, &other.adam, &gradients.gradients, 1, 0, 0};
+    struct splat_batch_step_args args = {
+        .gaussians = &apart.gaussians, .adam = &other.adam, .gradients = &gradients.gradients, .n_views = 1};
     TEST_CHECK(failures, splat_op_batch_step(backend, &args, &error) == SPLAT_OK, "batch_step: %s", error.message);
     splat_backend_synchronize(backend, NULL);
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {

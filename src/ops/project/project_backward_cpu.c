@@ -273,10 +273,23 @@ static void mean_block(const struct splat_batch_step_args *args, const block_ran
 #undef SPLAT_TENSOR
 }
 
+static void clear_block(const struct splat_batch_step_args *args, const block_range *range)
+{
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    {                                                                                                                  \
+        const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
+        if (channels)                                                                                                  \
+            memset(args->gradients->name + range->begin * channels, 0, range->n * channels * sizeof(float));           \
+    }
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+}
+
 splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_batch_step_args *args, splat_error *error)
 {
     (void)error;
     const uint32_t n = args->gaussians->n;
+    if (args->unseen) return SPLAT_OK; /* all are stepped later */
     const stepped s = stepped_of(backend, args->gaussians, args->adam, args->n_views);
 #pragma omp parallel for schedule(static) num_threads(backend->threads)
     for (int64_t b = 0; b < n_blocks_of(n); b++) {
@@ -285,6 +298,7 @@ splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_bat
         mean_block(args, &range, &block);
         add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &block);
         step_block(&s, &range, false, &block);
+        if (args->clears) clear_block(args, &range);
     }
     return SPLAT_OK;
 }

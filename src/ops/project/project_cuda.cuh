@@ -16,7 +16,7 @@ extern "C" {
  * submitted to the stream next. There must be active bands. */
 splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame,
                                      splat_error *error);
-/* batch_rest_cuda.cu: the same for what several views see, before what is submitted next. */
+/* batch_rest_cuda.cu: the same for what several views see. */
 splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct splat_project_views_args *args,
                                       splat_error *error);
 

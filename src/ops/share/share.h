@@ -16,7 +16,7 @@ typedef struct splat_share_row {
 
 /* share_find: of each view the entries of its frame that some pixel may blend (a tile_rect that is not empty), in
  * ascending order: entries[view][counts[view]], capacity n_visible of the frame, and counts on the host, for which it
- * waits. Scratch is reset. */
+ * waits, though not for colours. Scratch is reset. */
 struct splat_share_find_args {
     const splat_frame *const *frames;
     uint32_t n_views;

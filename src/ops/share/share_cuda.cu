@@ -34,7 +34,6 @@ extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const stru
     const thrust::counting_iterator<uint32_t> all(0);
     size_t bytes = 0;
     void *counts, *work;
-    SPLAT_TRY(splat_cuda_join(cuda, error));
     for (uint32_t view = 0; view < args->n_views; view++) {
         const splat_frame *frame = args->frames[view];
         size_t of_view = 0;
@@ -53,7 +52,11 @@ extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const stru
                  cub::DeviceSelect::If(work, room, all, args->entries[view], (uint32_t *)counts + view,
                                        (int)frame->n_visible, touches{frame->tile_rect, frame->depth}, cuda->stream));
     }
-    return splat_backend_download(backend, args->counts, counts, args->n_views * sizeof(uint32_t), error);
+    /* Colours may still be written beside the stream: the host need not wait for them. */
+    CUDA_TRY("count what views see", cudaMemcpyAsync(args->counts, counts, args->n_views * sizeof(uint32_t),
+                                                     cudaMemcpyDeviceToHost, cuda->stream));
+    CUDA_TRY("count what views see", cudaStreamSynchronize(cuda->stream));
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- share_pack, share_unpack */
@@ -72,6 +75,7 @@ __global__ void __launch_bounds__(THREADS)
 extern "C" splat_status splat_share_pack_cuda(splat_backend *backend, const struct splat_share_pack_args *args,
                                               splat_error *error)
 {
+    SPLAT_TRY(splat_cuda_join(splat_cuda_of(backend), error));
     if (args->n == 0) return SPLAT_OK;
     pack_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
         splat_share_arrays_of(args->frame), args->entries, args->n, (uint32_t *)args->rows);
