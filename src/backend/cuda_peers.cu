@@ -88,22 +88,23 @@ static splat_status peers_join(splat_backend *backend, const splat_peer_name *na
 }
 
 static splat_status peers_exchange(splat_backend *backend, const splat_peer_part *send, const splat_peer_part *receive,
-                                   splat_error *error)
+                                   bool beside, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_cuda_peers *peers = cuda->peers;
     const int rank = peers->rank;
-    SPLAT_TRY(splat_cuda_join(cuda, error));
+    const cudaStream_t stream = beside ? cuda->side_stream : cuda->stream;
+    SPLAT_TRY(beside ? splat_cuda_fork(cuda, error) : splat_cuda_join(cuda, error));
     if (send[rank].bytes && send[rank].data != receive[rank].data)
         CUDA_TRY("keep a part", cudaMemcpyAsync(receive[rank].data, send[rank].data, send[rank].bytes,
-                                                cudaMemcpyDeviceToDevice, cuda->stream));
+                                                cudaMemcpyDeviceToDevice, stream));
     ncclResult_t result = peers->ncclGroupStart();
     for (int r = 0; r < peers->size && result == ncclSuccess; r++) {
         if (r == rank) continue;
         if (send[r].bytes)
-            result = peers->ncclSend(send[r].data, send[r].bytes, ncclUint8, r, peers->comm, cuda->stream);
+            result = peers->ncclSend(send[r].data, send[r].bytes, ncclUint8, r, peers->comm, stream);
         if (receive[r].bytes && result == ncclSuccess)
-            result = peers->ncclRecv(receive[r].data, receive[r].bytes, ncclUint8, r, peers->comm, cuda->stream);
+            result = peers->ncclRecv(receive[r].data, receive[r].bytes, ncclUint8, r, peers->comm, stream);
     }
     const ncclResult_t ended = peers->ncclGroupEnd();
     return failed(peers, result == ncclSuccess ? ended : result, "exchange with the GPUs of other ranks", error);
@@ -144,7 +145,7 @@ static splat_status peers_join(splat_backend *, const splat_peer_name *, int, in
     return absent(error);
 }
 
-static splat_status peers_exchange(splat_backend *, const splat_peer_part *, const splat_peer_part *,
+static splat_status peers_exchange(splat_backend *, const splat_peer_part *, const splat_peer_part *, bool,
                                    splat_error *error)
 {
     return absent(error);

@@ -34,6 +34,7 @@ void splat_batch_free(splat_batch_views *batch)
     splat_block_free(b, &batch->entries);
     splat_block_free(b, &batch->out);
     splat_block_free(b, &batch->in);
+    splat_block_free(b, &batch->colors);
     splat_block_free(b, &batch->gradients);
 }
 
@@ -83,6 +84,19 @@ static const uint32_t *entries_of(const splat_batch_views *batch, int view)
     return (const uint32_t *)batch->entries.data + batch->first_entry[view];
 }
 
+/* Where they come, they lie as in the frame. */
+static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, splat_error *error)
+{
+    float *colors = batch->colors.data;
+    for (int view = 0; view < batch->n_views; colors += 3 * batch->sent[view++]) {
+        const struct splat_share_colors_args args = {batch->frames[view], entries_of(batch, view),
+                                                     (uint32_t)batch->sent[view], colors};
+        SPLAT_TRY(splat_op_share_colors(batch->backend, &args, error));
+    }
+    return splat_device_exchange_beside(batch->comm, batch->backend, 3 * sizeof *colors, batch->colors.data,
+                                        batch->sent, frame ? frame->rgb : NULL, batch->received, error);
+}
+
 splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error)
 {
     splat_backend *b = batch->backend;
@@ -93,6 +107,7 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a view sees %llu Gaussians, more than can be blended",
                           (unsigned long long)n_in);
     SPLAT_TRY(room(batch, &batch->out, "ranks.out", sum_of(batch, batch->sent) * sizeof(splat_share_row), error));
+    SPLAT_TRY(room(batch, &batch->colors, "ranks.colors", sum_of(batch, batch->sent) * 3 * sizeof(float), error));
     SPLAT_TRY(room(batch, &batch->in, "ranks.in", n_in * sizeof(splat_share_row), error));
     if (frame) SPLAT_TRY(splat_view_replace_gaussians(b, frame, (uint32_t)n_in, error));
     splat_share_row *rows = batch->out.data;
@@ -103,8 +118,9 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     }
     SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
                                          batch->received, error));
-    if (!frame) return SPLAT_OK;
-    return splat_op_share_unpack(b, &(struct splat_share_unpack_args){batch->in.data, (uint32_t)n_in, frame}, error);
+    const struct splat_share_unpack_args unpack = {batch->in.data, (uint32_t)n_in, frame};
+    if (frame) SPLAT_TRY(splat_op_share_unpack(b, &unpack, error));
+    return send_colors(batch, frame, error);
 }
 
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error)

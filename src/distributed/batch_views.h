@@ -24,7 +24,7 @@ typedef struct splat_batch_views {
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
     splat_block entries; /* of each frame: those that were sent, one view after the other */
     uint64_t first_entry[SPLAT_MAX_RANKS];
-    splat_block out, in, gradients;
+    splat_block out, in, colors, gradients;
 } splat_batch_views;
 
 /* A zeroed one; backend and comm are borrowed. Errors: MEMORY. */

@@ -25,7 +25,20 @@ splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, con
         return status;
     }
     splat_comm_count_sent(comm, send);
-    return peers->exchange(backend, send, receive, error);
+    return peers->exchange(backend, send, receive, false, error);
+}
+
+splat_status splat_device_exchange_beside(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
+                                          const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
+                                          splat_error *error)
+{
+    const splat_peer_functions *peers = backend->functions->peers;
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    splat_comm_cut_rows(comm, row_bytes, send, send_rows, out);
+    splat_comm_cut_rows(comm, row_bytes, receive, receive_rows, in);
+    if (!peers) return splat_comm_exchange(comm, out, in, error);
+    splat_comm_count_sent(comm, out);
+    return peers->exchange(backend, out, in, true, error);
 }
 
 splat_status splat_device_exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,

@@ -8,6 +8,13 @@
 
 enum { OUT, IN, MERGE, SUMS };
 
+/* A Gaussian on its way. */
+typedef struct shared_row {
+    uint32_t id; /* in the whole model */
+    float rgb[3];
+    splat_share_row shape;
+} shared_row;
+
 /* ---------------------------------------------------------------- who sees what */
 
 /* The ranks that own rows of a tile_rect: [*first, *end), none of an empty one. */
@@ -38,7 +45,7 @@ static bool owns_rows(const splat_shared_view *shared, int rank)
 /* ---------------------------------------------------------------- there */
 
 /* By owner, each in the order of the visible. */
-static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, splat_share_row **rows,
+static splat_status pack_visible(splat_shared_view *shared, const splat_frame *frame, shared_row **rows,
                                  splat_error *error)
 {
     const splat_share_arrays arrays = splat_share_arrays_of(frame);
@@ -58,8 +65,9 @@ static splat_status pack_visible(splat_shared_view *shared, const splat_frame *f
     for (size_t v = 0; v < frame->n_visible; v++) {
         owners_of(shared, frame->tile_rect + 4 * v, &first, &end);
         if (first == end) continue;
-        splat_share_row row = splat_share_row_of(&arrays, v);
-        row.id = row.id * (uint32_t)size + (uint32_t)rank; /* in the whole model */
+        shared_row row = {.id = frame->ids[v] * (uint32_t)size + (uint32_t)rank,
+                          .shape = splat_share_row_of(&arrays, v)};
+        memcpy(row.rgb, frame->rgb + 3 * v, sizeof row.rgb);
         for (int r = first; r < end; r++)
             if (owns_rows(shared, r)) (*rows)[at[r]++] = row;
     }
@@ -67,13 +75,15 @@ static splat_status pack_visible(splat_shared_view *shared, const splat_frame *f
 }
 
 /* Its tiles cut to the own rows. */
-static void put_row(splat_frame *frame, size_t v, const splat_share_row *row, uint16_t row_begin, uint16_t row_end)
+static void put_row(splat_frame *frame, size_t v, const shared_row *row, uint16_t row_begin, uint16_t row_end)
 {
     const splat_share_arrays arrays = splat_share_arrays_of(frame);
-    splat_share_row own = *row;
+    splat_share_row own = row->shape;
     if (own.rect[1] < row_begin) own.rect[1] = row_begin;
     if (own.rect[3] > row_end) own.rect[3] = row_end;
     splat_share_row_put(&arrays, v, &own);
+    frame->ids[v] = row->id;
+    memcpy(frame->rgb + 3 * v, row->rgb, sizeof row->rgb);
 }
 
 /* What a received row of the merged order is of. */
@@ -83,10 +93,10 @@ typedef struct merged_row {
 } merged_row;
 
 /* The lists of the ranks, each in the order of the ids, become one. */
-static void merge(splat_shared_view *shared, const splat_share_row *rows, splat_frame *frame, merged_row *merged)
+static void merge(splat_shared_view *shared, const shared_row *rows, splat_frame *frame, merged_row *merged)
 {
     const int size = shared->comm->size, rank = shared->comm->rank;
-    const splat_share_row *next[SPLAT_MAX_RANKS], *end[SPLAT_MAX_RANKS];
+    const shared_row *next[SPLAT_MAX_RANKS], *end[SPLAT_MAX_RANKS];
     for (int r = 0; r < size; r++) {
         next[r] = rows;
         rows += shared->received[r];
@@ -96,8 +106,8 @@ static void merge(splat_shared_view *shared, const splat_share_row *rows, splat_
         int least = -1;
         for (int r = 0; r < size; r++)
             if (next[r] < end[r] && (least < 0 || next[r]->id < next[least]->id)) least = r;
-        const splat_share_row *row = next[least]++;
-        merged[v] = (merged_row){(uint16_t)least, is_first_part(shared, rank, row->rect)};
+        const shared_row *row = next[least]++;
+        merged[v] = (merged_row){(uint16_t)least, is_first_part(shared, rank, row->shape.rect)};
         put_row(frame, v, row, (uint16_t)shared->bounds[rank], (uint16_t)shared->bounds[rank + 1]);
     }
 }
@@ -106,13 +116,13 @@ splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, sp
 {
     const int size = shared->comm->size;
     uint64_t total = 0;
-    splat_share_row *out;
+    shared_row *out;
     void *in, *merged;
     SPLAT_TRY(pack_visible(shared, frame, &out, error));
     SPLAT_TRY(splat_comm_exchange_counts(shared->comm, shared->sent, shared->received, error));
     for (int r = 0; r < size; r++) total += shared->received[r];
-    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(splat_share_row), &in, error));
-    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(splat_share_row), out, shared->sent, in, shared->received,
+    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(shared_row), &in, error));
+    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(shared_row), out, shared->sent, in, shared->received,
                                        error));
     SPLAT_TRY(splat_shared_room(shared, MERGE, total * sizeof(merged_row), &merged, error));
     memcpy(&shared->projected, frame, offsetof(splat_frame, region));

@@ -59,6 +59,7 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
     if (!b->has_view) return SPLAT_OK;
     SPLAT_TRY(splat_view_begin(t->backend, &model->frame, 0, b->view.camera, error));
     model->frame.filter = splat_model_screen_filter(model);
+    model->frame.hint = splat_trainer_hint(t, b->view.index);
     memcpy(model->frame.background, b->view.background, sizeof model->frame.background);
     return splat_step_stage_photo(t, b->first + t->shards.comm->rank, &b->view, error);
 }
@@ -146,19 +147,17 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
     return SPLAT_OK;
 }
 
-/* Of what the views see, or of the rest. */
-static splat_status step_model(splat_trainer *t, const batch *b, const splat_adam *adam, const splat_tensors *sums,
-                               bool unseen, splat_error *error)
+static splat_status step_model(splat_trainer *t, const batch *b, const splat_tensors *sums, splat_error *error)
 {
     const float n_all = (float)splat_shards_count(t);
+    splat_adam adam;
+    splat_step_adam(t, b->last, b->n_views, &adam);
     const struct splat_batch_step_args args = {.gaussians = &t->model->gaussians,
-                                               .adam = adam,
+                                               .adam = &adam,
                                                .gradients = sums,
                                                .n_views = (uint32_t)b->n_views,
                                                .opacity_pull = t->options.opacity_reg / n_all,
                                                .scale_pull = t->options.scale_reg / (3.0f * n_all),
-                                               .frames = t->shards.batch.frames,
-                                               .unseen = unseen,
                                                .clears = true};
     return splat_op_batch_step(t->backend, &args, error);
 }
@@ -203,7 +202,6 @@ static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mea
 {
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
     splat_tensors sums;
-    splat_adam adam;
     uint64_t n_degenerate = 0;
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
     SPLAT_TRY(begin_views(t, b, error));
@@ -213,13 +211,11 @@ static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mea
     SPLAT_TRY(blend_own(t, b, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
     SPLAT_TRY(reserve_sums(t, &sums, error));
-    splat_step_adam(t, b->last, b->n_views, &adam);
-    t->is_broken = true; /* from here on the model changes */
-    SPLAT_TRY(step_model(t, b, &adam, &sums, true, error));
     SPLAT_TRY(blend_back(t, b, wants_statistics, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_SEND_BACK, error));
+    t->is_broken = true; /* statistics are added to from here on */
     SPLAT_TRY(sum_views(t, b, wants_statistics, &sums, &n_degenerate, error));
-    SPLAT_TRY(step_model(t, b, &adam, &sums, false, error));
+    SPLAT_TRY(step_model(t, b, &sums, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     t->iteration = b->last;
     SPLAT_TRY(control_amid(t, b, error));

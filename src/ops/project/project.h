@@ -103,19 +103,14 @@ struct splat_project_backward_args {
  * scales the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not
  * looked at. With gaussians->deferred, of several slots, and active bands, sh_rest's step is put off, with the
  * gradients in the slots; project_views came before. On CUDA moments and sh_rest are float32 (else UNSUPPORTED).
- *
- * frames (NULL allowed): those of the views. The rows that none of them sees need no gradients: a call with `unseen`,
- * once the views are projected, may step these, beside what comes next; the call without it, with the same arguments
- * otherwise, steps what is left. */
+ * clears: the gradients of tensors that are updated become zero. */
 struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;
     const splat_tensors *gradients; /* sums over the views, of all tensors but one that is put off; finite */
     uint32_t n_views;
     float opacity_pull, scale_pull;
-    splat_frame *const *frames; /* [n_views] or NULL */
-    bool unseen;
-    bool clears; /* the gradients of rows that a frame sees, or all, become zero */
+    bool clears;
 };
 
 #endif

@@ -188,19 +188,10 @@ struct some_rows {
     }
 };
 
-/* One bit for each of a block's rows whose thread says so, for all threads to read; false: there is none. */
-__device__ __forceinline__ bool list_of_block(bool mine, uint32_t bits[BACKWARD_WARPS])
-{
-    const uint32_t own = __ballot_sync(0xffffffffu, mine);
-    if (lane_index() == 0) bits[threadIdx.x / 32] = own;
-    return __syncthreads_or(mine);
-}
-
-/* Gradients of a block's rows by tensor, value and the value of the parameter, and how their step decays: those that
- * were left in shared memory, or those that a row has though no view sees it. */
+/* Gradients of a block's rows by tensor, value and the value of the parameter: those that were left in shared memory,
+ * or those that a row has though the view does not see it. */
 struct view_gradients {
     const block_gradients &s;
-    __device__ __forceinline__ one_view decay() const { return one_view(); }
     __device__ __forceinline__ float operator()(int t, uint32_t k, float) const
     {
         return t == SPLAT_TENSOR_means       ? s.means[k]
@@ -226,11 +217,8 @@ __device__ __forceinline__ float scale_pull_of(const backward_parameters &P, flo
     return isfinite(pull) ? pull : 0.0f;
 }
 
-template <typename DECAY>
 struct unseen_gradients {
     const backward_parameters &P;
-    DECAY of_step;
-    __device__ __forceinline__ DECAY decay() const { return of_step; }
     __device__ __forceinline__ float operator()(int t, uint32_t, float p) const
     {
         return t == SPLAT_TENSOR_scales      ? scale_pull_of(P, p)
@@ -248,7 +236,7 @@ __device__ __forceinline__ void update_floats(const backward_parameters &P, int 
     for (uint32_t k = threadIdx.x; P.update[t] && k < n * CHANNELS; k += BACKWARD_THREADS)
         if (rows.has(k / CHANNELS))
             adam_value(p + base + k, m + base + k, v + base + k, g(t, k, p[base + k]), P.step_size[t],
-                       P.inverse_root[t], g.decay());
+                       P.inverse_root[t]);
 }
 
 /* float32: the rows of a small tensor of a whole block are CHANNELS quads for every four threads, at most one a thread.
@@ -269,8 +257,7 @@ __device__ __forceinline__ void step_own(const backward_parameters &P, int t, fl
 {
     const uint32_t k = 4 * threadIdx.x;
     const float own[4] = {g(t, k, q.p.x), g(t, k + 1, q.p.y), g(t, k + 2, q.p.z), g(t, k + 3, q.p.w)};
-    step_quad(p, m, v, (size_t)first * CHANNELS + k, q, own, P.step_size[t], P.inverse_root[t], values,
-              g.decay());
+    step_quad(p, m, v, (size_t)first * CHANNELS + k, q, own, P.step_size[t], P.inverse_root[t], values);
 }
 
 /* float32, a whole block: the quads of two or three tensors are in flight at once. */
@@ -599,22 +586,6 @@ __device__ __forceinline__ void update_quantized_rows(const backward_parameters 
         step_quantized_rows<DEGREE, HALF>(P, s, rest, moments, first, list, n);
         write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, first, list, n);
         write_rows<WORDS, STRIDE, false>(rest, parameters, first, list, n);
-    }
-}
-
-/* ---------------------------------------------------------------- on the host */
-
-static inline void set_adam(backward_parameters *P, const splat_adam *adam)
-{
-    P->m = adam->moments->m;
-    P->v = adam->moments->v;
-    P->rest_of_visible_only = adam->rest_of_visible_only;
-    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
-        P->update[t] = adam->update[t];
-        P->step_size[t] = adam->lr[t] / adam->correction1[t];
-        P->inverse_root[t] = 1.0f / sqrtf(adam->correction2[t]);
-        P->quantized[t] = adam->moments->quantized[t];
-        P->rounding_key[t] = splat_rounding_key((uint32_t)t, adam->iteration);
     }
 }
 

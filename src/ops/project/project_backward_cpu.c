@@ -278,7 +278,7 @@ static void clear_block(const struct splat_batch_step_args *args, const block_ra
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     {                                                                                                                  \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
-        if (channels)                                                                                                  \
+        if (channels && args->adam->update[SPLAT_TENSOR_##name])                                                       \
             memset(args->gradients->name + range->begin * channels, 0, range->n * channels * sizeof(float));           \
     }
 #include "math/gaussians.def"
@@ -289,7 +289,6 @@ splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_bat
 {
     (void)error;
     const uint32_t n = args->gaussians->n;
-    if (args->unseen) return SPLAT_OK; /* all are stepped later */
     const stepped s = stepped_of(backend, args->gaussians, args->adam, args->n_views);
 #pragma omp parallel for schedule(static) num_threads(backend->threads)
     for (int64_t b = 0; b < n_blocks_of(n); b++) {

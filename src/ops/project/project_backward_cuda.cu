@@ -227,6 +227,14 @@ __device__ __forceinline__ void defer_rest_of_view(const backward_parameters &P,
         make_float4(colour[0], colour[1], colour[2], __uint_as_float(P.deferred.n_steps + 1));
 }
 
+/* One bit for each of a block's rows whose thread says so, for all threads to read; false: there is none. */
+__device__ __forceinline__ bool list_of_block(bool mine, uint32_t bits[BACKWARD_WARPS])
+{
+    const uint32_t own = __ballot_sync(0xffffffffu, mine);
+    if (lane_index() == 0) bits[threadIdx.x / 32] = own;
+    return __syncthreads_or(mine);
+}
+
 /* Those that the view does not see: their gradients are zero, or what they pull at themselves. With sh_rest put off
  * they need nothing of the view, so that their steps, bytes and next to no arithmetic, are made beside
  * raster_backward, which leaves the bandwidth idle. */
@@ -236,7 +244,7 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __gri
     if (P.state->overflow || P.state->not_finite) return;
     const uint32_t first = blockIdx.x * BACKWARD_THREADS, n = min(P.g.n - first, (uint32_t)BACKWARD_THREADS);
     if (list_of_block(threadIdx.x < n && !(P.depth[first + threadIdx.x] > 0.0f), bits))
-        update_small_floats(P, unseen_gradients<one_view>{P, one_view()}, some_rows{bits}, first, n);
+        update_small_floats(P, unseen_gradients{P}, some_rows{bits}, first, n);
 }
 
 /* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
@@ -314,6 +322,20 @@ static void launch(const backward_parameters &P, cudaStream_t stream)
     case 1: project_backward_kernel<1, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
     case 2: project_backward_kernel<2, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
     default: project_backward_kernel<3, HALF, QUANTIZED, REST><<<blocks, BACKWARD_THREADS, 0, stream>>>(P); break;
+    }
+}
+
+static void set_adam(backward_parameters *P, const splat_adam *adam)
+{
+    P->m = adam->moments->m;
+    P->v = adam->moments->v;
+    P->rest_of_visible_only = adam->rest_of_visible_only;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        P->update[t] = adam->update[t];
+        P->step_size[t] = adam->lr[t] / adam->correction1[t];
+        P->inverse_root[t] = 1.0f / sqrtf(adam->correction2[t]);
+        P->quantized[t] = adam->moments->quantized[t];
+        P->rounding_key[t] = splat_rounding_key((uint32_t)t, adam->iteration);
     }
 }
 

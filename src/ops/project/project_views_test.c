@@ -12,16 +12,16 @@ typedef struct several {
     project_scene scene; /* its Gaussians; its frame is not used */
     backward_state state;
     splat_frame frames[VIEWS];
-    bool in_two; /* the steps of what no view sees come first, and gradients are cleared by the step */
+    bool clears; /* gradients, by the step */
     splat_deferred_rest rest;
     splat_block blocks[4];
 } several;
 
-static void several_open(several *s, splat_backend *backend, const splat_gaussians *host, bool puts_off, bool in_two)
+static void several_open(several *s, splat_backend *backend, const splat_gaussians *host, bool puts_off, bool clears)
 {
     const splat_camera camera = test_camera_make(96, 64);
     memset(s, 0, sizeof *s);
-    s->in_two = in_two;
+    s->clears = clears;
     project_scene_open(&s->scene, backend, host, &camera, true, false);
     backward_state_open(&s->state, backend, host, SPLAT_OPTIMIZER_FLOAT32);
     if (!puts_off) return;
@@ -108,24 +108,17 @@ static int make_step(several *s, int step)
     s->state.adam.update[SPLAT_TENSOR_means] = false; /* the same are seen, whatever the last bits */
     s->state.adam.update[SPLAT_TENSOR_sh_rest] = step != NO_UPDATE;
     failures += begin(s, step, n_views, false);
-    for (int t = 0; t < SPLAT_N_TENSORS && (!s->in_two || step == 1); t++)
+    for (int t = 0; t < SPLAT_N_TENSORS && (!s->clears || step == 1 || step == NO_UPDATE + 1); t++)
         splat_backend_zero(s->scene.backend, project_tensor_of(&s->state.gradients, t),
                            s->state.floats[t] * sizeof(float), NULL);
-    splat_frame *frames[VIEWS];
-    for (uint32_t k = 0; k < n_views; k++) frames[k] = &s->frames[k];
-    struct splat_batch_step_args args = {.gaussians = &s->scene.gaussians,
-                                         .adam = &s->state.adam,
-                                         .gradients = &s->state.gradients,
-                                         .n_views = n_views,
-                                         .opacity_pull = 1e-3f,
-                                         .scale_pull = 2e-3f,
-                                         .frames = s->in_two ? frames : NULL,
-                                         .unseen = true,
-                                         .clears = s->in_two};
-    if (s->in_two)
-        TEST_CHECK(failures, splat_op_batch_step(s->scene.backend, &args, &error) == SPLAT_OK, "%s", error.message);
     for (uint32_t k = 0; k < n_views; k++) failures += backward(s, step, k);
-    args.unseen = false;
+    const struct splat_batch_step_args args = {.gaussians = &s->scene.gaussians,
+                                               .adam = &s->state.adam,
+                                               .gradients = &s->state.gradients,
+                                               .n_views = n_views,
+                                               .opacity_pull = 1e-3f,
+                                               .scale_pull = 2e-3f,
+                                               .clears = s->clears};
     TEST_CHECK(failures, splat_op_batch_step(s->scene.backend, &args, &error) == SPLAT_OK, "%s", error.message);
     return failures;
 }
@@ -178,13 +171,13 @@ static int compare_colours(several *a, several *b, int degree)
 }
 
 /* late: with steps put off, where the backend can and it is asked for. */
-static int compare_with_dense(splat_backend *backend, int degree, bool puts_off, bool in_two)
+static int compare_with_dense(splat_backend *backend, int degree, bool puts_off, bool clears)
 {
     int failures = 0;
     test_gaussians t = test_gaussians_make(N, degree, 1, 21);
     several dense, late;
     several_open(&dense, backend, &t.g, false, false);
-    several_open(&late, backend, &t.g, puts_off && backend->defers_rest, in_two);
+    several_open(&late, backend, &t.g, puts_off && backend->defers_rest, clears);
     for (int step = 1; step <= STEPS; step++) failures += make_step(&dense, step) + make_step(&late, step);
     const int after = STEPS + 1;
     failures += begin(&dense, after, VIEWS, true) + begin(&late, after, VIEWS, false);

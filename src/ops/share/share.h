@@ -1,16 +1,15 @@
-/* share_find, share_pack, share_unpack, share_hide, share_put, share_rows: what goes between ranks that train one scene
- * together (docs/distributed.md): projected Gaussians to the rank that blends a view, their gradients back, and rows of
- * the model. Ranks exchange packed rows; these ops make them and take them apart. */
+/* share_find, share_pack, share_unpack, share_colors, share_hide, share_put, share_rows: what goes between ranks that
+ * train one scene together (docs/distributed.md): projected Gaussians to the rank that blends a view, their gradients
+ * back, and rows of the model. Ranks exchange packed rows; these ops make them and take them apart. */
 #ifndef SPLAT_OPS_SHARE_H
 #define SPLAT_OPS_SHARE_H
 
 #include "ops/frame.h"
 #include "ops/loss/loss.h"
 
-/* What project leaves of a Gaussian. */
+/* What project leaves of a Gaussian but its colour. */
 typedef struct splat_share_row {
-    uint32_t id; /* whose it is: see who packs it */
-    float mean[2], conic[4], rgb[3], depth;
+    float mean[2], conic[4], depth;
     uint16_t rect[4];
 } splat_share_row;
 
@@ -24,7 +23,7 @@ struct splat_share_find_args {
     uint32_t *counts; /* [n_views], host memory */
 };
 
-/* share_pack: rows[k] is entry entries[k] of the frame; its id is the frame's. */
+/* share_pack: rows[k] is entry entries[k] of the frame. */
 struct splat_share_pack_args {
     const splat_frame *frame;
     const uint32_t *entries;
@@ -32,12 +31,20 @@ struct splat_share_pack_args {
     splat_share_row *rows;
 };
 
-/* share_unpack: entry v of the frame becomes rows[v], and ids[v] = v. The frame has the capacity for n; its n_visible
- * becomes n. */
+/* share_unpack: entry v of the frame becomes rows[v], and ids[v] = v; colours stay. The frame has the capacity for n;
+ * its n_visible becomes n. */
 struct splat_share_unpack_args {
     const splat_share_row *rows;
     uint32_t n;
     splat_frame *frame;
+};
+
+/* share_colors: colors[k] is that of entry entries[k] of the frame; beside what comes next, as project writes them. */
+struct splat_share_colors_args {
+    const splat_frame *frame;
+    const uint32_t *entries;
+    uint32_t n;
+    float *colors; /* [n][3] */
 };
 
 /* share_hide: mean_abs of a visible entry's grad2d becomes NaN where the mask does not keep the pixel under its mean

@@ -42,6 +42,16 @@ splat_status splat_share_unpack_cpu(splat_backend *backend, const struct splat_s
     return SPLAT_OK;
 }
 
+splat_status splat_share_colors_cpu(splat_backend *backend, const struct splat_share_colors_args *args,
+                                    splat_error *error)
+{
+    (void)error;
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (uint32_t k = 0; k < args->n; k++)
+        memcpy(args->colors + 3 * (size_t)k, args->frame->rgb + 3 * (size_t)args->entries[k], 3 * sizeof(float));
+    return SPLAT_OK;
+}
+
 splat_status splat_share_hide_cpu(splat_backend *backend, const struct splat_share_hide_args *args, splat_error *error)
 {
     (void)error;

@@ -1,4 +1,4 @@
-/* The share ops on CUDA. Rows are 52 bytes, which a warp reads and writes as words that lie side by side. */
+/* The share ops on CUDA. Rows are 36 bytes, which a warp reads and writes as words that lie side by side. */
 #include "backend/cuda_backend.cuh"
 
 extern "C" {
@@ -10,7 +10,7 @@ extern "C" {
 #include <thrust/iterator/counting_iterator.h>
 
 #define THREADS 128
-#define ROW_WORDS 13
+#define ROW_WORDS 9
 
 static_assert(sizeof(splat_share_row) == ROW_WORDS * sizeof(uint32_t), "a row is words");
 static_assert(sizeof(splat_grad2d) == 10 * sizeof(float), "a gradient is words");
@@ -75,7 +75,6 @@ __global__ void __launch_bounds__(THREADS)
 extern "C" splat_status splat_share_pack_cuda(splat_backend *backend, const struct splat_share_pack_args *args,
                                               splat_error *error)
 {
-    SPLAT_TRY(splat_cuda_join(splat_cuda_of(backend), error));
     if (args->n == 0) return SPLAT_OK;
     pack_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
         splat_share_arrays_of(args->frame), args->entries, args->n, (uint32_t *)args->rows);
@@ -108,7 +107,29 @@ extern "C" splat_status splat_share_unpack_cuda(splat_backend *backend, const st
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- share_hide, share_put */
+/* ---------------------------------------------------------------- share_colors, share_hide, share_put */
+
+/* A thread a float: a row's lie side by side. */
+__global__ void __launch_bounds__(THREADS)
+    colors_kernel(const float *rgb, const uint32_t *entries, uint64_t n_floats, float *colors)
+{
+    const uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (at < n_floats) colors[at] = rgb[(size_t)entries[at / 3] * 3 + at % 3];
+}
+
+extern "C" splat_status splat_share_colors_cuda(splat_backend *backend, const struct splat_share_colors_args *args,
+                                                splat_error *error)
+{
+    splat_cuda_backend *cuda = splat_cuda_of(backend);
+    const uint64_t n_floats = 3 * (uint64_t)args->n;
+    if (args->n == 0) return SPLAT_OK;
+    SPLAT_TRY(splat_cuda_fork(cuda, error)); /* the entries are the stream's */
+    colors_kernel<<<splat_cuda_blocks(n_floats, THREADS), THREADS, 0, cuda->side_stream>>>(
+        args->frame->rgb, args->entries, n_floats, args->colors);
+    CUDA_LAUNCHED("colours on their way");
+    return SPLAT_OK;
+}
+
 
 __global__ void __launch_bounds__(THREADS) hide_kernel(const float2 *means, const float *depth, uint32_t n,
                                                        int32_t width, int32_t height, const uint8_t *mask,
@@ -132,7 +153,6 @@ extern "C" splat_status splat_share_hide_cuda(splat_backend *backend, const stru
     return SPLAT_OK;
 }
 
-/* A thread a float: a row's lie side by side. */
 __global__ void __launch_bounds__(THREADS)
     put_kernel(const float *rows, const uint32_t *entries, uint64_t n_floats, float *gradients)
 {

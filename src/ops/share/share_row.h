@@ -13,13 +13,13 @@
 /* The arrays of a frame that rows are of. */
 typedef struct splat_share_arrays {
     uint32_t *ids;
-    float *mean2d, *conic, *rgb, *depth;
+    float *mean2d, *conic, *depth;
     uint16_t *rect;
 } splat_share_arrays;
 
 SPLAT_SHARE_INLINE splat_share_arrays splat_share_arrays_of(const splat_frame *frame)
 {
-    splat_share_arrays a = {frame->ids, frame->mean2d, frame->conic, frame->rgb, frame->depth, frame->tile_rect};
+    splat_share_arrays a = {frame->ids, frame->mean2d, frame->conic, frame->depth, frame->tile_rect};
     return a;
 }
 
@@ -32,22 +32,18 @@ SPLAT_SHARE_INLINE bool splat_share_touches(const uint16_t rect[4])
 SPLAT_SHARE_INLINE splat_share_row splat_share_row_of(const splat_share_arrays *a, size_t v)
 {
     splat_share_row row;
-    row.id = a->ids[v];
     row.depth = a->depth[v];
     for (int k = 0; k < 2; k++) row.mean[k] = a->mean2d[2 * v + (size_t)k];
     for (int k = 0; k < 4; k++) row.conic[k] = a->conic[4 * v + (size_t)k];
-    for (int k = 0; k < 3; k++) row.rgb[k] = a->rgb[3 * v + (size_t)k];
     for (int k = 0; k < 4; k++) row.rect[k] = a->rect[4 * v + (size_t)k];
     return row;
 }
 
 SPLAT_SHARE_INLINE void splat_share_row_put(const splat_share_arrays *a, size_t v, const splat_share_row *row)
 {
-    a->ids[v] = row->id;
     a->depth[v] = row->depth;
     for (int k = 0; k < 2; k++) a->mean2d[2 * v + (size_t)k] = row->mean[k];
     for (int k = 0; k < 4; k++) a->conic[4 * v + (size_t)k] = row->conic[k];
-    for (int k = 0; k < 3; k++) a->rgb[3 * v + (size_t)k] = row->rgb[k];
     for (int k = 0; k < 4; k++) a->rect[4 * v + (size_t)k] = row->rect[k];
 }
 

@@ -79,10 +79,9 @@ static uint32_t list_entries(const splat_backend *backend, const share_frame *f,
 
 static splat_share_row row_of(const share_frame *f, uint32_t v)
 {
-    splat_share_row row = {.id = f->ids[v], .depth = f->depth[v]};
+    splat_share_row row = {.depth = f->depth[v]};
     memcpy(row.mean, f->mean2d + 2 * (size_t)v, sizeof row.mean);
     memcpy(row.conic, f->conic + 4 * (size_t)v, sizeof row.conic);
-    memcpy(row.rgb, f->rgb + 3 * (size_t)v, sizeof row.rgb);
     memcpy(row.rect, f->rect + 4 * (size_t)v, sizeof row.rect);
     return row;
 }
@@ -159,15 +158,40 @@ int test_op_share_unpack(splat_backend *backend)
     test_download(backend, got->rect, f->frame.tile_rect, sizeof got->rect);
     for (uint32_t v = 0; v < N; v++) {
         splat_share_row have = row_of(got, v), wanted = row_of(v < n ? from : f, v);
-        if (v < n) wanted.id = v;
         TEST_CHECK(failures, memcmp(&have, &wanted, sizeof have) == 0, "entry %u is another one", v);
+        TEST_CHECK(failures, got->ids[v] == (v < n ? v : f->ids[v]), "entry %u is of %u", v, got->ids[v]);
     }
     status = splat_op_share_unpack(backend, &(struct splat_share_unpack_args){packed, 0, &f->frame}, &error);
     TEST_CHECK(failures, status == SPLAT_OK && f->frame.n_visible == 0, "nothing was unpacked");
+    TEST_CHECK(failures, memcmp(got->rgb, f->rgb, sizeof f->rgb) == 0, "colours changed");
     splat_block_free(backend, &block);
     close_frame(backend, from);
     close_frame(backend, f);
     free(got);
+    return failures;
+}
+
+int test_op_share_colors(splat_backend *backend)
+{
+    int failures = 0;
+    share_frame *f = open_frame(backend, N, 9);
+    uint32_t entries[N], n = list_entries(backend, f, N, entries);
+    float got[3 * N];
+    splat_block blocks[2] = {{0}};
+    splat_error error = {0};
+    const uint32_t *list = test_upload(backend, &blocks[0], entries, sizeof entries);
+    float *colors = test_upload(backend, &blocks[1], NULL, sizeof got);
+    splat_status status =
+        splat_op_share_colors(backend, &(struct splat_share_colors_args){&f->frame, list, n, colors}, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "share_colors: %s", error.message);
+    test_download(backend, got, colors, sizeof got);
+    for (uint32_t k = 0; k < 3 * N; k++) {
+        const float wanted = k < 3 * n ? f->rgb[3 * entries[k / 3] + k % 3] : 0;
+        TEST_CHECK(failures, got[k] == wanted, "value %u of %u is %g, not %g", k, 3 * n, (double)got[k],
+                   (double)wanted);
+    }
+    for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
+    close_frame(backend, f);
     return failures;
 }
 
