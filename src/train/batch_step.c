@@ -170,6 +170,7 @@ static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_de
                                  splat_step_result *mean, splat_error *error)
 {
     const splat_step_result *own = &b->result;
+    splat_shards_note_view(t, own->n_visible, own->n_instances);
     double sums[] = {own->loss_l1,         own->loss_ssim,    own->n_visible,       (double)own->n_instances,
                      (double)n_degenerate, found != SPLAT_OK, (double)t->n_added, (double)t->n_removed};
     splat_error ignored;

@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-void splat_shards_note_view(splat_trainer *t)
+void splat_shards_note_view(splat_trainer *t, uint64_t n_visible, uint64_t n_instances)
 {
-    const splat_frame *frame = &t->model->frame;
-    if (!t->shards.comm) return;
-    t->shards.work.n_visible += frame->n_visible;
-    t->shards.work.n_instances += frame->n_view_instances;
+    t->shards.work.n_visible += n_visible;
+    t->shards.work.n_instances += n_instances;
 }
 
 void splat_shards_begin_traffic(splat_trainer *t)

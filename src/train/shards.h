@@ -67,8 +67,8 @@ splat_status splat_shards_agree(splat_trainer *trainer, splat_status own, splat_
  * every rank has its part again. Errors: MEMORY, DEVICE, too. */
 splat_status splat_shards_level(splat_trainer *trainer, splat_error *error);
 
-/* shard_report.c: this rank's part of a view is blended; a step begins, and has ended well. */
-void splat_shards_note_view(splat_trainer *trainer);
+/* shard_report.c: what this rank blended of a view, when it is known; a step begins, and has ended well. */
+void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);
 void splat_shards_begin_traffic(splat_trainer *trainer);
 void splat_shards_end_traffic(splat_trainer *trainer);
 

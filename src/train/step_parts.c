@@ -50,7 +50,6 @@ splat_status splat_step_blend(splat_trainer *t, const splat_step_view *view, spl
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     splat_step_note_mark(t, SPLAT_MARK_BIN);
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
-    splat_shards_note_view(t);
     return splat_step_stamp(t, SPLAT_MARK_RASTER, error);
 }
 

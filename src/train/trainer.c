@@ -77,7 +77,10 @@ static splat_status count(splat_trainer *t, splat_step_result *result, splat_err
 {
     const splat_frame *frame = &t->model->frame;
     splat_shared_counts counts = {frame->n_visible, frame->n_degenerate, frame->n_view_instances};
-    if (splat_shards_split(t)) SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
+    if (splat_shards_split(t)) {
+        splat_shards_note_view(t, frame->n_visible, frame->n_view_instances);
+        SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
+    }
     result->n_visible = (uint32_t)counts.n_visible;
     result->n_degenerate = (uint32_t)counts.n_degenerate;
     result->n_instances = counts.n_instances;
