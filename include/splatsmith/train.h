@@ -215,6 +215,8 @@ typedef struct splat_plan_options {
                                 splat_train_options_init_coarse makes them; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
     size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
+    size_t n_ranks;          /* GPUs that train together, batch_views: the rows are those of each, which has its limit;
+                                nothing is given up. 0 and 1: one */
 } splat_plan_options;
 
 typedef struct splat_plan_row {
@@ -233,7 +235,7 @@ typedef struct splat_plan_step {
     size_t n_gaussians;         /* the most that fit without it */
 } splat_plan_step;
 
-#define SPLAT_PLAN_ROWS 16
+#define SPLAT_PLAN_ROWS 17
 #define SPLAT_PLAN_CHOICES 8
 
 typedef struct splat_plan {
@@ -244,7 +246,8 @@ typedef struct splat_plan {
     size_t n_rows;
     splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with max_gaussians rows */
     size_t total_bytes;          /* their sum, <= limit_bytes */
-    size_t evaluation_bytes;     /* of the process while it evaluates */
+    size_t evaluation_bytes;     /* of the process while it evaluates; of several ranks of rank 0, which has all rows
+                                    then, and while it saves */
     size_t render_bytes;         /* of a process that only renders the trained splat */
     size_t afterwards_bytes;     /* of the stage that trains all of it on, with what a plan chooses for that; 0: none
                                     was named */

@@ -15,7 +15,7 @@ SPLAT_MIB = 1048576.0
 SPLAT_GIB = 1073741824.0
 SPLAT_CAMERA_PARAMETERS = 16
 SPLAT_MAX_RANKS = 1024
-SPLAT_PLAN_ROWS = 16
+SPLAT_PLAN_ROWS = 17
 SPLAT_PLAN_CHOICES = 8
 SPLAT_MAX_LOSSES = 16
 SPLAT_MESH_LEVELS = 8
@@ -1007,6 +1007,7 @@ splat_plan_options._fields_ = [
     ("keep_optimizer_storage", c_bool),
     ("keep_sh_offload", c_bool),
     ("n_vertices", c_size_t),
+    ("n_ranks", c_size_t),
 ]
 splat_plan_row._fields_ = [
     ("owner", c_char_p),
@@ -1029,7 +1030,7 @@ splat_plan._fields_ = [
     ("n_gaussians", c_size_t),
     ("estimated", c_bool),
     ("n_rows", c_size_t),
-    ("rows", splat_plan_row * 16),
+    ("rows", splat_plan_row * 17),
     ("total_bytes", c_size_t),
     ("evaluation_bytes", c_size_t),
     ("render_bytes", c_size_t),

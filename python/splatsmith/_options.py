@@ -177,6 +177,7 @@ class PlanOptions(TypedDict, total=False):
     keep_optimizer_storage: bool
     keep_sh_offload: bool
     n_vertices: int
+    n_ranks: int
 
 
 class RunOptions(TypedDict, total=False):

@@ -80,6 +80,28 @@ static bool find_limit(const cli_values *values, const splat_context *context, s
     return false;
 }
 
+/* Of several GPUs: *n how many; 0: one. There need not be any here. */
+static bool read_gpus(const cli_values *values, size_t *n)
+{
+    char *end;
+    *n = 0;
+    if (!values->gpus) return true;
+    const long count = strtol(values->gpus, &end, 10);
+    if (!*end && end != values->gpus && count >= 1 && count <= SPLAT_MAX_RANKS) {
+        *n = (size_t)count;
+        return true;
+    }
+    cli_error("plan --gpus takes a number from 1 to %d, not %s", SPLAT_MAX_RANKS, values->gpus);
+    return false;
+}
+
+static void print_ranks(const splat_train_options *chosen, size_t n_gpus)
+{
+    cli_say("Each of %zu GPUs holds so much; the first one has all Gaussians while it evaluates or saves.", n_gpus);
+    cli_say("While they train, at most %zu rows of Gaussians fit on all of them. Training holds no --vram_limit on "
+            "several GPUs yet.", chosen->max_gaussians);
+}
+
 static int plan_scene(const cli_values *values, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
@@ -92,6 +114,7 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
     cli_plan_options(values, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);
     options.afterwards = &afterwards;
+    if (!read_gpus(values, &options.n_ranks)) return CLI_USAGE;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(values, context, &options)) return CLI_USAGE;
     if (cli_given(values, "vram_limit") && !cli_names_cpu(values)) options.for_gpu = true;
@@ -102,6 +125,10 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
             cli_bytes(plan.limit_bytes, bytes),
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
+    if (options.n_ranks > 1) {
+        print_ranks(&chosen, options.n_ranks);
+        return CLI_OK;
+    }
     print_choices(&plan);
     cli_say("At most %zu rows of Gaussians fit, with all of that given up.", chosen.max_gaussians);
     print_command(values, &chosen, &plan);

@@ -616,9 +616,9 @@ const cli_option cli_options[] = {
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
-    {"gpus", 0, NULL, ALONE(TRAIN) | BENCH, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
+    {"gpus", 0, NULL, ALONE(TRAIN) | BENCH | PLAN, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
      "train on so many GPUs of this host, from --gpu on: --batch_views, with as many threads as processes under mpirun "
-     "(with --backend cpu the threads stand for GPUs)", NULL},
+     "(with --backend cpu the threads stand for GPUs); plan: what each of N would hold", NULL},
     {"split_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(split_views),
      "with mpirun -n R: R processes train one splat, each with a part of the Gaussians and of every picture; the "
      "result is that of one process", NULL},

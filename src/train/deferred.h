@@ -18,7 +18,9 @@ typedef struct splat_deferral {
  * device, and nothing but the photo's loss looks at the colours. */
 bool splat_defers_rest(bool backend_can, const splat_train_options *options);
 /* The arrays with a row for each Gaussian. */
-void splat_deferral_describe(splat_row_blocks *rows, const splat_train_options *options);
+void splat_deferral_describe(splat_row_blocks *rows, uint32_t n_slots);
+/* Of a run of these options: views of a step. */
+uint32_t splat_deferral_slots(const splat_train_options *options);
 /* Rows that a trainer with n Gaussians needs. */
 uint32_t splat_deferral_rows(const splat_trainer *trainer, uint32_t n);
 /* After the rows were resized, all of them settled. Errors: MEMORY: nothing is put off. */

@@ -13,17 +13,17 @@ bool splat_defers_rest(bool backend_can, const splat_train_options *o)
            !o->regularizer && !o->binding;
 }
 
-static uint32_t n_slots(const splat_train_options *o)
+uint32_t splat_deferral_slots(const splat_train_options *o)
 {
     return o->ranks && o->batch_views ? (uint32_t)o->ranks->size : 1;
 }
 
-void splat_deferral_describe(splat_row_blocks *rows, const splat_train_options *o)
+void splat_deferral_describe(splat_row_blocks *rows, uint32_t n_slots)
 {
     rows->owner = SPLAT_OWNER_OPTIMIZER;
-    splat_row_blocks_add(rows, "deferred.gradient", SPLAT_TYPE_FLOAT32, GRADIENT_WORDS * n_slots(o));
-    splat_row_blocks_add(rows, "deferred.direction", SPLAT_TYPE_FLOAT32, DIRECTION_WORDS * n_slots(o));
-    if (n_slots(o) > 1) splat_row_blocks_add(rows, "deferred.made", SPLAT_TYPE_FLOAT32, 1); /* bits of a count */
+    splat_row_blocks_add(rows, "deferred.gradient", SPLAT_TYPE_FLOAT32, GRADIENT_WORDS * n_slots);
+    splat_row_blocks_add(rows, "deferred.direction", SPLAT_TYPE_FLOAT32, DIRECTION_WORDS * n_slots);
+    if (n_slots > 1) splat_row_blocks_add(rows, "deferred.made", SPLAT_TYPE_FLOAT32, 1); /* bits of a count */
 }
 
 uint32_t splat_deferral_rows(const splat_trainer *t, uint32_t n)
@@ -42,8 +42,8 @@ splat_status splat_deferral_refresh(splat_trainer *t, uint32_t n_rows, splat_err
     d->rest = (splat_deferred_rest){.gradient = d->rows.blocks[0].data,
                                     .direction = d->rows.blocks[1].data,
                                     .steps = d->steps.data,
-                                    .n_slots = n_slots(&t->options),
-                                    .made = n_slots(&t->options) > 1 ? d->rows.blocks[2].data : NULL};
+                                    .n_slots = splat_deferral_slots(&t->options),
+                                    .made = splat_deferral_slots(&t->options) > 1 ? d->rows.blocks[2].data : NULL};
     t->model->gaussians.deferred = &d->rest;
     return SPLAT_OK;
 }

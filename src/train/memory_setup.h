@@ -14,6 +14,7 @@ typedef struct splat_memory_setup {
     size_t n_depth_points;     /* of the dataset */
     size_t depth_patch_bytes;  /* of the views that have such points */
     bool has_depth_maps;       /* some training view has one */
+    size_t n_ranks;            /* that have a view each, and as many Gaussians each as are counted; 0 and 1: one */
 } splat_memory_setup;
 
 /* Where SH above degree 0 lie, and their moments. */

@@ -7,6 +7,7 @@
 #include "ops/knn/knn.h"
 #include "ops/loss/loss_bytes.h"
 #include "ops/raster/raster_bytes.h"
+#include "ops/share/share.h"
 #include "train/step.h"
 #include "train/strategies/strategies.h"
 #include "train/trainer.h"
@@ -75,7 +76,7 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
     for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
     if (splat_defers_rest(u->view.on_device, o)) {
         splat_row_blocks deferred = {.n_arrays = 0};
-        splat_deferral_describe(&deferred, o);
+        splat_deferral_describe(&deferred, u->n_ranks > 1 ? (uint32_t)u->n_ranks : 1);
         add_rows(u, &deferred, &(const splat_tensor_table){0}, n, &s->moments, &s->moments, &s->host);
     }
     splat_statistics_describe(&statistics);
@@ -93,13 +94,32 @@ size_t splat_memory_streamed_photos(const splat_memory_setup *u, const splat_tra
     return u->photos_two + (sees_neighbors ? u->photos_two / 2 : 0);
 }
 
+/* Of a GPU that trains with others, n Gaussians each: its own in every view of a step, the sums of their gradients, and
+ * what goes there and back of what views see. Shares of 5 to 30 % were measured; a third is counted on. */
+#define USUAL_SEEN 3
+
+static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n)
+{
+    const size_t all = n * u->n_ranks, seen = all / USUAL_SEEN;
+    const bool defers = splat_defers_rest(u->view.on_device, o);
+    size_t channels = 0;
+    if (u->n_ranks < 2) return 0;
+    for (int i = 0; i < SPLAT_N_TENSORS; i++)
+        channels += defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree);
+    const size_t rows = 2 * sizeof(splat_share_row) + 3 * sizeof(float) + sizeof(splat_grad2d);
+    return u->n_ranks * mapped(u, splat_view_arrays_bytes(n, 0, 0)) + mapped(u, n * channels * sizeof(float)) +
+           mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows);
+}
+
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const splat_train_options *o, size_t n,
                                          splat_list_room room)
 {
     splat_memory_sizes s = {.overhead = u->overhead};
-    splat_work w = splat_memory_work(u, n, room);
+    const size_t n_seen = u->n_ranks > 1 ? n * u->n_ranks / USUAL_SEEN : n; /* in the frame of the own view */
+    splat_work w = splat_memory_work(u, n_seen, room);
     const splat_strategy *strategy = splat_strategy_of(o);
     size_of_state(u, o, n, &s);
+    s.ranks = ranks_bytes(u, o, n);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
               splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
               splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(n) : 0);
@@ -129,7 +149,7 @@ static size_t total_of(const splat_memory_sizes *s)
 {
     size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer +
                    s->bound;
-    return s->overhead + state + s->frame + s->scratch + s->photos + s->depth_points + s->rest;
+    return s->overhead + state + s->frame + s->scratch + s->photos + s->depth_points + s->ranks + s->rest;
 }
 
 size_t splat_memory_total(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_list_room room)

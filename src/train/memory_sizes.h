@@ -10,7 +10,7 @@
 
 typedef struct splat_memory_sizes {
     size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos,
-        depth_points, rest;
+        depth_points, ranks, rest;
     size_t host; /* pinned, beside all others */
 } splat_memory_sizes;
 

@@ -116,6 +116,7 @@ static void fill_rows(const splat_memory_setup *u, const splat_train_options *o,
     add_row(plan, "transients", "working memory of the ops", s.scratch);
     add_row(plan, "images", o->photos_on_host ? "photos of two steps" : "all training photos", s.photos);
     add_row(plan, "images", "points of known depth", s.depth_points);
+    add_row(plan, "transients", "other views, and rows between GPUs", s.ranks);
     add_row(plan, "other", "ends of pages and granules, counters", s.rest);
     plan->host_bytes = s.host;
     splat_work w = splat_memory_work(u, n, room);
@@ -232,6 +233,31 @@ static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_op
     return SPLAT_OK;
 }
 
+/* Several GPUs with a view each: nothing is given up, and the rows are those of each. Rank 0 has all Gaussians now and
+ * then, beside what it works with. */
+static splat_status plan_ranks(const splat_memory_forms *f, const splat_plan_options *options,
+                               splat_train_options *chosen, splat_plan *plan, splat_error *error)
+{
+    const size_t n = (plan->n_gaussians + options->n_ranks - 1) / options->n_ranks;
+    splat_list_room room = splat_form_least_lists(f, 0, n);
+    room.n_instances = splat_memory_usual_instances(f->setup, plan->n_gaussians);
+    *chosen = splat_form_options(f, 0, n);
+    chosen->max_gaussians = splat_form_most(f, 0) * options->n_ranks;
+    fill_rows(f->setup, chosen, options, n, room, plan);
+    const splat_memory_sizes own = splat_memory_sizes_of(f->setup, chosen, n, room);
+    const splat_memory_sizes all = splat_memory_sizes_of(f->setup, chosen, plan->n_gaussians, room);
+    const size_t state = own.parameters + own.sh + own.moments + own.sh_moments + own.statistics;
+    const size_t whole = all.parameters + all.sh + all.moments + all.sh_moments + all.statistics;
+    plan->evaluation_bytes = plan->total_bytes - state + whole;
+    if (plan->total_bytes <= f->limit) return SPLAT_OK;
+    char text[32], limit[32];
+    return splat_fail(error, SPLAT_ERROR_MEMORY,
+                      "%zu Gaussians on %zu GPUs take %s on each, more than %s: take more GPUs, or fewer Gaussians "
+                      "(`target_gaussian_count`)", plan->n_gaussians, options->n_ranks,
+                      splat_bytes_format(plan->total_bytes, text, sizeof text),
+                      splat_bytes_format(f->limit, limit, sizeof limit));
+}
+
 /* chosen: `wanted` with the choices made. All structs are the library's own. */
 static splat_status make_plan(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
                               const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
@@ -242,13 +268,16 @@ static splat_status make_plan(const splat_context *context, const splat_scene *s
     if (!limit) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a plan needs a memory limit");
     splat_memory_setup u = splat_memory_setup_of(context, scene, options->for_gpu, options->overhead_bytes,
                                                  options->n_vertices);
-    splat_memory_forms f = {&u, wanted, allowed(&u, wanted, options), limit};
+    const bool is_shared = options->n_ranks > 1;
+    u.n_ranks = options->n_ranks;
+    splat_memory_forms f = {&u, wanted, is_shared ? 0 : allowed(&u, wanted, options), limit};
     size_t target = wanted->target_gaussian_count;
     plan->n_gaussians = options->n_gaussians ? options->n_gaussians
                         : target             ? least_of(target, wanted, &scene->dataset)
                                              : likely_count(wanted, &scene->dataset);
     plan->estimated = !options->n_gaussians && !target;
     plan->limit_bytes = limit;
+    if (is_shared) return plan_ranks(&f, options, chosen, plan, error);
     return splat_schedule_continues_splat(wanted) ? plan_fixed(&f, options, chosen, plan, error)
                                                   : plan_growth(&f, options, chosen, plan, error);
 }

@@ -250,7 +250,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     SPLAT_TRY(splat_depths_init(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
-    splat_deferral_describe(&t->deferral.rows, &t->options);
+    splat_deferral_describe(&t->deferral.rows, splat_deferral_slots(&t->options));
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
     if (regularizer) splat_extra_rows_init(&t->regularizer_rows, regularizer->arrays, regularizer->n_arrays);
