@@ -126,6 +126,7 @@ static void cuda_destroy(splat_backend *backend)
     if (cuda->forked) cudaEventDestroy(cuda->forked);
     if (cuda->joined) cudaEventDestroy(cuda->joined);
     if (cuda->blended) cudaEventDestroy(cuda->blended);
+    if (cuda->coloured) cudaEventDestroy(cuda->coloured);
     for (int i = 0; i < SPLAT_MARKS; i++)
         if (cuda->marks[i]) cudaEventDestroy(cuda->marks[i]);
     cudaFreeHost(cuda->results);
@@ -255,6 +256,7 @@ static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user,
     CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->forked, cudaEventDisableTiming));
     CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->joined, cudaEventDisableTiming));
     CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->blended, cudaEventDisableTiming));
+    CUDA_TRY("make an event", cudaEventCreateWithFlags(&cuda->coloured, cudaEventDisableTiming));
     CUDA_TRY("make a stream", cudaStreamCreateWithFlags(&cuda->copy_stream, cudaStreamNonBlocking));
     CUDA_TRY("reserve pinned memory",
              cudaMallocHost((void **)&cuda->results, SPLAT_RESULT_SLOTS * sizeof *cuda->results));
@@ -273,7 +275,7 @@ static splat_status create(int gpu, int threads, bool deterministic, bool sole_u
     cuda->base.threads = threads ? threads : splat_usable_cpus(); /* decoders of photos */
     cuda->base.deterministic = deterministic;
     cuda->base.view_state_bytes = sizeof(splat_cuda_view_state);
-    cuda->base.defers_rest = true;
+    cuda->base.defers_rest = cuda->base.caches_rest = true;
     splat_status status = cuda_open(cuda, gpu, sole_user, error);
     if (status != SPLAT_OK) {
         cuda_destroy(&cuda->base);

@@ -43,7 +43,8 @@ struct splat_cuda_backend {
     cudaStream_t side_stream;         /* work beside it, of lower priority */
     cudaEvent_t forked, joined;       /* the work has come to where work beside it begins; that is done */
     cudaEvent_t blended;              /* the work has come to where what the view does not see is left alone */
-    bool has_side_work, has_blended;  /* since the last splat_cuda_join */
+    cudaEvent_t coloured;             /* the work beside it has come to where the colours of the view are written */
+    bool has_side_work, has_blended, has_coloured; /* since the last splat_cuda_join */
     splat_cuda_staging staging[2];
     int last_ahead;     /* the slot of the last upload_ahead */
     splat_cuda_view_state *results; /* [SPLAT_RESULT_SLOTS] pinned host memory */
@@ -73,6 +74,10 @@ splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_mark_blended(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_fork_blended(splat_cuda_backend *cuda, splat_error *error);
 splat_status splat_cuda_join(splat_cuda_backend *cuda, splat_error *error);
+/* mark_coloured: after fork, what is submitted to side_stream from here on is not needed before project_backward.
+ * join_coloured: the stream sees what was submitted before that mark; as join where there is none. */
+splat_status splat_cuda_mark_coloured(splat_cuda_backend *cuda, splat_error *error);
+splat_status splat_cuda_join_coloured(splat_cuda_backend *cuda, splat_error *error);
 
 /* cuda_peers.cu */
 extern const splat_peer_functions splat_cuda_peer_functions;

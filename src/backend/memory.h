@@ -58,6 +58,9 @@ typedef struct splat_block {
     splat_element_type type;   /* set it before the first resize; default: the owner's */
     splat_placement placement; /* set it before the first resize; default: on the device */
     void *mapping;    /* the backend's own record of the address range, NULL when it needs none */
+    void (*yield)(void *user); /* set after a resize: frees the block, which is only for speed, when memory is refused
+                                  to another; NULL: it stays */
+    void *yield_user;
     struct splat_block *previous, *next; /* the backend's list of live blocks */
 } splat_block;
 

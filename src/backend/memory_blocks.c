@@ -75,14 +75,37 @@ static splat_status allow(splat_memory *memory, const splat_block *block, size_t
                       splat_bytes_format(held, text[2], sizeof text[2]));
 }
 
+/* Another block that is only for speed goes back. Whether there was one. */
+static bool one_yields(splat_memory *memory, const splat_block *wanted)
+{
+    for (splat_block *block = memory->blocks; block; block = block->next) {
+        if (!block->yield || block == wanted) continue;
+        void (*yield)(void *) = block->yield;
+        block->yield = NULL; /* asked once */
+        yield(block->yield_user);
+        return true;
+    }
+    return false;
+}
+
+static splat_status map_allowed(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved,
+                                splat_error *error)
+{
+    if (reserved > block->reserved)
+        SPLAT_TRY(allow(&backend->memory, block, reserved - block->reserved, error));
+    return backend->functions->map(backend, block, bytes, reserved, error);
+}
+
 /* Maps `reserved` bytes for `bytes` in use and keeps the books. */
 static splat_status remap(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved, splat_error *error)
 {
     splat_memory *memory = &backend->memory;
     splat_memory_count *count = count_of(memory, block);
     size_t old_bytes = block->bytes, old_reserved = block->reserved;
-    if (reserved > old_reserved) SPLAT_TRY(allow(memory, block, reserved - old_reserved, error));
-    SPLAT_TRY(backend->functions->map(backend, block, bytes, reserved, error));
+    splat_status status = map_allowed(backend, block, bytes, reserved, error);
+    while (status == SPLAT_ERROR_MEMORY && one_yields(memory, block))
+        status = map_allowed(backend, block, bytes, reserved, error);
+    if (status != SPLAT_OK) return status;
     block->bytes = bytes;
     block->reserved = reserved;
     count->bytes += bytes - old_bytes;

@@ -73,6 +73,31 @@ typedef struct splat_deferred_rest {
     uint32_t *made;   /* [n] steps that the row has made */
 } splat_deferred_rest;
 
+/* Rows of sh_rest and of its moments that lie in host memory (SPLAT_ON_HOST), kept on the device from view to view
+ * (splat_backend.caches_rest). A step fetches what its view sees and the cache lacks, into slots that are empty or hold
+ * what the view does not see, and whose rows then go home: each row crosses the bus once each way, both ways at once,
+ * beside what the step computes. What finds no slot is read and written where it lies. Only where a row lies changes,
+ * so the bits do not. Whoever reads or moves sh_rest or its moments first sends all rows home by op settle_rest. */
+typedef struct splat_rest_cache {
+    uint32_t *slot;     /* [n] 1 + the slot that has the Gaussian's rows, or 0: they are at home */
+    uint32_t *owner;    /* [n_slots] 1 + the Gaussian whose rows are there, or 0 */
+    uint32_t *counts;   /* [SPLAT_REST_CACHE_COUNTS] of the step in work */
+    uint32_t *leaving;  /* [n_slots] like owner: whose rows go home in the step in work, as others move in */
+    uint32_t *chosen;   /* [n_slots] of the step in work: empty slots from the front, those that may be left from the
+                           end */
+    uint32_t *rest;     /* [n_slots][rest_words], or NULL: sh_rest itself lies on the device */
+    uint32_t *moments[2];      /* [n_slots][moment_words] m and v; quantized: both in the first, then NULL */
+    uint32_t *home_moments[2]; /* [n][moment_words] likewise, of all Gaussians */
+    uint32_t n_slots, rest_words, moment_words;
+    bool is_empty;
+} splat_rest_cache;
+
+#define SPLAT_REST_CACHE_COUNTS 3
+
+/* Cuts the arrays from memory of the backend (NULL: none is cut), of which the first *zeroed bytes have to be zero.
+ * Returns the bytes they take. n_slots, the words of rows (0: no sh_rest) and home_moments are set before. */
+size_t splat_rest_cache_cut(splat_rest_cache *cache, uint32_t n, void *data, size_t *zeroed);
+
 typedef struct splat_gaussians {
     uint32_t n;
     int sh_degree;        /* of the stored sh_rest */
@@ -81,6 +106,7 @@ typedef struct splat_gaussians {
     uint16_t *sh_rest_half; /* [n][splat_half_row(channels)] IEEE binary16, or NULL: p.sh_rest holds them */
     bool rest_on_host;      /* sh_rest lies in host memory (SPLAT_ON_HOST): read whole rows, and only where needed */
     splat_deferred_rest *deferred; /* steps that sh_rest lacks, or NULL: it lacks none */
+    splat_rest_cache *cache;       /* of rows in host memory, or NULL: none */
     float *filter_3d;     /* [n] standard deviation of the 3D smoothing filter, world units; 0 is none */
 } splat_gaussians;
 

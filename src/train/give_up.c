@@ -149,7 +149,7 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
     unsigned bit = choice->bit & (unsigned)t->options.may_give_up;
     bool was_broken = t->is_broken, is_new = bit && has(t, bit) && gains(t, bit);
     if (is_new) {
-        SPLAT_TRY(splat_model_settle(t->model, error));
+        SPLAT_TRY(splat_rest_cache_drop(t, error));
         splat_status status = give_up(t, bit, error);
         splat_trainer_refresh_moments(t); /* also after a failure: some may have moved */
         SPLAT_TRY(status);

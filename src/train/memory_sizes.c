@@ -17,13 +17,13 @@
 
 #define OTHER_BLOCKS 9 /* frame, scratch, photos, steps put off, what a regularizer keeps */
 
-/* At 0.4 to 0.5 megapixels 0.7 a Gaussian were measured (bonsai), 2.0 (fox) and 2.6 (a sample scene); larger pictures
- * need more. Too few are dearer than too many: a pair takes 13 bytes on a device, and a view with more of them than
- * there is room for twice the time. With more than 3.5 of them, bands would save a device some, before what costs less
- * time is given up. */
+/* At 0.4 to 0.5 megapixels 0.7 a Gaussian were measured (bonsai), 2.0 (fox) and 2.6 (a sample scene, of which single
+ * views have more); larger pictures need more. Too few are dearer than too many: a pair takes 13 bytes on a device, and
+ * a view with more of them than there is room for twice the time. With more than 3.5 of them, bands would save a device
+ * some, before what costs less time is given up. */
 size_t splat_memory_usual_instances(const splat_memory_setup *u, size_t n)
 {
-    double each = 5e-6 * (double)splat_work_pixels(&u->view);
+    double each = 6.5e-6 * (double)splat_work_pixels(&u->view);
     each = each < 1 ? 1 : each > 3.5 ? 3.5 : each;
     return (size_t)(each * (double)n) + 100000;
 }

@@ -209,6 +209,7 @@ static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *e
 
     SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
+    splat_rest_cache_prepare(t);
     SPLAT_TRY(splat_step_next_view(t, iteration, 1, &view, error));
     splat_error refused;
     if (make_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {

@@ -13,6 +13,7 @@
 #include "train/memory_setup.h"
 #include "train/photo_store.h"
 #include "train/regularizer.h"
+#include "train/rest_cache.h"
 #include "train/shards.h"
 #include "train/strategy.h"
 
@@ -35,6 +36,7 @@ struct splat_trainer {
     splat_moments moments;               /* pointers into them */
     int adam_steps[SPLAT_N_TENSORS];     /* steps each tensor has made (t of the bias correction) */
     splat_deferral deferral;             /* those of sh_rest that the backend has put off */
+    splat_rest_caching caching;          /* of sh_rest and its moments, where they lie in host memory */
     splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
     uint32_t n_statistics;               /* n while there is density control, then 0 */
 

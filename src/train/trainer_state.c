@@ -106,7 +106,7 @@ static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_stati
 splat_status splat_trainer_resize_state(splat_trainer *t, uint32_t n, bool has_statistics, splat_error *error)
 {
     uint32_t n_statistics = has_statistics ? n : 0;
-    SPLAT_TRY(splat_model_settle(t->model, error));
+    SPLAT_TRY(splat_rest_cache_drop(t, error));
     SPLAT_TRY(resize_within(t, n, n_statistics, error));
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
@@ -310,6 +310,7 @@ void splat_trainer_destroy(splat_trainer *t)
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);
     splat_deferral_free(&t->deferral, b);
+    splat_rest_cache_free(t);
     splat_bound_free(t);
     splat_exposures_free(t);
     splat_depths_free(t);

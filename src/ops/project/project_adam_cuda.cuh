@@ -28,6 +28,7 @@ struct backward_parameters {
     bool seen_only; /* with sh_rest put off: the unseen are stepped by another kernel */
     splat_statistics statistics;
     splat_deferred_rest deferred;
+    splat_rest_cache cache;
     splat_cuda_view_state *state;
     uint32_t *quantized[SPLAT_N_TENSORS];
     uint32_t rounding_key[SPLAT_N_TENSORS];
@@ -425,15 +426,31 @@ __device__ __forceinline__ void give_rest_gradients(const backward_parameters &P
 
 #define MOMENT_ROWS 16 /* rows of quantized moments that a warp holds at a time */
 
-template <int DEGREE, bool HALF>
+template <int DEGREE, bool HALF, bool CACHED>
 struct block_rows {
     uint32_t rest[BACKWARD_WARPS][32 * odd_words(rest_words(DEGREE, HALF))]; /* parameters, a row a lane */
+    uint32_t slots[CACHED ? BACKWARD_WARPS : 1][32];                         /* of the cache, as warp_rows */
     uint8_t list[BACKWARD_WARPS][32];
 };
 
 constexpr uint32_t moment_words(int degree)
 {
     return 2u + (2u * rest_channels(degree) + 3u) / 4u;
+}
+
+/* Rows of sh_rest of the warp whose first Gaussian is `first`, and those of its moments: m and v, or both quantized. */
+template <bool HALF, bool CACHED>
+__device__ __forceinline__ warp_rows<CACHED> parameter_rows(const backward_parameters &P, const uint32_t *slots,
+                                                            uint32_t first, uint32_t words)
+{
+    return warp_rows<CACHED>{(uint32_t *)rest_rows<HALF>(P.g), P.cache.rest, slots, first, words};
+}
+
+template <bool CACHED>
+__device__ __forceinline__ warp_rows<CACHED> moment_rows(const backward_parameters &P, int which, uint32_t *home,
+                                                         const uint32_t *slots, uint32_t first, uint32_t words)
+{
+    return warp_rows<CACHED>{home, P.cache.moments[which], slots, first, words};
 }
 
 template <bool HALF>
@@ -452,23 +469,24 @@ __device__ __forceinline__ void store_rest(uint32_t *row, uint32_t k, float valu
 }
 
 /* Moments in float32, of the listed rows of a warp whose first Gaussian is `first`. */
-template <int DEGREE, bool HALF>
+template <int DEGREE, bool HALF, bool CACHED>
 __device__ __forceinline__ void step_float_rows(const backward_parameters &P, const block_gradients &s, uint32_t *rest,
-                                                uint32_t first, const uint8_t *list, uint32_t n)
+                                                const uint32_t *slots, uint32_t first, const uint8_t *list, uint32_t n)
 {
     constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(rest_words(DEGREE, HALF));
     constexpr int IN_FLIGHT = 4;
     const int t = SPLAT_TENSOR_sh_rest;
     const uint32_t count = n * channels, key = P.rounding_key[t] + 1;
+    const warp_rows<CACHED> m_rows = moment_rows<CACHED>(P, 0, (uint32_t *)P.m.sh_rest, slots, first, channels);
+    const warp_rows<CACHED> v_rows = moment_rows<CACHED>(P, 1, (uint32_t *)P.v.sh_rest, slots, first, channels);
     for (uint32_t k = lane_index(); k < count; k += IN_FLIGHT * 32) {
         float m[IN_FLIGHT], v[IN_FLIGHT];
 #pragma unroll
         for (int j = 0; j < IN_FLIGHT; j++) {
             uint32_t at = k + 32 * j;
             if (at >= count) continue;
-            size_t place = (size_t)(first + list[at / channels]) * channels + at % channels;
-            m[j] = P.m.sh_rest[place];
-            v[j] = P.v.sh_rest[place];
+            m[j] = __uint_as_float(m_rows(list[at / channels])[at % channels]);
+            v[j] = __uint_as_float(v_rows(list[at / channels])[at % channels]);
         }
 #pragma unroll
         for (int j = 0; j < IN_FLIGHT; j++) {
@@ -480,8 +498,8 @@ __device__ __forceinline__ void step_float_rows(const backward_parameters &P, co
             float p = load_rest<HALF>(rest + row * STRIDE, column);
             adam_value(&p, &m[j], &v[j], g, P.step_size[t], P.inverse_root[t]);
             store_rest<HALF>(rest + row * STRIDE, column, p, HALF ? splat_rounding_bits(key, place) : 0);
-            P.m.sh_rest[place] = m[j];
-            P.v.sh_rest[place] = v[j];
+            m_rows(row)[column] = __float_as_uint(m[j]);
+            v_rows(row)[column] = __float_as_uint(v[j]);
         }
     }
 }
@@ -553,28 +571,31 @@ __device__ __forceinline__ void step_quantized_rows(const backward_parameters &P
 }
 
 /* The rows of `mask` among the warp's 32, whose first Gaussian is `first`. */
-template <int DEGREE, bool HALF>
+template <int DEGREE, bool HALF, bool CACHED>
 __device__ __forceinline__ void update_float_rows(const backward_parameters &P, const block_gradients &s,
-                                                  uint32_t *rest, uint8_t *list, uint32_t first, uint32_t mask)
+                                                  uint32_t *rest, const uint32_t *slots, uint8_t *list, uint32_t first,
+                                                  uint32_t mask)
 {
     constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
     const uint32_t n = list_rows(mask, list);
-    step_float_rows<DEGREE, HALF>(P, s, rest, first, list, n);
-    write_rows<WORDS, STRIDE, false>(rest, (uint32_t *)rest_rows<HALF>(P.g), first, list, n);
+    step_float_rows<DEGREE, HALF, CACHED>(P, s, rest, slots, first, list, n);
+    write_rows<WORDS, STRIDE, false>(rest, parameter_rows<HALF, CACHED>(P, slots, first, WORDS), list, n);
 }
 
 /* moments: room for MOMENT_ROWS rows. */
-template <int DEGREE, bool HALF>
+template <int DEGREE, bool HALF, bool CACHED>
 __device__ __forceinline__ void update_quantized_rows(const backward_parameters &P, const block_gradients &s,
-                                                      uint32_t *rest, uint8_t *list, uint32_t *moments, uint32_t first,
-                                                      uint32_t mask)
+                                                      uint32_t *rest, const uint32_t *slots, uint8_t *list,
+                                                      uint32_t *moments, uint32_t first, uint32_t mask)
 {
     constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
     constexpr uint32_t MOMENTS = moment_words(DEGREE);
-    uint32_t *parameters = (uint32_t *)rest_rows<HALF>(P.g), *stored = P.quantized[SPLAT_TENSOR_sh_rest];
+    const warp_rows<CACHED> parameters = parameter_rows<HALF, CACHED>(P, slots, first, WORDS);
+    const warp_rows<CACHED> stored =
+        moment_rows<CACHED>(P, 0, P.quantized[SPLAT_TENSOR_sh_rest], slots, first, MOMENTS);
     for (int part = 0; part < 32; part += MOMENT_ROWS) {
         uint32_t n = list_rows(mask & ((1u << MOMENT_ROWS) - 1u) << part, list);
-        read_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, MOMENTS, first, list, n);
+        read_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
         /* Without momentum and gradient nothing changes, and nothing is written. */
         bool moves = false;
         if (lane_index() < n) {
@@ -584,8 +605,8 @@ __device__ __forceinline__ void update_quantized_rows(const backward_parameters 
         }
         if (!__any_sync(0xffffffffu, moves)) continue;
         step_quantized_rows<DEGREE, HALF>(P, s, rest, moments, first, list, n);
-        write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, first, list, n);
-        write_rows<WORDS, STRIDE, false>(rest, parameters, first, list, n);
+        write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
+        write_rows<WORDS, STRIDE, false>(rest, parameters, list, n);
     }
 }
 

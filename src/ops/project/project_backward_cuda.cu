@@ -248,11 +248,16 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __gri
 }
 
 /* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
- * (project_adam_cuda.cuh); put off; or kept for the step of several views, which is. */
-enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_DEFERRED, REST_OF_VIEW };
+ * (project_adam_cuda.cuh), where they lie in a cache, too; put off; or kept for the step of several views, which is. */
+enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_CACHED, REST_DEFERRED, REST_OF_VIEW };
+
+constexpr bool steps_by_rows(rest_steps rest)
+{
+    return rest == REST_BY_ROWS || rest == REST_CACHED;
+}
 
 template <int DEGREE, bool HALF, bool QUANTIZED, rest_steps REST>
-__global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5) /* with more blocks registers spill */
+__global__ void __launch_bounds__(BACKWARD_THREADS, steps_by_rows(REST) ? 4 : 5) /* with more blocks registers spill */
     project_backward_kernel(const __grid_constant__ backward_parameters P)
 {
     __shared__ block_gradients s;
@@ -280,14 +285,18 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
         all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
         defer_rest_of_view(P, first + threadIdx.x, s);
         give_small_gradients(P, s, first, n);
-    } else if constexpr (REST == REST_BY_ROWS) {
-        __shared__ block_rows<DEGREE, HALF> rows;
+    } else if constexpr (steps_by_rows(REST)) {
+        constexpr bool CACHED = REST == REST_CACHED;
+        __shared__ block_rows<DEGREE, HALF, CACHED> rows;
         constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
         constexpr uint32_t ROOM = MOMENT_ROWS * odd_words(moment_words(DEGREE));
-        const uint32_t warp = threadIdx.x / 32;
+        const uint32_t warp = threadIdx.x / 32, *slots = rows.slots[CACHED ? warp : 0];
+        if constexpr (CACHED)
+            rows.slots[warp][lane_index()] = threadIdx.x < n ? P.cache.slot[first + threadIdx.x] : 0;
         if (P.update[SPLAT_TENSOR_sh_rest] || P.g.active_sh_degree > 0) {
             const uint32_t n_rows = list_rows(rows_in_use(P, first + threadIdx.x), rows.list[warp]);
-            read_rows<WORDS, STRIDE, false>(rows.rest[warp], rest_rows<HALF>(P.g), WORDS, first + 32 * warp,
+            read_rows<WORDS, STRIDE, false>(rows.rest[warp],
+                                            parameter_rows<HALF, CACHED>(P, slots, first + 32 * warp, WORDS),
                                             rows.list[warp], n_rows);
         }
         all_gradients<DEGREE, HALF, true>(P, first + threadIdx.x, rows.rest[warp] + lane_index() * STRIDE, s);
@@ -298,10 +307,11 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, REST == REST_BY_ROWS ? 4 : 5
         static_assert(BACKWARD_WARPS * ROOM * sizeof(uint32_t) <= offsetof(block_gradients, basis), "no room");
         const uint32_t in_use = rows_in_use(P, first + threadIdx.x);
         if constexpr (QUANTIZED)
-            update_quantized_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], (uint32_t *)&s + warp * ROOM,
-                                                first + 32 * warp, in_use);
+            update_quantized_rows<DEGREE, HALF, CACHED>(P, s, rows.rest[warp], slots, rows.list[warp],
+                                                        (uint32_t *)&s + warp * ROOM, first + 32 * warp, in_use);
         else
-            update_float_rows<DEGREE, HALF>(P, s, rows.rest[warp], rows.list[warp], first + 32 * warp, in_use);
+            update_float_rows<DEGREE, HALF, CACHED>(P, s, rows.rest[warp], slots, rows.list[warp], first + 32 * warp,
+                                                    in_use);
     } else {
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         all_gradients<DEGREE, false, true>(P, first + threadIdx.x, rest, s);
@@ -424,7 +434,17 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
     P.seen_only = defers && !args->extra_gradients;
     if (P.seen_only) SPLAT_TRY(step_unseen(cuda, P, error));
-    if (half)
+    if (P.g.cache) {
+        P.cache = *P.g.cache;
+        SPLAT_TRY(splat_cuda_join(cuda, error)); /* the rows are there */
+    }
+    if (P.g.cache && half)
+        quantized ? launch<true, true, REST_CACHED>(P, cuda->stream)
+                  : launch<true, false, REST_CACHED>(P, cuda->stream);
+    else if (P.g.cache)
+        quantized ? launch<false, true, REST_CACHED>(P, cuda->stream)
+                  : launch<false, false, REST_CACHED>(P, cuda->stream);
+    else if (half)
         quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
                   : launch<true, false, REST_BY_ROWS>(P, cuda->stream);
     else if (quantized)

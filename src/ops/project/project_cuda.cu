@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(PROJECT_THREADS) project_kernel(const __grid_c
     const uint32_t *rest = rest_rows<HALF>(P.g) + (size_t)i * P.row_words;
     if constexpr (STAGED) {
         uint32_t warp = threadIdx.x / 32, n_seen = list_rows(__ballot_sync(0xffffffffu, s.seen), lists[warp]);
-        read_rows<WORDS, STRIDE, false>(staged[warp], rest_rows<HALF>(P.g), P.row_words, i - lane_index(), lists[warp],
-                                        n_seen);
+        const warp_rows<false> rows = {(uint32_t *)rest_rows<HALF>(P.g), NULL, NULL, i - lane_index(), P.row_words};
+        read_rows<WORDS, STRIDE, false>(staged[warp], rows, lists[warp], n_seen);
         rest = staged[warp] + lane_index() * STRIDE;
     }
     bool visible = s.seen;
@@ -135,9 +135,9 @@ static void launch(const project_parameters &P, cudaStream_t stream)
     }
 }
 
-/* later: colours are another kernel's. */
+/* later: colours are another kernel's. fetches: rows of the cache stay there. */
 static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame, bool later,
-                            splat_error *error)
+                            bool fetches, splat_error *error)
 {
     frame->n_visible = gaussians->n;
     cuda->has_blended = false; /* from here on others are seen */
@@ -155,7 +155,7 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
     const struct splat_settle_rest_args settle = {gaussians};
-    if (!later) SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
+    if (!later && !fetches) SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     if (later)
         project_kernel<0, false, COLOUR_LATER>
             <<<splat_cuda_blocks(P.g.n, PROJECT_THREADS), PROJECT_THREADS, 0, cuda->stream>>>(P);
@@ -179,8 +179,11 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
                                            splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const bool later = args->for_step && defers(args->gaussians);
-    SPLAT_TRY(project(cuda, args->gaussians, args->frame, later, error));
+    const splat_gaussians *g = args->gaussians;
+    const bool fetches = args->for_step && g->cache && g->active_sh_degree > 0 && g->n > 0;
+    const bool later = (args->for_step && defers(g)) || (fetches && g->cache->rest);
+    SPLAT_TRY(project(cuda, g, args->frame, later, fetches, error));
+    if (fetches) return splat_cuda_fetch_rest(cuda, g, args->frame, error);
     return later ? splat_cuda_advance_rest(cuda, args->gaussians, args->frame, error) : SPLAT_OK;
 }
 
@@ -190,6 +193,6 @@ extern "C" splat_status splat_project_views_cuda(splat_backend *backend, const s
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const bool later = defers(args->gaussians);
     for (uint32_t k = 0; k < args->n_views; k++)
-        SPLAT_TRY(project(cuda, args->gaussians, args->frames[k], later, error));
+        SPLAT_TRY(project(cuda, args->gaussians, args->frames[k], later, false, error));
     return later ? splat_cuda_advance_views(cuda, args, error) : SPLAT_OK;
 }

@@ -19,6 +19,12 @@ splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gauss
 /* batch_rest_cuda.cu: the same for what several views see. */
 splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct splat_project_views_args *args,
                                       splat_error *error);
+/* rest_cache_cuda.cu: fetches the rows of the visible, as far as the cache has slots, and sends others home; where
+ * sh_rest lies in host memory their colours are written, too, likewise beside the stream, as far as
+ * splat_cuda_mark_coloured. There must be active bands. return_rows: all go home. */
+splat_status splat_cuda_fetch_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame,
+                                   splat_error *error);
+splat_status splat_cuda_return_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
 
 /* Scales, opacity and rotation as the screen sees them: through the 3D filter and normalised. */
 struct activated {
@@ -138,6 +144,19 @@ __device__ __forceinline__ float3 colour_of(const float *dc, const uint32_t *res
  * Rows that lie anywhere, the host's memory included, are moved by the warp as a whole: neighbouring lanes take
  * neighbouring words, several loads under way at a time. */
 
+/* Where row r of a warp's 32 lies: that of Gaussian first + r at home, or its slot of a cache. */
+template <bool CACHED>
+struct warp_rows {
+    uint32_t *home, *cached; /* cached: NULL where none are */
+    const uint32_t *slots;   /* [32], 1 + the slot or 0, in shared memory */
+    uint32_t first, words;
+    __device__ __forceinline__ uint32_t *operator()(uint32_t r) const
+    {
+        if (CACHED && cached && slots[r]) return cached + (size_t)(slots[r] - 1) * words;
+        return home + (size_t)(first + r) * words;
+    }
+};
+
 __device__ __forceinline__ uint32_t lane_index(void)
 {
     return threadIdx.x & 31u;
@@ -152,11 +171,11 @@ __device__ __forceinline__ uint32_t list_rows(uint32_t mask, uint8_t *list)
     return (uint32_t)__popc(mask);
 }
 
-/* The first WORDS words of rows first + list[0 .. n), of row_words each, to places of STRIDE words in shared memory:
- * that of list[j] is list[j], or j when PACKED. */
-template <uint32_t WORDS, uint32_t STRIDE, bool PACKED>
-__device__ __forceinline__ void read_rows(uint32_t *shared, const uint32_t *rows, uint32_t row_words, uint32_t first,
-                                          const uint8_t *list, uint32_t n)
+/* The first WORDS words of rows list[0 .. n) to places of STRIDE words in shared memory: that of list[j] is list[j], or
+ * j when PACKED. */
+template <uint32_t WORDS, uint32_t STRIDE, bool PACKED, bool CACHED>
+__device__ __forceinline__ void read_rows(uint32_t *shared, const warp_rows<CACHED> &rows, const uint8_t *list,
+                                          uint32_t n)
 {
     constexpr int IN_FLIGHT = 6;
     for (uint32_t k = lane_index(); k < n * WORDS; k += IN_FLIGHT * 32) {
@@ -164,7 +183,7 @@ __device__ __forceinline__ void read_rows(uint32_t *shared, const uint32_t *rows
 #pragma unroll
         for (int j = 0; j < IN_FLIGHT; j++) {
             uint32_t at = k + 32 * j;
-            if (at < n * WORDS) word[j] = rows[(size_t)(first + list[at / WORDS]) * row_words + at % WORDS];
+            if (at < n * WORDS) word[j] = rows(list[at / WORDS])[at % WORDS];
         }
 #pragma unroll
         for (int j = 0; j < IN_FLIGHT; j++) {
@@ -176,14 +195,13 @@ __device__ __forceinline__ void read_rows(uint32_t *shared, const uint32_t *rows
 }
 
 /* The way back, of whole rows. */
-template <uint32_t WORDS, uint32_t STRIDE, bool PACKED>
-__device__ __forceinline__ void write_rows(const uint32_t *shared, uint32_t *rows, uint32_t first, const uint8_t *list,
+template <uint32_t WORDS, uint32_t STRIDE, bool PACKED, bool CACHED>
+__device__ __forceinline__ void write_rows(const uint32_t *shared, const warp_rows<CACHED> &rows, const uint8_t *list,
                                            uint32_t n)
 {
     __syncwarp();
     for (uint32_t k = lane_index(); k < n * WORDS; k += 32)
-        rows[(size_t)(first + list[k / WORDS]) * WORDS + k % WORDS] =
-            shared[(PACKED ? k / WORDS : list[k / WORDS]) * STRIDE + k % WORDS];
+        rows(list[k / WORDS])[k % WORDS] = shared[(PACKED ? k / WORDS : list[k / WORDS]) * STRIDE + k % WORDS];
     __syncwarp();
 }
 

@@ -109,6 +109,7 @@ extern "C" splat_status splat_settle_rest_cuda(splat_backend *backend, const str
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const splat_gaussians *g = args->gaussians;
+    if (g->cache && !g->cache->is_empty) SPLAT_TRY(splat_cuda_return_rest(cuda, g, error));
     if (!g->deferred || g->deferred->n_steps == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_join(cuda, error));
     if (g->deferred->n_slots > 1) return splat_cuda_settle_views(cuda, g, error);

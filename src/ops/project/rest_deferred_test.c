@@ -130,7 +130,7 @@ static bool are_near(const float *a, const float *b, size_t n)
 
 int test_op_settle_rest(splat_backend *backend)
 {
-    int failures = 0;
+    int failures = check_project_cache(backend);
     for (int sh_degree = 1; sh_degree <= 3; sh_degree++) {
         const size_t floats = (size_t)N * splat_sh_rest_floats(sh_degree), bytes = floats * sizeof(float);
         outcome dense = run(backend, sh_degree, -1, &failures);

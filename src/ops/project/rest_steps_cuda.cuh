@@ -109,15 +109,15 @@ __device__ __forceinline__ void advance_rows(const rest_arrays &P, const uint32_
     __syncwarp();
 }
 
-/* As op project: docs/method.md 4. One that is not finite is black. */
-template <int DEGREE>
-__device__ __forceinline__ void write_colour(float3 direction, const float *dc, const float *rest, int active_sh_degree,
+/* As op project: docs/method.md 4. One that is not finite is black. rest: a row in its storage. */
+template <int DEGREE, bool HALF = false>
+__device__ __forceinline__ void write_colour(float3 direction, const float *dc, const void *rest, int active_sh_degree,
                                              float *to, splat_cuda_view_state *state)
 {
     const int n_basis = (active_sh_degree + 1) * (active_sh_degree + 1);
     float b[16];
     sh_basis<DEGREE>(direction, b);
-    float3 rgb = colour_of<DEGREE, false>(dc, (const uint32_t *)rest, b, n_basis);
+    float3 rgb = colour_of<DEGREE, HALF>(dc, (const uint32_t *)rest, b, n_basis);
     if (!isfinite(rgb.x + rgb.y + rgb.z)) {
         atomicAdd(&state->n_degenerate, 1u);
         rgb = make_float3(0.0f, 0.0f, 0.0f);
