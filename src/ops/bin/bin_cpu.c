@@ -167,6 +167,17 @@ static uint32_t walk_row(const tile_walk *w, const splat_frame *frame, uint32_t 
 #define SMALL_COLUMNS 15u
 #define NOT_SMALL UINT64_MAX /* no row looks like 0xff: x0 - rect x0 <= 14 */
 
+#define AHEAD 12 /* entries: what a walk reads of them lies anywhere, in the order of their depths */
+
+static void fetch_ahead(const splat_frame *frame, const uint64_t *order, uint32_t i, uint32_t n)
+{
+    if (i + AHEAD >= n) return;
+    size_t v = (uint32_t)order[i + AHEAD];
+    __builtin_prefetch(frame->conic + 4 * v);
+    __builtin_prefetch(frame->mean2d + 2 * v);
+    __builtin_prefetch(frame->tile_rect + 4 * v);
+}
+
 /* Counts the tiles of each entry into counts[v], from the band's first row to the last of the view, and how many
  * entries of each chunk of the depth order each tile has, as differences along the tiles: a row of tiles costs two
  * additions. tile_counts: [count][n_tiles + 1]. */
@@ -183,6 +194,7 @@ static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *orde
             uint32_t v = (uint32_t)order[i], count = 0;
             uint64_t packed = 0;
             tile_walk walk;
+            fetch_ahead(frame, order, i, c.n);
             bool any = walk_begin(frame, v, &walk);
             for (uint32_t ty = any ? walk.y0 : 0; any && ty < walk.y1; ty++) {
                 uint32_t x0, n = walk_row(&walk, frame, ty, &x0);
