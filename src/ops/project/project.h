@@ -24,8 +24,9 @@ struct splat_project_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
     bool for_step; /* project_backward follows in this frame: with gaussians->deferred the steps of the visible alone
-                      are made up, and colours are written beside bin (there before raster). A colour that is not finite
-                      is then black, as bin may have listed its Gaussian. Otherwise all rows are settled first */
+                      are made up, with gaussians->cache their rows are fetched, and colours are written beside bin
+                      (there before raster). A colour that is not finite is then black, as bin may have listed its
+                      Gaussian. Otherwise all rows are settled first */
 };
 
 /* project_views: project in the frame of each of several views, for a step of them all (batch_step). With
@@ -55,8 +56,8 @@ typedef struct splat_adam {
 #define SPLAT_ADAM_BETA2 0.999f
 #define SPLAT_ADAM_EPSILON 1e-15f
 
-/* settle_rest: makes the steps that are put off, in all rows (splat_deferred_rest); the pointers are the device's.
- * Without any it does nothing. */
+/* settle_rest: makes the steps that are put off, in all rows (splat_deferred_rest), and sends rows home that a cache
+ * has (splat_rest_cache); the pointers are the device's. Without any it does nothing. */
 struct splat_settle_rest_args {
     const splat_gaussians *gaussians;
 };
