@@ -171,15 +171,24 @@ static splat_status mean_results(splat_trainer *t, const batch *b, uint64_t n_de
 {
     const splat_step_result *own = &b->result;
     splat_shards_note_view(t, own->n_visible, own->n_instances);
-    double sums[] = {own->loss_l1,         own->loss_ssim,    own->n_visible,       (double)own->n_instances,
-                     (double)n_degenerate, found != SPLAT_OK, (double)t->n_added, (double)t->n_removed};
+    enum { N_SUMS = 8 };
+    double sums[N_SUMS + SPLAT_MAX_RANKS] = {own->loss_l1,
+                                             own->loss_ssim,
+                                             own->n_visible,
+                                             (double)own->n_instances,
+                                             (double)n_degenerate,
+                                             found != SPLAT_OK,
+                                             (double)t->n_added,
+                                             (double)t->n_removed};
+    sums[N_SUMS + t->shards.comm->rank] = (double)own->n_instances;
     splat_error ignored;
-    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, sizeof sums / sizeof sums[0],
+    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, N_SUMS + (size_t)t->shards.comm->size,
                                     found == SPLAT_OK ? error : &ignored));
     if (found != SPLAT_OK) return found;
     if (sums[5] > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC, "the loss of a view of another rank is not finite, at iteration "
                           "%d or a batch before", b->last);
+    splat_shard_views_note(t, sums + N_SUMS, b->views, b->n_views);
     const double n = b->n_views;
     *mean = (splat_step_result){.loss_l1 = sums[0] / n,
                                 .loss_ssim = sums[1] / n,
@@ -236,6 +245,7 @@ splat_status splat_batch_step(splat_trainer *t, splat_step_info *info, splat_err
     b.n_views = b.last - t->iteration;
     SPLAT_TRY(splat_density_control_after(t, t->iteration, error));
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, b.first);
+    splat_shard_views_begin_batch(t, b.first);
     SPLAT_TRY(choose_views(t, &b, error));
     SPLAT_TRY(run_batch(t, &b, &mean, error));
     SPLAT_TRY(splat_step_add_times(t, error));

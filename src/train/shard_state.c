@@ -51,6 +51,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
                              defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree));
+    SPLAT_TRY(splat_shard_views_init(t, error));
     return splat_batch_init(&t->shards.batch, o->ranks, t->backend, error);
 }
 
@@ -107,4 +108,5 @@ void splat_shards_free(splat_trainer *t)
     if (t->shards.batch.comm) splat_batch_free(&t->shards.batch);
     splat_row_blocks_free(t->backend, &t->shards.gradients);
     splat_block_free(t->backend, &t->shards.staging);
+    splat_shard_views_free(t);
 }

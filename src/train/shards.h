@@ -16,6 +16,14 @@ typedef struct splat_shard_work {
     splat_stage_times stages;
 } splat_shard_work;
 
+/* What views took, (Gaussian, tile) pairs by the dataset's view; 0: not known. */
+typedef struct splat_shard_views {
+    float *pairs, *of_order; /* as last told; as the next epoch's order goes by. NULL: the order does not */
+    size_t looked_in;        /* the epoch, from 1, in which of_order was last set */
+    uint32_t before[SPLAT_MAX_RANKS]; /* of the batch whose results come next */
+    int n_before;
+} splat_shard_views;
+
 typedef struct splat_shards {
     splat_comm *comm;           /* borrowed; NULL: alone */
     bool is_whole;              /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
@@ -25,6 +33,7 @@ typedef struct splat_shards {
     splat_row_blocks gradients; /* then: sums over the views, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
     splat_shard_work work;
+    splat_shard_views views;    /* of batches, where results come late */
     splat_comm_traffic traffic; /* at the beginning of the step */
     splat_block staging;        /* rows on their way */
     size_t piece_bytes;         /* of an array that go to or come from a rank at a time */
@@ -66,6 +75,19 @@ splat_status splat_shards_agree(splat_trainer *trainer, splat_status own, splat_
 /* shard_level.c: after the number of Gaussians has changed rows move from the ends of ranks that have too many, so that
  * every rank has its part again. Errors: MEMORY, DEVICE, too. */
 splat_status splat_shards_level(splat_trainer *trainer, splat_error *error);
+
+/* shard_views.c: the order of an epoch's views, of batches. Errors: MEMORY. */
+splat_status splat_shard_views_init(splat_trainer *trainer, splat_error *error);
+void splat_shard_views_free(splat_trainer *trainer);
+/* All ranks, before a batch whose first iteration is `first`. */
+void splat_shard_views_begin_batch(splat_trainer *trainer, int first);
+/* All ranks, after one: pairs[r] of rank r's view of the batch before (0: not known); views: those of this one. */
+void splat_shard_views_note(splat_trainer *trainer, const double *pairs, const uint32_t *views, int n_views);
+/* A new epoch's order was drawn: views that take alike come side by side. */
+void splat_shard_views_order(splat_trainer *trainer);
+/* In every `window` of order[n], indices into views, those come first that have fewer pairs; nothing where not all are
+ * known. */
+void splat_sort_views(uint32_t *order, size_t n, size_t window, const uint32_t *views, const float *pairs);
 
 /* shard_report.c: what this rank blended of a view, when it is known; a step begins, and has ended well. */
 void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);

@@ -19,8 +19,10 @@ static uint32_t training_view(splat_trainer *t, int iteration)
 {
     const splat_dataset *dataset = &t->scene->dataset;
     uint32_t n = (uint32_t)dataset->n_train;
-    uint32_t index =
-        dataset->train[splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch)];
+    const uint32_t epoch = t->view_order_epoch;
+    splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch);
+    if (t->view_order_epoch != epoch) splat_shard_views_order(t);
+    uint32_t index = dataset->train[t->view_order[(uint32_t)(iteration - 1) % n]];
     if (!t->options.sample_more_highres) return index;
     /* With probability 0.3 a uniform view at least 800 wide replaces the drawn one, which is consumed all the same. */
     splat_random4 r = splat_random(t->options.seed, SPLAT_STREAM_HIGHRES_VIEW, (uint32_t)iteration, 0);

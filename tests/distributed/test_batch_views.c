@@ -249,6 +249,23 @@ static void ranks_keep_the_cap_of_all(void **state)
     }
 }
 
+/* Views that take alike come side by side, within windows, and every view once; where one is not known none moves. */
+static void views_that_take_alike_come_together(void **state)
+{
+    (void)state;
+    const uint32_t views[] = {10, 11, 12, 13, 14, 15, 16}, drawn[] = {6, 0, 3, 2, 5, 1, 4};
+    const uint32_t wanted[] = {0, 2, 3, 6, 1, 4, 5};
+    float pairs[17] = {0};
+    uint32_t order[7];
+    for (uint32_t i = 0; i < 7; i++) pairs[views[i]] = i == 2 ? 0 : (float)(100 + 10 * i);
+    memcpy(order, drawn, sizeof order);
+    splat_sort_views(order, 7, 4, views, pairs);
+    assert_memory_equal(order, drawn, sizeof order);
+    pairs[views[2]] = 105;
+    splat_sort_views(order, 7, 4, views, pairs);
+    assert_memory_equal(order, wanted, sizeof order);
+}
+
 /* What the ranks did, as rank 0 is told. */
 static void look_at_ranks(splat_trainer *t, void *user)
 {
@@ -304,6 +321,7 @@ int main(void)
         cmocka_unit_test(batches_end_where_something_happens),
         cmocka_unit_test(a_batch_of_equal_views_steps_further),
         cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(views_that_take_alike_come_together),
         cmocka_unit_test(rows_are_spread_evenly_again),
         cmocka_unit_test(ranks_keep_the_cap_of_all),
         cmocka_unit_test(ranks_tell_what_they_did),
