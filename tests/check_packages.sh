@@ -51,12 +51,12 @@ bytes=$(cat "splatsmith_${version}_$architecture.deb" "libsplatsmith0_${version}
 [ "$bytes" -lt 3000000 ] || fail "program and library are packages of $bytes bytes; 3 MB are allowed"
 
 # Debian's rules are for Debian's folders, which the presets ci and packages have.
-if ! dpkg-deb -c "libsplatsmith0_${version}_$architecture.deb" | grep -q "/usr/lib/$(gcc -print-multiarch)/"; then
+if ! dpkg-deb -c "libsplatsmith0_${version}_$architecture.deb" | grep "/usr/lib/$(gcc -print-multiarch)/" >/dev/null; then
     echo "SKIPPED: lintian: this build puts libraries elsewhere than Debian does"
 elif command -v lintian >/dev/null 2>&1; then
     lintian --allow-root --fail-on error,warning ./*.deb || fail "lintian complains"
 else
-    echo "SKIPPED: lintian is not installed"
+    echo "SKIPPED: lintian is not installed (scripts/install_deps.sh --packages)"
 fi
 
 # ---------------------------------------------------------------- a clean root
