@@ -51,9 +51,9 @@ def floors(values):
     return min(values[quarter:2 * quarter] or values), min(values[-quarter:])
 
 
-def a_problem_of(name, values, leeway):
+def a_problem_of(name, values, leeway, of=floors):
     """Says that the floor rose, or None."""
-    before, after = floors(values)
+    before, after = of(values)
     return f'{name} grew from {before} to {after}' if after - before > leeway(before) else None
 
 
@@ -61,11 +61,18 @@ def memory_leeway(kib):
     return max(LEEWAY_KIB, LEEWAY_SHARE * kib)
 
 
+def tops(values):
+    """The most of the second and of the last quarter: for what is seldom seen at rest."""
+    return tuple(-least for least in floors([-value for value in values]))
+
+
 class Long:
-    """A process that runs until the end; `said` is what it said, `samples` its states."""
+    """A process that runs until the end; `said` is what it said, `samples` its states, `rests` those (but of the GPU) that
+    it told itself when nothing was under way."""
 
     def __init__(self, name, words, sign=None, ends_with=0):
-        self.name, self.ends_with, self.said, self.samples, self.address = name, ends_with, '', [], None
+        self.name, self.ends_with, self.said, self.address = name, ends_with, '', None
+        self.samples, self.rests = [], []
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.found, self.sign = threading.Event(), sign
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -76,6 +83,9 @@ class Long:
     def read(self):
         for line in self.process.stdout:
             self.said = (self.said + line)[-20000:]
+            rest = re.match(r'\d+ [0-9a-f]{16} (\d+) (\d+) (\d+)$', line)
+            if rest:
+                self.rests.append(tuple(int(number) for number in rest.groups()))
             match = self.sign and not self.address and re.match(self.sign, line)
             if match:
                 self.address = match.group(0).strip()
@@ -95,17 +105,20 @@ class Long:
             raise Failure(f'{self.name} ended with {code}{", too early" if ended_before else ""}:\n{self.said[-3000:]}')
 
     def problems(self):
-        rss, handles, threads, gpu = zip(*self.samples)
+        rss, handles, threads = zip(*(self.rests or (sample[:3] for sample in self.samples)))
+        gpu = [sample[3] for sample in self.samples]
         found = [a_problem_of('resident KiB', rss, memory_leeway), a_problem_of('handles', handles, lambda n: 2),
-                 a_problem_of('threads', threads, lambda n: 1), a_problem_of('MiB of the GPU', gpu, lambda n: 2)]
+                 a_problem_of('threads', threads, lambda n: 1),
+                 a_problem_of('MiB of the GPU', gpu, lambda n: 2, tops)]
         if BACKEND != 'cpu' and not max(gpu):
             found.append('the driver tells no memory of it on the GPU')
         return [f'{self.name}: {problem}' for problem in found if problem]
 
     def row(self, what):
-        rss, handles, threads, gpu = zip(*self.samples)
-        (first, last), (h1, h2), (t1, t2), (g1, g2) = floors(rss), floors(handles), floors(threads), floors(gpu)
-        return (f'| {self.name} | {what} | {first / 1024:.1f} | {last / 1024:.1f} | {max(rss) / 1024:.1f} '
+        rss, handles, threads = zip(*(self.rests or (sample[:3] for sample in self.samples)))
+        most, gpu = max(sample[0] for sample in self.samples), [sample[3] for sample in self.samples]
+        (first, last), (h1, h2), (t1, t2), (g1, g2) = floors(rss), floors(handles), floors(threads), tops(gpu)
+        return (f'| {self.name} | {what} | {first / 1024:.1f} | {last / 1024:.1f} | {most / 1024:.1f} '
                 f'| {h1} -> {h2} | {t1} -> {t2} |' + f' {g1} -> {g2} |' * (BACKEND != 'cpu'))
 
 
@@ -137,7 +150,8 @@ class Rounds:
         reader.join()
         if process.returncode:
             raise Failure(f'{" ".join(words)}: exit code {process.returncode}\n{said[0][-2000:]}')
-        self.peaks.setdefault(words[0], []).append(peak)
+        if peak:  # it was seen before it ended
+            self.peaks.setdefault(words[0], []).append(peak)
 
     def keep(self, *paths):
         """What these files and folders hold is the same in every round."""
