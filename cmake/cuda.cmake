@@ -57,10 +57,15 @@ endif()
 function(splatsmith_cuda_module target)
   file(GLOB cuda_sources CONFIGURE_DEPENDS src/backend/*.cu src/ops/*/*.cu)
   set(exports ${CMAKE_SOURCE_DIR}/cmake/cuda_module.map)
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0) # names that nvcc makes follow the file, not the moment
+  # The names that nvcc makes follow the file's place in the sources, not the moment, nor where the sources lie: nvcc tells
+  # its front end the whole path, of two of which the last counts.
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+    include(CheckCompilerFlag)
+    check_compiler_flag(CUDA -Xcudafe=--orig_src_path_name=name SPLATSMITH_CUDA_PATH_NAME)
     foreach(source ${cuda_sources})
-      get_filename_component(name ${source} NAME)
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS --frandom-seed=${name})
+      file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+        "--frandom-seed=${name};$<$<BOOL:${SPLATSMITH_CUDA_PATH_NAME}>:-Xcudafe=--orig_src_path_name=${name}>")
     endforeach()
   endif()
   add_library(${target} MODULE ${cuda_sources})

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_reproducible.sh [CMAKE_OPTION...]: builds the packages twice, in folders of other names and lengths, and compares
-# them byte by byte. Takes the time of two builds; part of make check-long. Of the CUDA module only builds in the
-# same folder are the same: -DSPLATSMITH_CUDA=OFF leaves it out.
+# them byte by byte. Takes the time of two builds, with the CUDA module (from CUDA 13 on; -DSPLATSMITH_CUDA=OFF leaves it
+# out) an hour or two; make check-long runs it without.
 set -eu
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/splatsmith_reproducible.XXXXXX")

@@ -1,47 +1,95 @@
 #!/bin/sh
 # compute_sanitizer.sh [TOOL...]: on a machine with an NVIDIA GPU, every test that runs kernels under the tools of
 # NVIDIA's compute-sanitizer: memcheck (accesses, leaks), initcheck (what was never written is read), racecheck (shared memory),
-# synccheck (barriers); or under those that are named. Hours: an hour a tool and test at most. A line each; ends with 1
-# where a tool or a test found something, with 77 where there is nothing to run on. BUILD: a build folder, if not build;
-# TESTS: programs, if not all.
-set -eu
-cd "$(dirname "$0")/.."
+# synccheck (barriers); or under those that are named. A line for each tool and test, and for each op of test_ops, as it
+# ends; then a count. Ends with 1 where a tool or a test found something or did not end, with 77 where there is nothing to
+# run on. BUILD: a build folder, if not build. TESTS: programs, if not all. OPS: ops, if not all. JOBS: how many at once, if
+# not 1; each tool has a GPU of its own where there are as many. With more than one a GPU, and under initcheck, which takes
+# memory itself, what compares the memory of the GPU with a plan fails: test_gpu_profile, test_gpu_refine, and
+# test_gpu_memory takes all of it. LIMIT: seconds for each, if not 3600. LOGS: a folder for what they print, kept.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+# one LIMIT LOGS BUILD SANITIZER TOOL GPU TEST [OP]: one line of the result
+one()
+{
+    limit=$1 logs=$2 build=$3 sanitizer=$4 tool=$5 gpu=$6 test=$7 op=${8:-}
+    name="$tool $test${op:+ $op}"
+    log=$logs/$tool.$test${op:+.$op}.log
+    more=
+    [ "$tool" = memcheck ] && more="--leak-check full"
+    # what asks for more than there is, and is answered so, is no error
+    [ "$tool $test" = "memcheck test_gpu_memory" ] && more="$more --report-api-errors no"
+    words=
+    [ "$test" = test_ops ] && words="--backend cuda $op"
+    [ "$test" = test_gpu_ranks ] || export CUDA_VISIBLE_DEVICES="$gpu" # ranks take all
+    scratch=$logs/scratch/$tool.$test$op
+    mkdir -p "$scratch"
+    begin=$(date +%s)
+    code=0
+    # shellcheck disable=SC2086
+    (cd "$scratch" && timeout -k 10 "$limit" "$sanitizer" --tool "$tool" $more --error-exitcode 99 --target-processes all \
+        "$build/tests/$test" $words) >"$log" 2>&1 || code=$?
+    rm -rf "$scratch"
+    seconds=$(($(date +%s) - begin))
+    summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$log" | sed 's/^=* *//' | sort | uniq -c |
+        sed 's/^ *//' | paste -sd ';' -)
+    if [ $code -le 1 ] && grep -q 'SKIPPED' "$log" && ! grep -qE '\[       OK \]|^ok |FAILED' "$log"; then
+        echo "$name: $(grep -m 1 -o 'SKIPPED.*' "$log")"
+        return
+    fi
+    case $code in
+    0) echo sound >>"$logs/verdicts" ;;
+    124 | 137) echo unfinished >>"$logs/verdicts" ;;
+    *) echo failed >>"$logs/verdicts" ;;
+    esac
+    verdict="exit code $code in $seconds s"
+    [ $code -eq 124 ] && verdict="not done after $limit s"
+    echo "$name: $verdict; ${summary:-no summary}"
+    case $code in 0 | 124 | 137) ;; *) grep -E '^=========|FAILED|ERROR' "$log" | head -n 40 ;; esac
+}
+
+if [ "${1:-}" = one ]; then
+    shift
+    one "$@"
+    exit 0
+fi
+
 build=$(realpath "${BUILD:-build}")
-tools=${*:-memcheck initcheck racecheck synccheck}
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ ! -x "$sanitizer" ]; then
     echo "SKIPPED: there is no compute-sanitizer; it comes with the CUDA toolkit"
     exit 77
 fi
-tests=${TESTS:-test_ops $(find tests -name 'test_gpu*.c' -exec basename {} .c \; | LC_ALL=C sort)}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-export SPLATSMITH_BINARY="$build/splatsmith" SPLATSMITH_SOURCE="$PWD" OMP_WAIT_POLICY=passive
-n_run=0
-failed=0
-for tool in $tools; do
-    more=
-    [ "$tool" = memcheck ] && more="--leak-check full"
-    for test in $tests; do
-        program=$build/tests/$test
-        [ -x "$program" ] || { echo "$program is not built: cmake --build $build" >&2; exit 2; }
-        words=
-        [ "$test" = test_ops ] && words="--backend cuda"
-        mkdir -p "$build/scratch/$test"
-        begin=$(date +%s)
-        code=0
-        # shellcheck disable=SC2086
-        (cd "$build/scratch/$test" && timeout 3600 "$sanitizer" --tool "$tool" $more --error-exitcode 99 \
-            --target-processes all "$program" $words) >"$log" 2>&1 || code=$?
-        summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$log" | sed 's/^=* *//' | sort -u | paste -sd ';' -)
-        if [ $code -eq 0 ] && grep -q 'SKIPPED' "$log" && ! grep -q '\[       OK \]' "$log"; then
-            echo "$tool $test: $(grep -m 1 -o 'SKIPPED.*' "$log")"
-            continue
-        fi
-        n_run=$((n_run + 1))
-        echo "$tool $test: exit code $code in $(($(date +%s) - begin)) s; ${summary:-no summary}"
-        [ $code -eq 0 ] || { failed=1; tail -n 60 "$log"; }
-    done
+tests=${TESTS:-$(find tests -name 'test_gpu*.c' -exec basename {} .c \; | LC_ALL=C sort) test_ops}
+ops=${OPS:-$(sed -n 's/^SPLAT_OP(\(.*\))$/\1/p' src/ops/ops.def)}
+n_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
+[ "$n_gpus" -gt 0 ] || n_gpus=1
+jobs=${JOBS:-1}
+logs=${LOGS:-$(mktemp -d)}
+mkdir -p "$logs"
+: >"$logs/verdicts"
+for test in $tests; do
+    [ -x "$build/tests/$test" ] || { echo "$build/tests/$test is not built: cmake --build $build" >&2; exit 2; }
 done
-[ $n_run -gt 0 ] || exit 77
-exit $failed
+export SPLATSMITH_BINARY="$build/splatsmith" SPLATSMITH_SOURCE="$PWD" OMP_WAIT_POLICY=passive
+tools=${*:-memcheck initcheck racecheck synccheck}
+for test in $tests; do
+    units=$test
+    [ "$test" = test_ops ] && units=$(for op in $ops; do echo "test_ops $op"; done)
+    echo "$units" | while read -r unit; do
+        gpu=0
+        for tool in $tools; do
+            echo "$tool $((gpu % n_gpus)) $unit"
+            gpu=$((gpu + 1))
+        done
+    done
+done | xargs -P "$jobs" -L 1 "$0" one "${LIMIT:-3600}" "$logs" "$build" "$sanitizer"
+
+sound=$(grep -c sound "$logs/verdicts")
+failed=$(grep -c failed "$logs/verdicts")
+unfinished=$(grep -c unfinished "$logs/verdicts")
+[ -n "${LOGS:-}" ] || rm -rf "$logs"
+echo "$sound sound, $failed failed, $unfinished not done in time"
+[ $((sound + failed + unfinished)) -gt 0 ] || exit 77
+[ $((failed + unfinished)) -eq 0 ]

@@ -6,6 +6,7 @@
 # --mpi: instead Open MPI, for training by several processes and its tests.
 # --site: instead what makes the site of the documents (Sphinx, MyST, furo), for make site and its test.
 # --python: instead what the tests of the Python package need: numpy, and virtual environments for its wheel.
+# --packages: instead lintian, for the test of the packages (Debian only).
 set -eu
 packages="build-essential cmake ninja-build pkg-config libturbojpeg0-dev libpng-dev zlib1g-dev libjansson-dev libexpat1-dev libzstd-dev \
 libwebp-dev libcivetweb-dev libcmocka-dev"
@@ -28,6 +29,9 @@ elif [ "${1:-}" = --site ]; then
 elif [ "${1:-}" = --python ]; then
     packages="python3 python3-numpy python3-venv"
     reason="tests of the Python package"
+elif [ "${1:-}" = --packages ]; then
+    packages="lintian"
+    reason="what Debian asks of packages"
 fi
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

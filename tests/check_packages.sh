@@ -1,8 +1,8 @@
 #!/bin/sh
 # check_packages.sh BUILD_FOLDER: makes the packages of a build and installs them as a stranger would. The clean root has
 # the database and the files of the packages that ours depend on, and nothing else of this machine: dpkg refuses what
-# lacks a dependency, and the loader what is not declared. The archive is unpacked somewhere and must find its libraries there. Needs
-# dpkg-dev, and root or user namespaces. Run by ctest.
+# lacks a dependency, and the loader what is not declared. In it the commands of docs/tutorial.md are run. The archive is
+# unpacked somewhere and must find its libraries there. Needs dpkg-dev, and root or user namespaces. Run by ctest.
 set -eu
 build=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,6 +24,7 @@ skip()
 as_root=
 [ "$(id -u)" -eq 0 ] || as_root="unshare --user --map-root-user"
 
+export OMP_WAIT_POLICY=passive # machines that run tests are shared
 command -v dpkg-shlibdeps >/dev/null 2>&1 || skip "packages are made where dpkg-dev is installed"
 $as_root chroot / true 2>/dev/null || skip "a clean root needs root or user namespaces"
 
@@ -50,12 +51,12 @@ bytes=$(cat "splatsmith_${version}_$architecture.deb" "libsplatsmith0_${version}
 [ "$bytes" -lt 3000000 ] || fail "program and library are packages of $bytes bytes; 3 MB are allowed"
 
 # Debian's rules are for Debian's folders, which the presets ci and packages have.
-if ! dpkg-deb -c "libsplatsmith0_${version}_$architecture.deb" | grep -q "/usr/lib/$(gcc -print-multiarch)/"; then
+if ! dpkg-deb -c "libsplatsmith0_${version}_$architecture.deb" | grep "/usr/lib/$(gcc -print-multiarch)/" >/dev/null; then
     echo "SKIPPED: lintian: this build puts libraries elsewhere than Debian does"
 elif command -v lintian >/dev/null 2>&1; then
     lintian --allow-root --fail-on error,warning ./*.deb || fail "lintian complains"
 else
-    echo "SKIPPED: lintian is not installed"
+    echo "SKIPPED: lintian is not installed (scripts/install_deps.sh --packages)"
 fi
 
 # ---------------------------------------------------------------- a clean root
@@ -121,6 +122,15 @@ $as_root dpkg --root="$scratch/root" --force-not-root --install "libsplatsmith0_
 # shellcheck disable=SC2086
 smoke $as_root chroot "$scratch/root"
 [ -s "$scratch/root/tmp/splatsmith_smoke/splat.sog" ] || fail "the program of the clean root wrote nothing there"
+# What the tutorial says to type, line by line, on small pictures.
+if command -v python3 >/dev/null 2>&1; then
+    mkdir "$scratch/root/tmp/tutorial"
+    # shellcheck disable=SC2086
+    PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/docs/run_tutorial.py" "$source" "$scratch/root/tmp/tutorial" \
+        /tmp/tutorial $as_root chroot "$scratch/root" || fail "the tutorial cannot be followed with what was installed"
+else
+    echo "SKIPPED: the tutorial's commands: there is no Python 3"
+fi
 # Nothing is declared for nothing: without libjansson4 dpkg refuses.
 sed -i '/^Package: libjansson4$/,/^$/d' "$scratch/root/var/lib/dpkg/status"
 # shellcheck disable=SC2086

@@ -371,10 +371,12 @@ splat_status splat_cameras_find(const splat_cameras_options *given, splat_camera
         status = splat_fail_at(error, SPLAT_ERROR_IO, options.vocab_tree, SPLAT_NO_OFFSET,
                                "there is no such vocabulary tree");
     if (status == SPLAT_OK && !work.is_video) status = read_photos(&work, error); /* before anything is written */
+    bool is_new = status == SPLAT_OK && !splat_path_exists(options.folder);
     if (status == SPLAT_OK) status = splat_cameras_folder_open(&work, error);
     if (status == SPLAT_OK) status = splat_folder_lock(work.folder, &lock, error);
     if (status == SPLAT_OK) status = find(&work, info, error);
     splat_folder_unlock(lock);
+    if (status != SPLAT_OK && is_new) (void)rmdir(options.folder); /* where nothing was written, nothing stays */
     work_free(&work);
     return status;
 }

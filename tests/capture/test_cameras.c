@@ -264,6 +264,7 @@ static void no_colmap_says_what_to_install(void **state)
     (void)state;
     options.colmap = "colmap-that-is-nowhere";
     expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
+    assert_false(splat_path_exists("scene")); /* it was not there before */
     options.colmap = "/bin/true";
     expect_error(SPLAT_ERROR_IO, "/bin/true does not say that it is COLMAP");
 }

@@ -202,7 +202,11 @@ static void faults_are_one_sentence_each(void **state)
     write_file("probe.json", "garbage");
     expect_error(SPLAT_ERROR_FORMAT, "there are no pictures in this video");
     setenv("PATH", "/nowhere", 1);
+    assert_int_equal(mkdir("empty", 0777), 0);
+    options.folder = "empty";
     expect_error(SPLAT_ERROR_IO, "a video needs ffmpeg, and there is no program ffmpeg; install it");
+    assert_int_equal(rmdir("empty"), 0); /* a folder of the user's stays */
+    options.folder = "scene";
     write_file("clip.txt", "text");
     options.source = "clip.txt";
     expect_error(SPLAT_ERROR_FORMAT, "neither a folder of photos nor a video");

@@ -117,4 +117,5 @@ def main(program, root):
     return 1 if problems or n < 100 else 0
 
 
-sys.exit(main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])))
+if __name__ == '__main__':
+    sys.exit(main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])))

@@ -69,7 +69,7 @@ class Gpu(unittest.TestCase):
         names = []
         try:
             import torch
-            names.append("PyTorch")
+            names.append(f"PyTorch {torch.__version__}")
             for tensor in (torch.from_dlpack(means), torch.as_tensor(means, device="cuda")):
                 self.assertEqual(tensor.data_ptr(), means.pointer)
                 self.assertEqual(tensor.cpu().numpy().tobytes(), expected)
@@ -77,7 +77,7 @@ class Gpu(unittest.TestCase):
             pass
         try:
             import cupy
-            names.append("CuPy")
+            names.append(f"CuPy {cupy.__version__}")
             for array in (cupy.asarray(means), cupy.from_dlpack(means)):
                 self.assertEqual(array.data.ptr, means.pointer)
                 self.assertEqual(cupy.asnumpy(array).tobytes(), expected)
@@ -85,6 +85,7 @@ class Gpu(unittest.TestCase):
             pass
         if not names:
             self.skipTest("neither PyTorch nor CuPy is installed")
+        print("arrays of the GPU were read by", " and ".join(names))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 /* One process that makes and frees everything that the library has, again and again: what it does not give back adds
  * up. tests/soak/soak.py runs it, watches its memory and handles, and reads a line a round.
  *
- *     soak_library SCENE FOLDER SECONDS
+ *     soak_library SCENE FOLDER SECONDS [BACKEND]
  *
- * SCENE is a small one, FOLDER exists and is its own. Each line is the number of the round and a hash of all bytes that
- * the round made, which every round must have again; another one ends it with 1. */
+ * SCENE is a small one, FOLDER exists and is its own. Each line is the number of the round, a hash of all bytes that
+ * the round made, which every round must have again (another one ends it with 1), and what is there between rounds:
+ * resident KiB, open handles and threads. */
 #include <splatsmith.h>
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,15 +176,16 @@ static void fail(splat_context *context, const char *folder)
     }
 }
 
-static uint64_t make_all(const char *source, const char *folder)
+static uint64_t make_all(const char *source, const char *folder, const char *backend)
 {
     splat_context_options context_options;
     splat_scene_options scene_options;
     splat_context *context = NULL;
     splat_scene *scene = NULL;
     splat_context_options_init(&context_options);
-    context_options.backend = "cpu";
+    context_options.backend = backend;
     context_options.threads = 1;
+    context_options.deterministic = true;
     must(splat_context_create(&context_options, &context, &error), "a context");
     splat_scene_options_init(&scene_options);
     scene_options.source_path = source;
@@ -196,17 +199,39 @@ static uint64_t make_all(const char *source, const char *folder)
     return hash;
 }
 
+/* A number of this process, from the system's file about it. */
+static long number_of(const char *name)
+{
+    char line[256];
+    long number = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0) number = atol(line + strlen(name));
+    if (file) fclose(file);
+    return number;
+}
+
+static int count_handles(void)
+{
+    int n = -3; /* ".", ".." and the folder itself */
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder)) n++;
+    if (folder) closedir(folder);
+    return n;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: soak_library SCENE FOLDER SECONDS\n");
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: soak_library SCENE FOLDER SECONDS [BACKEND]\n");
         return 2;
     }
     time_t end = time(NULL) + atol(argv[3]);
     uint64_t first = 0;
     for (int round = 1; round == 1 || time(NULL) < end; round++) {
-        uint64_t hash = make_all(argv[1], argv[2]);
-        printf("%d %016llx\n", round, (unsigned long long)hash);
+        uint64_t hash = make_all(argv[1], argv[2], argc > 4 ? argv[4] : "cpu");
+        printf("%d %016llx %ld %d %ld\n", round, (unsigned long long)hash, number_of("VmRSS:"), count_handles(),
+               number_of("Threads:"));
         fflush(stdout);
         if (round == 1) first = hash;
         if (hash == first) continue;

@@ -1,21 +1,23 @@
 """A soak: long processes and loops of commands on a small generated scene, watched for whatever grows.
 
-    soak.py PROGRAM SOAK_LIBRARY FOLDER HOURS     # scripts/soak.sh builds both and calls it
+    soak.py PROGRAM SOAK_LIBRARY FOLDER HOURS [BACKEND]    # scripts/soak.sh builds both and calls it
 
 At once run, each with one thread: a training with its viewer, which clients watch, pause and leave; `view`, which
 clients ask for pages, pictures and nonsense; a program that makes and frees everything of the library (library.c); and
-rounds of commands: train, go on from a checkpoint, eval, render, export, mesh, texture. Ten seconds apart are noted the
-resident memory, open handles and threads of the long ones (samples.csv); of the rounds, the most memory of each command, the bytes
-of the disk, and hashes of all results, which must be those of the first round. What the first quarter of the time shows
-is warming up. Ends with a table, and with 1 where something grew, failed or came out otherwise."""
+rounds of commands: train, go on from a checkpoint, eval, render, export, mesh, texture. Ten seconds apart, or a fortieth of
+the time, are noted the resident memory, open handles, threads and memory of the GPU of the long ones (samples.csv); of the
+rounds, the most memory of each command, the bytes of the disk, and hashes of all results, which must be those of the first
+round. What the first quarter of the time shows is warming up. BACKEND: cpu, which is the default, or cuda, with
+--deterministic. Ends with a table, and with 1 where something grew, failed or came out otherwise."""
 import hashlib, os, re, shutil, signal, subprocess, sys, threading, time
 from clients import Annoyance, Watching
 
-EVERY = 10.0        # seconds between samples
+EVERY = 10.0        # seconds between samples, at most
 LEEWAY_KIB = 2048   # what resident memory may differ by, and ...
 LEEWAY_SHARE = 0.02  # ... this share of it: allocators keep what they got
 SCENE = ['--width', '160', '--height', '120', '--cameras', '24', '--points', '1500', '--truth_points', '1000']
-QUIET = ['--threads', '1', '--backend', 'cpu']
+BACKEND = sys.argv[5] if len(sys.argv) > 5 else 'cpu'
+QUIET = ['--threads', '1', '--backend', BACKEND, '--deterministic']
 
 
 class Failure(Exception):
@@ -28,9 +30,19 @@ def number_of(pid, what):
         return int(dict(line.split(':', 1) for line in file if ':' in line)[what].split()[0])
 
 
-def state_of(pid):
-    """(resident KiB, open handles, threads) of a process."""
-    return number_of(pid, 'VmRSS'), len(os.listdir(f'/proc/{pid}/fd')), number_of(pid, 'Threads')
+def gpu_memory():
+    """MiB of each process that has a GPU, by its number, as the driver tells; of all 0 on the CPU."""
+    if BACKEND == 'cpu':
+        return {}
+    said = subprocess.run(['nvidia-smi', '--query-compute-apps=pid,used_memory', '--format=csv,noheader,nounits'],
+                          capture_output=True, text=True).stdout
+    rows = [line.split(',') for line in said.splitlines()]
+    return {int(pid): int(mib) for pid, mib in rows if pid.strip().isdigit() and mib.strip().isdigit()}
+
+
+def state_of(pid, gpu):
+    """(resident KiB, open handles, threads, MiB of the GPU) of a process."""
+    return (number_of(pid, 'VmRSS'), len(os.listdir(f'/proc/{pid}/fd')), number_of(pid, 'Threads'), gpu.get(pid, 0))
 
 
 def floors(values):
@@ -39,9 +51,9 @@ def floors(values):
     return min(values[quarter:2 * quarter] or values), min(values[-quarter:])
 
 
-def a_problem_of(name, values, leeway):
+def a_problem_of(name, values, leeway, of=floors):
     """Says that the floor rose, or None."""
-    before, after = floors(values)
+    before, after = of(values)
     return f'{name} grew from {before} to {after}' if after - before > leeway(before) else None
 
 
@@ -49,11 +61,18 @@ def memory_leeway(kib):
     return max(LEEWAY_KIB, LEEWAY_SHARE * kib)
 
 
+def tops(values):
+    """The most of the second and of the last quarter: for what is seldom seen at rest."""
+    return tuple(-least for least in floors([-value for value in values]))
+
+
 class Long:
-    """A process that runs until the end; `said` is what it said, `samples` its states."""
+    """A process that runs until the end; `said` is what it said, `samples` its states, `rests` those (but of the GPU) that
+    it told itself when nothing was under way."""
 
     def __init__(self, name, words, sign=None, ends_with=0):
-        self.name, self.ends_with, self.said, self.samples, self.address = name, ends_with, '', [], None
+        self.name, self.ends_with, self.said, self.address = name, ends_with, '', None
+        self.samples, self.rests = [], []
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.found, self.sign = threading.Event(), sign
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -64,14 +83,17 @@ class Long:
     def read(self):
         for line in self.process.stdout:
             self.said = (self.said + line)[-20000:]
+            rest = re.match(r'\d+ [0-9a-f]{16} (\d+) (\d+) (\d+)$', line)
+            if rest:
+                self.rests.append(tuple(int(number) for number in rest.groups()))
             match = self.sign and not self.address and re.match(self.sign, line)
             if match:
                 self.address = match.group(0).strip()
                 self.found.set()
 
-    def sample(self):
+    def sample(self, gpu):
         if self.process.poll() is None:
-            self.samples.append(state_of(self.process.pid))
+            self.samples.append(state_of(self.process.pid, gpu))
 
     def end(self, with_signal=None):
         ended_before = self.process.poll() is not None
@@ -83,16 +105,21 @@ class Long:
             raise Failure(f'{self.name} ended with {code}{", too early" if ended_before else ""}:\n{self.said[-3000:]}')
 
     def problems(self):
-        rss, handles, threads = zip(*self.samples)
+        rss, handles, threads = zip(*(self.rests or (sample[:3] for sample in self.samples)))
+        gpu = [sample[3] for sample in self.samples]
         found = [a_problem_of('resident KiB', rss, memory_leeway), a_problem_of('handles', handles, lambda n: 2),
-                 a_problem_of('threads', threads, lambda n: 1)]
+                 a_problem_of('threads', threads, lambda n: 1),
+                 a_problem_of('MiB of the GPU', gpu, lambda n: 2, tops)]
+        if BACKEND != 'cpu' and not max(gpu):
+            found.append('the driver tells no memory of it on the GPU')
         return [f'{self.name}: {problem}' for problem in found if problem]
 
     def row(self, what):
-        rss, handles, threads = zip(*self.samples)
-        (first, last), (h1, h2), (t1, t2) = floors(rss), floors(handles), floors(threads)
-        return (f'| {self.name} | {what} | {first / 1024:.1f} | {last / 1024:.1f} | {max(rss) / 1024:.1f} '
-                f'| {h1} -> {h2} | {t1} -> {t2} |')
+        rss, handles, threads = zip(*(self.rests or (sample[:3] for sample in self.samples)))
+        most, gpu = max(sample[0] for sample in self.samples), [sample[3] for sample in self.samples]
+        (first, last), (h1, h2), (t1, t2), (g1, g2) = floors(rss), floors(handles), floors(threads), tops(gpu)
+        return (f'| {self.name} | {what} | {first / 1024:.1f} | {last / 1024:.1f} | {most / 1024:.1f} '
+                f'| {h1} -> {h2} | {t1} -> {t2} |' + f' {g1} -> {g2} |' * (BACKEND != 'cpu'))
 
 
 def size_of(folder):
@@ -123,7 +150,8 @@ class Rounds:
         reader.join()
         if process.returncode:
             raise Failure(f'{" ".join(words)}: exit code {process.returncode}\n{said[0][-2000:]}')
-        self.peaks.setdefault(words[0], []).append(peak)
+        if peak:  # it was seen before it ended
+            self.peaks.setdefault(words[0], []).append(peak)
 
     def keep(self, *paths):
         """What these files and folders hold is the same in every round."""
@@ -186,7 +214,7 @@ def begin(program, library, folder, seconds):
     view = Long('view', [program, 'view', model, '--port', '0', '--sibr', '0', *QUIET], address)
     made = os.path.join(folder, 'library')
     os.makedirs(made)
-    return [train, view, Long('library', [library, scene, made, str(int(seconds))])]
+    return [train, view, Long('library', [library, scene, made, str(int(seconds)), BACKEND])]
 
 
 def make_folder(folder):
@@ -208,9 +236,10 @@ def main(program, library, folder, hours):
     disk = []
 
     def sample():
-        while not done.wait(EVERY):
+        while not done.wait(min(EVERY, seconds / 40)):
+            gpu = gpu_memory()
             for process in long:
-                process.sample()
+                process.sample(gpu)
             with open(os.path.join(folder, 'samples.csv'), 'a', encoding='utf-8') as out:
                 for process in long:
                     state = ','.join(str(n) for n in process.samples[-1]) if process.samples else ''
@@ -253,15 +282,17 @@ def report(long, clients, rounds, disk, seconds, failed):
     steps = max((int(n) for n in re.findall(r'\b(\d+)/100000000', train.said)), default=0)
     print(f'\n{seconds / 60:.0f} minutes, {len(train.samples)} samples; MiB and counts are the least of the second and '
           'of the last quarter\n')
-    print('| process | what it did | MiB before | MiB after | MiB at most | handles | threads |')
-    print('|---|---|---|---|---|---|---|')
+    on_gpu = BACKEND != 'cpu'
+    print('| process | what it did | MiB before | MiB after | MiB at most | handles | threads |'
+          + ' MiB of the GPU |' * on_gpu)
+    print('|---|---|---|---|---|---|---|' + '---|' * on_gpu)
     print(train.row(f'{steps} steps; {clients[0].summary()}'))
     print(view.row(clients[1].summary()))
     print(made.row(f'{n_made} rounds'))
     for command, peaks in sorted(rounds.peaks.items()):
         first, last = floors(peaks)
         print(f'| {command} | {len(peaks)} times | {first / 1024:.1f} | {last / 1024:.1f} | {max(peaks) / 1024:.1f} '
-              '| | |')
+              '| | |' + ' |' * on_gpu)
     print(f'\n{rounds.n} rounds, {len(rounds.hashes)} files each with the bytes of the first round; '
           f'{rounds.disk[-1] / 1e6 if rounds.disk else 0:.1f} MB on the disk after each. The folder of the training '
           f'grew from {disk[0] / 1e6:.2f} to {disk[-1] / 1e6:.2f} MB.')
@@ -270,7 +301,7 @@ def report(long, clients, rounds, disk, seconds, failed):
     print('nothing grew' if not failed else f'{len(failed)} problems')
 
 
-if len(sys.argv) != 5:
+if len(sys.argv) not in (5, 6):
     sys.exit(__doc__)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 signal.signal(signal.SIGTERM, signal.default_int_handler)
