@@ -1,5 +1,5 @@
-/* Density control of the rows that each rank has: whatever is asked of the whole model is asked of the sums. Ranks have
- * every so-manieth Gaussian, so the parts are alike, and a part of a cap is as good as the cap. */
+/* Density control of the rows that each rank has: whatever is asked of the whole model is asked of the sums. Each
+ * rank has every R-th Gaussian, so that the parts are alike, and a part of a cap is as good as the cap. */
 #include "train/shard_rows.h"
 
 uint32_t splat_shards_part(const splat_trainer *t, uint64_t n)

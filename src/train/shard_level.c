@@ -3,8 +3,8 @@
 #include "train/shard_rows.h"
 
 typedef struct leveling {
-    uint32_t n_before, n_after;                                   /* own rows */
-    uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS];    /* rows to and from each rank */
+    uint32_t n_before, n_after;                                /* own rows */
+    uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
 } leveling;
 
 /* Those with too many give to those with too few, both in the order of the ranks. */
