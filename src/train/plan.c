@@ -98,8 +98,8 @@ static size_t total_afterwards(const splat_memory_setup *u, const splat_train_op
 }
 
 /* room: for lists. */
-static void fill_rows(const splat_memory_setup *u, const splat_train_options *o, const splat_plan_options *options,
-                      size_t n, splat_list_room room, splat_plan *plan)
+static void fill_rows(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_list_room room,
+                      splat_plan *plan)
 {
     splat_memory_sizes s = splat_memory_sizes_of(u, o, n, room);
     bool half = o->sh_storage == SPLAT_SH_FLOAT16, quantized = o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
@@ -119,9 +119,16 @@ static void fill_rows(const splat_memory_setup *u, const splat_train_options *o,
     add_row(plan, "transients", "other views, and rows between GPUs", s.ranks);
     add_row(plan, "other", "ends of pages and granules, counters", s.rest);
     plan->host_bytes = s.host;
+    plan->evaluation_bytes = plan->total_bytes; /* in the memory of training: nothing is added */
+}
+
+/* What the n Gaussians of the trained splat take on one device. */
+static void fill_later(const splat_memory_setup *u, const splat_train_options *o, const splat_plan_options *options,
+                       size_t n, splat_list_room room, splat_plan *plan)
+{
+    const splat_memory_sizes s = splat_memory_sizes_of(u, o, n, room);
     splat_work w = splat_memory_work(u, n, room);
     size_t photo = 3 * splat_work_pixels(&w);
-    plan->evaluation_bytes = plan->total_bytes; /* in the memory of training: nothing is added */
     plan->afterwards_bytes = total_afterwards(u, o, options, plan->limit_bytes, n);
     splat_row_blocks parameters = {.n_arrays = 0}; /* of the splat, as a file has it */
     splat_row_blocks_describe_parameters(&parameters, &splat_gaussian_tensors, o->sh_degree, SPLAT_SH_FLOAT32,
@@ -199,7 +206,8 @@ static splat_status plan_fixed(const splat_memory_forms *f, const splat_plan_opt
     chosen->max_gaussians = splat_form_most(f, form);
     chosen->may_give_up = 0;
     list_choices(f, form, n, plan);
-    fill_rows(f->setup, chosen, options, n, splat_form_least_lists(f, form, n), plan);
+    fill_rows(f->setup, chosen, n, splat_form_least_lists(f, form, n), plan);
+    fill_later(f->setup, chosen, options, n, splat_form_least_lists(f, form, n), plan);
     return SPLAT_OK;
 }
 
@@ -229,7 +237,8 @@ static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_op
     splat_train_options grown = splat_form_options(f, then, rows);
     list_choices(f, then, rows, plan);
     if (cap < plan->n_gaussians) plan->choices[plan->n_choices++] = (splat_plan_choice){cap_option, cap_cost, 0};
-    fill_rows(f->setup, &grown, options, rows, splat_form_least_lists(f, then, rows), plan);
+    fill_rows(f->setup, &grown, rows, splat_form_least_lists(f, then, rows), plan);
+    fill_later(f->setup, &grown, options, rows, splat_form_least_lists(f, then, rows), plan);
     return SPLAT_OK;
 }
 
@@ -243,7 +252,10 @@ static splat_status plan_ranks(const splat_memory_forms *f, const splat_plan_opt
     room.n_instances = splat_memory_usual_instances(f->setup, plan->n_gaussians);
     *chosen = splat_form_options(f, 0, n);
     chosen->max_gaussians = splat_form_most(f, 0) * options->n_ranks;
-    fill_rows(f->setup, chosen, options, n, room, plan);
+    fill_rows(f->setup, chosen, n, room, plan);
+    splat_memory_setup alone = *f->setup;
+    alone.n_ranks = 1;
+    fill_later(&alone, chosen, options, plan->n_gaussians, room, plan);
     const splat_memory_sizes own = splat_memory_sizes_of(f->setup, chosen, n, room);
     const splat_memory_sizes all = splat_memory_sizes_of(f->setup, chosen, plan->n_gaussians, room);
     const size_t state = own.parameters + own.sh + own.moments + own.sh_moments + own.statistics;

@@ -292,6 +292,34 @@ static void steps_at_a_cap_are_told(void **state)
     close_training(context, scene, NULL);
 }
 
+/* Of four GPUs each has a part, while they train; what comes after is on one, as if one had trained. */
+static void a_plan_of_several_gpus_is_of_each(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_train_options wanted = busy_options(60), later;
+    splat_plan_options options;
+    splat_plan alone, each;
+    splat_error error;
+    splat_train_options_init_coarse(&later, SPLAT_REGULARIZE_MULTIVIEW);
+    splat_plan_options_init(&options);
+    splat_plan_init(&alone);
+    splat_plan_init(&each);
+    options.for_gpu = true;
+    options.limit_bytes = (size_t)100 << 30;
+    options.n_gaussians = 6000000;
+    options.afterwards = &later;
+    must(splat_plan_make(context, scene, &wanted, &options, NULL, &alone, &error), &error);
+    options.n_ranks = 4;
+    must(splat_plan_make(context, scene, &wanted, &options, NULL, &each, &error), &error);
+    assert_true(each.total_bytes < alone.total_bytes && each.total_bytes > alone.total_bytes / 5);
+    assert_true(each.evaluation_bytes > alone.total_bytes * 9 / 10);
+    assert_true(fabs((double)each.render_bytes / (double)alone.render_bytes - 1) < 0.05);
+    assert_true(fabs((double)each.afterwards_bytes / (double)alone.afterwards_bytes - 1) < 0.05);
+    close_training(context, scene, NULL);
+}
+
 /* Coarse training of what just fits needs more, unless choices are made for it as well. */
 static void the_stage_after_is_planned_too(void **state)
 {
@@ -590,6 +618,7 @@ int main(void)
         cmocka_unit_test(the_least_possible_is_possible),
         cmocka_unit_test(a_plan_is_near_the_truth),
         cmocka_unit_test(steps_at_a_cap_are_told),
+        cmocka_unit_test(a_plan_of_several_gpus_is_of_each),
         cmocka_unit_test(the_stage_after_is_planned_too),
         cmocka_unit_test(bands_change_sums_only),
         cmocka_unit_test(small_storages_learn_as_well),
