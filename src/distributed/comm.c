@@ -142,6 +142,11 @@ splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64
     return reduce(comm, what, values, n, false, error);
 }
 
+splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all, splat_error *error)
+{
+    return gather_all(comm, &own, sizeof own, (char *)all, error);
+}
+
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error)
 {
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];

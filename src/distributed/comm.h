@@ -59,6 +59,8 @@ splat_status splat_comm_reduce_f64(splat_comm *comm, splat_comm_sum what, double
                                    splat_error *error);
 splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64_t *values, size_t n,
                                    splat_error *error);
+/* all[size]: the number of every rank. */
+splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all, splat_error *error);
 /* What rank `root` has, to all. */
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error);
 /* Returns when all have called it. */

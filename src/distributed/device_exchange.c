@@ -14,39 +14,50 @@ splat_status splat_device_join(splat_comm *comm, splat_backend *backend, splat_e
     return peers->join(backend, &name, comm->rank, comm->size, error);
 }
 
-splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, const splat_comm_part *send,
-                                   const splat_comm_part *receive, splat_error *error)
+/* A rank that failed is found first: its device would be waited for. */
+static splat_status find_all_here(splat_comm *comm, splat_backend *backend, splat_error *error)
+{
+    splat_status status = splat_comm_barrier(comm, error);
+    if (status != SPLAT_OK) backend->functions->peers->abandon(backend);
+    return status;
+}
+
+static splat_status exchange(splat_comm *comm, splat_backend *backend, const splat_comm_part *send,
+                             const splat_comm_part *receive, bool beside, splat_error *error)
 {
     const splat_peer_functions *peers = backend->functions->peers;
     if (!peers) return splat_comm_exchange(comm, send, receive, error);
-    splat_status status = splat_comm_barrier(comm, error);
-    if (status != SPLAT_OK) {
-        peers->abandon(backend);
-        return status;
-    }
+    if (!beside) SPLAT_TRY(find_all_here(comm, backend, error));
     splat_comm_count_sent(comm, send);
-    return peers->exchange(backend, send, receive, false, error);
+    return peers->exchange(backend, send, receive, beside, error);
 }
 
-splat_status splat_device_exchange_beside(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
-                                          const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
-                                          splat_error *error)
+static splat_status exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
+                                  const uint64_t *send_rows, void *receive, const uint64_t *receive_rows, bool beside,
+                                  splat_error *error)
 {
-    const splat_peer_functions *peers = backend->functions->peers;
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
     splat_comm_cut_rows(comm, row_bytes, send, send_rows, out);
     splat_comm_cut_rows(comm, row_bytes, receive, receive_rows, in);
-    if (!peers) return splat_comm_exchange(comm, out, in, error);
-    splat_comm_count_sent(comm, out);
-    return peers->exchange(backend, out, in, true, error);
+    return exchange(comm, backend, out, in, beside, error);
+}
+
+splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, const splat_comm_part *send,
+                                   const splat_comm_part *receive, splat_error *error)
+{
+    return exchange(comm, backend, send, receive, false, error);
 }
 
 splat_status splat_device_exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
                                         const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
                                         splat_error *error)
 {
-    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
-    splat_comm_cut_rows(comm, row_bytes, send, send_rows, out);
-    splat_comm_cut_rows(comm, row_bytes, receive, receive_rows, in);
-    return splat_device_exchange(comm, backend, out, in, error);
+    return exchange_rows(comm, backend, row_bytes, send, send_rows, receive, receive_rows, false, error);
+}
+
+splat_status splat_device_exchange_beside(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
+                                          const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
+                                          splat_error *error)
+{
+    return exchange_rows(comm, backend, row_bytes, send, send_rows, receive, receive_rows, true, error);
 }

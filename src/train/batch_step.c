@@ -20,14 +20,6 @@ typedef struct batch {
     splat_step_result result;        /* of the own view, as far as it is known */
 } batch;
 
-/* A number of every rank, to every rank. */
-static splat_status share_number(splat_trainer *t, uint64_t own, uint64_t all[SPLAT_MAX_RANKS], splat_error *error)
-{
-    uint64_t same[SPLAT_MAX_RANKS];
-    for (int r = 0; r < t->shards.comm->size; r++) same[r] = own;
-    return splat_comm_exchange_counts(t->shards.comm, same, all, error);
-}
-
 /* ---------------------------------------------------------------- views */
 
 /* Each rank chooses its own: one whose mask keeps nothing is passed over, which only its rank looks at. */
@@ -37,7 +29,7 @@ static splat_status choose_views(splat_trainer *t, batch *b, splat_error *error)
     const int rank = t->shards.comm->rank;
     b->has_view = rank < b->n_views;
     if (b->has_view) SPLAT_TRY(splat_step_next_view(t, b->first + rank, b->n_views, &b->view, error));
-    SPLAT_TRY(share_number(t, b->has_view ? b->view.index : 0, all, error));
+    SPLAT_TRY(splat_comm_share_u64(t->shards.comm, b->has_view ? b->view.index : 0, all, error));
     for (int r = 0; r < b->n_views; r++) {
         b->views[r] = (uint32_t)all[r];
         b->cameras[r] = &t->scene->dataset.views[all[r]].camera;
@@ -79,7 +71,7 @@ static splat_status check_losses(splat_trainer *t, const batch *b, double loss, 
 {
     uint64_t is_broken[SPLAT_MAX_RANKS];
     if (splat_backend_result_latency(t->backend) > 0) return SPLAT_OK;
-    SPLAT_TRY(share_number(t, !isfinite(loss), is_broken, error));
+    SPLAT_TRY(splat_comm_share_u64(t->shards.comm, !isfinite(loss), is_broken, error));
     for (int r = 0; r < b->n_views; r++)
         if (is_broken[r]) return splat_step_check_loss(t, NAN, b->first + r, b->views[r], error);
     return SPLAT_OK;

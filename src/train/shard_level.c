@@ -44,11 +44,10 @@ static splat_status move_rows(splat_trainer *t, const leveling *own, splat_error
 splat_status splat_shards_level(splat_trainer *t, splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
-    uint64_t same[SPLAT_MAX_RANKS], counts[SPLAT_MAX_RANKS], wanted[SPLAT_MAX_RANKS], n_all = 0, n_moved = 0;
+    uint64_t counts[SPLAT_MAX_RANKS], wanted[SPLAT_MAX_RANKS], n_all = 0, n_moved = 0;
     leveling own = {.n_before = t->model->gaussians.n};
     if (!splat_shards_are_apart(t)) return SPLAT_OK;
-    for (int r = 0; r < comm->size; r++) same[r] = own.n_before;
-    SPLAT_TRY(splat_comm_exchange_counts(comm, same, counts, error));
+    SPLAT_TRY(splat_comm_share_u64(comm, own.n_before, counts, error));
     for (int r = 0; r < comm->size; r++) n_all += counts[r];
     if (n_all > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",

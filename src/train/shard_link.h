@@ -25,4 +25,5 @@ splat_status splat_shards_order(splat_trainer *trainer, splat_order_kind kind, s
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */
 splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *error);
+
 #endif

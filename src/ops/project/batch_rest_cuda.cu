@@ -73,10 +73,10 @@ __device__ __forceinline__ void write_colours(const views_parameters &P, uint32_
     for (uint32_t k = 0; k < P.n_views; k++) {
         const view_colours &view = P.views[k];
         if (!(view.depth[i] > 0.0f)) continue;
-        const float x = mean[0] - view.center[0], y = mean[1] - view.center[1], z = mean[2] - view.center[2];
-        const float inverse = 1.0f / sqrtf(x * x + y * y + z * z);
-        write_colour<DEGREE>(make_float3(x * inverse, y * inverse, z * inverse), P.sh_dc + 3 * (size_t)i, rest,
-                             P.rest.active_sh_degree, view.rgb + 3 * (size_t)i, view.state);
+        float inverse_distance;
+        write_colour<DEGREE>(direction_from(view.center, mean[0], mean[1], mean[2], &inverse_distance),
+                             P.sh_dc + 3 * (size_t)i, rest, P.rest.active_sh_degree, view.rgb + 3 * (size_t)i,
+                             view.state);
     }
 }
 

@@ -196,35 +196,19 @@ __device__ __forceinline__ uint32_t rows_in_use(const backward_parameters &P, ui
     return __ballot_sync(0xffffffffu, i < P.g.n && (all || P.depth[i] > 0.0f));
 }
 
-/* sh_rest's step is put off: for those that were seen, what it needs. */
-__device__ __forceinline__ void defer_rest(const backward_parameters &P, uint32_t i, const block_gradients &s)
+/* sh_rest's step is put off: for those that were seen, what it needs, as row `at` of the gradients and directions. */
+__device__ __forceinline__ void defer_rest(const backward_parameters &P, uint32_t i, const block_gradients &s,
+                                           size_t at, uint32_t tag)
 {
     if (i >= P.g.n || !(P.depth[i] > 0.0f)) return;
     const float *mean = P.g.p.means + 3 * (size_t)i, *colour = s.colour + 3 * threadIdx.x;
-    float inverse_distance;
-    const float3 d = direction_of(P.projector, mean[0], mean[1], mean[2], &inverse_distance);
-    float *direction = P.deferred.direction + 3 * (size_t)i;
-    direction[0] = d.x;
-    direction[1] = d.y;
-    direction[2] = d.z;
-    ((float4 *)P.deferred.gradient)[i] =
-        make_float4(colour[0], colour[1], colour[2], __uint_as_float(2 * P.deferred.n_steps + 1));
-}
-
-/* The same of one of several views, in its slot. */
-__device__ __forceinline__ void defer_rest_of_view(const backward_parameters &P, uint32_t i, const block_gradients &s)
-{
-    if (i >= P.g.n || !(P.depth[i] > 0.0f)) return;
-    const float *mean = P.g.p.means + 3 * (size_t)i, *colour = s.colour + 3 * threadIdx.x;
-    const size_t at = (size_t)i * P.deferred.n_slots + P.slot;
     float inverse_distance;
     const float3 d = direction_of(P.projector, mean[0], mean[1], mean[2], &inverse_distance);
     float *direction = P.deferred.direction + 3 * at;
     direction[0] = d.x;
     direction[1] = d.y;
     direction[2] = d.z;
-    ((float4 *)P.deferred.gradient)[at] =
-        make_float4(colour[0], colour[1], colour[2], __uint_as_float(P.deferred.n_steps + 1));
+    ((float4 *)P.deferred.gradient)[at] = make_float4(colour[0], colour[1], colour[2], __uint_as_float(tag));
 }
 
 /* One bit for each of a block's rows whose thread says so, for all threads to read; false: there is none. */
@@ -276,14 +260,15 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, steps_by_rows(REST) ? 4 : 5)
         if (!list_of_block(mine, bits)) return;
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
-        defer_rest(P, first + threadIdx.x, s);
+        defer_rest(P, first + threadIdx.x, s, first + threadIdx.x, 2 * P.deferred.n_steps + 1);
         __syncthreads(); /* the means are as they were seen */
         update_small_floats(P, view_gradients{s}, rows, first, n);
     } else if constexpr (REST == REST_OF_VIEW) {
         if (!__syncthreads_or(threadIdx.x < n && P.depth[first + threadIdx.x] > 0.0f)) return;
         const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
         all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
-        defer_rest_of_view(P, first + threadIdx.x, s);
+        const size_t slot = (size_t)(first + threadIdx.x) * P.deferred.n_slots + P.slot;
+        defer_rest(P, first + threadIdx.x, s, slot, P.deferred.n_steps + 1);
         give_small_gradients(P, s, first, n);
     } else if constexpr (steps_by_rows(REST)) {
         constexpr bool CACHED = REST == REST_CACHED;

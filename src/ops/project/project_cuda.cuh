@@ -59,13 +59,19 @@ __device__ __forceinline__ activated activate(const splat_tensors &p, const floa
     return a;
 }
 
-/* Unit direction from the camera to the mean, and the distance. */
+/* Unit direction from a camera's centre to the mean, and the distance. */
+__device__ __forceinline__ float3 direction_from(const float *center, float x, float y, float z,
+                                                 float *inverse_distance)
+{
+    float dx = x - center[0], dy = y - center[1], dz = z - center[2];
+    *inverse_distance = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz);
+    return make_float3(dx * *inverse_distance, dy * *inverse_distance, dz * *inverse_distance);
+}
+
 __device__ __forceinline__ float3 direction_of(const splat_projector &p, float x, float y, float z,
                                                float *inverse_distance)
 {
-    float dx = x - p.center[0], dy = y - p.center[1], dz = z - p.center[2];
-    *inverse_distance = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz);
-    return make_float3(dx * *inverse_distance, dy * *inverse_distance, dz * *inverse_distance);
+    return direction_from(p.center, x, y, z, inverse_distance);
 }
 
 template <int DEGREE>
