@@ -91,6 +91,7 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
     args.reorder = true;
     args.result = &pruned;
     args.spare = splat_region_rest(&t->model->frame.region, &args.spare_bytes);
+    if (!t->caching.rows.n_slots) args.spare_block = &t->caching.block;
     SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
     uint64_t n_left = pruned.n_kept;
     t->n_removed += g->n - pruned.n_kept;

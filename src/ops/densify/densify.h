@@ -64,6 +64,7 @@ struct splat_density_prune_args {
     bool reorder; /* true: the backend may order the survivors along a space-filling curve; the CPU keeps their order */
     void *spare;  /* device memory that nobody needs meanwhile, of undefined content: more goes faster; NULL: none */
     size_t spare_bytes;
+    const splat_block *spare_block; /* the same, of a block that may yield to what the op allocates; NULL: none */
 };
 
 /* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =

@@ -219,17 +219,17 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
 }
 
 /* Columns that move at a time: all groups of an array are of nearly the same width. */
-static uint32_t columns_of_group(uint32_t words, const work_memory *temporary, uint32_t n_kept)
+static uint32_t columns_of_group(uint32_t words, work_memory temporary, uint32_t n_kept)
 {
-    const uint64_t room = temporary->bytes / ((uint64_t)n_kept * sizeof(uint32_t));
+    const uint64_t room = temporary.bytes / ((uint64_t)n_kept * sizeof(uint32_t));
     const uint32_t most = room < PRUNE_THREADS ? (uint32_t)room : PRUNE_THREADS, groups = (words + most - 1) / most;
     return (words + groups - 1) / groups;
 }
 
 static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
-                              uint32_t n_kept, const work_memory *temporary, splat_error *error)
+                              uint32_t n_kept, work_memory temporary, splat_error *error)
 {
-    uint32_t *columns = (uint32_t *)temporary->data;
+    uint32_t *columns = (uint32_t *)temporary.data;
     for (int a = 0; a < arrays.n; a++) {
         const uint32_t group = columns_of_group(arrays.words[a], temporary, n_kept);
         for (uint32_t first = 0; first < arrays.words[a]; first += group) {
@@ -289,6 +289,15 @@ static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t 
     return splat_scratch_take(&cuda->base, bytes, &work->data, error);
 }
 
+/* The block is looked at here, when nothing more is allocated that it could yield to. */
+static work_memory largest_of(work_memory work, const struct splat_density_prune_args *args)
+{
+    const splat_block *block = args->spare_block;
+    if (args->spare_bytes > work.bytes) work = {args->spare, args->spare_bytes};
+    if (block && block->bytes > work.bytes) work = {block->data, block->bytes};
+    return work;
+}
+
 static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_density_prune_args *args,
                              uint32_t counts[N_REASONS], splat_error *error)
 {
@@ -322,8 +331,7 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     const uint32_t *order = NULL;
     if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
     SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
-    const work_memory spare = {args->spare, args->spare_bytes};
-    return move_rows(cuda, P.arrays, order, n_kept, spare.bytes > work.bytes ? &spare : &work, error);
+    return move_rows(cuda, P.arrays, order, n_kept, largest_of(work, args), error);
 }
 
 extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,

@@ -2,7 +2,7 @@
  * The CPU keeps the old one; other backends follow a Morton curve, ties by index. */
 #include "ops/densify/densify_test.h"
 
-enum { N = 3000, CELL_BITS = 21, SPARE_COLUMNS = 13 };
+enum { N = 3000, CELL_BITS = 21, SPARE_COLUMNS = 13, MAX_WORDS = 45 /* of a row */ };
 typedef enum means_kind { MEANS_RANDOM, MEANS_EQUAL, MEANS_OUTLIERS, N_MEANS_KINDS } means_kind;
 static const char *const kind_names[N_MEANS_KINDS] = {"random", "all equal", "huge outliers"};
 
@@ -18,7 +18,8 @@ static population make_for_reorder(int sh_degree, means_kind kind)
     return p;
 }
 
-/* With outliers nothing is removed: the order changes all the same, and rows move through spare memory. */
+/* With outliers nothing is removed: the order changes all the same, and rows move through spare memory; with equal
+ * means through a block of it, whole. */
 static splat_density_pruned run_reorder(splat_backend *backend, population *p, means_kind kind, bool reorder)
 {
     splat_density_pruned result = {0};
@@ -32,6 +33,9 @@ static splat_density_pruned run_reorder(splat_backend *backend, population *p, m
         args.n_actions = args.target_count = 0, args.min_opacity = 0;
         args.spare_bytes = SPARE_COLUMNS * N * sizeof(uint32_t);
         args.spare = test_upload(backend, &spare, NULL, args.spare_bytes);
+    } else if (kind == MEANS_EQUAL) {
+        test_upload(backend, &spare, NULL, MAX_WORDS * N * sizeof(uint32_t));
+        args.spare_block = &spare;
     }
     if (splat_op_density_prune(backend, &args, NULL) != SPLAT_OK) result.n_kept = 0;
     download(backend, &device, p);
