@@ -115,6 +115,7 @@ static bool map_host_granule(splat_cuda_backend *cuda, block_range *range, size_
     size_t granule = cuda->base.granularity;
     void *data = (char *)range->address + i * granule;
     if (mprotect(data, granule, PROT_READ | PROT_WRITE) != 0) return false;
+    madvise(data, granule, MADV_HUGEPAGE); /* one page to pin instead of hundreds, where the system has it */
     if (cudaHostRegister(data, granule, cudaHostRegisterMapped | cudaHostRegisterPortable) == cudaSuccess) return true;
     cudaGetLastError();
     mmap(data, granule, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -3,7 +3,7 @@
 
 #include "train/trainer.h"
 
-#define SHARE 2        /* of all rows, one in so many is kept at most: the more, the fewer cross the bus */
+#define MOST_SHARE (2.0 / 3) /* of all rows are kept at most: the more, the fewer cross the bus */
 #define LEAST_SHARE 32 /* fewer are not worth it */
 #define STEPS_UNTIL_SETTLED 8  /* below a limit: until working memory is as large as views make it */
 #define STEPS_UNTIL_RETRIED 100 /* after memory was short */
@@ -40,7 +40,7 @@ static size_t bytes_of(const splat_trainer *t, uint32_t n_slots)
 static uint32_t slots_that_fit(const splat_trainer *t)
 {
     const splat_memory *memory = &t->backend->memory;
-    uint32_t low = 0, high = t->model->gaussians.n / SHARE;
+    uint32_t low = 0, high = (uint32_t)(MOST_SHARE * t->model->gaussians.n);
     size_t working = t->model->frame.region.block.reserved + t->backend->scratch.block.reserved;
     size_t kept = memory->device.reserved + working / 8 + 2 * t->backend->granularity;
     if (!memory->limit) return high;

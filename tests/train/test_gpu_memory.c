@@ -1,5 +1,5 @@
-/* Memory on a GPU: storages, bands and limits beside the CPU; evaluation; memory that is missing. Without a GPU every
- * test is skipped, loudly; `test_gpu_memory cpu` tries the tests with the CPU in the GPU's place. */
+/* Memory on a GPU: storages, bands and limits beside the CPU; evaluation; memory that is missing; handles. Without a GPU
+ * every test is skipped, loudly; `test_gpu_memory cpu` tries the tests with the CPU in the GPU's place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include "gpu_fixture.h"
 #include "view_job_fixture.h"
 
+#include <dirent.h>
 #include <math.h>
 
 /* ---------------------------------------------------------------- evaluation, and memory that is missing */
@@ -378,6 +379,37 @@ static void a_limit_holds(void **state)
     close_place(&p);
 }
 
+/* ---------------------------------------------------------------- handles */
+
+static int open_handles(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    int n = 0;
+    while (readdir(folder)) n++;
+    closedir(folder);
+    return n;
+}
+
+/* The first context may leave what the driver keeps for the process. */
+static void contexts_leave_no_handles(void **state)
+{
+    (void)state;
+    NEEDS_DEVICE();
+    int first = 0;
+    for (int i = 0; i < 4; i++) {
+        splat_context_options options;
+        splat_context *context;
+        splat_error error;
+        splat_context_options_init(&options);
+        options.backend = device;
+        must(splat_context_create(&options, &context, &error), &error);
+        splat_context_destroy(context);
+        if (i == 0) first = open_handles();
+    }
+    assert_int_equal(open_handles(), first);
+}
+
 int main(int argc, char **argv)
 {
     find_device(argc, argv, "storages, limits and memory");
@@ -389,6 +421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_storage_is_deterministic),
         cmocka_unit_test(what_is_given_up_on_the_way),
         cmocka_unit_test(a_limit_holds),
+        cmocka_unit_test(contexts_leave_no_handles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

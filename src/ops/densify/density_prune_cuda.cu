@@ -226,24 +226,37 @@ static uint32_t columns_of_group(uint32_t words, work_memory temporary, uint32_t
     return (words + groups - 1) / groups;
 }
 
+/* Where memory has room for two whole arrays one is put back while the next is gathered: those in host memory cross the
+ * bus both ways at a time. */
 static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
                               uint32_t n_kept, work_memory temporary, splat_error *error)
 {
+    const size_t half = temporary.bytes / 2 / sizeof(uint32_t);
     uint32_t *columns = (uint32_t *)temporary.data;
+    bool is_second = false;
     for (int a = 0; a < arrays.n; a++) {
-        const uint32_t group = columns_of_group(arrays.words[a], temporary, n_kept);
+        const bool is_whole = arrays.words[a] <= PRUNE_THREADS && (size_t)n_kept * arrays.words[a] <= half;
+        const uint32_t group = is_whole ? arrays.words[a] : columns_of_group(arrays.words[a], temporary, n_kept);
+        if (!is_whole) SPLAT_TRY(splat_cuda_join(cuda, error));
         for (uint32_t first = 0; first < arrays.words[a]; first += group) {
             uint32_t left = arrays.words[a] - first, width = left < group ? left : group;
+            uint32_t *place = is_whole && is_second ? columns + half : columns;
             dim3 threads(width, PRUNE_THREADS / width);
             unsigned blocks = splat_cuda_blocks(n_kept, MOVE_ROWS * threads.y);
             gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.words[a], first,
-                                                                columns);
+                                                                place);
             CUDA_LAUNCHED("density gather");
-            put_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], n_kept, arrays.words[a], first, columns);
+            if (is_whole) {
+                SPLAT_TRY(splat_cuda_join(cuda, error)); /* the next array is gathered to where the last one was */
+                SPLAT_TRY(splat_cuda_fork(cuda, error));
+                is_second = !is_second;
+            }
+            put_kernel<<<blocks, threads, 0, is_whole ? cuda->side_stream : cuda->stream>>>(
+                arrays.data[a], n_kept, arrays.words[a], first, place);
             CUDA_LAUNCHED("density put");
         }
     }
-    return SPLAT_OK;
+    return splat_cuda_join(cuda, error);
 }
 
 /* ---------------------------------------------------------------- host */

@@ -1,13 +1,11 @@
 /* Rows of sh_rest that lie in host memory, and of its moments, kept on the device (splat_rest_cache): before a step
  * what its view sees is fetched, and what must make room goes home. sh_rest first, as raster waits for the colours; the
- * moments beside the picture and its gradients. A warp has many rows under way, and each that moves in is asked for
- * before the one that moves out is sent: the bus is busy both ways. docs/performance.md has what it was measured
- * against. */
+ * moments beside the picture and its gradients. docs/performance.md has what it was measured against. */
 #include "ops/project/rest_steps_cuda.cuh"
 
 #define CACHE_THREADS 128
 #define CACHE_WARPS (CACHE_THREADS / 32)
-#define CACHE_BLOCKS 3 /* a multiprocessor: enough for the bus, and room for bin and raster beside them */
+#define CACHE_BLOCKS 1 /* a multiprocessor: enough for the bus; more hold up bin and raster beside them */
 
 enum { EMPTY, LEFT, MISSED, N_COUNTS }; /* slots that may be had, rows that are wanted */
 static_assert(N_COUNTS == SPLAT_REST_CACHE_COUNTS, "counts");
@@ -70,42 +68,101 @@ __global__ void __launch_bounds__(CACHE_THREADS) move_in_kernel(const __grid_con
     if (leaving) c.slot[leaving - 1] = 0;
 }
 
-/* Rows of a tensor: those of whom moved in are fetched, those of whom moved out go home. */
+/* The lines of memory (LINE_WORDS) that up to 32 rows at home lie in. The bus carries whole lines at twice the speed of
+ * rows that begin and end anywhere, so a warp asks for a line at a time, and of rows beside each other for each line
+ * once. */
+#define LINE_WORDS 32
 template <uint32_t WORDS>
-__global__ void __launch_bounds__(CACHE_THREADS, CACHE_BLOCKS)
-    exchange_kernel(const splat_rest_cache c, uint32_t *home, uint32_t *cached)
+struct row_lines {
+    static constexpr uint32_t MOST = 32 * ((WORDS + 2 * LINE_WORDS - 2) / LINE_WORDS);
+    uint32_t rows[32]; /* + 1; 0: none */
+    uint32_t lines[MOST];
+    uint8_t first_row[MOST]; /* of rows that a line has words of */
+};
+
+/* The row (+ 1) of each lane; returns the number of lines. */
+template <uint32_t WORDS>
+__device__ __forceinline__ uint32_t list_lines(row_lines<WORDS> &list, uint32_t row)
+{
+    const uint32_t lane = lane_index(), all = 0xffffffffu;
+    const uint32_t begin = row ? (uint32_t)((uint64_t)(row - 1) * WORDS / LINE_WORDS) : 0;
+    const uint32_t last = row ? (uint32_t)(((uint64_t)row * WORDS - 1) / LINE_WORDS) : 0;
+    const uint32_t row_before = __shfl_up_sync(all, row, 1), last_before = __shfl_up_sync(all, last, 1);
+    const bool is_listed = lane > 0 && row_before && row_before + 1 == row && last_before == begin;
+    const uint32_t first = begin + is_listed, n = row ? last + 1 - first : 0;
+    uint32_t end = n;
+#pragma unroll
+    for (int reach = 1; reach < 32; reach *= 2) {
+        const uint32_t before = __shfl_up_sync(all, end, reach);
+        if (lane >= reach) end += before;
+    }
+    list.rows[lane] = row;
+    for (uint32_t k = 0; k < n; k++) {
+        list.lines[end - n + k] = first + k;
+        list.first_row[end - n + k] = (uint8_t)lane;
+    }
+    __syncwarp();
+    return __shfl_sync(all, end, 31);
+}
+
+/* The lane's word of a line: where it lies at home, and which word of which of the 32 rows it is. false: of none. */
+template <uint32_t WORDS>
+__device__ __forceinline__ bool word_of_line(const row_lines<WORDS> &list, uint32_t line, size_t *home, uint32_t *row,
+                                             uint32_t *word)
+{
+    const uint32_t first = list.first_row[line], number = list.rows[first];
+    *home = (size_t)list.lines[line] * LINE_WORDS + lane_index();
+    const int from_first = (int)((int64_t)*home - (int64_t)(number - 1) * WORDS);
+    if (from_first < 0) return false;
+    const uint32_t further = (uint32_t)from_first / WORDS;
+    *row = first + further;
+    *word = (uint32_t)from_first % WORDS;
+    return *row < 32 && list.rows[*row] == number + further;
+}
+
+/* Rows go home, or are fetched from there. */
+template <uint32_t WORDS, bool GOES_HOME>
+__device__ __forceinline__ void move_lines(row_lines<WORDS> &list, const uint32_t row_of_lane, const uint32_t *slots,
+                                           uint32_t *home, uint32_t *cached)
 {
     constexpr int AT_ONCE = 8;
-    __shared__ uint32_t all[3][CACHE_WARPS][32];
-    uint32_t *slots = all[0][threadIdx.x / 32], *owners = all[1][threadIdx.x / 32], *leaving = all[2][threadIdx.x / 32];
+    const uint32_t n = list_lines(list, row_of_lane);
+    for (uint32_t line = 0; line < n; line += AT_ONCE) {
+        uint32_t value[AT_ONCE], *to[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            uint32_t row, word;
+            size_t at;
+            to[j] = NULL;
+            if (line + j >= n || !word_of_line(list, line + j, &at, &row, &word)) continue;
+            uint32_t *place = cached + (size_t)slots[row] * WORDS + word;
+            value[j] = GOES_HOME ? *place : home[at];
+            to[j] = GOES_HOME ? home + at : place;
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++)
+            if (to[j]) *to[j] = value[j];
+    }
+    __syncwarp();
+}
+
+/* Rows of a tensor: those of whom moved out go home, those of whom moved in are fetched. */
+template <uint32_t WORDS>
+__global__ void __launch_bounds__(CACHE_THREADS)
+    exchange_kernel(const splat_rest_cache c, uint32_t *home, uint32_t *cached)
+{
+    __shared__ row_lines<WORDS> lists[CACHE_WARPS];
+    __shared__ uint32_t all_slots[CACHE_WARPS][32];
+    row_lines<WORDS> &list = lists[threadIdx.x / 32];
+    uint32_t *slots = all_slots[threadIdx.x / 32];
     const uint32_t lane = lane_index(), step = 32 * CACHE_WARPS * gridDim.x;
     const uint32_t n = min(c.counts[MISSED], c.counts[EMPTY] + c.counts[LEFT]);
     for (uint32_t first = 32 * (CACHE_WARPS * blockIdx.x + threadIdx.x / 32); first < n; first += step) {
-        const uint32_t count = min(n - first, 32u) * WORDS;
-        if (first + lane < n) {
-            const uint32_t slot = slot_for(c, first + lane);
-            slots[lane] = slot;
-            owners[lane] = c.owner[slot];
-            leaving[lane] = c.leaving[slot];
-        }
-        __syncwarp();
-        for (uint32_t k = lane; k < count; k += 32 * AT_ONCE) {
-            uint32_t in[AT_ONCE];
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
-                const uint32_t at = k + 32 * j, row = at / WORDS;
-                if (at < count) in[j] = home[(size_t)(owners[row] - 1) * WORDS + at % WORDS];
-            }
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
-                const uint32_t at = k + 32 * j, row = at / WORDS;
-                if (at >= count) continue;
-                uint32_t *place = cached + (size_t)slots[row] * WORDS + at % WORDS;
-                if (leaving[row]) home[(size_t)(leaving[row] - 1) * WORDS + at % WORDS] = *place;
-                *place = in[j];
-            }
-        }
-        __syncwarp();
+        const uint32_t slot = first + lane < n ? slot_for(c, first + lane) : c.n_slots;
+        const bool is_one = slot < c.n_slots;
+        slots[lane] = slot;
+        move_lines<WORDS, true>(list, is_one ? c.leaving[slot] : 0, slots, home, cached);
+        move_lines<WORDS, false>(list, is_one ? c.owner[slot] : 0, slots, home, cached);
     }
 }
 
