@@ -16,7 +16,8 @@
 typedef splat_peer_part splat_comm_part; /* of the host, or of a device */
 
 typedef struct splat_comm_functions {
-    const char *name; /* "threads", "mpi" */
+    const char *name;    /* "threads", "mpi" */
+    bool is_one_process; /* ranks see each other's memory */
     /* send[r] goes to rank r, receive[r] is what rank r sends here: both sides know the bytes. Of several ranks. */
     splat_status (*exchange)(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
                              splat_error *error);

@@ -116,7 +116,7 @@ static void leave(splat_comm *comm)
 }
 
 static const splat_comm_functions thread_functions = {
-    .name = "threads", .exchange = exchange, .fail = fail, .close = leave};
+    .name = "threads", .is_one_process = true, .exchange = exchange, .fail = fail, .close = leave};
 
 splat_status splat_comm_create_threads(int n, splat_comm **comms, splat_error *error)
 {

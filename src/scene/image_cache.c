@@ -5,7 +5,9 @@
  * what is evicted when room is needed. Both lists run through the entries, so prefetch and release never allocate.
  *
  * Of a photo that is cut into crops, the others are made with the one that is wanted, where they fit without evicting:
- * decoding takes most of the time. */
+ * decoding takes most of the time.
+ *
+ * A photo that lies in memory which processes share is never evicted; it counts where it was decoded. */
 #include "scene/image_cache.h"
 
 #include "math/camera.h"
@@ -24,7 +26,8 @@ typedef struct entry {
     entry_state state;
     size_t n_users;         /* holders and waiters: an entry with any is never evicted */
     size_t previous, next;  /* in the queue (QUEUED) or in the unused (READY, no users) */
-    uint8_t *rgb;           /* READY */
+    uint8_t *rgb;           /* READY; ours unless is_shared */
+    bool is_shared;
     uint32_t n_kept;        /* of the mask; once READY it stays */
     bool is_counted;
     splat_error *error;     /* FAILED; NULL when there was no memory to keep it */
@@ -36,6 +39,7 @@ struct splat_image_cache {
     const splat_dataset *dataset;
     size_t max_bytes;
     splat_host_memory *host_memory;
+    splat_shared_photos *shared; /* NULL: photos are this process's own */
     entry *entries;
     entry_list queue, unused;
     splat_image_cache_info info; /* bytes counts pictures being decoded, too */
@@ -69,6 +73,16 @@ static void list_remove(splat_image_cache *cache, entry_list *list, size_t view)
         cache->entries[removed->next].previous = removed->previous;
     else
         list->last = removed->previous;
+}
+
+/* READY, and nobody uses it (any more), or somebody does (again). */
+static void set_unused(splat_image_cache *cache, size_t view, bool is_unused)
+{
+    if (cache->entries[view].is_shared) return;
+    if (is_unused)
+        list_append(cache, &cache->unused, view);
+    else
+        list_remove(cache, &cache->unused, view);
 }
 
 static size_t view_bytes(const splat_image_cache *cache, size_t view)
@@ -123,6 +137,7 @@ static void end(splat_image_cache *cache, size_t view, splat_status status, cons
 {
     entry *decoded = &cache->entries[view];
     decoded->rgb = rgb;
+    decoded->is_shared = cache->shared && status == SPLAT_OK;
     if (status == SPLAT_OK) {
         decoded->n_kept = n_kept;
         decoded->is_counted = true;
@@ -161,8 +176,8 @@ static void give_up(splat_image_cache *cache, size_t view)
 }
 
 /* The first of the views, and the others where that goes well: *n_loaded is n or 1. */
-static splat_status load(const splat_dataset *dataset, const uint32_t *views, int n, int *n_loaded, uint8_t **rgb,
-                         splat_error *error)
+static splat_status load_own(const splat_dataset *dataset, const uint32_t *views, int n, int *n_loaded, uint8_t **rgb,
+                             splat_error *error)
 {
     *n_loaded = n;
     if (n > 1) {
@@ -174,15 +189,48 @@ static splat_status load(const splat_dataset *dataset, const uint32_t *views, in
     return splat_photo_load(dataset, views[0], &rgb[0], error);
 }
 
+/* The same in shared memory: what another process decodes or has decoded is taken from there, the first view at any
+ * rate, and the others where nobody is about them. *n_made: of those that are loaded, decoded here; they come first. */
+static splat_status load_shared(const splat_image_cache *cache, uint32_t *views, int n, int *n_loaded, int *n_made,
+                                uint8_t **rgb, splat_error *error)
+{
+    splat_shared_photos *shared = cache->shared;
+    *n_loaded = 1;
+    *n_made = 0;
+    if (!splat_shared_photos_begin(shared, views[0], true)) {
+        rgb[0] = splat_shared_photos_place(shared, views[0]);
+        return SPLAT_OK;
+    }
+    int n_begun = 1;
+    for (int i = 1; i < n; i++) {
+        uint32_t view = views[i];
+        if (!splat_shared_photos_begin(shared, view, false)) continue;
+        views[i] = views[n_begun]; /* those that are begun come first */
+        views[n_begun++] = view;
+    }
+    splat_status status = load_own(cache->dataset, views, n_begun, n_loaded, rgb, error);
+    for (int i = 0; i < n_begun; i++) {
+        const bool is_good = status == SPLAT_OK && i < *n_loaded;
+        uint8_t *place = splat_shared_photos_place(shared, views[i]);
+        if (is_good) memcpy(place, rgb[i], view_bytes(cache, views[i]));
+        free(rgb[i]);
+        rgb[i] = is_good ? place : NULL;
+        splat_shared_photos_end(shared, views[i], is_good);
+    }
+    *n_made = status == SPLAT_OK ? *n_loaded : 0;
+    return status;
+}
+
 /* Decodes a view; the lock is held on entry and on return, not meanwhile. Nobody else touches a DECODING entry. */
 static void decode(splat_image_cache *cache, size_t view)
 {
     uint32_t views[SPLAT_LENS_CROPS], n_kept[SPLAT_LENS_CROPS] = {0};
     uint8_t *rgb[SPLAT_LENS_CROPS] = {NULL};
-    int n = gather(cache, view, views), n_loaded;
+    int n = gather(cache, view, views), n_loaded, n_made = n;
     pthread_mutex_unlock(&cache->lock);
     splat_error error;
-    splat_status status = load(cache->dataset, views, n, &n_loaded, rgb, &error);
+    splat_status status = cache->shared ? load_shared(cache, views, n, &n_loaded, &n_made, rgb, &error)
+                                        : load_own(cache->dataset, views, n, &n_loaded, rgb, &error);
     for (int i = 0; i < n_loaded && status == SPLAT_OK; i++) {
         const entry *decoded = &cache->entries[views[i]];
         n_kept[i] = decoded->is_counted ? decoded->n_kept : count_kept(&cache->dataset->views[views[i]], rgb[i]);
@@ -190,7 +238,8 @@ static void decode(splat_image_cache *cache, size_t view)
     pthread_mutex_lock(&cache->lock);
     for (int i = 0; i < n_loaded; i++) {
         end(cache, views[i], status, &error, rgb[i], n_kept[i]);
-        if (i > 0 && cache->entries[views[i]].n_users == 0) list_append(cache, &cache->unused, views[i]);
+        if (status == SPLAT_OK && i >= n_made) count_out(cache, views[i]); /* where it was decoded it counts */
+        if (i > 0 && cache->entries[views[i]].n_users == 0) set_unused(cache, views[i], true);
     }
     for (int i = n_loaded; i < n; i++) give_up(cache, views[i]);
     pthread_cond_broadcast(&cache->done);
@@ -203,7 +252,7 @@ static void leave(splat_image_cache *cache, size_t view)
     entry *left = &cache->entries[view];
     if (--left->n_users > 0) return;
     if (left->state == READY) {
-        list_append(cache, &cache->unused, view);
+        set_unused(cache, view, true);
         make_room(cache, 0);
     } else if (left->state == FAILED) {
         free(left->error);
@@ -228,7 +277,7 @@ static void *work(void *argument)
         if (!make_room(cache, view_bytes(cache, view))) continue; /* all is in use: acquire will decode it */
         decode(cache, view);
         if (queued->state == READY && queued->n_users == 0) {
-            list_append(cache, &cache->unused, view);
+            set_unused(cache, view, true);
             make_room(cache, 0);
         }
     }
@@ -263,6 +312,18 @@ splat_status splat_image_cache_create(const splat_dataset *dataset, size_t max_b
     return SPLAT_OK;
 }
 
+void splat_image_cache_share(splat_image_cache *cache, splat_shared_photos *photos)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->shared = photos;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+size_t splat_image_cache_max_bytes(const splat_image_cache *cache)
+{
+    return cache->max_bytes;
+}
+
 void splat_image_cache_destroy(splat_image_cache *cache)
 {
     if (!cache) return;
@@ -273,9 +334,10 @@ void splat_image_cache_destroy(splat_image_cache *cache)
     for (int i = 0; i < cache->n_workers; i++) pthread_join(cache->workers[i], NULL);
     splat_host_memory_remove(cache->host_memory, SPLAT_HOST_PHOTOS, cache->info.bytes);
     for (size_t i = 0; cache->entries && i < cache->dataset->n_views; i++) {
-        free(cache->entries[i].rgb);
+        if (!cache->entries[i].is_shared) free(cache->entries[i].rgb);
         free(cache->entries[i].error);
     }
+    splat_shared_photos_close(cache->shared);
     pthread_cond_destroy(&cache->work);
     pthread_cond_destroy(&cache->done);
     pthread_mutex_destroy(&cache->lock);
@@ -292,7 +354,7 @@ splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, co
                           cache->dataset->n_views);
     pthread_mutex_lock(&cache->lock);
     entry *wanted = &cache->entries[view];
-    if (wanted->state == READY && wanted->n_users == 0) list_remove(cache, &cache->unused, view);
+    if (wanted->state == READY && wanted->n_users == 0) set_unused(cache, view, false);
     wanted->n_users++; /* from here on nobody evicts it */
     if (wanted->state == EMPTY || wanted->state == QUEUED) cache->info.n_misses++;
     else cache->info.n_hits++;

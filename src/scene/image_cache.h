@@ -5,6 +5,7 @@
 
 #include "base/host_memory.h"
 #include "scene/dataset.h"
+#include "scene/shared_photos.h"
 
 typedef struct splat_image_cache splat_image_cache;
 
@@ -17,6 +18,10 @@ void splat_image_cache_destroy(splat_image_cache *cache);
  * has them (splat_view_mask, splat_view_depth), read-only, valid until the matching release. */
 splat_status splat_image_cache_acquire(splat_image_cache *cache, size_t view, const uint8_t **rgb, splat_error *error);
 void splat_image_cache_release(splat_image_cache *cache, size_t view);
+/* From now on photos that were not decoded yet are decoded where other processes have them, too, and stay there. Takes
+ * `photos`, which goes with the cache. Before threads use the cache. */
+void splat_image_cache_share(splat_image_cache *cache, splat_shared_photos *photos);
+size_t splat_image_cache_max_bytes(const splat_image_cache *cache);
 /* The pixels that the mask of a view keeps, all of them without one; decodes the photo when it never was. view <
  * n_views. */
 splat_status splat_image_cache_count_kept(splat_image_cache *cache, size_t view, uint32_t *n_kept, splat_error *error);

@@ -36,6 +36,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     t->shards.comm = o->ranks;
     t->shards.is_whole = true;
     t->shards.piece_bytes = (size_t)16 << 20;
+    SPLAT_TRY(splat_shards_share_photos(t, error));
     SPLAT_TRY(splat_device_join(o->ranks, t->backend, error));
     if (!o->batch_views) {
         splat_shared_init(&t->shards.view, o->ranks, t->backend);

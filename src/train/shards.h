@@ -41,6 +41,9 @@ typedef struct splat_shards {
 
 /* After the options are taken. Errors: UNSUPPORTED: what several ranks cannot train with. */
 splat_status splat_shards_init(splat_trainer *trainer, splat_error *error);
+/* Ranks that are processes: those of a host decode each photo once (scene/shared_photos.h), where its shared memory and
+ * the bound of the cache have room for all. Part of init. Errors: RANK. */
+splat_status splat_shards_share_photos(splat_trainer *trainer, splat_error *error);
 /* Rank 0: the others' splat_trainer_serve returns. */
 void splat_shards_free(splat_trainer *trainer);
 

@@ -68,13 +68,15 @@ static void processes_write_what_one_writes(void **state)
     assert_int_equal(shell("rm -rf one; %% " TRAIN " -m one %s", options), 0);
     assert_non_null(strstr(standard_output, "[ITER 60] Evaluating test"));
     for (int n = 2; n <= 3; n++) {
-        char single[32];
+        char single[32], once[64];
         snprintf(single, sizeof single, "many%d", n);
         if (shell("rm -rf %s; %s %% " TRAIN " -m %s %s --split_views", single, mpirun_command(n), single, options) != 0)
             fail_msg("%d processes: %s", n, standard_error);
         /* rank 0 alone speaks and writes */
         assert_int_equal(n_times(standard_output, "[ITER 60] Evaluating test"), 1);
         assert_int_equal(n_times(standard_output, "Output folder"), 1);
+        snprintf(once, sizeof once, "%d ranks of this host decode each photo once", n);
+        assert_int_equal(n_times(standard_output, once) + n_times(standard_error, once), 1);
         assert_int_equal(n_times(standard_output, "Trained 130 steps"), 1);
         char a[128], b[128];
         for (int i = 60; i <= 130; i += 70) {

@@ -1,4 +1,4 @@
-/* The photo cache: what is kept and evicted, prefetch, errors from workers, many threads at once. */
+/* The photo cache: what is kept and evicted, prefetch, errors from workers, many threads at once, several processes. */
 #include "base/file.h"
 #include "io/picture/image.h"
 #include "scene/image_cache.h"
@@ -6,9 +6,12 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <stdarg.h>
 #include <cmocka.h>
@@ -418,6 +421,130 @@ static void test_photo_with_alpha(void **state)
     for (int i = 0; i < 4; i++) check_photo(*state, i & 1, i & 2);
 }
 
+/* ---------------------------------------------------------------- processes */
+
+#define SEGMENT "/splatsmith-test-image-cache"
+
+/* A cache of a process of its own, as far as the segment can tell. */
+static splat_image_cache *make_sharing(test_scene *scene, int workers)
+{
+    splat_image_cache *cache = make_cache(scene, N_VIEWS * BYTES, workers);
+    splat_shared_photos *photos;
+    assert_int_equal(splat_shared_photos_open(SEGMENT, &scene->dataset, &photos, NULL), SPLAT_OK);
+    splat_image_cache_share(cache, photos);
+    return cache;
+}
+
+static void make_segment(const test_scene *scene)
+{
+    bool is_maker = false, is_again = true;
+    splat_shared_photos_unlink(SEGMENT);
+    assert_int_equal(splat_shared_photos_make(SEGMENT, &scene->dataset, &is_maker, NULL), SPLAT_OK);
+    assert_int_equal(splat_shared_photos_make(SEGMENT, &scene->dataset, &is_again, NULL), SPLAT_OK);
+    assert_true(is_maker && !is_again);
+}
+
+/* What one has decoded the other has without its file, and counts where it was decoded. */
+static void processes_decode_a_photo_once(void **state)
+{
+    test_scene *scene = *state;
+    make_segment(scene);
+    splat_image_cache *one = make_sharing(scene, 0), *other = make_sharing(scene, 2);
+    splat_shared_photos_unlink(SEGMENT);
+    for (size_t i = 0; i < N_VIEWS; i++) use(scene, i % 2 ? one : other, i);
+    char hidden[64];
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        snprintf(hidden, sizeof hidden, "%s.hidden", scene->paths[i]);
+        assert_int_equal(rename(scene->paths[i], hidden), 0);
+    }
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        use(scene, one, i);
+        use(scene, other, i);
+    }
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        snprintf(hidden, sizeof hidden, "%s.hidden", scene->paths[i]);
+        assert_int_equal(rename(hidden, scene->paths[i]), 0);
+    }
+    check_info(one, N_VIEWS / 2, N_VIEWS / 2, N_VIEWS, 0);
+    check_info(other, N_VIEWS / 2, N_VIEWS / 2, N_VIEWS, 0);
+    splat_image_cache_destroy(one);
+    for (size_t i = 0; i < N_VIEWS; i++) use(scene, other, i); /* it outlives who decoded it */
+    splat_image_cache_destroy(other);
+}
+
+/* A photo that cannot be read fails for all, and may be mended. */
+static void a_bad_photo_is_tried_again_by_another_process(void **state)
+{
+    test_scene *scene = *state;
+    make_segment(scene);
+    splat_image_cache *one = make_sharing(scene, 0), *other = make_sharing(scene, 0);
+    splat_shared_photos_unlink(SEGMENT);
+    const uint8_t *rgb;
+    assert_int_equal(rename(scene->paths[3], "elsewhere.png"), 0);
+    assert_int_not_equal(splat_image_cache_acquire(one, 3, &rgb, NULL), SPLAT_OK);
+    assert_int_not_equal(splat_image_cache_acquire(other, 3, &rgb, NULL), SPLAT_OK);
+    assert_int_equal(rename("elsewhere.png", scene->paths[3]), 0);
+    use(scene, other, 3);
+    use(scene, one, 3);
+    check_info(one, 0, 0, 2, 0);
+    splat_image_cache_destroy(one);
+    splat_image_cache_destroy(other);
+}
+
+/* A process that dies over a photo keeps nobody waiting; one that lives is waited for. */
+static void who_dies_over_a_photo_is_succeeded(void **state)
+{
+    test_scene *scene = *state;
+    make_segment(scene);
+    splat_image_cache *cache = make_sharing(scene, 0);
+    splat_shared_photos *photos;
+    assert_int_equal(splat_shared_photos_open(SEGMENT, &scene->dataset, &photos, NULL), SPLAT_OK);
+    splat_shared_photos_unlink(SEGMENT);
+    assert_int_equal(splat_shared_photos_users(photos), 2);
+    int begun[2];
+    assert_int_equal(pipe(begun), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bool is_mine = splat_shared_photos_begin(photos, 5, true);
+        ssize_t written = write(begun[1], &is_mine, 1);
+        wait_ms(written == 1 ? 30000 : 0);
+        _exit(0);
+    }
+    bool was_its = false;
+    assert_int_equal(read(begun[0], &was_its, 1), 1);
+    assert_true(was_its && !splat_shared_photos_has(photos, 5));
+    assert_false(splat_shared_photos_begin(photos, 5, false));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    use(scene, cache, 5);
+    assert_true(splat_shared_photos_has(photos, 5));
+    splat_shared_photos_close(photos);
+    splat_image_cache_destroy(cache);
+    for (int i = 0; i < 2; i++) close(begun[i]);
+}
+
+/* Without room, or with another scene behind the name, there is none, and nothing stays. */
+static void memory_that_is_too_small_is_not_shared(void **state)
+{
+    test_scene *scene = *state;
+    splat_dataset_view views[N_VIEWS];
+    splat_dataset large = scene->dataset;
+    splat_shared_photos *photos = (splat_shared_photos *)&large;
+    bool is_maker = true;
+    memcpy(views, scene->views, sizeof views);
+    for (int i = 0; i < N_VIEWS; i++) views[i].camera.width = views[i].camera.height = 1 << 20;
+    large.views = views;
+    splat_shared_photos_unlink(SEGMENT);
+    assert_int_equal(splat_shared_photos_make(SEGMENT, &large, &is_maker, NULL), SPLAT_ERROR_MEMORY);
+    assert_false(is_maker);
+    assert_int_equal(splat_shared_photos_open(SEGMENT, &scene->dataset, &photos, NULL), SPLAT_ERROR_IO);
+    assert_null(photos);
+    make_segment(scene);
+    assert_int_equal(splat_shared_photos_open(SEGMENT, &large, &photos, NULL), SPLAT_ERROR_IO);
+    splat_shared_photos_unlink(SEGMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +558,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_decode_for_all_who_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_decode_in_progress_is_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_photo_with_alpha, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_decode_a_photo_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_bad_photo_is_tried_again_by_another_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_dies_over_a_photo_is_succeeded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_is_too_small_is_not_shared, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
