@@ -93,13 +93,17 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
     args.spare = splat_region_rest(&t->model->frame.region, &args.spare_bytes);
     if (!t->caching.rows.n_slots) args.spare_block = &t->caching.block;
     SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
-    uint64_t n_left = pruned.n_kept;
+    uint64_t left[] = {pruned.n_kept, pruned.n_kept == 0};
     t->n_removed += g->n - pruned.n_kept;
-    SPLAT_TRY(splat_shards_sum(t, &n_left, 1, error));
-    if (n_left == 0)
+    SPLAT_TRY(splat_shards_sum(t, left, 2, error));
+    if (left[0] == 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "pruning at iteration %d removed every Gaussian; lower `%s` (%g)", iteration, option,
                           (double)args.min_opacity);
+    if (left[1] > 0) /* exchanges of rows take for granted that all have some */
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "pruning at iteration %d left %llu Gaussians, and a rank without any; train with fewer ranks",
+                          iteration, (unsigned long long)left[0]);
     bool *expects_growth = &t->backend->memory.expects_growth;
     *expects_growth = t->strategy->wants_statistics(&t->options, iteration + t->options.densification_interval);
     splat_status status = splat_trainer_resize(t, pruned.n_kept, error);

@@ -311,6 +311,34 @@ static void a_batch_without_memory_ends_all(void **state)
     ends_without_memory(make_batches(&o, 60), 3);
 }
 
+static void leave_two(splat_trainer *t, int rank)
+{
+    if (rank == 0) must(splat_trainer_resize(t, 2, NULL), NULL);
+}
+
+/* All but those that rank 0 gets are transparent. */
+static void hide_all_of_others(splat_trainer *t, int rank)
+{
+    for (uint32_t i = 0; rank == 0 && i < t->model->gaussians.n; i++)
+        if (i % 3 > 0) t->model->gaussians.p.opacities[i] = -12;
+}
+
+static void ranks_without_gaussians_end_all(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_batches(&o, 60);
+    run.spoil = leave_two;
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+    assert_string_equal(run.error[0].message, "2 Gaussians cannot be dealt to 3 ranks; train with fewer");
+    run.spoil = hide_all_of_others;
+    run_thread_ranks(3, train_as, &run);
+    assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);
+    assert_non_null(strstr(run.error[0].message, "pruning at iteration 10 left"));
+    assert_non_null(strstr(run.error[0].message, "a rank without any; train with fewer ranks"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void)
         cmocka_unit_test(ranks_tell_what_they_did),
         cmocka_unit_test(a_batch_with_a_broken_loss_ends_all),
         cmocka_unit_test(a_batch_without_memory_ends_all),
+        cmocka_unit_test(ranks_without_gaussians_end_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
