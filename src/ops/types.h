@@ -71,6 +71,8 @@ typedef struct splat_deferred_rest {
     uint32_t n_slots;
     uint32_t n_views; /* of each of these steps */
     uint32_t *made;   /* [n] steps that the row has made */
+    bool at_once;     /* of several views, and nothing is put off: batch_step makes the step that waits in the slots.
+                         For small storages, whose rounding goes by the iteration */
 } splat_deferred_rest;
 
 /* Rows of sh_rest and of its moments that lie in host memory (SPLAT_ON_HOST), kept on the device from view to view

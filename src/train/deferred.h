@@ -14,9 +14,10 @@ typedef struct splat_deferral {
     splat_deferred_rest rest; /* into these; the model's Gaussians point here */
 } splat_deferral;
 
-/* Whether a run of these options puts steps off, on a backend that can: sh_rest and its moments are float32 on the
- * device, and nothing but the photo's loss looks at the colours. */
-bool splat_defers_rest(bool backend_can, const splat_train_options *options);
+/* Whether a run of these options keeps what a step of sh_rest is made of, on a backend that can: sh_rest and its
+ * moments are on the device, and nothing but the photo's loss looks at the colours. In float32 the step is put off. In
+ * small storages it is made at once, which only steps of several views (n_slots) need these arrays for. */
+bool splat_defers_rest(bool backend_can, const splat_train_options *options, uint32_t n_slots);
 /* The arrays with a row for each Gaussian. */
 void splat_deferral_describe(splat_row_blocks *rows, uint32_t n_slots);
 /* Of a run of these options: views of a step. */

@@ -136,7 +136,6 @@ static bool gains(const splat_trainer *t, unsigned bit)
 static splat_status drop_deferral(splat_trainer *t, splat_error *error)
 {
     uint32_t n = splat_deferral_rows(t, t->deferral.n_rows);
-    if (n == t->deferral.n_rows) return SPLAT_OK;
     SPLAT_TRY(splat_row_blocks_resize(t->backend, &t->deferral.rows, t->deferral.n_rows, n, error));
     return splat_deferral_refresh(t, n, error);
 }

@@ -62,6 +62,12 @@ static size_t extra_rows(const splat_memory_setup *u, const splat_extra_array *a
     return bytes;
 }
 
+/* GPUs have a view each. */
+static uint32_t slots_of(const splat_memory_setup *u)
+{
+    return u->n_ranks > 1 ? (uint32_t)u->n_ranks : 1;
+}
+
 static void size_of_state(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_memory_sizes *s)
 {
     const splat_strategy *strategy = splat_strategy_of(o);
@@ -74,9 +80,9 @@ static void size_of_state(const splat_memory_setup *u, const splat_train_options
                                       splat_place_of_moments(o));
     add_rows(u, &parameters, tensors, n, &s->parameters, &s->sh, &s->host);
     for (int i = 0; i < 2; i++) add_rows(u, &moments[i], tensors, n, &s->moments, &s->sh_moments, &s->host);
-    if (splat_defers_rest(u->view.on_device, o)) {
+    if (splat_defers_rest(u->view.on_device, o, slots_of(u))) {
         splat_row_blocks deferred = {.n_arrays = 0};
-        splat_deferral_describe(&deferred, u->n_ranks > 1 ? (uint32_t)u->n_ranks : 1);
+        splat_deferral_describe(&deferred, slots_of(u));
         add_rows(u, &deferred, &(const splat_tensor_table){0}, n, &s->moments, &s->moments, &s->host);
     }
     splat_statistics_describe(&statistics);
@@ -101,7 +107,7 @@ size_t splat_memory_streamed_photos(const splat_memory_setup *u, const splat_tra
 static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n)
 {
     const size_t all = n * u->n_ranks, seen = all / USUAL_SEEN;
-    const bool defers = splat_defers_rest(u->view.on_device, o);
+    const bool defers = splat_defers_rest(u->view.on_device, o, slots_of(u));
     size_t channels = 0;
     if (u->n_ranks < 2) return 0;
     for (int i = 0; i < SPLAT_N_TENSORS; i++)

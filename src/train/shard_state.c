@@ -17,8 +17,6 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     const bool is_gpu = t->backend->functions->peers != NULL;
     const refusal refusals[] = {
         {is_gpu && !o->batch_views, "`split_views` on GPUs (with `batch_views` they can)"},
-        {is_gpu && o->sh_storage != SPLAT_SH_FLOAT32, "`sh_storage` on GPUs"},
-        {is_gpu && o->optimizer_storage != SPLAT_OPTIMIZER_FLOAT32, "`optimizer_storage` on GPUs"},
         {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
         {o->exposure, "`exposure`"},
@@ -48,7 +46,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 #undef SPLAT_TENSOR
     };
     t->shards.gradients.owner = SPLAT_OWNER_LISTS;
-    const bool defers = splat_defers_rest(t->backend->defers_rest, o); /* then sh_rest's wait elsewhere */
+    const bool defers = splat_deferral_rows(t, 1) > 0; /* then sh_rest's wait elsewhere */
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
                              defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree));

@@ -140,6 +140,12 @@ static void a_batch_of_equal_views_steps_further(void **state)
 
 /* The same number of ranks gives the same bytes, and goes on from a checkpoint bit for bit; any other number goes on
  * from it as well. */
+static void batches_in_small_storages_go_on(void **state)
+{
+    (void)state;
+    small_storages_go_on(NULL, 3);
+}
+
 static void batches_go_on(void **state)
 {
     (void)state;
@@ -349,6 +355,7 @@ int main(void)
         cmocka_unit_test(batches_end_where_something_happens),
         cmocka_unit_test(a_batch_of_equal_views_steps_further),
         cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(batches_in_small_storages_go_on),
         cmocka_unit_test(views_that_take_alike_come_together),
         cmocka_unit_test(rows_are_spread_evenly_again),
         cmocka_unit_test(ranks_keep_the_cap_of_all),

@@ -90,6 +90,37 @@ static void checkpoints_go_between_gpus_and_the_cpu(void **state)
     if (fabs(a - b) > 0.03 * a) fail_msg("the mean loss is %g, not %g", b, a);
 }
 
+/* A value that differs in its last bit may round the other way (tests/train/test_gpu_memory.c). */
+static void small_storages_are_those_of_the_cpu(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    for (int which = 1; which < N_STORAGES; which++) {
+        splat_train_options o = late_options(60);
+        o.densify_from_iter = LATE + 40;
+        set_storages(&o, which);
+        shared_run host = make_batches(&o, 30), device = make_gpu_batches(&o, 30);
+        device.deterministic = true;
+        host.spoil = device.spoil = start_late;
+        run_well(&host, 2);
+        run_well(&device, 2);
+        for (int b = 0; host.iterations[b + 1] <= LATE + 24; b++) {
+            const int at = host.iterations[b] - LATE;
+            const float late = device.losses[at], loss = host.losses[at - 1];
+            assert_int_equal(device.iterations[b], host.iterations[b]);
+            if (fabsf(late - loss) > 5e-3f * loss)
+                fail_msg("storage %d: the loss of batch %d is %g, not %g", which, b + 1, (double)late, (double)loss);
+        }
+    }
+}
+
+static void small_storages_resume(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    small_storages_go_on("cuda", 2);
+}
+
 static void a_gpu_without_memory_ends_all(void **state)
 {
     (void)state;
@@ -112,6 +143,8 @@ int main(void)
         cmocka_unit_test(losses_are_those_of_the_cpu),
         cmocka_unit_test(growth_is_that_of_the_cpu),
         cmocka_unit_test(checkpoints_go_between_gpus_and_the_cpu),
+        cmocka_unit_test(small_storages_are_those_of_the_cpu),
+        cmocka_unit_test(small_storages_resume),
         cmocka_unit_test(a_gpu_without_memory_ends_all),
         cmocka_unit_test(a_broken_loss_ends_all),
     };

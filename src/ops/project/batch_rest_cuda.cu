@@ -13,14 +13,13 @@ struct view_colours {
 };
 
 struct views_parameters {
-    const float *means, *sh_dc, *direction;
+    const float *means, *sh_dc;
     rest_arrays rest;
-    float4 *gradient;
+    rest_slots slots;
     const float2 *steps;
     uint32_t *made;
-    uint32_t n, n_slots, n_views;
+    uint32_t n, n_views;
     several_views decay;
-    float share; /* of a view in the gradient */
     view_colours views[VIEWS];
 };
 
@@ -34,37 +33,6 @@ struct views_block {
     float2 steps[SPLAT_MAX_DEFERRED];
     uint8_t list[REST_WARPS][32];
 };
-
-/* Gradient k waits for the row that has made so many steps. */
-__device__ __forceinline__ bool waits_in(float4 gradient, uint32_t made)
-{
-    return __float_as_uint(gradient.w) > made;
-}
-
-/* The mean gradient of the step that waits, into `sum`; false: none does. */
-template <int DEGREE>
-__device__ __forceinline__ bool sum_slots(const views_parameters &P, uint32_t i, uint32_t made, float *sum)
-{
-    bool any = false;
-    for (uint32_t slot = 0; slot < P.n_slots; slot++) {
-        const size_t at = (size_t)i * P.n_slots + slot;
-        const float4 g = P.gradient[at];
-        if (!waits_in(g, made)) continue;
-        const float *d = P.direction + 3 * at;
-        float b[16];
-        sh_basis<DEGREE>(make_float3(d[0], d[1], d[2]), b);
-        const float3 c = make_float3(P.share * g.x, P.share * g.y, P.share * g.z);
-#pragma unroll
-        for (uint32_t k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++) {
-            float *to = sum + 3 * (k - 1);
-            to[0] = __fmaf_rn(b[k], c.x, any ? to[0] : 0.0f);
-            to[1] = __fmaf_rn(b[k], c.y, any ? to[1] : 0.0f);
-            to[2] = __fmaf_rn(b[k], c.z, any ? to[2] : 0.0f);
-        }
-        any = true;
-    }
-    return any;
-}
 
 template <int DEGREE>
 __device__ __forceinline__ void write_colours(const views_parameters &P, uint32_t i, const float *rest)
@@ -95,7 +63,7 @@ __global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_con
     uint32_t made = P.rest.n_steps;
     bool waits = false;
     if (mine) made = P.made[i];
-    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P, i, made, rest);
+    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P.slots, i, made, rest);
     s.tags[t] = 2 * made + waits;
     __syncthreads();
     const bool lacks = made < P.rest.n_steps;
@@ -111,7 +79,7 @@ __global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_con
         if (mine && lacks) P.made[i] = P.rest.n_steps;
     } else if (inside) {
         P.made[i] = 0;
-        for (uint32_t slot = 0; slot < P.n_slots; slot++) P.gradient[(size_t)i * P.n_slots + slot].w = 0.0f;
+        empty_slots(P.slots, i);
     }
 }
 
@@ -132,15 +100,12 @@ static views_parameters parameters_of(const splat_gaussians *g)
     views_parameters P = {};
     P.means = g->p.means;
     P.sh_dc = g->p.sh_dc;
-    P.direction = deferred->direction;
     P.rest = {g->p.sh_rest, deferred->m, deferred->v, deferred->n_steps, deferred->active_sh_degree};
-    P.gradient = (float4 *)deferred->gradient;
+    P.slots = slots_of(deferred, deferred->n_steps ? deferred->n_views : 0);
     P.steps = (const float2 *)deferred->steps;
     P.made = deferred->made;
     P.n = g->n;
-    P.n_slots = deferred->n_slots;
     if (deferred->n_steps) P.decay = decay_of(deferred->n_views);
-    if (deferred->n_steps) P.share = 1.0f / (float)deferred->n_views;
     return P;
 }
 

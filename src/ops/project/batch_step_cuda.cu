@@ -1,12 +1,14 @@
 /* batch_step on CUDA: bytes, and next to no arithmetic. Every value of a tensor is read with its moments and its summed
- * gradient, four at a time. Telling the rows that no view sees apart, to step them beside raster_backward, took longer
- * (docs/performance.md). */
+ * gradient, four at a time; sh_rest in small storages by rows (batch_rows_cuda.cu). Telling the rows that no view sees
+ * apart, to step them beside raster_backward, took longer (docs/performance.md). */
 #include "ops/project/rest_steps_cuda.cuh"
 
 #define THREADS 256
 
 struct tensor_step {
     float *p, *m, *v, *sums;
+    uint32_t *pairs; /* quantized: instead of m and v */
+    uint32_t rounding_key;
     size_t n; /* values */
     float step_size, inverse_root, share, opacity_pull, scale_pull;
     several_views decay;
@@ -25,6 +27,13 @@ __device__ __forceinline__ float pull_of(const tensor_step &S, float p)
     return isfinite(pull) ? pull : 0.0f;
 }
 
+/* most rows are not seen: their zeros are only read */
+__device__ __forceinline__ void clear_quad(const tensor_step &S, size_t at, float4 sum)
+{
+    if (S.clears && (sum.x != 0.0f || sum.y != 0.0f || sum.z != 0.0f || sum.w != 0.0f))
+        *(float4 *)(S.sums + at) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
 __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_constant__ tensor_step S)
 {
     const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
@@ -34,14 +43,42 @@ __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_consta
         const float g[4] = {S.share * sum.x + pull_of(S, q.p.x), S.share * sum.y + pull_of(S, q.p.y),
                             S.share * sum.z + pull_of(S, q.p.z), S.share * sum.w + pull_of(S, q.p.w)};
         step_quad(S.p, S.m, S.v, at, q, g, S.step_size, S.inverse_root, 15u, S.decay);
-        /* most rows are not seen: their zeros are only read */
-        if (S.clears && (sum.x != 0.0f || sum.y != 0.0f || sum.z != 0.0f || sum.w != 0.0f))
-            *(float4 *)(S.sums + at) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        clear_quad(S, at, sum);
         return;
     }
     for (size_t k = at; k < S.n; k++) {
         const float g = S.share * S.sums[k] + pull_of(S, S.p[k]);
         adam_value(S.p + k, S.m + k, S.v + k, g, S.step_size, S.inverse_root, S.decay);
+        if (S.clears) S.sums[k] = 0.0f;
+    }
+}
+
+/* The same with a word of moments a value. */
+__device__ __forceinline__ uint32_t pair_step(const tensor_step &S, float *p, uint32_t code, float sum, uint32_t random)
+{
+    const float g = S.share * sum + pull_of(S, *p);
+    return adam_pair(p, code, g, S.step_size, S.inverse_root, random, S.decay);
+}
+
+__global__ void __launch_bounds__(THREADS) batch_pairs_kernel(const __grid_constant__ tensor_step S)
+{
+    const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+    const rounding r = rounding_from(S.rounding_key, at);
+    if (at + 4 <= S.n) {
+        float4 p = *(const float4 *)(S.p + at);
+        uint4 code = *(const uint4 *)(S.pairs + at);
+        const float4 sum = *(const float4 *)(S.sums + at);
+        code.x = pair_step(S, &p.x, code.x, sum.x, rounding_bits(r, 0));
+        code.y = pair_step(S, &p.y, code.y, sum.y, rounding_bits(r, 1));
+        code.z = pair_step(S, &p.z, code.z, sum.z, rounding_bits(r, 2));
+        code.w = pair_step(S, &p.w, code.w, sum.w, rounding_bits(r, 3));
+        *(float4 *)(S.p + at) = p;
+        *(uint4 *)(S.pairs + at) = code;
+        clear_quad(S, at, sum);
+        return;
+    }
+    for (size_t k = at; k < S.n; k++) {
+        S.pairs[k] = pair_step(S, S.p + k, S.pairs[k], S.sums[k], rounding_bits(r, (uint32_t)(k - at)));
         if (S.clears) S.sums[k] = 0.0f;
     }
 }
@@ -68,6 +105,18 @@ static splat_status put_off(splat_cuda_backend *cuda, const struct splat_batch_s
     return SPLAT_OK;
 }
 
+static splat_status step_tensor(splat_cuda_backend *cuda, const tensor_step &S, splat_error *error)
+{
+    const unsigned blocks = splat_cuda_blocks((S.n + 3) / 4, THREADS);
+    if (S.n == 0) return SPLAT_OK;
+    if (S.pairs)
+        batch_pairs_kernel<<<blocks, THREADS, 0, cuda->stream>>>(S);
+    else
+        batch_step_kernel<<<blocks, THREADS, 0, cuda->stream>>>(S);
+    CUDA_LAUNCHED("batch_step");
+    return SPLAT_OK;
+}
+
 extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const struct splat_batch_step_args *args,
                                               splat_error *error)
 {
@@ -75,11 +124,12 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
     const splat_gaussians *g = args->gaussians;
     const splat_adam *adam = args->adam;
     const struct splat_settle_rest_args settle = {g};
-    const bool defers = g->deferred && g->deferred->n_slots > 1 && g->active_sh_degree > 0;
-    if (g->sh_rest_half || adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED || g->rest_on_host)
+    const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    const bool by_rows = g->sh_rest_half || quantized;
+    const bool defers = g->deferred && g->deferred->n_slots > 1 && g->active_sh_degree > 0 && !by_rows;
+    if (g->rest_on_host)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
-                          "several views at a time are trained on in float32 alone: leave `sh_storage`, "
-                          "`optimizer_storage` and `sh_offload` as they are");
+                          "several views at a time are trained on in device memory alone: leave `sh_offload` out");
     if (g->n == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_join(cuda, error));
     if (!defers) SPLAT_TRY(splat_op_settle_rest(backend, &settle, error));
@@ -87,12 +137,14 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
         SPLAT_TRY(adam->update[SPLAT_TENSOR_sh_rest] ? put_off(cuda, args, error)
                                                      : splat_cuda_settle_views(cuda, g, error)); /* empties slots */
 #define SPLAT_TENSOR(name, ...)                                                                                        \
-    if (adam->update[SPLAT_TENSOR_##name] && !(defers && SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest)) {               \
+    if (adam->update[SPLAT_TENSOR_##name] && !((defers || by_rows) && SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest)) {  \
         const int t = SPLAT_TENSOR_##name;                                                                             \
         const tensor_step S = {g->p.name,                                                                              \
                                adam->moments->m.name,                                                                  \
                                adam->moments->v.name,                                                                  \
                                args->gradients->name,                                                                  \
+                               adam->moments->quantized[t],                                                            \
+                               splat_rounding_key((uint32_t)t, adam->iteration),                                       \
                                (size_t)g->n * splat_tensor_channels(t, g->sh_degree),                                  \
                                adam->lr[t] / adam->correction1[t],                                                     \
                                1.0f / sqrtf(adam->correction2[t]),                                                     \
@@ -101,12 +153,9 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
                                t == SPLAT_TENSOR_scales ? args->scale_pull : 0.0f,                                     \
                                decay_of(args->n_views),                                                                \
                                args->clears};                                                                          \
-        if (S.n) {                                                                                                     \
-            batch_step_kernel<<<splat_cuda_blocks((S.n + 3) / 4, THREADS), THREADS, 0, cuda->stream>>>(S);             \
-            CUDA_LAUNCHED("batch_step");                                                                               \
-        }                                                                                                              \
+        SPLAT_TRY(step_tensor(cuda, S, error));                                                                        \
     }
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
-    return SPLAT_OK;
+    return by_rows ? splat_cuda_batch_rows(cuda, args, error) : SPLAT_OK;
 }

@@ -193,6 +193,7 @@ int test_op_batch_step(splat_backend *backend)
     failures += check_steps(backend, 1, 0, 0);
     failures += check_steps(backend, 4, 0, 0);
     failures += check_steps(backend, 7, 0.02f, 0.01f);
+    failures += check_batch_storage(backend);
     if (!is_cpu) return failures;
     failures += check_single(backend, SPLAT_OPTIMIZER_FLOAT32, false);
     failures += check_single(backend, SPLAT_OPTIMIZER_QUANTIZED, false);

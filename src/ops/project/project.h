@@ -103,7 +103,8 @@ struct splat_project_backward_args {
  * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller
  * scales the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not
  * looked at. With gaussians->deferred, of several slots, and active bands, sh_rest's step is put off, with the
- * gradients in the slots; project_views came before. On CUDA moments and sh_rest are float32 (else UNSUPPORTED).
+ * gradients in the slots; project_views came before. With deferred->at_once (in small storages alone) it is made, with
+ * those. sh_rest in host memory is UNSUPPORTED on CUDA.
  * clears: the gradients of tensors that are updated become zero. */
 struct splat_batch_step_args {
     splat_gaussians *gaussians;

@@ -1,6 +1,6 @@
 /* project_backward on CUDA: the gradients of a block of Gaussians, a thread each, then Adam for the block's slices of
  * every tensor. Formulas: math/projection.h, math/sh.h, shared with the CPU. */
-#include "ops/project/project_adam_cuda.cuh"
+#include "ops/project/rest_rows_cuda.cuh"
 
 #include <cstddef>
 
@@ -265,8 +265,8 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, steps_by_rows(REST) ? 4 : 5)
         update_small_floats(P, view_gradients{s}, rows, first, n);
     } else if constexpr (REST == REST_OF_VIEW) {
         if (!__syncthreads_or(threadIdx.x < n && P.depth[first + threadIdx.x] > 0.0f)) return;
-        const uint32_t *rest = rest_rows<false>(P.g) + (size_t)(first + threadIdx.x) * rest_channels(DEGREE);
-        all_gradients<DEGREE, false, false>(P, first + threadIdx.x, rest, s);
+        const uint32_t *rest = rest_rows<HALF>(P.g) + (size_t)(first + threadIdx.x) * rest_words(DEGREE, HALF);
+        all_gradients<DEGREE, HALF, false>(P, first + threadIdx.x, rest, s);
         const size_t slot = (size_t)(first + threadIdx.x) * P.deferred.n_slots + P.slot;
         defer_rest(P, first + threadIdx.x, s, slot, P.deferred.n_steps + 1);
         give_small_gradients(P, s, first, n);
@@ -408,7 +408,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     const struct splat_settle_rest_args settle = {args->gaussians};
-    const bool defers = P.g.deferred && args->adam && P.update[SPLAT_TENSOR_sh_rest] && !args->gradients;
+    const bool defers = P.g.deferred && !P.g.deferred->at_once && args->adam && P.update[SPLAT_TENSOR_sh_rest] &&
+                        !args->gradients;
     const bool of_view = P.g.deferred && P.g.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
     P.slot = args->slot;
     if (of_view)
@@ -429,6 +430,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     else if (P.g.cache)
         quantized ? launch<false, true, REST_CACHED>(P, cuda->stream)
                   : launch<false, false, REST_CACHED>(P, cuda->stream);
+    else if (of_view)
+        half ? launch<true, false, REST_OF_VIEW>(P, cuda->stream) : launch<false, false, REST_OF_VIEW>(P, cuda->stream);
     else if (half)
         quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
                   : launch<true, false, REST_BY_ROWS>(P, cuda->stream);
@@ -436,8 +439,6 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         launch<false, true, REST_BY_ROWS>(P, cuda->stream);
     else if (P.rest_of_visible_only)
         launch<false, false, REST_BY_ROWS>(P, cuda->stream);
-    else if (of_view)
-        launch<false, false, REST_OF_VIEW>(P, cuda->stream);
     else
         defers ? launch<false, false, REST_DEFERRED>(P, cuda->stream)
                : launch<false, false, REST_AT_ONCE>(P, cuda->stream);

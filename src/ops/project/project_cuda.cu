@@ -172,7 +172,7 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
 /* Whether a step finds colours that lack steps. */
 static bool defers(const splat_gaussians *g)
 {
-    return g->deferred && g->active_sh_degree > 0 && g->n > 0;
+    return g->deferred && !g->deferred->at_once && g->active_sh_degree > 0 && g->n > 0;
 }
 
 extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct splat_project_args *args,

@@ -98,6 +98,12 @@ constexpr uint32_t rest_words(int degree, bool half)
     return half ? (rest_channels(degree) + 1) / 2 : rest_channels(degree);
 }
 
+/* Of its quantized moments. */
+constexpr uint32_t moment_words(int degree)
+{
+    return 2u + (2u * rest_channels(degree) + 3u) / 4u;
+}
+
 /* In shared memory a row takes an odd number of words: lanes that read the same place of their rows then use different
  * banks. */
 constexpr uint32_t odd_words(uint32_t words)

@@ -1,4 +1,4 @@
-/* project_backward with 16-bit spherical harmonics and quantized moments. */
+/* project_backward and batch_step with 16-bit spherical harmonics and quantized moments. */
 #include "ops/project/project_test.h"
 
 #include <math.h>
@@ -120,14 +120,28 @@ static value value_of(const stored *s, int t, uint32_t channels, size_t i, size_
     return x;
 }
 
-/* What x becomes by a step in float (the tensor's rates): p, m, v. */
-static value stepped(value x, float gradient, float step, float inverse_correction2)
+/* Of a tensor, in a step of some views. */
+typedef struct step_rates {
+    float step, inverse_correction2, beta1, beta2, epsilon;
+} step_rates;
+
+static step_rates rates_of(const splat_adam *adam, int t, uint32_t n_views)
 {
-    x.m = SPLAT_ADAM_BETA1 * x.m + (1.0f - SPLAT_ADAM_BETA1) * gradient;
-    x.v = SPLAT_ADAM_BETA2 * x.v + (1.0f - SPLAT_ADAM_BETA2) * gradient * gradient;
+    return (step_rates){.step = adam->lr[t] / adam->correction1[t],
+                        .inverse_correction2 = 1.0f / adam->correction2[t],
+                        .beta1 = powf(SPLAT_ADAM_BETA1, (float)n_views),
+                        .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views),
+                        .epsilon = SPLAT_ADAM_EPSILON / sqrtf((float)n_views)};
+}
+
+/* What x becomes by a step in float: p, m, v. */
+static value stepped(value x, float gradient, const step_rates *r)
+{
+    x.m = r->beta1 * x.m + (1.0f - r->beta1) * gradient;
+    x.v = r->beta2 * x.v + (1.0f - r->beta2) * gradient * gradient;
     if (!(fabsf(x.m) >= 1e-30f)) x.m = 0;
     if (!(x.v >= 1e-37f)) x.v = 0;
-    x.p -= step * x.m / (sqrtf(x.v * inverse_correction2) + SPLAT_ADAM_EPSILON);
+    x.p -= r->step * x.m / (sqrtf(x.v * r->inverse_correction2) + r->epsilon);
     return x;
 }
 
@@ -175,12 +189,12 @@ static bool is_neighbour(const value *before, const value *after, const value *w
 }
 
 /* Largest |m| and sqrt(v) of a row after the step, as scales. */
-static void row_scales(const stored *before, int t, uint32_t channels, size_t i, const float *gradients, float step,
-                       float inverse_correction2, float *scale_m, float *scale_v)
+static void row_scales(const stored *before, int t, uint32_t channels, size_t i, const float *gradients,
+                       const step_rates *rates, float *scale_m, float *scale_v)
 {
     float most_m = 0, most_v = 0;
     for (size_t k = 0; k < channels; k++) {
-        value x = stepped(value_of(before, t, channels, i, k), gradients[channels * i + k], step, inverse_correction2);
+        value x = stepped(value_of(before, t, channels, i, k), gradients[channels * i + k], rates);
         most_m = fmaxf(most_m, fabsf(x.m));
         most_v = fmaxf(most_v, x.v);
     }
@@ -190,7 +204,7 @@ static void row_scales(const stored *before, int t, uint32_t channels, size_t i,
 
 /* One tensor before and after a step against the float step on what was decoded. */
 static int check_tensor_step(const project_scene *scene, const backward_state *state, int t, const stored *before,
-                             const stored *after, const float *gradients)
+                             const stored *after, const float *gradients, uint32_t n_views)
 {
     int failures = 0;
     const uint32_t channels = splat_tensor_channels(t, scene->gaussians.sh_degree);
@@ -198,15 +212,15 @@ static int check_tensor_step(const project_scene *scene, const backward_state *s
     const bool half = t == SPLAT_TENSOR_sh_rest && scene->gaussians.sh_rest_half;
     const bool quantized = state->moments.storage == SPLAT_OPTIMIZER_QUANTIZED;
     const uint32_t key = splat_rounding_key((uint32_t)t, adam->iteration);
-    const float step = adam->lr[t] / adam->correction1[t], inverse = 1.0f / adam->correction2[t];
+    const step_rates rates = rates_of(adam, t, n_views);
     size_t n_off = 0, n_other = 0, n = (size_t)channels * scene->gaussians.n;
     for (size_t i = 0; i < scene->gaussians.n; i++) {
         float scale_m, scale_v;
-        row_scales(before, t, channels, i, gradients, step, inverse, &scale_m, &scale_v);
+        row_scales(before, t, channels, i, gradients, &rates, &scale_m, &scale_v);
         for (size_t k = 0; k < channels; k++) {
             size_t place = channels * i + k;
             value old = value_of(before, t, channels, i, k), now = value_of(after, t, channels, i, k);
-            value want = stepped(old, gradients[place], step, inverse);
+            value want = stepped(old, gradients[place], &rates);
             want.scale_m = now.scale_m, want.scale_v = now.scale_v;
             n_off += !is_neighbour(&old, &now, &want, gradients[place], adam->lr[t], t, half, quantized) ||
                      (now.scale_m > 0 && fabsf(now.scale_m - scale_m) > 1e-6f * scale_m) ||
@@ -227,7 +241,22 @@ static int check_tensor_step(const project_scene *scene, const backward_state *s
     return failures;
 }
 
-static int check_steps(splat_backend *backend, storage s, uint32_t n, int sh_degree, int active)
+/* The gradients of a view taken as the sums over n_views. */
+static int step_of_batch(project_scene *scene, backward_state *state, const splat_grad2d *grads, uint32_t n_views)
+{
+    splat_error error = {0};
+    int failures = project_run_backward(scene, grads, NULL, NULL, &state->gradients);
+    const struct splat_batch_step_args args = {.gaussians = &scene->gaussians,
+                                               .adam = &state->adam,
+                                               .gradients = &state->gradients,
+                                               .n_views = n_views};
+    TEST_CHECK(failures, splat_op_batch_step(state->backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    splat_backend_synchronize(state->backend, NULL);
+    return failures;
+}
+
+/* n_views: 1, of project_backward; more, of batch_step. */
+static int check_steps(splat_backend *backend, storage s, uint32_t n, int sh_degree, int active, uint32_t n_views)
 {
     int failures = 0;
     test_gaussians t = make(n, sh_degree, active, 400 + n, s);
@@ -242,11 +271,13 @@ static int check_steps(splat_backend *backend, storage s, uint32_t n, int sh_deg
         for (uint32_t i = 0; step % 2 == 0 && i < n; i += 3) memset(&grads[i], 0, sizeof grads[i]);
         for (int k = 0; k < SPLAT_N_TENSORS; k++) before[k] = read_stored(&scene, &state, k);
         backward_set_step(&state.adam, step);
-        failures += project_run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
+        failures += n_views > 1 ? step_of_batch(&scene, &state, grads, n_views)
+                                : project_run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
         for (int k = 0; k < SPLAT_N_TENSORS; k++) {
             stored after = read_stored(&scene, &state, k);
             float *g = project_host_copy(backend, project_tensor_of(&state.gradients, k), state.floats[k]);
-            failures += check_tensor_step(&scene, &state, k, &before[k], &after, g);
+            for (size_t i = 0; n_views > 1 && i < state.floats[k]; i++) g[i] *= 1.0f / (float)n_views;
+            failures += check_tensor_step(&scene, &state, k, &before[k], &after, g, n_views);
             free(g);
             forget(&after);
             forget(&before[k]);
@@ -254,8 +285,8 @@ static int check_steps(splat_backend *backend, storage s, uint32_t n, int sh_deg
         free(grads);
     }
     if (failures)
-        fprintf(stderr, "  ^ n %u, SH %d of %d, sh %d, optimizer %d, %s\n", n, active, sh_degree, s.sh, s.optimizer,
-                backend->description);
+        fprintf(stderr, "  ^ n %u, SH %d of %d, sh %d, optimizer %d, %u views, %s\n", n, active, sh_degree, s.sh,
+                s.optimizer, n_views, backend->description);
     backward_state_close(&state);
     project_scene_close(&scene);
     test_gaussians_free(&t);
@@ -519,13 +550,25 @@ int check_project_storage(splat_backend *backend)
 {
     int failures = check_half_gradients(backend) + check_run(backend);
     for (int k = 0; k < 4; k++) {
-        failures += check_steps(backend, storages[k], 150, 3, 2);
-        failures += check_steps(backend, storages[k], 17, 1, 1);
-        failures += check_steps(backend, storages[k], 65, 2, 2);
-        failures += check_steps(backend, storages[k], 15, 0, 0);
+        failures += check_steps(backend, storages[k], 150, 3, 2, 1);
+        failures += check_steps(backend, storages[k], 17, 1, 1, 1);
+        failures += check_steps(backend, storages[k], 65, 2, 2, 1);
+        failures += check_steps(backend, storages[k], 15, 0, 0, 1);
         failures += check_unseen(backend, storages[k]);
         failures += check_visible_only(backend, storages[k]);
         failures += check_same_bytes(backend, storages[k]);
+    }
+    return failures;
+}
+
+int check_batch_storage(splat_backend *backend)
+{
+    int failures = 0;
+    for (int k = 1; k < 4; k++) {
+        failures += check_steps(backend, storages[k], 150, 3, 2, 3);
+        failures += check_steps(backend, storages[k], 17, 1, 1, 2);
+        failures += check_steps(backend, storages[k], 65, 2, 2, 7);
+        failures += check_steps(backend, storages[k], 15, 0, 0, 4);
     }
     return failures;
 }

@@ -1,5 +1,5 @@
-/* Tests of project_views: the frames of project, view by view; and where steps of several views are put off, the same
- * as if none had been. */
+/* Tests of project_views: the frames of project, view by view; where steps of several views are put off, the same as if
+ * none had been; and in small storages where their gradients wait in slots, the same as if these were added up. */
 #include "ops/project/project_test.h"
 
 #include <math.h>
@@ -17,15 +17,17 @@ typedef struct several {
     splat_block blocks[4];
 } several;
 
-static void several_open(several *s, splat_backend *backend, const splat_gaussians *host, bool puts_off, bool clears)
+static void several_open(several *s, splat_backend *backend, const splat_gaussians *host,
+                         splat_optimizer_storage storage, bool puts_off, bool clears)
 {
     const splat_camera camera = test_camera_make(96, 64);
     memset(s, 0, sizeof *s);
     s->clears = clears;
     project_scene_open(&s->scene, backend, host, &camera, true, false);
-    backward_state_open(&s->state, backend, host, SPLAT_OPTIMIZER_FLOAT32);
+    backward_state_open(&s->state, backend, host, storage);
     if (!puts_off) return;
     s->rest.n_slots = VIEWS;
+    s->rest.at_once = host->sh_rest_half || storage == SPLAT_OPTIMIZER_QUANTIZED;
     s->rest.gradient = test_upload(backend, &s->blocks[0], NULL, (size_t)N * VIEWS * 4 * sizeof(float));
     s->rest.direction = test_upload(backend, &s->blocks[1], NULL, (size_t)N * VIEWS * 3 * sizeof(float));
     s->rest.steps = test_upload(backend, &s->blocks[2], NULL, SPLAT_MAX_DEFERRED * 2 * sizeof(float));
@@ -176,8 +178,8 @@ static int compare_with_dense(splat_backend *backend, int degree, bool puts_off,
     int failures = 0;
     test_gaussians t = test_gaussians_make(N, degree, 1, 21);
     several dense, late;
-    several_open(&dense, backend, &t.g, false, false);
-    several_open(&late, backend, &t.g, puts_off && backend->defers_rest, clears);
+    several_open(&dense, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32, false, false);
+    several_open(&late, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32, puts_off && backend->defers_rest, clears);
     for (int step = 1; step <= STEPS; step++) failures += make_step(&dense, step) + make_step(&late, step);
     const int after = STEPS + 1;
     failures += begin(&dense, after, VIEWS, true) + begin(&late, after, VIEWS, false);
@@ -197,9 +199,64 @@ static int compare_with_dense(splat_backend *backend, int degree, bool puts_off,
     return failures;
 }
 
+static float *rest_values(const several *s)
+{
+    const splat_gaussians *g = &s->scene.gaussians;
+    const uint32_t channels = splat_sh_rest_floats(g->sh_degree), row = splat_half_row(channels);
+    splat_backend *backend = s->scene.backend;
+    if (!g->sh_rest_half) return project_host_copy(backend, g->p.sh_rest, (size_t)N * channels);
+    uint16_t *halves = project_host_copy(backend, g->sh_rest_half, (size_t)N * row / 2);
+    float *values = calloc((size_t)N * channels, sizeof *values);
+    for (size_t k = 0; k < (size_t)N * channels; k++)
+        values[k] = splat_half_decode(halves[k / channels * row + k % channels]);
+    free(halves);
+    return values;
+}
+
+/* Sums in another order round the other way now and then: by a step of 16 bits (2^-10 of a value) or of 8 (which moves
+ * a later step by some percent). One in a hundred may, after a dozen steps; each then moves by its own rate at most. */
+static int compare_small(splat_backend *backend, int degree, bool half, splat_optimizer_storage storage)
+{
+    int failures = 0;
+    test_gaussians t = test_gaussians_make(N, degree, 1, 22);
+    several dense, late;
+    if (half) test_gaussians_to_half(&t.g);
+    several_open(&dense, backend, &t.g, storage, false, false);
+    several_open(&late, backend, &t.g, storage, backend->defers_rest, true);
+    const int first = ALL_BANDS - 4, last = ALL_BANDS + 8;
+    const size_t n = (size_t)N * splat_sh_rest_floats(degree);
+    float *start = rest_values(&dense);
+    for (int k = 0; k < SPLAT_N_TENSORS; k++)
+        splat_backend_zero(backend, project_tensor_of(&late.state.gradients, k), late.state.floats[k] * sizeof(float),
+                           NULL);
+    for (int step = first; step <= last; step++) failures += make_step(&dense, step) + make_step(&late, step);
+    float *a = rest_values(&late), *b = rest_values(&dense);
+    size_t n_moved = 0, n_others = 0;
+    double worst = 0;
+    for (size_t k = 0; k < n; k++) {
+        const double off = fabs((double)a[k] - (double)b[k]);
+        n_moved += start[k] != b[k];
+        n_others += !(off <= 1e-5 * fabs((double)b[k]) + 1e-9);
+        worst = fmax(worst, isfinite(a[k]) ? off : INFINITY);
+    }
+    TEST_CHECK(failures, n_moved > n / 8, "%zu of %zu values moved", n_moved, n);
+    TEST_CHECK(failures, n_others <= n / 100 && worst <= 0.01,
+               "degree %d, half %d, optimizer %d: %zu of %zu differ, by %g", degree, half, storage, n_others, n, worst);
+    free(start), free(a), free(b);
+    several_close(&dense);
+    several_close(&late);
+    test_gaussians_free(&t);
+    return failures;
+}
+
 int test_op_project_views(splat_backend *backend)
 {
     int failures = 0;
+    for (int degree = 1; degree <= 3; degree++) {
+        failures += compare_small(backend, degree, true, SPLAT_OPTIMIZER_FLOAT32);
+        failures += compare_small(backend, degree, false, SPLAT_OPTIMIZER_QUANTIZED);
+        failures += compare_small(backend, degree, true, SPLAT_OPTIMIZER_QUANTIZED);
+    }
     for (int degree = 1; degree <= 3; degree++)
         for (int k = 1; k < 4; k++) failures += compare_with_dense(backend, degree, k & 1, k & 2);
     return failures;

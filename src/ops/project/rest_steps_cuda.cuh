@@ -10,7 +10,7 @@
 
 /* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
  * quotient: where many steps are lacking they are what the kernel takes. */
-#define IN_FLIGHT 4
+constexpr int IN_FLIGHT = 4;
 
 struct flight {
     float p[IN_FLIGHT], m[IN_FLIGHT], v[IN_FLIGHT];
@@ -25,6 +25,52 @@ __device__ __forceinline__ unsigned warp_min(unsigned value)
     for (int offset = 16; offset > 0; offset /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, offset));
     return value;
 #endif
+}
+
+/* The slots of a step of several views (splat_deferred_rest). share: of a view in the gradient. */
+struct rest_slots {
+    float4 *gradient;
+    const float *direction;
+    uint32_t n;
+    float share;
+};
+
+static inline rest_slots slots_of(const splat_deferred_rest *deferred, uint32_t n_views)
+{
+    const rest_slots slots = {(float4 *)deferred->gradient, deferred->direction, deferred->n_slots,
+                              n_views ? 1.0f / (float)n_views : 0.0f};
+    return slots;
+}
+
+/* The mean gradient of the step of row i that waits, of all bands, into `sum`: of those slots whose number is above
+ * `made`. false: none waits. */
+template <int DEGREE>
+__device__ __forceinline__ bool sum_slots(const rest_slots &slots, uint32_t i, uint32_t made, float *sum)
+{
+    bool any = false;
+    for (uint32_t slot = 0; slot < slots.n; slot++) {
+        const size_t at = (size_t)i * slots.n + slot;
+        const float4 g = slots.gradient[at];
+        if (__float_as_uint(g.w) <= made) continue;
+        const float *d = slots.direction + 3 * at;
+        float b[16];
+        sh_basis<DEGREE>(make_float3(d[0], d[1], d[2]), b);
+        const float3 c = make_float3(slots.share * g.x, slots.share * g.y, slots.share * g.z);
+#pragma unroll
+        for (uint32_t k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++) {
+            float *to = sum + 3 * (k - 1);
+            to[0] = __fmaf_rn(b[k], c.x, any ? to[0] : 0.0f);
+            to[1] = __fmaf_rn(b[k], c.y, any ? to[1] : 0.0f);
+            to[2] = __fmaf_rn(b[k], c.z, any ? to[2] : 0.0f);
+        }
+        any = true;
+    }
+    return any;
+}
+
+__device__ __forceinline__ void empty_slots(const rest_slots &slots, uint32_t i)
+{
+    for (uint32_t slot = 0; slot < slots.n; slot++) slots.gradient[(size_t)i * slots.n + slot].w = 0.0f;
 }
 
 /* Without gradient: adam_value of zero. */
@@ -130,5 +176,8 @@ __device__ __forceinline__ void write_colour(float3 direction, const float *dc, 
 /* rest_deferred_cuda.cu, batch_rest_cuda.cu: the steps of all rows, of one view and of several; nothing is put off
  * afterwards. */
 splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
+/* batch_rows_cuda.cu: op batch_step of sh_rest where it, or its moments, are in a small storage. */
+splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_batch_step_args *args,
+                                   splat_error *error);
 
 #endif

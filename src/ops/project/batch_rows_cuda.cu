@@ -1,0 +1,131 @@
+/* batch_step of sh_rest in small storages (16-bit parameters, quantized moments, or both): every step is made at once,
+ * as its rounding goes by the iteration. The gradients wait in the slots of splat_deferred_rest, or are sums over the
+ * views. */
+#include "ops/project/rest_rows_cuda.cuh"
+#include "ops/project/rest_steps_cuda.cuh"
+
+struct rows_parameters {
+    uint32_t *rest; /* in its storage */
+    float *m, *v;
+    uint32_t *quantized;
+    float *sums;    /* [n][channels], or NULL: the slots have them */
+    rest_slots slots;
+    rest_step step;
+    several_views decay;
+    uint32_t n, n_active; /* Gaussians; channels of the bands in use */
+    bool updates, clears; /* updates: otherwise only the slots are emptied */
+};
+
+template <int DEGREE, bool QUANTIZED>
+struct rows_block {
+    float gradients[REST_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
+    uint32_t moments[QUANTIZED ? REST_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
+    uint8_t list[REST_WARPS][32];
+};
+
+/* The mean gradients of a warp's n_rows rows from Gaussian `first` on, out of the sums. */
+template <int DEGREE>
+__device__ __forceinline__ void load_sums(const rows_parameters &P, uint32_t first, uint32_t n_rows, float *gradients)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(channels);
+    float *sums = P.sums + (size_t)first * channels;
+    for (uint32_t k = lane_index(); k < n_rows * channels; k += 32) {
+        gradients[k / channels * STRIDE + k % channels] = P.slots.share * sums[k];
+        if (P.clears && P.updates) sums[k] = 0.0f;
+    }
+    __syncwarp();
+}
+
+template <int DEGREE, bool HALF, bool QUANTIZED>
+__global__ void __launch_bounds__(REST_THREADS, 5) batch_rows_kernel(const __grid_constant__ rows_parameters P)
+{
+    __shared__ rows_block<DEGREE, QUANTIZED> s;
+    constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(channels), WORDS = rest_words(DEGREE, HALF);
+    const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * REST_THREADS + threadIdx.x, first = i - lane_index();
+    const bool inside = i < P.n;
+    float *const gradients = s.gradients[warp];
+    const uint32_t all = __ballot_sync(0xffffffffu, inside);
+    bool has = inside;
+    if (P.sums) {
+        load_sums<DEGREE>(P, first, (uint32_t)__popc(all), gradients);
+    } else {
+        has = inside && sum_slots<DEGREE>(P.slots, i, 0, gradients + lane_index() * STRIDE);
+        if (has) empty_slots(P.slots, i);
+    }
+    const uint32_t with = __ballot_sync(0xffffffffu, has);
+    if (!P.updates) return;
+    const auto gradient = [&](uint32_t row, uint32_t column) {
+        return with >> row & 1u && column < P.n_active ? gradients[row * STRIDE + column] : 0.0f;
+    };
+    const auto rest = [&](uint32_t row) { return P.rest + (size_t)(first + row) * WORDS; };
+    uint8_t *const list = s.list[warp];
+    if constexpr (!QUANTIZED) {
+        const warp_rows<false> m = {(uint32_t *)P.m, NULL, NULL, first, channels};
+        const warp_rows<false> v = {(uint32_t *)P.v, NULL, NULL, first, channels};
+        step_float_rows<DEGREE, HALF>(P.step, m, v, gradient, rest, first, list, list_rows(all, list), P.decay);
+    } else {
+        constexpr uint32_t MOMENTS = moment_words(DEGREE), ODD = odd_words(MOMENTS);
+        const warp_rows<false> stored = {P.quantized, NULL, NULL, first, MOMENTS};
+        uint32_t *const moments = s.moments[warp];
+        for (uint32_t part = 0; part < 32; part += MOMENT_ROWS) {
+            const uint32_t n = list_rows(all & ((1u << MOMENT_ROWS) - 1u) << part, list);
+            read_rows<MOMENTS, ODD, true>(moments, stored, list, n);
+            /* Without momentum and gradient nothing changes, and nothing is written. */
+            const uint32_t *words = moments + lane_index() * ODD;
+            const bool moves = lane_index() < n && (words[0] || words[1] || with >> list[lane_index()] & 1u);
+            if (!__any_sync(0xffffffffu, moves)) continue;
+            step_quantized_rows<DEGREE, HALF>(
+                P.step, moments,
+                [&](uint32_t row, uint32_t k) {
+                    return make_float3(gradient(row, 3 * k), gradient(row, 3 * k + 1), gradient(row, 3 * k + 2));
+                },
+                rest, first, list, n, P.decay);
+            write_rows<MOMENTS, ODD, true>(moments, stored, list, n);
+        }
+    }
+}
+
+template <bool HALF, bool QUANTIZED>
+static void launch(const rows_parameters &P, int sh_degree, cudaStream_t stream)
+{
+    const unsigned blocks = splat_cuda_blocks(P.n, REST_THREADS);
+    switch (sh_degree) {
+    case 1: batch_rows_kernel<1, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    case 2: batch_rows_kernel<2, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    default: batch_rows_kernel<3, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    }
+}
+
+splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_batch_step_args *args,
+                                   splat_error *error)
+{
+    const splat_gaussians *g = args->gaussians;
+    const splat_adam *adam = args->adam;
+    const int t = SPLAT_TENSOR_sh_rest;
+    const bool has_slots = g->deferred && g->deferred->at_once, half = g->sh_rest_half != NULL;
+    const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    if (g->sh_degree == 0 || (!has_slots && !adam->update[t])) return SPLAT_OK;
+    rows_parameters P = {};
+    P.rest = half ? (uint32_t *)g->sh_rest_half : (uint32_t *)g->p.sh_rest;
+    P.m = adam->moments->m.sh_rest;
+    P.v = adam->moments->v.sh_rest;
+    P.quantized = adam->moments->quantized[t];
+    if (has_slots)
+        P.slots = slots_of(g->deferred, args->n_views);
+    else
+        P.sums = args->gradients->sh_rest;
+    P.slots.share = 1.0f / (float)args->n_views;
+    P.step = {adam->lr[t] / adam->correction1[t], 1.0f / sqrtf(adam->correction2[t]),
+              splat_rounding_key((uint32_t)t, adam->iteration)};
+    P.decay = decay_of(args->n_views);
+    P.n = g->n;
+    P.n_active = rest_channels(g->active_sh_degree);
+    P.updates = adam->update[t];
+    P.clears = args->clears;
+    if (quantized)
+        half ? launch<true, true>(P, g->sh_degree, cuda->stream) : launch<false, true>(P, g->sh_degree, cuda->stream);
+    else
+        launch<true, false>(P, g->sh_degree, cuda->stream);
+    CUDA_LAUNCHED("batch_step of rows");
+    return SPLAT_OK;
+}

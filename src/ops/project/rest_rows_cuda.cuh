@@ -1,0 +1,221 @@
+/* Adam on CUDA for rows of sh_rest that are not float32 throughout, or of which only some are touched: a warp steps
+ * the rows of its own 32 Gaussians. project_backward_cuda.cu calls this after one view, batch_rows_cuda.cu after
+ * several. */
+#ifndef SPLAT_OPS_PROJECT_REST_ROWS_CUDA_CUH
+#define SPLAT_OPS_PROJECT_REST_ROWS_CUDA_CUH
+
+#include "ops/project/project_adam_cuda.cuh"
+
+#define MOMENT_ROWS 16 /* rows of quantized moments that a warp holds at a time */
+
+template <bool HALF>
+__device__ __forceinline__ float load_rest(const uint32_t *row, uint32_t k)
+{
+    return HALF ? half_value(((const uint16_t *)row)[k]) : __uint_as_float(row[k]);
+}
+
+template <bool HALF>
+__device__ __forceinline__ void store_rest(uint32_t *row, uint32_t k, float value, uint32_t random)
+{
+    if (HALF)
+        ((uint16_t *)row)[k] = splat_half_encode(value, random);
+    else
+        row[k] = __float_as_uint(value);
+}
+
+/* A step of sh_rest: its rate and correction, and the lots of its rounding. */
+struct rest_step {
+    float step_size, inverse_root;
+    uint32_t rounding_key;
+};
+
+/* The listed rows of a warp whose first Gaussian is `first`, with moments in float32. gradient(row, column); rest(row):
+ * where its parameters lie. */
+template <int DEGREE, bool HALF, bool CACHED, typename GRADIENT, typename REST, typename DECAY>
+__device__ __forceinline__ void step_float_rows(const rest_step &S, const warp_rows<CACHED> &m_rows,
+                                                const warp_rows<CACHED> &v_rows, const GRADIENT &gradient,
+                                                const REST &rest, uint32_t first, const uint8_t *list, uint32_t n,
+                                                const DECAY &decay)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE);
+    constexpr int IN_FLIGHT = 4;
+    const uint32_t count = n * channels, key = S.rounding_key + 1;
+    for (uint32_t k = lane_index(); k < count; k += IN_FLIGHT * 32) {
+        float m[IN_FLIGHT], v[IN_FLIGHT];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            uint32_t at = k + 32 * j;
+            if (at >= count) continue;
+            m[j] = __uint_as_float(m_rows(list[at / channels])[at % channels]);
+            v[j] = __uint_as_float(v_rows(list[at / channels])[at % channels]);
+        }
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++) {
+            uint32_t at = k + 32 * j;
+            if (at >= count) continue;
+            uint32_t row = list[at / channels], column = at % channels;
+            size_t place = (size_t)(first + row) * channels + column;
+            float p = load_rest<HALF>(rest(row), column);
+            adam_value(&p, &m[j], &v[j], gradient(row, column), S.step_size, S.inverse_root, decay);
+            store_rest<HALF>(rest(row), column, p, HALF ? splat_rounding_bits(key, place) : 0);
+            m_rows(row)[column] = __float_as_uint(m[j]);
+            v_rows(row)[column] = __float_as_uint(v[j]);
+        }
+    }
+}
+
+/* The largest of each GROUP lanes, in each of them; no value is negative. */
+template <int GROUP>
+__device__ __forceinline__ float group_max(float value)
+{
+#pragma unroll
+    for (int offset = GROUP / 2; offset > 0; offset /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    return value;
+}
+
+/* The same with moments in 8 bits (math/quantize.h), n rows of them packed in shared memory: a lane has the three
+ * channels of one coefficient, and several rows fit beside each other into the warp. gradient(row, k): of coefficient
+ * k. */
+template <int DEGREE, bool HALF, typename GRADIENT, typename REST, typename DECAY>
+__device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t *moments, const GRADIENT &gradient,
+                                                    const REST &rest, uint32_t first, const uint8_t *list, uint32_t n,
+                                                    const DECAY &decay)
+{
+    constexpr uint32_t channels = rest_channels(DEGREE);
+    constexpr uint32_t GROUP = DEGREE == 3 ? 16 : DEGREE == 2 ? 8 : 4, MOMENTS = odd_words(moment_words(DEGREE));
+    const uint32_t k = lane_index() % GROUP;
+    for (uint32_t j = lane_index() / GROUP; j - lane_index() / GROUP < n; j += 32 / GROUP) {
+        const bool mine = j < n && 3 * k < channels;
+        const uint32_t row = list[j < n ? j : 0];
+        const uint64_t index = (uint64_t)(first + row) * channels + 3 * k;
+        uint32_t *words = moments + (j < n ? j : 0) * MOMENTS;
+        uint8_t *codes = (uint8_t *)(words + 2) + 3 * k; /* of m; those of v follow all of m */
+        float m[3] = {0.0f, 0.0f, 0.0f}, root[3] = {0.0f, 0.0f, 0.0f};
+        if (mine) {
+            const float scale_m = __uint_as_float(words[0]), scale_v = __uint_as_float(words[1]);
+            const float3 g3 = gradient(row, k);
+            const rounding random = rounding_from(S.rounding_key + 1, index);
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                const float g = c == 0 ? g3.x : c == 1 ? g3.y : g3.z;
+                float v = splat_row_decode_v(codes[channels + c], scale_v);
+                m[c] = decay.beta1() * splat_row_decode_m((int8_t)codes[c], scale_m) + (1.0f - decay.beta1()) * g;
+                v = decay.beta2() * v + (1.0f - decay.beta2()) * g * g;
+                root[c] = quick_root(v);
+                float step = quick_quotient(S.step_size * m[c], root[c] * S.inverse_root + decay.epsilon());
+                float p = load_rest<HALF>(rest(row), 3 * k + c) - step;
+                store_rest<HALF>(rest(row), 3 * k + c, p, HALF ? rounding_bits(random, c) : 0);
+            }
+        }
+        float scale_m = group_max<GROUP>(fmaxf(fabsf(m[0]), fmaxf(fabsf(m[1]), fabsf(m[2]))));
+        float scale_v = group_max<GROUP>(fmaxf(root[0], fmaxf(root[1], root[2])));
+        scale_m = splat_row_scale(scale_m, SPLAT_ROW_LEAST_M);
+        scale_v = splat_row_scale(scale_v, SPLAT_ROW_LEAST_V);
+        __syncwarp(); /* the old scales were read */
+        if (mine) {
+            const float inverse_m = splat_row_inverse(scale_m), inverse_v = splat_row_inverse(scale_v);
+            const rounding random = rounding_from(S.rounding_key, index);
+            if (k == 0) {
+                words[0] = __float_as_uint(scale_m);
+                words[1] = __float_as_uint(scale_v);
+            }
+#pragma unroll
+            for (int c = 0; c < 3; c++) {
+                uint32_t bits = rounding_bits(random, c);
+                codes[c] = (uint8_t)splat_row_encode_m(m[c], inverse_m, bits);
+                codes[channels + c] = splat_row_encode_v(root[c], inverse_v, bits);
+            }
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- after one view
+ *
+ * The parameters wait in shared memory since the colours were computed, so that they are read once. */
+
+template <int DEGREE, bool HALF, bool CACHED>
+struct block_rows {
+    uint32_t rest[BACKWARD_WARPS][32 * odd_words(rest_words(DEGREE, HALF))]; /* parameters, a row a lane */
+    uint32_t slots[CACHED ? BACKWARD_WARPS : 1][32];                         /* of the cache, as warp_rows */
+    uint8_t list[BACKWARD_WARPS][32];
+};
+
+/* Rows of sh_rest of the warp whose first Gaussian is `first`, and those of its moments: m and v, or both quantized. */
+template <bool HALF, bool CACHED>
+__device__ __forceinline__ warp_rows<CACHED> parameter_rows(const backward_parameters &P, const uint32_t *slots,
+                                                            uint32_t first, uint32_t words)
+{
+    return warp_rows<CACHED>{(uint32_t *)rest_rows<HALF>(P.g), P.cache.rest, slots, first, words};
+}
+
+template <bool CACHED>
+__device__ __forceinline__ warp_rows<CACHED> moment_rows(const backward_parameters &P, int which, uint32_t *home,
+                                                         const uint32_t *slots, uint32_t first, uint32_t words)
+{
+    return warp_rows<CACHED>{home, P.cache.moments[which], slots, first, words};
+}
+
+__device__ __forceinline__ rest_step rest_step_of(const backward_parameters &P)
+{
+    const int t = SPLAT_TENSOR_sh_rest;
+    const rest_step S = {P.step_size[t], P.inverse_root[t], P.rounding_key[t]};
+    return S;
+}
+
+/* The rows of `mask` among the warp's 32, whose first Gaussian is `first`. */
+template <int DEGREE, bool HALF, bool CACHED>
+__device__ __forceinline__ void update_float_rows(const backward_parameters &P, const block_gradients &s,
+                                                  uint32_t *rest, const uint32_t *slots, uint8_t *list, uint32_t first,
+                                                  uint32_t mask)
+{
+    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+    constexpr uint32_t channels = rest_channels(DEGREE);
+    const uint32_t n = list_rows(mask, list), warp_thread = threadIdx.x & ~31u;
+    step_float_rows<DEGREE, HALF, CACHED>(
+        rest_step_of(P), moment_rows<CACHED>(P, 0, (uint32_t *)P.m.sh_rest, slots, first, channels),
+        moment_rows<CACHED>(P, 1, (uint32_t *)P.v.sh_rest, slots, first, channels),
+        [&](uint32_t row, uint32_t column) {
+            const uint32_t thread = warp_thread + row;
+            return s.basis[BASIS_STRIDE * thread + column / 3 + 1] * s.colour[3 * thread + column % 3];
+        },
+        [&](uint32_t row) { return rest + row * STRIDE; }, first, list, n, one_view());
+    write_rows<WORDS, STRIDE, false>(rest, parameter_rows<HALF, CACHED>(P, slots, first, WORDS), list, n);
+}
+
+/* moments: room for MOMENT_ROWS rows. */
+template <int DEGREE, bool HALF, bool CACHED>
+__device__ __forceinline__ void update_quantized_rows(const backward_parameters &P, const block_gradients &s,
+                                                      uint32_t *rest, const uint32_t *slots, uint8_t *list,
+                                                      uint32_t *moments, uint32_t first, uint32_t mask)
+{
+    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
+    constexpr uint32_t MOMENTS = moment_words(DEGREE);
+    const warp_rows<CACHED> parameters = parameter_rows<HALF, CACHED>(P, slots, first, WORDS);
+    const warp_rows<CACHED> stored =
+        moment_rows<CACHED>(P, 0, P.quantized[SPLAT_TENSOR_sh_rest], slots, first, MOMENTS);
+    for (int part = 0; part < 32; part += MOMENT_ROWS) {
+        uint32_t n = list_rows(mask & ((1u << MOMENT_ROWS) - 1u) << part, list);
+        read_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
+        /* Without momentum and gradient nothing changes, and nothing is written. */
+        bool moves = false;
+        if (lane_index() < n) {
+            const uint32_t *words = moments + lane_index() * odd_words(MOMENTS);
+            const float *g = s.colour + 3 * ((threadIdx.x & ~31u) + list[lane_index()]);
+            moves = words[0] || words[1] || g[0] != 0.0f || g[1] != 0.0f || g[2] != 0.0f;
+        }
+        if (!__any_sync(0xffffffffu, moves)) continue;
+        step_quantized_rows<DEGREE, HALF>(
+            rest_step_of(P), moments,
+            [&](uint32_t row, uint32_t k) {
+                const uint32_t thread = (threadIdx.x & ~31u) + row;
+                const float basis = s.basis[BASIS_STRIDE * thread + k + 1], *colour = s.colour + 3 * thread;
+                return make_float3(basis * colour[0], basis * colour[1], basis * colour[2]);
+            },
+            [&](uint32_t row) { return rest + row * STRIDE; }, first, list, n, one_view());
+        write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
+        write_rows<WORDS, STRIDE, false>(rest, parameters, list, n);
+    }
+}
+
+#endif
