@@ -617,11 +617,11 @@ const cli_option cli_options[] = {
      "instruction set of the CPU", "auto"},
 
     {"gpus", 0, NULL, ALONE(TRAIN) | BENCH | PLAN, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
-     "train on so many GPUs of this host, from --gpu on: --batch_views, with as many threads as processes under mpirun "
-     "(with --backend cpu the threads stand for GPUs); plan: what each of N would hold", NULL},
+     "train on so many GPUs of this host, from --gpu on: --batch_views (or --split_views), with as many threads as "
+     "processes under mpirun (with --backend cpu the threads stand for GPUs); plan: what each of N would hold", NULL},
     {"split_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(split_views),
-     "with mpirun -n R: R processes train one splat, each with a part of the Gaussians and of every picture; the "
-     "result is that of one process", NULL},
+     "with mpirun -n R or --gpus R: R processes or GPUs train one splat, each with a part of the Gaussians and of "
+     "every picture; the result is that of one (on GPUs but for the order of sums)", NULL},
     {"batch_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(train.batch_views),
      "with mpirun -n R: each process has a view of its own, and a step is of R photos; faster, and not quite the same "
      "splat", NULL},

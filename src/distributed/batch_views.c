@@ -66,7 +66,7 @@ static splat_status find(splat_batch_views *batch, splat_error *error)
     for (int view = 0; view < batch->n_views; view++)
         entries[view] = (uint32_t *)batch->entries.data + batch->first_entry[view];
     const struct splat_share_find_args args = {(const splat_frame *const *)batch->frames, (uint32_t)batch->n_views,
-                                               entries, counts};
+                                               entries, counts, NULL};
     SPLAT_TRY(splat_op_share_find(batch->backend, &args, error));
     for (int r = 0; r < batch->comm->size; r++) batch->sent[r] = r < batch->n_views ? counts[r] : 0;
     return SPLAT_OK;
@@ -89,7 +89,7 @@ static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, sp
 {
     float *colors = batch->colors.data;
     for (int view = 0; view < batch->n_views; colors += 3 * batch->sent[view++]) {
-        const struct splat_share_colors_args args = {batch->frames[view], entries_of(batch, view),
+        const struct splat_share_colors_args args = {batch->frames[view]->rgb, entries_of(batch, view),
                                                      (uint32_t)batch->sent[view], colors};
         SPLAT_TRY(splat_op_share_colors(batch->backend, &args, error));
     }
@@ -112,13 +112,15 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     if (frame) SPLAT_TRY(splat_view_replace_gaussians(b, frame, (uint32_t)n_in, error));
     splat_share_row *rows = batch->out.data;
     for (int view = 0; view < batch->n_views; rows += batch->sent[view++]) {
-        const struct splat_share_pack_args args = {batch->frames[view], entries_of(batch, view),
-                                                   (uint32_t)batch->sent[view], rows};
+        const struct splat_share_pack_args args = {.frame = batch->frames[view],
+                                                   .entries = entries_of(batch, view),
+                                                   .n = (uint32_t)batch->sent[view],
+                                                   .rows = rows};
         SPLAT_TRY(splat_op_share_pack(b, &args, error));
     }
     SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
                                          batch->received, error));
-    const struct splat_share_unpack_args unpack = {batch->in.data, (uint32_t)n_in, frame};
+    const struct splat_share_unpack_args unpack = {batch->in.data, (uint32_t)n_in, frame, NULL};
     if (frame) SPLAT_TRY(splat_op_share_unpack(b, &unpack, error));
     return send_colors(batch, frame, error);
 }
@@ -137,6 +139,6 @@ splat_status splat_batch_take(splat_batch_views *batch, int view, splat_error *e
     for (int earlier = 0; earlier < view; earlier++) rows += batch->sent[earlier];
     SPLAT_TRY(splat_view_reserve_gradients(batch->backend, batch->frames[view], error));
     const struct splat_share_put_args args = {rows, entries_of(batch, view), (uint32_t)batch->sent[view],
-                                              batch->frames[view]};
+                                              batch->frames[view]->grad2d, false};
     return splat_op_share_put(batch->backend, &args, error);
 }

@@ -2,11 +2,10 @@
  * the rows are added in the picture's order. */
 #include "distributed/shared_view.h"
 
+#include "distributed/device_exchange.h"
 #include "ops/loss/loss_cpu.h"
 
 #include <string.h>
-
-enum { OUT, IN };
 
 /* The gradient at a pixel needs the SSIM of the pixels around it, each of which needs those around it. */
 #define HALO (2 * SPLAT_SSIM_RADIUS)
@@ -29,16 +28,18 @@ static rows rows_between(const splat_shared_view *shared, int from, int to, int3
     return own.first < own.end ? own : (rows){0, 0};
 }
 
-/* Three planes of the rows, one after the other. */
-static float *copy_rows(const splat_frame *frame, rows r, float *at, bool into_picture)
+/* Three planes of the rows, one after the other; *at is where they lie outside of the picture. */
+static splat_status copy_rows(splat_backend *b, const splat_frame *frame, rows r, float **at, bool into_picture,
+                              splat_error *error)
 {
     const size_t width = (size_t)frame->camera.width, plane = width * (size_t)frame->camera.height;
     const size_t n = (size_t)(r.end - r.first) * width;
-    for (size_t c = 0; c < 3; c++, at += n) {
+    for (size_t c = 0; c < 3 && n > 0; c++, *at += n) {
         float *pixels = frame->image + c * plane + (size_t)r.first * width;
-        memcpy(into_picture ? pixels : at, into_picture ? at : pixels, n * sizeof *at);
+        SPLAT_TRY(splat_backend_copy(b, into_picture ? pixels : *at, into_picture ? *at : pixels, n * sizeof *pixels,
+                                     error));
     }
-    return at;
+    return SPLAT_OK;
 }
 
 /* The rows around the own ones come into the frame's picture. */
@@ -54,14 +55,36 @@ static splat_status exchange_halos(splat_shared_view *shared, const splat_frame 
         out_rows += n_out[r] = (uint64_t)(going.end - going.first);
         in_rows += n_in[r] = (uint64_t)(coming.end - coming.first);
     }
-    SPLAT_TRY(splat_shared_room(shared, OUT, out_rows * row_bytes, &out, error));
-    SPLAT_TRY(splat_shared_room(shared, IN, in_rows * row_bytes, &in, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, out_rows * row_bytes, &out, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, in_rows * row_bytes, &in, error));
     float *at = out;
-    for (int r = 0; r < size; r++) at = copy_rows(frame, rows_between(shared, rank, r, height), at, false);
-    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, row_bytes, out, n_out, in, n_in, error));
+    for (int r = 0; r < size; r++)
+        SPLAT_TRY(copy_rows(shared->backend, frame, rows_between(shared, rank, r, height), &at, false, error));
+    SPLAT_TRY(splat_device_exchange_rows(shared->comm, shared->backend, row_bytes, out, n_out, in, n_in, error));
     at = in;
-    for (int r = 0; r < size; r++) at = copy_rows(frame, rows_between(shared, r, rank, height), at, true);
+    for (int r = 0; r < size; r++)
+        SPLAT_TRY(copy_rows(shared->backend, frame, rows_between(shared, r, rank, height), &at, true, error));
     return SPLAT_OK;
+}
+
+/* Every rank has the sums of all, and finds the value, so that all do the same where it is not finite. */
+static splat_status loss_by_ops(splat_shared_view *shared, const struct splat_loss_args *picture, splat_error *error)
+{
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    const size_t size = (size_t)shared->comm->size, bytes = 3 * sizeof(splat_loss_sums);
+    struct splat_loss_rows_args own = {.picture = *picture};
+    void *sums;
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_SUMS, (size + 1) * bytes, &sums, error));
+    splat_shared_pixel_rows(shared, shared->comm->rank, picture->height, &own.first, &own.end);
+    own.sums = (splat_loss_sums *)sums + 3 * size;
+    SPLAT_TRY(splat_op_loss_rows(shared->backend, &own, error));
+    for (size_t r = 0; r < size; r++) {
+        out[r] = (splat_comm_part){own.sums, bytes};
+        in[r] = (splat_comm_part){(splat_loss_sums *)sums + 3 * r, bytes};
+    }
+    SPLAT_TRY(splat_device_exchange(shared->comm, shared->backend, out, in, error));
+    const struct splat_loss_total_args all = {*picture, sums, (uint32_t)size};
+    return splat_op_loss_total(shared->backend, &all, error);
 }
 
 splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, const struct splat_loss_args *args,
@@ -71,6 +94,7 @@ splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, co
     int32_t first, end;
     SPLAT_TRY(splat_loss_check(args, error));
     SPLAT_TRY(exchange_halos(shared, frame, error));
+    if (shared->by_ops) return loss_by_ops(shared, args, error);
     splat_shared_pixel_rows(shared, shared->comm->rank, args->height, &first, &end);
     splat_loss_job job = splat_loss_job_of(args);
     SPLAT_TRY(splat_loss_run_rows(shared->backend, &job, first, end, error));

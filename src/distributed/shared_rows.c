@@ -1,6 +1,8 @@
 /* Which rows of tiles belong to which rank, and what a shared view keeps. */
 #include "distributed/shared_view.h"
 
+#include "ops/share/share.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ void splat_shared_init(splat_shared_view *shared, splat_comm *comm, splat_backen
     memset(shared, 0, sizeof *shared);
     shared->comm = comm;
     shared->backend = backend;
+    shared->by_ops = backend->functions->peers != NULL;
 }
 
 void splat_shared_free(splat_shared_view *shared)
@@ -24,7 +27,8 @@ void splat_shared_free(splat_shared_view *shared)
 
 splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error)
 {
-    static const char *const names[SPLAT_N_SHARED_BLOCKS] = {"ranks.out", "ranks.in", "ranks.merge", "ranks.sums"};
+    static const char *const names[SPLAT_N_SHARED_BLOCKS] = {"ranks.out",  "ranks.in",    "ranks.merge",
+                                                               "ranks.sums", "ranks.lists", "ranks.begins"};
     SPLAT_TRY(splat_block_ensure(shared->backend, &shared->blocks[block], names[block], SPLAT_OWNER_LISTS,
                                  bytes ? bytes : 1, error));
     *data = shared->blocks[block].data;
@@ -54,8 +58,49 @@ static void cut(splat_shared_view *shared)
     shared->bounds[size] = rows;
 }
 
+/* What each row of tiles took, by ops: kept on the device, and taken, for which the host waits, before the next
+ * view. */
+static splat_status take_weights(splat_shared_view *shared, splat_error *error)
+{
+    const uint32_t rows = shared->n_begins ? shared->n_begins - 1 : 0, rank = (uint32_t)shared->comm->rank;
+    if (!rows) return SPLAT_OK;
+    shared->n_begins = 0;
+    uint32_t *begins = malloc((rows + 1) * sizeof *begins);
+    uint64_t *weights = calloc(rows, sizeof *weights);
+    splat_status status = SPLAT_OK;
+    if (!begins || !weights) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u rows of tiles", rows);
+    if (status == SPLAT_OK)
+        status = splat_backend_download(shared->backend, begins, shared->blocks[SPLAT_SHARED_BEGINS].data,
+                                        (rows + 1) * sizeof *begins, error);
+    for (uint32_t y = shared->bounds[rank]; status == SPLAT_OK && y < shared->bounds[rank + 1]; y++)
+        weights[y] = begins[y + 1] - begins[y] + shared->row_weight;
+    if (status == SPLAT_OK) status = splat_comm_reduce_u64(shared->comm, SPLAT_COMM_SUM, weights, rows, error);
+    free(begins);
+    if (status != SPLAT_OK) {
+        free(weights);
+        return status;
+    }
+    free(shared->weights);
+    shared->weights = weights;
+    shared->n_weights = rows;
+    return SPLAT_OK;
+}
+
+static splat_status keep_weights(splat_shared_view *shared, const splat_frame *frame, splat_error *error)
+{
+    void *begins;
+    const uint32_t n = frame->tiles_y + 1;
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_BEGINS, n * sizeof(uint32_t), &begins, error));
+    const struct splat_share_rows_args args = {
+        .to = begins, .from = frame->tile_begin, .to_stride = 1, .from_stride = frame->tiles_x, .n = n, .words = 1};
+    shared->n_begins = n;
+    shared->row_weight = TILE_WEIGHT * frame->tiles_x;
+    return splat_op_share_rows(shared->backend, &args, error);
+}
+
 splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *frame, splat_error *error)
 {
+    SPLAT_TRY(take_weights(shared, error));
     shared->tiles_y = frame->tiles_y;
     cut(shared);
     if (shared->n_weights == frame->tiles_y) return SPLAT_OK;
@@ -70,13 +115,15 @@ splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *fr
 splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *frame, splat_shared_counts *counts,
                               splat_error *error)
 {
-    const uint32_t rows = shared->tiles_y, rank = (uint32_t)shared->comm->rank;
+    const uint32_t rows = shared->by_ops ? 0 : shared->tiles_y, rank = (uint32_t)shared->comm->rank;
+    if (shared->by_ops) SPLAT_TRY(keep_weights(shared, frame, error));
+    if (splat_backend_result_latency(shared->backend) > 0) return SPLAT_OK;
     uint64_t *values = calloc(3 + (size_t)rows, sizeof *values);
     if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u rows of tiles", rows);
     values[0] = shared->projected.n_visible;
     values[1] = shared->projected.n_degenerate;
     values[2] = frame->n_view_instances;
-    for (uint32_t y = shared->bounds[rank]; y < shared->bounds[rank + 1]; y++)
+    for (uint32_t y = shared->bounds[rank]; rows > 0 && y < shared->bounds[rank + 1]; y++)
         values[3 + y] = frame->tile_begin[(y + 1) * frame->tiles_x] - frame->tile_begin[y * frame->tiles_x] +
                         (uint64_t)TILE_WEIGHT * frame->tiles_x;
     splat_status status = splat_comm_reduce_u64(shared->comm, SPLAT_COMM_SUM, values, 3 + (size_t)rows, error);

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { OUT, IN, MERGE, SUMS };
-
 /* A Gaussian on its way. */
 typedef struct shared_row {
     uint32_t id; /* in the whole model */
@@ -61,7 +59,7 @@ static splat_status pack_visible(splat_shared_view *shared, const splat_frame *f
         at[r] = total;
         total += shared->sent[r];
     }
-    SPLAT_TRY(splat_shared_room(shared, OUT, total * sizeof **rows, (void **)rows, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, total * sizeof **rows, (void **)rows, error));
     for (size_t v = 0; v < frame->n_visible; v++) {
         owners_of(shared, frame->tile_rect + 4 * v, &first, &end);
         if (first == end) continue;
@@ -118,13 +116,14 @@ splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, sp
     uint64_t total = 0;
     shared_row *out;
     void *in, *merged;
+    if (shared->by_ops) return splat_shared_send_by_ops(shared, frame, error);
     SPLAT_TRY(pack_visible(shared, frame, &out, error));
     SPLAT_TRY(splat_comm_exchange_counts(shared->comm, shared->sent, shared->received, error));
     for (int r = 0; r < size; r++) total += shared->received[r];
-    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof(shared_row), &in, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, total * sizeof(shared_row), &in, error));
     SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof(shared_row), out, shared->sent, in, shared->received,
                                        error));
-    SPLAT_TRY(splat_shared_room(shared, MERGE, total * sizeof(merged_row), &merged, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_MERGE, total * sizeof(merged_row), &merged, error));
     memcpy(&shared->projected, frame, offsetof(splat_frame, region));
     SPLAT_TRY(splat_view_replace_gaussians(shared->backend, frame, (uint32_t)total, error));
     merge(shared, in, frame, merged);
@@ -158,14 +157,14 @@ static splat_raster_moments *put_back(const splat_frame *frame, const merged_row
 static splat_status pack_moments(splat_shared_view *shared, const splat_frame *frame, const splat_raster_moments *slots,
                                  uint64_t *n_out, splat_raster_moments **out, splat_error *error)
 {
-    const merged_row *merged = shared->blocks[MERGE].data;
+    const merged_row *merged = shared->blocks[SPLAT_SHARED_MERGE].data;
     const int size = shared->comm->size;
     splat_raster_moments *at[SPLAT_MAX_RANKS];
     uint64_t total = 0;
     memset(n_out, 0, (size_t)size * sizeof *n_out);
     for (size_t v = 0; v < frame->n_visible; v++) n_out[merged[v].rank] += n_back(frame, merged, v);
     for (int r = 0; r < size; r++) total += n_out[r];
-    SPLAT_TRY(splat_shared_room(shared, OUT, total * sizeof **out, (void **)out, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, total * sizeof **out, (void **)out, error));
     total = 0;
     for (int r = 0; r < size; r++) {
         at[r] = *out + total;
@@ -216,14 +215,15 @@ splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, 
     splat_raster_moments *slots, *out;
     float *no_depths;
     void *in, *sums;
+    if (shared->by_ops) return splat_shared_return_by_ops(shared, frame, gradients, error);
     SPLAT_TRY(splat_scratch_reset(b, error));
     SPLAT_TRY(splat_raster_backward_slots(b, &args, &slots, &no_depths, error));
     SPLAT_TRY(pack_moments(shared, frame, slots, n_out, &out, error));
     SPLAT_TRY(splat_comm_exchange_counts(shared->comm, n_out, n_in, error));
     for (int r = 0; r < shared->comm->size; r++) total += n_in[r];
-    SPLAT_TRY(splat_shared_room(shared, IN, total * sizeof *out, &in, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, total * sizeof *out, &in, error));
     SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof *out, out, n_out, in, n_in, error));
-    SPLAT_TRY(splat_shared_room(shared, SUMS, projected->n_visible * sizeof *out, &sums, error));
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_SUMS, projected->n_visible * sizeof *out, &sums, error));
     sum_parts(shared, in, n_in, sums);
     SPLAT_TRY(splat_view_reserve_gradients(b, projected, error));
     const splat_raster_moments *of = sums;

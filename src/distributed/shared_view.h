@@ -13,7 +13,8 @@
  *     splat_shared_end        counts of the whole view, and what each row of tiles took
  *
  * On the CPU the result has the same bytes for any number of ranks and any rows: lists are sorted by depth, then by
- * Gaussian, and what several owners add to a Gaussian is summed tile by tile in the picture's order. */
+ * Gaussian, and what several owners add to a Gaussian is summed tile by tile in the picture's order. On devices the
+ * picture has the same bytes; the sums of owners are added. */
 #ifndef SPLAT_DISTRIBUTED_SHARED_VIEW_H
 #define SPLAT_DISTRIBUTED_SHARED_VIEW_H
 
@@ -22,7 +23,16 @@
 #include "ops/loss/loss.h"
 #include "ops/view.h"
 
-#define SPLAT_N_SHARED_BLOCKS 4
+/* The blocks of a view. */
+enum {
+    SPLAT_SHARED_OUT,
+    SPLAT_SHARED_IN,
+    SPLAT_SHARED_MERGE,  /* of what came: whose it is; by ops, its order */
+    SPLAT_SHARED_SUMS,   /* of gradients; by ops, of the loss of each rank's rows */
+    SPLAT_SHARED_LISTS,  /* by ops: what goes to each owner */
+    SPLAT_SHARED_BEGINS, /* by ops: the first instance of each row of tiles */
+    SPLAT_N_SHARED_BLOCKS
+};
 
 typedef struct splat_shared_view {
     splat_comm *comm; /* borrowed */
@@ -34,6 +44,9 @@ typedef struct splat_shared_view {
     splat_frame projected;      /* of the own Gaussians: visible arrays of the view's frame, without a region */
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows of the view, by rank */
     splat_block blocks[SPLAT_N_SHARED_BLOCKS]; /* what goes out and comes in */
+    bool by_ops;                /* ranks on devices; tests set it on the CPU */
+    uint32_t n_begins, row_weight; /* by ops, of the view before, whose weights are not taken yet: rows of tiles and one
+                                      more, and what each took beside its instances */
 } splat_shared_view;
 
 /* What a view of all ranks was. */
@@ -59,13 +72,20 @@ splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, co
  * and what belongs to it; no depth, no geometry. Errors: MEMORY, RANK. */
 splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
                                 splat_error *error);
-/* *counts: sums over the ranks. */
+/* *counts: sums over the ranks, where they are known now. */
 splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *frame, splat_shared_counts *counts,
                              splat_error *error);
+
+/* ---------------------------------------------------------------- what the files shared_*.c know of each other */
 
 /* shared_rows.c: rows of pixels [*first, *end) of a picture that belong to a rank. */
 void splat_shared_pixel_rows(const splat_shared_view *shared, int rank, int32_t height, int32_t *first, int32_t *end);
 /* Room in a block of the view, of undefined content. */
 splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error);
+
+/* shared_ops.c: the same as above, by ops. */
+splat_status splat_shared_send_by_ops(splat_shared_view *shared, splat_frame *frame, splat_error *error);
+splat_status splat_shared_return_by_ops(splat_shared_view *shared, splat_frame *frame,
+                                        const splat_view_gradients *gradients, splat_error *error);
 
 #endif

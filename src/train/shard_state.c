@@ -14,9 +14,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 {
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
-    const bool is_gpu = t->backend->functions->peers != NULL;
     const refusal refusals[] = {
-        {is_gpu && !o->batch_views, "`split_views` on GPUs (with `batch_views` they can)"},
         {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
         {o->exposure, "`exposure`"},

@@ -28,12 +28,14 @@ static splat_status project(splat_trainer *t, splat_frame **projected, splat_err
 {
     splat_frame *frame = &t->model->frame;
     splat_shared_view *shared = &t->shards.view;
+    if (splat_shards_split(t)) SPLAT_TRY(splat_shared_begin(shared, frame, error));
     SPLAT_TRY(splat_op_project(
         t->backend, &(struct splat_project_args){&t->model->gaussians, frame, .for_step = true}, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     *projected = splat_shards_split(t) ? &shared->projected : frame;
     if (!splat_shards_split(t)) return SPLAT_OK;
-    SPLAT_TRY(splat_shared_begin(shared, frame, error));
-    return splat_shared_send(shared, frame, error);
+    SPLAT_TRY(splat_shared_send(shared, frame, error));
+    return splat_step_stamp(t, SPLAT_MARK_SEND, error);
 }
 
 /* Gradients on the screen, into *projected. */
@@ -107,7 +109,6 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 
     SPLAT_TRY(project(t, &projected, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     SPLAT_TRY(splat_step_blend(t, view, error));
     SPLAT_TRY(measure_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_ask_opacity(t, view, error));

@@ -1,5 +1,5 @@
-/* Ranks on GPUs, a view each: the losses of ranks on the CPU, checkpoints that either opens, and failures of one that
- * end all. Needs two GPUs. */
+/* Ranks on GPUs. A view each: the losses of ranks on the CPU, checkpoints that either opens, and failures of one that
+ * end all. A view that they share: the losses of one GPU. Needs two GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,8 @@ static void losses_are_those_of_the_cpu(void **state)
     }
 }
 
-/* Density control moves all rows to rank 0 and back. */
+/* Those of a GPU come a batch late, and its views are in another order, which alone moves the mean of forty by 3 % (on
+ * the CPU, over twenty models that differ in the last bits). */
 static void growth_is_that_of_the_cpu(void **state)
 {
     (void)state;
@@ -67,7 +68,7 @@ static void growth_is_that_of_the_cpu(void **state)
     run_well(&host, n_gpus);
     run_well(&device, n_gpus);
     const double a = mean_loss(&host, 160, 200), b = mean_loss(&device, 160, 200);
-    if (fabs(a - b) > 0.03 * a) fail_msg("the mean loss is %g, not %g", b, a);
+    if (fabs(a - b) > 0.06 * a) fail_msg("the mean loss is %g, not %g", b, a);
 }
 
 static void checkpoints_go_between_gpus_and_the_cpu(void **state)
@@ -137,6 +138,93 @@ static void a_broken_loss_ends_all(void **state)
     ends_by_a_broken_loss(make_gpu_batches(&o, 60), 2);
 }
 
+/* ---------------------------------------------------------------- a view that all share */
+
+static shared_run make_gpu_shares(const splat_train_options *options, int n_steps)
+{
+    shared_run run = make_run(options, n_steps);
+    run.backend = "cuda";
+    run.deterministic = true;
+    return run;
+}
+
+/* share: as are_nearly_those_of_one. */
+static void give_the_losses_of_one(shared_run alone, double share)
+{
+    run_well(&alone, 1);
+    for (int n = 2; n <= n_gpus; n++) {
+        shared_run shared = alone;
+        are_nearly_those_of_one(&alone, &shared, n, 0, share);
+    }
+}
+
+static void a_shared_view_gives_the_losses_of_one(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(120);
+    give_the_losses_of_one(make_gpu_shares(&o, 50), 0.1);
+    o.ray_jitter = o.resample_gt_image = true;
+    o.densify_from_iter = 100;
+    give_the_losses_of_one(make_gpu_shares(&o, 50), 1e-3);
+}
+
+static void with_masks_too(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_context *context = open_cpu(1);
+    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
+    splat_context_destroy(context);
+    splat_train_options o = tiny_options(60);
+    shared_run run = make_gpu_shares(&o, 40);
+    run.scene = "blobs";
+    give_the_losses_of_one(run, 0.1);
+    run.mask_mode = SPLAT_MASKS_SEGMENT;
+    give_the_losses_of_one(run, 0.1);
+}
+
+/* All bands, with the steps of SH that are put off. Without `deterministic` sums go by who comes first. */
+static void with_all_bands_too(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = late_options(60);
+    o.densify_from_iter = LATE + 100;
+    shared_run run = make_gpu_shares(&o, 40);
+    run.spoil = start_late;
+    give_the_losses_of_one(run, 2e-3);
+    shared_run quick = run;
+    quick.deterministic = false;
+    run_well(&run, 1);
+    run_well(&quick, 2);
+    const double a = mean_loss(&run, 1, 40), b = mean_loss(&quick, 1, 40);
+    if (fabs(a - b) > 0.01 * a) fail_msg("the mean loss is %g, not %g", b, a);
+}
+
+/* With density control, which rank 0 does, and in the storages that have lots. */
+static void shared_views_resume(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    for (int which = 0; which < N_STORAGES; which += 3) {
+        splat_train_options o = late_options(60);
+        set_storages(&o, which);
+        shared_run run = make_gpu_shares(&o, 40);
+        run.spoil = start_late;
+        parts_are_the_whole(&run, 2, 17);
+    }
+}
+
+static void failures_end_shared_views(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = tiny_options(60);
+    ends_without_memory(make_gpu_shares(&o, 60), 2);
+    ends_by_a_broken_loss(make_gpu_shares(&o, 60), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +235,11 @@ int main(void)
         cmocka_unit_test(small_storages_resume),
         cmocka_unit_test(a_gpu_without_memory_ends_all),
         cmocka_unit_test(a_broken_loss_ends_all),
+        cmocka_unit_test(a_shared_view_gives_the_losses_of_one),
+        cmocka_unit_test(with_masks_too),
+        cmocka_unit_test(with_all_bands_too),
+        cmocka_unit_test(shared_views_resume),
+        cmocka_unit_test(failures_end_shared_views),
     };
     return cmocka_run_group_tests(tests, count_gpus, NULL);
 }

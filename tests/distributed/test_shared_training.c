@@ -144,6 +144,46 @@ static void small_storages_go_on_bit_for_bit(void **state)
     assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
 }
 
+/* ---------------------------------------------------------------- as devices share a view */
+
+static void take_the_way_of_devices(splat_trainer *t, int rank)
+{
+    (void)rank;
+    t->shards.view.by_ops = true;
+}
+
+static void the_way_of_devices_gives(shared_run run, int most, double share)
+{
+    shared_run alone = run;
+    run_well(&alone, 1);
+    for (int n = 2; n <= most; n++) {
+        shared_run shared = run;
+        shared.spoil = take_the_way_of_devices;
+        are_nearly_those_of_one(&alone, &shared, n, 0, share);
+    }
+}
+
+/* Of three rows of tiles: the fourth rank owns none. */
+static void the_way_of_devices_gives_the_same_losses(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(120);
+    the_way_of_devices_gives(make_run(&o, 50), 4, 0.1);
+    o.densify_from_iter = 100;
+    the_way_of_devices_gives(make_run(&o, 50), 3, 5e-4);
+}
+
+static void of_a_larger_picture_and_masks_too(void **state)
+{
+    (void)state;
+    splat_train_options o = busy_options(60);
+    o.ray_jitter = o.resample_gt_image = true;
+    the_way_of_devices_gives((shared_run){.options = o, .scene = SCENE, .n_steps = 50}, 5, 0.1);
+    o = tiny_options(60);
+    shared_run masked = {.options = o, .scene = "blobs", .n_steps = 40, .mask_mode = SPLAT_MASKS_SEGMENT};
+    the_way_of_devices_gives(masked, 3, 0.1);
+}
+
 /* ---------------------------------------------------------------- balance */
 
 /* Rows of tiles are cut where what the last view took says so; a picture of another height begins evenly. */
@@ -271,6 +311,8 @@ int main(void)
         cmocka_unit_test(masks_hide_the_same),
         cmocka_unit_test(small_storages_train_as_well),
         cmocka_unit_test(small_storages_go_on_bit_for_bit),
+        cmocka_unit_test(the_way_of_devices_gives_the_same_losses),
+        cmocka_unit_test(of_a_larger_picture_and_masks_too), /* of the scenes above */
         cmocka_unit_test(rows_follow_what_they_took),
         cmocka_unit_test(any_number_goes_on_from_a_checkpoint),
         cmocka_unit_test(a_loss_that_is_not_finite_ends_all),

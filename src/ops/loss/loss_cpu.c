@@ -95,3 +95,28 @@ splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args
     *args->result = splat_loss_result_of(args, sums);
     return SPLAT_OK;
 }
+
+splat_status splat_loss_rows_cpu(splat_backend *backend, const struct splat_loss_rows_args *args, splat_error *error)
+{
+    const size_t n = 3 * (size_t)args->picture.width * (size_t)args->picture.height;
+    SPLAT_TRY(splat_loss_check(&args->picture, error));
+    splat_loss_job job = splat_loss_job_of(&args->picture);
+    if (job.grad_image) memset(job.grad_image, 0, n * sizeof *job.grad_image);
+    SPLAT_TRY(splat_loss_run_rows(backend, &job, args->first, args->end, error));
+    splat_loss_sum_rows(&job, args->sums);
+    return SPLAT_OK;
+}
+
+splat_status splat_loss_total_cpu(splat_backend *backend, const struct splat_loss_total_args *args, splat_error *error)
+{
+    splat_loss_sums sums[3] = {{0}};
+    (void)backend;
+    (void)error;
+    for (uint32_t part = 0; part < args->n_parts; part++)
+        for (int c = 0; c < 3; c++) {
+            sums[c].l1 += args->sums[3 * (size_t)part + (size_t)c].l1;
+            sums[c].ssim += args->sums[3 * (size_t)part + (size_t)c].ssim;
+        }
+    *args->picture.result = splat_loss_result_of(&args->picture, sums);
+    return SPLAT_OK;
+}

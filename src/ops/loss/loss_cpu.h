@@ -11,11 +11,6 @@
 
 #define SPLAT_SSIM_TAPS (2 * SPLAT_SSIM_RADIUS + 1)
 
-/* Sums over the pixels of a row or of a channel. */
-typedef struct splat_loss_sums {
-    double l1, squared, ssim;
-} splat_loss_sums;
-
 typedef struct splat_loss_job {
     int32_t width, height;
     const float *image;       /* [3][height][width] */

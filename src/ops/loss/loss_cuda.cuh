@@ -5,6 +5,10 @@
 
 #include "backend/cuda_backend.cuh"
 
+extern "C" {
+#include "ops/loss/loss.h"
+}
+
 typedef struct splat_loss_cuda_job {
     int32_t width, height;
     const float *image;           /* [3][height][width] */
@@ -14,15 +18,12 @@ typedef struct splat_loss_cuda_job {
     float *grad_image;            /* [3][height][width] or NULL */
     double lambda;                /* weight of 1 - SSIM */
     splat_cuda_view_state *state; /* the view's: gets l1, ssim (sums over 3HW) and not_finite; NULL: none */
+    splat_loss_sums *totals;      /* device memory [3]: of the rows first .. end - 1, at least one, alone; NULL: all */
+    int32_t first, end;
 } splat_loss_cuda_job;
 
-/* Sums over the pixels of a channel. */
-typedef struct splat_loss_cuda_sums {
-    double l1, squared, ssim;
-} splat_loss_cuda_sums;
-
 /* Runs the job over the picture. sums is host memory, [3] by channel; with NULL nothing waits. */
-splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_cuda_sums *sums,
+splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_sums *sums,
                                  splat_error *error);
 
 #endif

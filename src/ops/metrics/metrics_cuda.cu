@@ -31,7 +31,7 @@ extern "C" splat_status splat_metrics_cuda(splat_backend *backend, const struct 
 
     splat_loss_cuda_job job = {args->width, args->height, args->image, args->photo_u8, NULL, args->mask, NULL, 0,
                                NULL};
-    splat_loss_cuda_sums sums[3];
+    splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_cuda_run(cuda, &job, sums, error));
     args->result->l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / (3 * (double)n);
     args->result->ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / (3 * (double)n);

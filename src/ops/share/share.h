@@ -1,6 +1,7 @@
-/* share_find, share_pack, share_unpack, share_colors, share_hide, share_put, share_rows: what goes between ranks that
- * train one scene together (docs/distributed.md): projected Gaussians to the rank that blends a view, their gradients
- * back, and rows of the model. Ranks exchange packed rows; these ops make them and take them apart. */
+/* share_find, share_pack, share_order, share_unpack, share_colors, share_hide, share_put, share_rows: what goes between
+ * ranks that train one scene together (docs/distributed.md): projected Gaussians to the rank that blends a view, or
+ * some rows of its tiles, their gradients back, and rows of the model. Ranks exchange packed rows; these ops make them
+ * and take them apart. */
 #ifndef SPLAT_OPS_SHARE_H
 #define SPLAT_OPS_SHARE_H
 
@@ -20,7 +21,9 @@ struct splat_share_find_args {
     const splat_frame *const *frames;
     uint32_t n_views;
     uint32_t *const *entries;
-    uint32_t *counts; /* [n_views], host memory */
+    uint32_t *counts;     /* [n_views], host memory */
+    const uint32_t *rows; /* [n_views + 1], host memory, or NULL. Of view k only what reaches into the rows of tiles
+                             rows[k] .. rows[k + 1] - 1 */
 };
 
 /* share_pack: rows[k] is entry entries[k] of the frame. */
@@ -29,7 +32,27 @@ struct splat_share_pack_args {
     const uint32_t *entries;
     uint32_t n;
     splat_share_row *rows;
+    uint32_t *ids;               /* [n] of the Gaussians, or NULL */
+    uint32_t row_begin, row_end; /* tile_rect is cut to these rows of tiles; both 0: it stays */
 };
+
+/* share_order: ids[k] are lists of n_ranks ranks, one after the other, counts[r] long, each ascending. Gaussian i of
+ * rank r is number i n_ranks + r of all; order[v] is the place k of the v-th of them by that number. */
+struct splat_share_order_args {
+    const uint32_t *ids;
+    const uint64_t *counts; /* [n_ranks], host memory; their sum is below 2^32 */
+    uint32_t n_ranks;       /* at most SPLAT_SHARE_MAX_RANKS, else UNSUPPORTED */
+    uint32_t *order;
+};
+
+#define SPLAT_SHARE_MAX_RANKS 512
+
+static inline splat_status splat_share_order_check(const struct splat_share_order_args *args, splat_error *error)
+{
+    if (args->n_ranks <= SPLAT_SHARE_MAX_RANKS) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "a photo can be shared by %d GPUs, not by %u",
+                      SPLAT_SHARE_MAX_RANKS, args->n_ranks);
+}
 
 /* share_unpack: entry v of the frame becomes rows[v], and ids[v] = v; colours stay. The frame has the capacity for n;
  * its n_visible becomes n. */
@@ -37,11 +60,13 @@ struct splat_share_unpack_args {
     const splat_share_row *rows;
     uint32_t n;
     splat_frame *frame;
+    const uint32_t *order; /* [n] or NULL: entry v becomes rows[order[v]], and a device goes on counting as visible what
+                              project saw */
 };
 
-/* share_colors: colors[k] is that of entry entries[k] of the frame; beside what comes next, as project writes them. */
+/* share_colors: colors[k] is rgb[entries[k]]; beside what comes next, as project writes them. */
 struct splat_share_colors_args {
-    const splat_frame *frame;
+    const float *rgb; /* [..][3] */
     const uint32_t *entries;
     uint32_t n;
     float *colors; /* [n][3] */
@@ -54,12 +79,13 @@ struct splat_share_hide_args {
     const uint8_t *mask; /* [height][width] */
 };
 
-/* share_put: grad2d of entry entries[k] of the frame becomes rows[k]; each entry is named once. */
+/* share_put: gradients[entries[k]] becomes rows[k]; each entry is named once. */
 struct splat_share_put_args {
     const splat_grad2d *rows;
     const uint32_t *entries;
     uint32_t n;
-    splat_frame *frame;
+    splat_grad2d *gradients;
+    bool adds; /* rows[k] is added */
 };
 
 /* share_rows: row to_first + k to_stride of `to` becomes row from_first + k from_stride of `from`, k below n. Rows are
