@@ -57,18 +57,19 @@ static void losses_are_those_of_the_cpu(void **state)
     }
 }
 
-/* Those of a GPU come a batch late, and its views are in another order, which alone moves the mean of forty by 3 % (on
- * the CPU, over twenty models that differ in the last bits). */
+/* Losses of a GPU come a batch late. Views in another order alone would move the mean of forty by 3 % (on the CPU, over
+ * twenty models that differ in the last bits), so they are in the CPU's. */
 static void growth_is_that_of_the_cpu(void **state)
 {
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(200);
     shared_run host = make_batches(&o, 200), device = make_gpu_batches(&o, 200);
+    device.deterministic = true;
     run_well(&host, n_gpus);
     run_well(&device, n_gpus);
     const double a = mean_loss(&host, 160, 200), b = mean_loss(&device, 160, 200);
-    if (fabs(a - b) > 0.06 * a) fail_msg("the mean loss is %g, not %g", b, a);
+    if (fabs(a - b) > 0.03 * a) fail_msg("the mean loss is %g, not %g", b, a);
 }
 
 static void checkpoints_go_between_gpus_and_the_cpu(void **state)
