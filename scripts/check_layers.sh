@@ -44,8 +44,8 @@ law texture base math io scene backend ops model mesh
 law distributed base math backend ops
 law train base math io scene model backend ops distributed
 law observe base math io scene model backend ops train
-law measure base math io scene model backend ops mesh train observe
-law run base math io scene model backend ops train observe measure
+law measure base math io scene model backend ops mesh distributed train observe
+law run base math io scene model backend ops distributed train observe measure
 law bench base math io scene model backend ops train observe measure run
 law viewer base math io scene model backend ops mesh train
 law sugar base math io scene model backend ops mesh train

@@ -143,9 +143,8 @@ static splat_status evaluate_between(splat_trainer *t, const splat_bench_options
     size_t peak = t->backend->memory.device.phase_peak;
     splat_bench_evaluation *e = &result->evaluations[result->n_evaluations];
     if (t->scene->dataset.n_test == 0 || result->n_evaluations == options->n_test_iterations) return SPLAT_OK;
-    SPLAT_TRY(splat_trainer_gather(t, error));
     e->iteration = t->iteration;
-    splat_status status = splat_model_evaluate(t->model, t->scene, &job, &e->quality, error);
+    splat_status status = splat_trainer_evaluate(t, &job, &e->quality, error);
     t->backend->memory.device.phase_peak = peak;
     if (status == SPLAT_OK) result->n_evaluations++;
     return status;
@@ -252,7 +251,7 @@ static splat_status evaluate(splat_trainer *t, splat_lpips *lpips, splat_bench_r
     const splat_view_job job = test_views(lpips);
     watch w = {.process_bytes = (double)NAN, .host_bytes = (double)NAN};
     double begin = splat_clock_seconds();
-    SPLAT_TRY(splat_model_evaluate(t->model, t->scene, &job, &result->quality, error));
+    SPLAT_TRY(splat_trainer_evaluate(t, &job, &result->quality, error));
     result->evaluation_seconds = splat_clock_seconds() - begin;
     SPLAT_TRY(watch_end(&w, t, error)); /* nothing is given back before */
     result->evaluation.process_bytes = w.process_bytes;

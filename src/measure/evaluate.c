@@ -1,17 +1,12 @@
-/* Renders each view of a set, measures it and adds up. */
+/* Renders a view and measures it. */
 #include "measure/evaluate.h"
 
 #include "base/clock.h"
-#include "base/options.h"
 #include "math/camera.h"
-#include "measure/exposure_exif.h"
 #include "measure/exposure_guess.h"
-#include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
 #include "model/expose.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 /* The picture into model->frame.image, its time, and the counts to the host when they are shown. */
 static splat_status rasterize(splat_evaluator *e, const splat_camera *camera, bool shown, double *ms,
@@ -61,6 +56,12 @@ static splat_status measure_picture(splat_evaluator *e, uint32_t index, bool is_
     return status;
 }
 
+splat_status splat_evaluator_measure(splat_evaluator *e, uint32_t index, const uint8_t **photo, splat_metrics *metrics,
+                                     splat_error *error)
+{
+    return measure_picture(e, index, true, photo, metrics, error);
+}
+
 /* The figures of a view as `photo` of a file is exposed; all 0 for NULL. */
 static splat_status measure_exposed(splat_evaluator *e, uint32_t index, const splat_photo_exposure *photo,
                                     const splat_exposures *file, splat_metrics *metrics, splat_error *error)
@@ -91,7 +92,7 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     SPLAT_TRY(measure_exposed(e, index, told, &e->by_exif, &by_exif, error));
     SPLAT_TRY(rasterize(e, &view->camera, shown, &render_ms, error));
     SPLAT_TRY(splat_model_expose(e->model, &view->camera, &e->exposures, own, view->crop, error));
-    SPLAT_TRY(measure_picture(e, index, true, photo, metrics, error));
+    SPLAT_TRY(splat_evaluator_measure(e, index, photo, metrics, error));
     metrics->render_ms = render_ms;
     metrics->is_exposed = e->nearby.n_photos > 0;
     metrics->exposed_psnr = exposed.psnr;
@@ -102,26 +103,16 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     return SPLAT_OK;
 }
 
-/* One view: measured, added, shown. *go_on is what the visitor says. */
-static splat_status visit_view(splat_evaluator *e, uint32_t index, size_t index_in_set, float *render,
-                               splat_metrics *mean, bool *go_on, splat_error *error)
+splat_status splat_evaluator_show(splat_evaluator *e, uint32_t index, size_t index_in_set, const float *render,
+                                  const splat_metrics *metrics, bool *go_on, splat_error *error)
 {
     const splat_dataset_view *view = &e->scene->dataset.views[index];
+    const splat_view_info info = {view->name, view->is_test, view->camera};
     const uint8_t *photo;
-    splat_metrics metrics;
-    bool shown = e->job.visit && index_in_set < e->n_shown;
-    SPLAT_TRY(splat_evaluator_view(e, index, shown, &photo, &metrics, error));
-    if (metrics.n_views) splat_metrics_add(mean, &metrics); /* a view that is wholly masked has no figures */
-    splat_status status = SPLAT_OK;
-    if (shown) {
-        splat_view_info info = {view->name, view->is_test, view->camera};
-        size_t bytes = 3 * splat_camera_pixels(&view->camera) * sizeof(float);
-        splat_backend *b = e->model->context->backend;
-        status = splat_backend_download(b, render, e->model->frame.image, bytes, error);
-        if (status == SPLAT_OK) *go_on = e->job.visit(e->job.user, index_in_set, &info, render, photo, &metrics);
-    }
+    SPLAT_TRY(splat_image_cache_acquire(e->scene->cache, index, &photo, error));
+    *go_on = e->job.visit(e->job.user, index_in_set, &info, render, photo, metrics);
     splat_image_cache_release(e->scene->cache, index);
-    return status;
+    return SPLAT_OK;
 }
 
 splat_evaluator splat_evaluator_make(splat_model *model, splat_scene *scene, const splat_view_job *job)
@@ -129,66 +120,4 @@ splat_evaluator splat_evaluator_make(splat_model *model, splat_scene *scene, con
     splat_evaluator evaluator = {.scene = scene, .model = model, .job = *job, .n_shown = SIZE_MAX};
     splat_scene_background(scene, evaluator.background);
     return evaluator;
-}
-
-splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const splat_view_job *job,
-                                  splat_metrics *mean, splat_error *error)
-{
-    splat_view_job own;
-    splat_view_job_init(&own);
-    SPLAT_TRY(splat_options_take(&own, job, "splat_view_job", error));
-    job = &own;
-    splat_evaluator evaluator = splat_evaluator_make(model, scene, job);
-    return splat_evaluator_run(&evaluator, mean, error);
-}
-
-/* e->by_exif; and e->nearby, if exposures follow each other and every view of the set has one before or after it. */
-static splat_status read_nearby(splat_evaluator *e, const uint32_t *indices, size_t n, splat_error *error)
-{
-    splat_photo_exposure guess;
-    if (!e->job.nearby_exposures) return SPLAT_OK;
-    SPLAT_TRY(splat_exposures_read(e->job.nearby_exposures, &e->nearby, error));
-    SPLAT_TRY(splat_exposures_by_exif(&e->nearby, &e->scene->dataset, indices, n, &e->by_exif, error));
-    bool good = splat_exposures_follow(&e->nearby);
-    for (size_t i = 0; i < n && good; i++) {
-        const splat_dataset_view *view = &e->scene->dataset.views[indices[i]];
-        good = splat_exposure_guess(&e->nearby, view->photo_name, &guess) &&
-               guess.camera + (size_t)view->crop < e->nearby.n_cameras;
-    }
-    if (!good) splat_exposures_file_free(&e->nearby);
-    return SPLAT_OK;
-}
-
-splat_status splat_evaluator_run(splat_evaluator *e, splat_metrics *mean, splat_error *error)
-{
-    splat_scene *scene = e->scene;
-    uint32_t storage[5];
-    const uint32_t *indices;
-    size_t n = splat_scene_view_set(scene, e->job.set, &indices, storage);
-    memset(mean, 0, sizeof *mean);
-
-    float *render = NULL;
-    if (e->job.visit) {
-        int width, height;
-        splat_scene_largest_view(scene, &width, &height);
-        render = malloc(3 * (size_t)width * (size_t)height * sizeof(float));
-        if (!render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %d x %d", width, height);
-    }
-    splat_status status = e->job.exposures ? splat_exposures_read(e->job.exposures, &e->exposures, error) : SPLAT_OK;
-    if (status == SPLAT_OK) status = read_nearby(e, indices, n, error);
-    bool go_on = true;
-    for (size_t i = 0; i < n && status == SPLAT_OK && go_on; i++) {
-        if (i + 1 < n) splat_image_cache_prefetch(scene->cache, indices[i + 1]);
-        status = visit_view(e, indices[i], i, render, mean, &go_on, error);
-    }
-    splat_exposures_file_free(&e->exposures);
-    splat_exposures_file_free(&e->nearby);
-    splat_exposures_file_free(&e->by_exif);
-    splat_metrics_divide(mean);
-    if (e->job.lpips)
-        splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */
-    else
-        mean->lpips_net = NULL;
-    free(render);
-    return status;
 }

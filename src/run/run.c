@@ -197,7 +197,6 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
 static splat_status evaluate(splat_run_report *report, const splat_step_info *step, splat_error *error)
 {
     static const splat_view_set sets[] = {SPLAT_VIEWS_TEST, SPLAT_VIEWS_TRAIN_REPORT};
-    SPLAT_TRY(splat_trainer_gather(report->trainer, error));
     for (int i = 0; i < 2; i++) {
         splat_metrics mean;
         SPLAT_TRY(splat_run_report_evaluate(report, sets[i], &mean, error));

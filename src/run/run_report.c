@@ -1,7 +1,7 @@
 /* The reports of a run, opened, fed after each step and evaluation, and closed. */
 #include "run/run_report.h"
 
-#include "measure/evaluate.h"
+#include "measure/view_set.h"
 #include "observe/monitor/monitor.h"
 #include "observe/page/run_page.h"
 #include "train/schedule.h"
@@ -266,6 +266,7 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
     splat_evaluator evaluator = splat_evaluator_make(t->model, t->scene, &job);
     set_visit visit = {&evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
     evaluator.job.user = &visit;
+    evaluator.trainer = splat_shards_sharer(t);
     evaluator.n_shown = SPLAT_TENSORBOARD_VIEWS;
     if (r->tensorboard.writer && r->tensorboard.tags == SPLAT_TENSORBOARD_TAGS_DEFAULT) {
         int width, height;

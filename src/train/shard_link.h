@@ -1,4 +1,4 @@
-/* What rank 0 says to the others: private to the files shard_*.c. */
+/* What rank 0 says to the others: of the files shard_*.c, of run/serve.c, which obeys, and of what is done by all. */
 #ifndef SPLAT_TRAIN_SHARD_LINK_H
 #define SPLAT_TRAIN_SHARD_LINK_H
 
@@ -9,18 +9,38 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_STEP,
     SPLAT_ORDER_GATHER,
     SPLAT_ORDER_DEAL,
-    SPLAT_ORDER_REPORT
+    SPLAT_ORDER_REPORT,
+    SPLAT_ORDER_EVALUATE
 } splat_order_kind;
+
+/* EVALUATE: the views from number `at` of a set on, one a rank. */
+typedef struct splat_views_order {
+    splat_view_set set;
+    uint32_t at;
+    int n_views;
+    uint64_t n_shown;           /* of the set, whose pictures rank 0 wants */
+    bool counts;                /* and how many Gaussians are blended in each of their pixels */
+    bool quantize, color_correct;
+    bool lpips, sends_lpips;    /* measured, too; its weights come first */
+    bool is_last;
+} splat_views_order;
 
 typedef struct splat_order {
     splat_order_kind kind;
     uint32_t n_all;
     int iteration, last_density_control, adam_steps[SPLAT_N_TENSORS]; /* DEAL: of the state that is dealt */
     bool has_statistics, measures_stages;
+    int active_sh_degree;
+    splat_views_order views;
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */
 splat_status splat_shards_order(splat_trainer *trainer, splat_order_kind kind, splat_error *error);
+/* The same in two steps: an order, of whose kind the caller fills in the rest. */
+void splat_order_make(const splat_trainer *trainer, splat_order_kind kind, splat_order *order);
+splat_status splat_order_give(splat_trainer *trainer, splat_order *order, splat_error *error);
+/* Rank 0: every rank gets its rows, if all are here. Errors: MEMORY, RANK. */
+splat_status splat_shards_deal(splat_trainer *trainer, splat_error *error);
 /* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */

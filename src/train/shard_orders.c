@@ -18,7 +18,7 @@ splat_status splat_trainer_gather(splat_trainer *t, splat_error *error)
     return status;
 }
 
-static splat_status deal(splat_trainer *t, splat_error *error)
+splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
 {
     splat_error own;
     const uint32_t n = t->model->gaussians.n;
@@ -63,7 +63,7 @@ splat_status splat_shards_begin_step(splat_trainer *t, splat_error *error)
         SPLAT_TRY(splat_trainer_gather(t, error));
         SPLAT_TRY(splat_density_control_after(t, before, error));
     }
-    SPLAT_TRY(deal(t, error));
+    SPLAT_TRY(splat_shards_deal(t, error));
     return splat_shards_order(t, SPLAT_ORDER_STEP, error);
 }
 

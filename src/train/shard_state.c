@@ -34,6 +34,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     t->shards.piece_bytes = (size_t)16 << 20;
     SPLAT_TRY(splat_shards_share_photos(t, error));
     SPLAT_TRY(splat_device_join(o->ranks, t->backend, error));
+    SPLAT_TRY(splat_batch_init(&t->shards.batch, o->ranks, t->backend, error)); /* evaluations deal views, too */
     if (!o->batch_views) {
         splat_shared_init(&t->shards.view, o->ranks, t->backend);
         return SPLAT_OK;
@@ -48,13 +49,17 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
                              defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree));
-    SPLAT_TRY(splat_shard_views_init(t, error));
-    return splat_batch_init(&t->shards.batch, o->ranks, t->backend, error);
+    return splat_shard_views_init(t, error);
 }
 
 bool splat_shards_split(const splat_trainer *t)
 {
     return t->shards.comm && !t->options.batch_views;
+}
+
+splat_trainer *splat_shards_sharer(splat_trainer *t)
+{
+    return t->shards.comm ? t : NULL;
 }
 
 bool splat_shards_is_worker(const splat_trainer *t)
@@ -78,18 +83,29 @@ void splat_shards_rows(const splat_trainer *t, uint32_t *first, uint32_t *stride
     *stride = splat_shards_are_apart(t) ? (uint32_t)t->shards.comm->size : 1;
 }
 
+void splat_order_make(const splat_trainer *t, splat_order_kind kind, splat_order *o)
+{
+    memset(o, 0, sizeof *o); /* its padding is sent, too */
+    o->kind = kind;
+    o->n_all = t->model ? splat_shards_count(t) : 0;
+    o->iteration = t->iteration;
+    o->last_density_control = t->last_density_control;
+    memcpy(o->adam_steps, t->adam_steps, sizeof o->adam_steps);
+    o->has_statistics = t->n_statistics > 0;
+    o->measures_stages = t->measures_stages;
+    o->active_sh_degree = t->model ? t->model->gaussians.active_sh_degree : 0;
+}
+
+splat_status splat_order_give(splat_trainer *t, splat_order *order, splat_error *error)
+{
+    return splat_comm_broadcast(t->shards.comm, 0, order, sizeof *order, error);
+}
+
 splat_status splat_shards_order(splat_trainer *t, splat_order_kind kind, splat_error *error)
 {
     splat_order o;
-    memset(&o, 0, sizeof o); /* its padding is sent, too */
-    o.kind = kind;
-    o.n_all = t->model ? splat_shards_count(t) : 0;
-    o.iteration = t->iteration;
-    o.last_density_control = t->last_density_control;
-    memcpy(o.adam_steps, t->adam_steps, sizeof o.adam_steps);
-    o.has_statistics = t->n_statistics > 0;
-    o.measures_stages = t->measures_stages;
-    return splat_comm_broadcast(t->shards.comm, 0, &o, sizeof o, error);
+    splat_order_make(t, kind, &o);
+    return splat_order_give(t, &o, error);
 }
 
 splat_status splat_shards_fail(splat_trainer *t, splat_status status, const splat_error *error)

@@ -49,6 +49,8 @@ void splat_shards_free(splat_trainer *trainer);
 
 /* Whether this trainer does what another one's rank 0 orders. */
 bool splat_shards_is_worker(const splat_trainer *trainer);
+/* The trainer, if there are other ranks, else NULL. */
+splat_trainer *splat_shards_sharer(splat_trainer *trainer);
 /* Whether several ranks share one view. */
 bool splat_shards_split(const splat_trainer *trainer);
 /* The last iteration of the batch after an iteration: as many views as there are ranks, but no more than are left, and
@@ -96,6 +98,12 @@ void splat_sort_views(uint32_t *order, size_t n, size_t window, const uint32_t *
 void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);
 void splat_shards_begin_traffic(splat_trainer *trainer);
 void splat_shards_end_traffic(splat_trainer *trainer);
+
+/* shard_pictures.c, collective: the pictures of n_views of the dataset's views, over the scene's background, that of
+ * views[r] in the model's frame of rank r. Every rank has its rows (splat_shards_deal). counted: the own frame's
+ * blended is written too. Errors: MEMORY, RANK, DEVICE. */
+splat_status splat_shards_blend(splat_trainer *trainer, const uint32_t *views, int n_views, bool counted,
+                                splat_error *error);
 
 /* At the beginning of a step: what belongs after the iteration before and concerns the whole model is done, and every
  * rank has its rows. Errors: those of density control; MEMORY, RANK. */

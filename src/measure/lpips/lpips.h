@@ -3,6 +3,7 @@
 #define SPLAT_MEASURE_LPIPS_H
 
 #include "base/context.h"
+#include "distributed/comm.h"
 #include "ops/types.h"
 #include "measure/lpips/lpips_net.h"
 #include "splatsmith/observe.h"
@@ -32,6 +33,8 @@ splat_status splat_lpips_create_part(splat_context *context, const splat_lpips_o
  * Waits. */
 splat_status splat_lpips_run(splat_lpips *lpips, int width, int height, const float *image, const uint8_t *photo,
                              const uint8_t *mask, double *per_tap, splat_error *error);
+/* Rank 0's *lpips to all others, where an older one becomes this. Collective. Errors: MEMORY, RANK. */
+splat_status splat_lpips_share(splat_context *context, splat_comm *comm, splat_lpips **lpips, splat_error *error);
 /* Gives back what a picture needed; the weights stay. */
 void splat_lpips_release(splat_lpips *lpips);
 /* What results.json calls it: "vgg", or "vgg normalized". */

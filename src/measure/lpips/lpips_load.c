@@ -68,18 +68,32 @@ static splat_status read_tensor(const splat_safetensors *file, const splat_lpips
     return SPLAT_OK;
 }
 
-/* One block for all, each tensor at a multiple of 16 floats. */
-static splat_status load_weights(splat_lpips *lpips, const char *path, splat_error *error)
+/* One block for all, each tensor at a multiple of 16 floats: how many there are. *largest: values of a tensor. */
+static size_t lay_out(splat_lpips *lpips, const splat_lpips_tensor *tensors, int n, size_t *largest)
 {
-    splat_backend *b = lpips->context->backend;
-    splat_lpips_tensor tensors[SPLAT_LPIPS_MAX_TENSORS];
-    int n = splat_lpips_network_tensors(lpips->network, lpips->n_layers, tensors);
-    size_t n_floats = 0, largest = 0;
+    size_t n_floats = 0;
+    *largest = 0;
     for (int i = 0; i < n; i++) {
         lpips->offsets[tensors[i].layer][tensors[i].role] = n_floats;
         n_floats += (tensors[i].n_values + 15) / 16 * 16;
-        if (tensors[i].n_values > largest) largest = tensors[i].n_values;
+        if (tensors[i].n_values > *largest) *largest = tensors[i].n_values;
     }
+    return n_floats;
+}
+
+static splat_status put_weights(splat_lpips *lpips, const float *block, size_t bytes, splat_error *error)
+{
+    splat_backend *b = lpips->context->backend;
+    SPLAT_TRY(splat_block_resize(b, &lpips->weights, "lpips weights", SPLAT_OWNER_EVALUATION, bytes, error));
+    SPLAT_TRY(splat_backend_upload(b, lpips->weights.data, block, bytes, error));
+    return splat_backend_synchronize(b, error); /* the copy reads `block` */
+}
+
+static splat_status load_weights(splat_lpips *lpips, const char *path, splat_error *error)
+{
+    splat_lpips_tensor tensors[SPLAT_LPIPS_MAX_TENSORS];
+    int n = splat_lpips_network_tensors(lpips->network, lpips->n_layers, tensors);
+    size_t largest, n_floats = lay_out(lpips, tensors, n, &largest);
     splat_safetensors file;
     SPLAT_TRY(splat_safetensors_open(path, &file, error));
     float *values = malloc(largest * sizeof *values), *block = calloc(n_floats, sizeof *block);
@@ -88,11 +102,7 @@ static splat_status load_weights(splat_lpips *lpips, const char *path, splat_err
     for (int i = 0; i < n && status == SPLAT_OK; i++)
         status = read_tensor(&file, &tensors[i], values, block + lpips->offsets[tensors[i].layer][tensors[i].role],
                              error);
-    size_t bytes = n_floats * sizeof *block;
-    if (status == SPLAT_OK)
-        status = splat_block_resize(b, &lpips->weights, "lpips weights", SPLAT_OWNER_EVALUATION, bytes, error);
-    if (status == SPLAT_OK) status = splat_backend_upload(b, lpips->weights.data, block, bytes, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(b, error); /* the copy reads `block` */
+    if (status == SPLAT_OK) status = put_weights(lpips, block, n_floats * sizeof *block, error);
     free(values);
     free(block);
     splat_safetensors_close(&file);
@@ -141,4 +151,62 @@ splat_status splat_lpips_create(splat_context *context, const splat_lpips_option
                                 splat_error *error)
 {
     return splat_lpips_create_part(context, options, SPLAT_LPIPS_MAX_TAPS, lpips, error);
+}
+
+/* ---------------------------------------------------------------- to other ranks */
+
+typedef struct shared_head {
+    char net[16];
+    int n_taps;
+    bool normalize;
+} shared_head;
+
+/* What a rank has of it that did not load it: without weights. */
+static splat_status make_like(splat_context *context, const shared_head *head, splat_lpips **result,
+                              splat_error *error)
+{
+    splat_lpips *lpips = calloc(1, sizeof *lpips);
+    *result = lpips;
+    if (!lpips) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for LPIPS");
+    lpips->context = context;
+    lpips->network = splat_lpips_network_find(head->net);
+    lpips->n_taps = head->n_taps;
+    lpips->n_layers = splat_lpips_network_depth(lpips->network, head->n_taps);
+    lpips->normalize = head->normalize;
+    return SPLAT_OK;
+}
+
+/* By way of host memory. */
+static splat_status share_weights(splat_lpips *lpips, splat_comm *comm, splat_error *error)
+{
+    splat_lpips_tensor tensors[SPLAT_LPIPS_MAX_TENSORS];
+    splat_backend *b = lpips->context->backend;
+    const bool is_first = comm->rank == 0;
+    int n = splat_lpips_network_tensors(lpips->network, lpips->n_layers, tensors);
+    size_t largest, bytes = lay_out(lpips, tensors, n, &largest) * sizeof(float);
+    float *block = malloc(bytes);
+    splat_status status = block ? SPLAT_OK
+                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the weights of LPIPS");
+    if (status == SPLAT_OK && is_first) status = splat_backend_download(b, block, lpips->weights.data, bytes, error);
+    if (status == SPLAT_OK) status = splat_comm_broadcast(comm, 0, block, bytes, error);
+    if (status == SPLAT_OK && !is_first) status = put_weights(lpips, block, bytes, error);
+    free(block);
+    return status;
+}
+
+splat_status splat_lpips_share(splat_context *context, splat_comm *comm, splat_lpips **lpips, splat_error *error)
+{
+    shared_head head;
+    memset(&head, 0, sizeof head);
+    if (comm->rank == 0) {
+        snprintf(head.net, sizeof head.net, "%s", (*lpips)->network->name);
+        head.n_taps = (*lpips)->n_taps;
+        head.normalize = (*lpips)->normalize;
+    }
+    SPLAT_TRY(splat_comm_broadcast(comm, 0, &head, sizeof head, error));
+    if (comm->rank > 0) {
+        splat_lpips_destroy(*lpips);
+        SPLAT_TRY(make_like(context, &head, lpips, error));
+    }
+    return share_weights(*lpips, comm, error);
 }

@@ -1,4 +1,5 @@
 /* Those who follow rank 0's orders. */
+#include "measure/dealt_views.h"
 #include "train/shard_link.h"
 #include "train/shard_rows.h"
 
@@ -16,7 +17,8 @@ static splat_status take_deal(splat_trainer *t, const splat_order *o, splat_erro
     return splat_shard_rows_deal(t, o->n_all, error);
 }
 
-static splat_status follow(splat_trainer *t, const splat_order *o, splat_error *error)
+/* *lpips: what this rank measures with, once it was sent. */
+static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips **lpips, splat_error *error)
 {
     switch (o->kind) {
     case SPLAT_ORDER_STEP:
@@ -25,25 +27,33 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_error *
     case SPLAT_ORDER_GATHER: return splat_shard_rows_gather(t, o->n_all, error);
     case SPLAT_ORDER_DEAL: return take_deal(t, o, error);
     case SPLAT_ORDER_REPORT: return splat_shards_send_info(t, NULL, error);
+    case SPLAT_ORDER_EVALUATE: return splat_dealt_views_serve(t, o, lpips, error);
     case SPLAT_ORDER_END: break;
     }
     return SPLAT_OK;
 }
 
-splat_status splat_trainer_serve(splat_trainer *t, splat_error *error)
+/* Until rank 0 ends it. */
+static splat_status follow_all(splat_trainer *t, splat_lpips **lpips, splat_error *error)
 {
     splat_order o = {.kind = SPLAT_ORDER_STEP};
+    for (;;) {
+        SPLAT_TRY(splat_comm_broadcast(t->shards.comm, 0, &o, sizeof o, error));
+        if (o.kind == SPLAT_ORDER_END) return SPLAT_OK;
+        splat_status status = follow(t, &o, lpips, error);
+        /* of a loss that is not finite rank 0 says what comes */
+        if (status != SPLAT_OK && (status != SPLAT_ERROR_NUMERIC || o.kind != SPLAT_ORDER_STEP)) return status;
+    }
+}
+
+splat_status splat_trainer_serve(splat_trainer *t, splat_error *error)
+{
     splat_error own;
-    splat_status status = SPLAT_OK;
+    splat_lpips *lpips = NULL;
     if (!splat_shards_is_worker(t))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "rank 0 gives orders and does not serve; the other ranks do");
-    while (status == SPLAT_OK) {
-        status = splat_comm_broadcast(t->shards.comm, 0, &o, sizeof o, &own);
-        if (status == SPLAT_OK && o.kind == SPLAT_ORDER_END) return SPLAT_OK;
-        if (status == SPLAT_OK) status = follow(t, &o, &own);
-        if (status == SPLAT_ERROR_NUMERIC && o.kind == SPLAT_ORDER_STEP) status = SPLAT_OK; /* rank 0 says what comes */
-    }
-    splat_shards_fail(t, status, &own);
-    if (error) *error = own;
+    splat_status status = splat_shards_fail(t, follow_all(t, &lpips, &own), &own);
+    splat_lpips_destroy(lpips);
+    if (status != SPLAT_OK && error) *error = own;
     return status;
 }
