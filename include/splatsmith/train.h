@@ -301,14 +301,17 @@ int splat_trainer_get_iteration(const splat_trainer *trainer);
 /* Takes part in what rank 0 does until that destroys its trainer. On rank 0: ARGUMENT. Errors: RANK (another failed),
  * those of a step: all ranks fail together. */
 splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
-/* On rank 0: all Gaussians come to the model of this trainer, until the next step. Checkpoints, and what a run saves,
- * ask for it by themselves. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
+/* On rank 0: all Gaussians come to the model of this trainer, until the next step. Checkpoints, and what a run saves
+ * and measures, do without. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
 /* On rank 0, or alone: splat_model_evaluate for the model being trained. The views are dealt over the ranks, each with
  * a part of the Gaussians; only jobs that name exposures have all come to rank 0 first. */
 splat_status splat_trainer_evaluate(splat_trainer *trainer, const splat_view_job *job, splat_metrics *mean,
                                     splat_error *error);
+
+/* On rank 0, or alone: as splat_model_get_mean_opacity, of the Gaussians of all ranks. Errors: DEVICE, MEMORY, RANK. */
+splat_status splat_trainer_get_mean_opacity(splat_trainer *trainer, double *mean, splat_error *error);
 
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {

@@ -1772,6 +1772,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_trainer_gather": (c_int, [POINTER(splat_trainer), POINTER(splat_error)]),
     "splat_trainer_evaluate": (c_int, [POINTER(splat_trainer), POINTER(splat_view_job), POINTER(splat_metrics),
         POINTER(splat_error)]),
+    "splat_trainer_get_mean_opacity": (c_int, [POINTER(splat_trainer), POINTER(c_double), POINTER(splat_error)]),
     "splat_trainer_get_ranks": (c_int, [POINTER(splat_trainer), POINTER(splat_rank_info), c_size_t, POINTER(c_size_t),
         POINTER(splat_error)]),
     "splat_workers_start": (c_int, [POINTER(splat_context_options), POINTER(splat_scene),

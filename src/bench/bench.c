@@ -229,9 +229,8 @@ static splat_status train(splat_trainer *t, const splat_bench_options *options, 
     SPLAT_TRY(splat_backend_synchronize(t->backend, error));
     struct rusage usage;
     SPLAT_TRY(take_ranks(t, result, error));
-    SPLAT_TRY(splat_trainer_gather(t, error)); /* from here on the whole model is looked at */
-    result->n_gaussians_last = t->model->gaussians.n;
-    SPLAT_TRY(splat_model_get_mean_opacity(t->model, &result->mean_opacity, error));
+    result->n_gaussians_last = splat_shards_count(t);
+    SPLAT_TRY(splat_trainer_get_mean_opacity(t, &result->mean_opacity, error));
     result->gpu = w.gpu;
     result->host_bytes = w.host_bytes;
     /* The kernel's peak is kept roughly and may lie a little below what was seen. */

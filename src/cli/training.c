@@ -173,7 +173,7 @@ static void print_summary(const cli_training *j)
     if (r->psnr_iteration)
         snprintf(psnr_text, sizeof psnr_text, ", test PSNR %.2f dB at %d", r->psnr, r->psnr_iteration);
     double opacity;
-    if (splat_model_get_mean_opacity(splat_trainer_get_model(j->trainer), &opacity, NULL) == SPLAT_OK)
+    if (splat_trainer_get_mean_opacity(j->trainer, &opacity, NULL) == SPLAT_OK)
         snprintf(opacity_text, sizeof opacity_text, " of mean opacity %.2f", opacity);
     cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_duration(seconds, time_text),
             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);

@@ -57,13 +57,18 @@ static splat_status download_arrays(const splat_model *model, splat_cloud *cloud
 }
 
 /* CLASSIC is what readers take without a mark, and none is written where the file that was loaded had none. */
-splat_status splat_model_download(const splat_model *model, splat_cloud *cloud, splat_error *error)
+splat_status splat_model_make_cloud(const splat_model *model, size_t n, splat_cloud *cloud, splat_error *error)
 {
-    const splat_gaussians *g = &model->gaussians;
-    SPLAT_TRY(splat_cloud_make(cloud, g->n, g->sh_degree, model->has_filter_3d, error));
+    SPLAT_TRY(splat_cloud_make(cloud, n, model->gaussians.sh_degree, model->has_filter_3d, error));
     cloud->sh_is_half = model->sh_storage == SPLAT_SH_FLOAT16;
     cloud->render_mode = model->render_mode == SPLAT_RENDER_MIP ? SPLAT_RENDER_MIP : SPLAT_RENDER_AUTO;
     cloud->kernel_size = model->kernel_size;
+    return SPLAT_OK;
+}
+
+splat_status splat_model_download(const splat_model *model, splat_cloud *cloud, splat_error *error)
+{
+    SPLAT_TRY(splat_model_make_cloud(model, model->gaussians.n, cloud, error));
     splat_status status = download_arrays(model, cloud, error);
     if (status != SPLAT_OK) splat_cloud_free(cloud);
     return status;

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SH_C0 0.28209479177387814f
 #define MIN_DISTANCE2 1e-7f /* of the squared mean, as the published code clamps it */
@@ -24,10 +25,11 @@ static void fill(splat_cloud *host, const splat_point *points, size_t n_points, 
     }
 }
 
-/* Standard deviation: `factor` times the root mean square distance of the three nearest neighbours, on all axes. */
-static splat_status fill_scales(splat_model *model, splat_cloud *host, float factor, splat_error *error)
+/* Standard deviation: `factor` times the root mean square distance of the three nearest neighbours, on all axes.
+ * means: those of host, on the device. */
+static splat_status fill_scales(splat_backend *backend, splat_cloud *host, const float *means, float factor,
+                                splat_error *error)
 {
-    splat_backend *backend = model->backend;
     splat_block distances = {0};
     size_t bytes = 3 * host->n * sizeof(float);
     float *nearest = malloc(bytes);
@@ -36,7 +38,7 @@ static splat_status fill_scales(splat_model *model, splat_cloud *host, float fac
     if (status == SPLAT_OK)
         status = splat_block_resize(backend, &distances, "knn distances", SPLAT_OWNER_LISTS, bytes, error);
     if (status == SPLAT_OK) {
-        struct splat_knn_args args = {(uint32_t)host->n, model->gaussians.p.means, 3, distances.data, NULL};
+        struct splat_knn_args args = {(uint32_t)host->n, means, 3, distances.data, NULL};
         status = splat_op_knn(backend, &args, error);
     }
     if (status == SPLAT_OK) status = splat_backend_download(backend, nearest, distances.data, bytes, error);
@@ -45,17 +47,73 @@ static splat_status fill_scales(splat_model *model, splat_cloud *host, float fac
         float scale = 0.5f * logf(mean > MIN_DISTANCE2 ? mean : MIN_DISTANCE2) + logf(factor);
         for (int k = 0; k < 3; k++) host->scales[3 * i + k] = scale;
     }
-    if (status == SPLAT_OK)
-        status = splat_backend_upload(backend, model->gaussians.p.scales, host->scales, bytes, error);
     splat_block_free(backend, &distances);
     free(nearest);
     return status;
 }
 
+/* The scales of all, of which the model will have some. */
+static splat_status fill_scales_apart(splat_backend *backend, splat_cloud *host, float factor, splat_error *error)
+{
+    splat_block means = {0};
+    const size_t bytes = 3 * host->n * sizeof(float);
+    SPLAT_TRY(splat_block_resize(backend, &means, "knn points", SPLAT_OWNER_LISTS, bytes, error));
+    splat_status status = splat_backend_upload(backend, means.data, host->means, bytes, error);
+    if (status == SPLAT_OK) status = fill_scales(backend, host, means.data, factor, error);
+    splat_block_free(backend, &means);
+    return status;
+}
+
+static void keep_row(float *values, size_t channels, size_t to, size_t from)
+{
+    memmove(values + to * channels, values + from * channels, channels * sizeof *values);
+}
+
+static void keep_every(splat_cloud *host, size_t first, size_t stride)
+{
+    size_t n = 0;
+    for (size_t i = first; i < host->n; i += stride, n++) {
+        keep_row(host->means, 3, n, i);
+        keep_row(host->sh_dc, 3, n, i);
+        keep_row(host->scales, 3, n, i);
+        keep_row(host->rotations, 4, n, i);
+        keep_row(host->opacities, 1, n, i);
+    }
+    host->n = n;
+}
+
+static splat_status upload(const splat_model *model, const splat_cloud *host, splat_error *error)
+{
+    splat_backend *backend = model->backend;
+    const splat_tensors *p = &model->gaussians.p;
+    const size_t bytes = host->n * sizeof(float);
+    SPLAT_TRY(splat_backend_upload(backend, p->means, host->means, 3 * bytes, error));
+    SPLAT_TRY(splat_backend_upload(backend, p->sh_dc, host->sh_dc, 3 * bytes, error));
+    SPLAT_TRY(splat_backend_upload(backend, p->opacities, host->opacities, bytes, error));
+    return splat_backend_upload(backend, p->rotations, host->rotations, 4 * bytes, error);
+}
+
+/* All of host, or of several ranks the own ones. */
+static splat_status take(splat_model *model, splat_cloud *host, const splat_first_gaussians *first,
+                         splat_error *error)
+{
+    const bool is_part = first->row_stride > 1;
+    splat_backend *backend = model->backend;
+    if (is_part) {
+        SPLAT_TRY(fill_scales_apart(backend, host, first->scale, error));
+        keep_every(host, first->first_row, first->row_stride);
+    }
+    SPLAT_TRY(splat_model_resize(model, (uint32_t)host->n, error));
+    SPLAT_TRY(upload(model, host, error));
+    splat_tensors *p = &model->gaussians.p;
+    if (!is_part) SPLAT_TRY(fill_scales(backend, host, p->means, first->scale, error));
+    SPLAT_TRY(splat_backend_upload(backend, p->scales, host->scales, 3 * host->n * sizeof(float), error));
+    return splat_backend_synchronize(backend, error);
+}
+
 splat_status splat_model_init_from_points(splat_model *model, const splat_point *points, size_t n_points,
                                           const splat_first_gaussians *first, splat_error *error)
 {
-    splat_backend *backend = model->backend;
     size_t n = first->most && first->most < n_points ? first->most : n_points;
     if (n < 4 && n < n_points)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "training needs at least 4 Gaussians to start from, not %zu", n);
@@ -67,16 +125,8 @@ splat_status splat_model_init_from_points(splat_model *model, const splat_point 
     splat_status status = splat_cloud_make(&host, n, 0, false, error);
     if (status == SPLAT_OK) {
         fill(&host, points, n_points, first->opacity);
-        status = splat_model_resize(model, (uint32_t)n, error);
+        status = take(model, &host, first, error);
     }
-    splat_tensors *p = &model->gaussians.p;
-    if (status == SPLAT_OK) status = splat_backend_upload(backend, p->means, host.means, 3 * n * sizeof(float), error);
-    if (status == SPLAT_OK) status = splat_backend_upload(backend, p->sh_dc, host.sh_dc, 3 * n * sizeof(float), error);
-    if (status == SPLAT_OK) status = splat_backend_upload(backend, p->opacities, host.opacities, n * sizeof(float),
-                                                          error);
-    if (status == SPLAT_OK) status = splat_backend_upload(backend, p->rotations, host.rotations, 4 * n * sizeof(float),
-                                                          error);
-    if (status == SPLAT_OK) status = fill_scales(model, &host, first->scale, error);
     splat_cloud_free(&host);
     return status;
 }

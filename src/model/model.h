@@ -48,6 +48,8 @@ splat_status splat_model_from_cloud(splat_context *context, const char *path, co
                                     splat_model **model, splat_error *error);
 /* Parameters, and filter_3d when the cloud has one, from a cloud of the model's count and SH degree. */
 splat_status splat_model_upload(splat_model *model, const splat_cloud *cloud, splat_error *error);
+/* A cloud of n Gaussians, empty yet, that says how the model is rendered; *cloud is overwritten (splat_cloud_free). */
+splat_status splat_model_make_cloud(const splat_model *model, size_t n, splat_cloud *cloud, splat_error *error);
 /* The parameters, and filter_3d when there is one; *cloud is overwritten (splat_cloud_free). */
 splat_status splat_model_download(const splat_model *model, splat_cloud *cloud, splat_error *error);
 /* splat_view_begin for the model's Gaussians, with its screen filter. */
@@ -91,6 +93,8 @@ typedef struct splat_first_gaussians {
     size_t most;   /* points that are used at most, evenly spread over the list; 0: all */
     float opacity; /* 0.1 */
     float scale;   /* 1: standard deviations are this times the mean distance of the three nearest */
+    uint32_t first_row, row_stride; /* of several ranks: of all those rows the model gets every row_stride-th from
+                                       first_row on; 0: all */
 } splat_first_gaussians;
 
 /* Means, colours and scales from points (docs/method.md 3). n_points >= 4. */

@@ -3,11 +3,13 @@
 #include "base/options.h"
 #include "io/model_folder.h"
 #include "io/ply/ply_points.h"
+#include "io/splat/formats.h"
 #include "run/cfg_args.h"
 #include "run/reached.h"
 #include "run/run_checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_report.h"
+#include "train/shard_host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +135,7 @@ static splat_status write_folder(const splat_trainer *t, const char *folder, spl
  * after hours. */
 static splat_status check_room(const splat_trainer *t, const splat_run_options *run, splat_error *error)
 {
-    size_t n = t->model->gaussians.n, normals = 3 * n * sizeof(float);
+    size_t n = splat_shards_count(t), normals = 3 * n * sizeof(float);
     size_t plain = splat_cloud_bytes(n, t->options.sh_degree, true) + normals; /* the fused file has no filter */
     char *path = splat_format("%s/point_cloud", run->model_path);
     if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -168,20 +170,35 @@ static splat_status save_exposures(const splat_trainer *t, const char *folder, s
     return status;
 }
 
+/* By way of one copy on the host, wherever the rows are; baking the filter changes the copy. */
+static splat_status write_splats(splat_trainer *t, const char *plain, const char *fused, splat_error *error)
+{
+    splat_cloud cloud;
+    splat_save_options options;
+    splat_host_memory *counter = &t->context->host_memory;
+    const size_t counted = splat_cloud_bytes(splat_shards_count(t), t->options.sh_degree, t->model->has_filter_3d);
+    splat_save_options_init(&options);
+    splat_host_memory_add(counter, SPLAT_HOST_FILES, counted);
+    splat_status status = splat_trainer_download(t, &cloud, error);
+    if (status == SPLAT_OK) {
+        status = splat_cloud_write(plain, &cloud, &options, error);
+        options.fused = true;
+        if (status == SPLAT_OK) status = splat_cloud_write(fused, &cloud, &options, error);
+        splat_cloud_free(&cloud);
+    }
+    splat_host_memory_remove(counter, SPLAT_HOST_FILES, counted);
+    return status;
+}
+
 static splat_status save_model(splat_trainer *t, const splat_run_options *run, const splat_step_info *step,
                                splat_error *error)
 {
-    splat_save_options bake;
-    SPLAT_TRY(splat_trainer_gather(t, error));
     char *folder = splat_format("%s/point_cloud/iteration_%d", run->model_path, t->iteration);
     char *plain = folder ? splat_format("%s/point_cloud.ply", folder) : NULL;
     char *fused = folder ? splat_format("%s/point_cloud_fused.ply", folder) : NULL;
     splat_status status = plain && fused ? splat_folder_create(folder, error)
                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-    if (status == SPLAT_OK) status = splat_model_save(t->model, plain, NULL, error);
-    splat_save_options_init(&bake);
-    bake.fused = true;
-    if (status == SPLAT_OK) status = splat_model_save(t->model, fused, &bake, error);
+    if (status == SPLAT_OK) status = write_splats(t, plain, fused, error);
     if (status == SPLAT_OK) status = save_bound(t, run->model_path, folder, error);
     if (status == SPLAT_OK) status = save_exposures(t, folder, error);
     if (status == SPLAT_OK) status = save_exposures(t, run->model_path, error);

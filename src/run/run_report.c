@@ -37,6 +37,7 @@ static splat_status open_tensorboard(splat_run_report *r, splat_error *error)
                                                                                      : SPLAT_TENSORBOARD_TAGS_DEFAULT;
     SPLAT_TRY(splat_tensorboard_report_open(&r->tensorboard, r->run->model_path, tags, t->iteration,
                                             t->backend->threads, error));
+    r->tensorboard.trainer = splat_shards_sharer(r->trainer);
     if (r->settings) splat_tensorboard_report_begin(&r->tensorboard, splat_run_settings_config(r->settings));
     return SPLAT_OK;
 }
@@ -210,8 +211,6 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
     tell_exposures(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);
-    if (splat_tensorboard_report_wants_model(&r->tensorboard, step->iteration))
-        warn(r, splat_trainer_gather(t, &error), &error);
     warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, step->iteration, false,
                                            &error), &error);
 }
@@ -266,7 +265,7 @@ splat_status splat_run_report_evaluate(splat_run_report *r, splat_view_set set, 
     splat_evaluator evaluator = splat_evaluator_make(t->model, t->scene, &job);
     set_visit visit = {&evaluator, set == SPLAT_VIEWS_TEST, {.take = make_pictures, .user = r}};
     evaluator.job.user = &visit;
-    evaluator.trainer = splat_shards_sharer(t);
+    evaluator.trainer = splat_shards_sharer(r->trainer);
     evaluator.n_shown = SPLAT_TENSORBOARD_VIEWS;
     if (r->tensorboard.writer && r->tensorboard.tags == SPLAT_TENSORBOARD_TAGS_DEFAULT) {
         int width, height;
@@ -313,11 +312,10 @@ static void write_page(splat_run_report *r, splat_status status, const splat_err
     double opacity;
     splat_trainer *t = r->trainer;
     if (!r->run->report || t->iteration == r->first_iteration) return;
-    bool is_whole = splat_trainer_gather(t, &error) == SPLAT_OK; /* a rank may be gone */
     splat_scene_get_info(t->scene, &scene);
     splat_context_get_memory(t->context, &memory);
-    if (!is_whole || splat_model_get_mean_opacity(t->model, &opacity, &error) != SPLAT_OK)
-        opacity = (double)NAN; /* a broken device */
+    if (splat_trainer_get_mean_opacity(t, &opacity, &error) != SPLAT_OK)
+        opacity = (double)NAN; /* a broken device, a rank that is gone */
     end_phase(r, &r->training_peak);
     splat_run_page page = {.folder = r->run->model_path,
                            .ended = status == SPLAT_OK ? NULL : ended->message,

@@ -1,6 +1,6 @@
 /* Those who follow rank 0's orders. */
 #include "measure/dealt_views.h"
-#include "train/shard_link.h"
+#include "train/shard_host.h"
 #include "train/shard_rows.h"
 
 #include <string.h>
@@ -28,6 +28,13 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips *
     case SPLAT_ORDER_DEAL: return take_deal(t, o, error);
     case SPLAT_ORDER_REPORT: return splat_shards_send_info(t, NULL, error);
     case SPLAT_ORDER_EVALUATE: return splat_dealt_views_serve(t, o, lpips, error);
+    case SPLAT_ORDER_ROWS: return splat_shards_serve_rows(t, o, error);
+    case SPLAT_ORDER_BEGIN: return splat_trainer_begin_rows(t, &o->beginning, error);
+    case SPLAT_ORDER_BEGIN_AT:
+        return splat_trainer_begin_at(t, o->iteration, o->density_control_done, o->adam_steps, error);
+    case SPLAT_ORDER_FILTER: return splat_trainer_update_filter(t, error);
+    case SPLAT_ORDER_GROW: return splat_trainer_grow_to(t, o->n, error);
+    case SPLAT_ORDER_SUMMARY: return splat_shards_serve_summary(t, o, error);
     case SPLAT_ORDER_END: break;
     }
     return SPLAT_OK;

@@ -13,7 +13,9 @@ splat_status splat_model_from_scene(splat_context *context, const splat_scene *s
     splat_train_options_init(&own);
     *model = NULL;
     if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_train_options", error));
-    const splat_first_gaussians first = {own.target_gaussian_count, own.init_opacity, own.init_scale};
+    const splat_first_gaussians first = {.most = own.target_gaussian_count,
+                                         .opacity = own.init_opacity,
+                                         .scale = own.init_scale};
     SPLAT_TRY(splat_model_create(context, 0, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, model, error));
     splat_status status = splat_model_set_render_mode(*model, SPLAT_RENDER_MIP, own.kernel_size, error);
     if (status == SPLAT_OK)

@@ -10,8 +10,26 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_GATHER,
     SPLAT_ORDER_DEAL,
     SPLAT_ORDER_REPORT,
-    SPLAT_ORDER_EVALUATE
+    SPLAT_ORDER_EVALUATE,
+    SPLAT_ORDER_ROWS,
+    SPLAT_ORDER_BEGIN,
+    SPLAT_ORDER_BEGIN_AT,
+    SPLAT_ORDER_FILTER,
+    SPLAT_ORDER_GROW,
+    SPLAT_ORDER_SUMMARY
 } splat_order_kind;
+
+/* ROWS: of an array of the state, to rank 0's host memory or from it. */
+typedef struct splat_rows_order {
+    int array;
+    uint32_t first, n;      /* of the whole model */
+    bool as_floats, writes; /* sh_rest in float32, however it is stored */
+} splat_rows_order;
+
+/* SUMMARY: of the Gaussians that each has (op summary). */
+typedef struct splat_summary_order {
+    uint32_t n_edges, max_samples;
+} splat_summary_order;
 
 /* EVALUATE: the views from number `at` of a set on, one a rank. */
 typedef struct splat_views_order {
@@ -29,9 +47,13 @@ typedef struct splat_order {
     splat_order_kind kind;
     uint32_t n_all;
     int iteration, last_density_control, adam_steps[SPLAT_N_TENSORS]; /* DEAL: of the state that is dealt */
-    bool has_statistics, measures_stages;
+    bool has_statistics, measures_stages, density_control_done;
     int active_sh_degree;
     splat_views_order views;
+    splat_rows_order rows;
+    splat_beginning beginning;   /* BEGIN */
+    splat_summary_order summary;
+    uint64_t n;                  /* GROW: Gaussians of all ranks */
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */
@@ -41,6 +63,8 @@ void splat_order_make(const splat_trainer *trainer, splat_order_kind kind, splat
 splat_status splat_order_give(splat_trainer *trainer, splat_order *order, splat_error *error);
 /* Rank 0: every rank gets its rows, if all are here. Errors: MEMORY, RANK. */
 splat_status splat_shards_deal(splat_trainer *trainer, splat_error *error);
+/* Another rank's part in splat_shards_summarize. */
+splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_order *order, splat_error *error);
 /* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */

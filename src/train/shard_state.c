@@ -62,6 +62,11 @@ splat_trainer *splat_shards_sharer(splat_trainer *t)
     return t->shards.comm ? t : NULL;
 }
 
+bool splat_shards_leads(const splat_trainer *t)
+{
+    return t->shards.comm && t->shards.comm->rank == 0;
+}
+
 bool splat_shards_is_worker(const splat_trainer *t)
 {
     return t->shards.comm && t->shards.comm->rank > 0;

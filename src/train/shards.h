@@ -1,6 +1,6 @@
 /* The Gaussians of a training that several ranks share: Gaussian i of the model is row i / ranks of rank i % ranks. All
- * of them come together at rank 0 where something concerns the model as a whole: saves, measurements and, with
- * split_views, density control. Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
+ * of them come together at rank 0 where something concerns the model as a whole: with split_views, density control;
+ * what masked pixels alone show. Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
 #ifndef SPLAT_TRAIN_SHARDS_H
 #define SPLAT_TRAIN_SHARDS_H
 
@@ -8,6 +8,15 @@
 #include "distributed/shared_view.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
+
+/* How many Gaussians a state from elsewhere has, and what its run had given up (train/trainer.h). */
+typedef struct splat_beginning {
+    uint32_t n;
+    int iteration;
+    bool is_empty;
+    unsigned given_up; /* SPLAT_GIVE_UP_* */
+    size_t overhead;
+} splat_beginning;
 
 /* What a rank did in its steps. */
 typedef struct splat_shard_work {
@@ -47,6 +56,8 @@ splat_status splat_shards_share_photos(splat_trainer *trainer, splat_error *erro
 /* Rank 0: the others' splat_trainer_serve returns. */
 void splat_shards_free(splat_trainer *trainer);
 
+/* Whether this is rank 0 of several. */
+bool splat_shards_leads(const splat_trainer *trainer);
 /* Whether this trainer does what another one's rank 0 orders. */
 bool splat_shards_is_worker(const splat_trainer *trainer);
 /* The trainer, if there are other ranks, else NULL. */
@@ -93,6 +104,11 @@ void splat_shard_views_order(splat_trainer *trainer);
 /* In every `window` of order[n], indices into views, those come first that have fewer pairs; nothing where not all are
  * known. */
 void splat_sort_views(uint32_t *order, size_t n, size_t window, const uint32_t *views, const float *pairs);
+
+/* shard_summary.c, at rank 0 or alone: op summary of the Gaussians of all ranks, of several without `spreads`. Of a
+ * sample each has its part. Errors: MEMORY, RANK, DEVICE. */
+struct splat_summary_args;
+splat_status splat_shards_summarize(splat_trainer *trainer, const struct splat_summary_args *args, splat_error *error);
 
 /* shard_report.c: what this rank blended of a view, when it is known; a step begins, and has ended well. */
 void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);

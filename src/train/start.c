@@ -1,7 +1,9 @@
-/* Starting from a splat instead of the scene's points. */
+/* A state from elsewhere instead of the one that the scene's points make. */
 #include "io/splat/formats.h"
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/shard_host.h"
+
+#include <string.h>
 
 static splat_status zero_moments(splat_trainer *t, splat_error *error)
 {
@@ -14,25 +16,88 @@ static splat_status zero_moments(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
+/* On every rank. */
+static splat_status begin_own_rows(splat_trainer *t, const splat_beginning *b, splat_error *error)
+{
+    const int before = t->iteration;
+    if (t->shards.comm) {
+        t->shards.is_whole = false;
+        t->shards.n_all = b->n;
+    }
+    t->iteration = b->iteration; /* whether there are statistics depends on it */
+    splat_status status = splat_give_up_as(t, b->given_up, b->overhead, error);
+    if (status == SPLAT_OK) status = splat_trainer_resize(t, splat_shards_part(t, b->n), error);
+    if (status == SPLAT_OK) return b->is_empty ? zero_moments(t, error) : SPLAT_OK;
+    t->iteration = before;
+    return status;
+}
+
+/* Rank 0 of several says what all shall do. */
+static splat_status order(splat_trainer *t, splat_order *o, splat_error *error)
+{
+    return splat_shards_leads(t) ? splat_order_give(t, o, error) : SPLAT_OK;
+}
+
+/* What this rank did of it, which the others hear if it failed. */
+static splat_status done(splat_trainer *t, splat_status status, const splat_error *own, splat_error *error)
+{
+    if (status == SPLAT_OK) return status;
+    if (splat_shards_leads(t)) splat_shards_fail(t, status, own);
+    if (error) *error = *own;
+    return status;
+}
+
+splat_status splat_trainer_begin_rows(splat_trainer *t, const splat_beginning *beginning, splat_error *error)
+{
+    splat_order o;
+    splat_error own;
+    splat_order_make(t, SPLAT_ORDER_BEGIN, &o);
+    o.beginning = *beginning;
+    SPLAT_TRY(order(t, &o, error));
+    return done(t, begin_own_rows(t, beginning, &own), &own, error);
+}
+
+splat_status splat_trainer_begin_at(splat_trainer *t, int iteration, bool density_control_done,
+                                    const int adam_steps[SPLAT_N_TENSORS], splat_error *error)
+{
+    splat_order o;
+    splat_order_make(t, SPLAT_ORDER_BEGIN_AT, &o);
+    o.iteration = iteration;
+    o.density_control_done = density_control_done;
+    memcpy(o.adam_steps, adam_steps, sizeof o.adam_steps);
+    SPLAT_TRY(order(t, &o, error));
+    t->iteration = iteration;
+    t->last_density_control = density_control_done ? iteration : -1;
+    memcpy(t->adam_steps, adam_steps, sizeof t->adam_steps);
+    t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
+    t->n_added = t->n_removed = t->n_refused = 0;
+    t->is_broken = false;
+    splat_trainer_forget_results(t);
+    return SPLAT_OK;
+}
+
+splat_status splat_trainer_begin_filter(splat_trainer *t, splat_error *error)
+{
+    splat_order o;
+    splat_error own;
+    splat_order_make(t, SPLAT_ORDER_FILTER, &o);
+    SPLAT_TRY(order(t, &o, error));
+    return done(t, splat_trainer_update_filter(t, &own), &own, error);
+}
+
 splat_status splat_trainer_begin_with(splat_trainer *t, splat_cloud *host, const char *path, int iteration,
                                       splat_error *error)
 {
     static const int no_steps[SPLAT_N_TENSORS];
-    int before = t->iteration;
     if (host->n == 0 || host->n > UINT32_MAX / 2)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                              "the splat has %zu Gaussians; 1 to 2^31 can be trained", host->n);
     SPLAT_TRY(splat_cloud_set_degree(host, t->options.sh_degree, error));
-    t->iteration = iteration; /* whether there are statistics depends on it */
-    splat_status status = splat_trainer_resize(t, (uint32_t)host->n, error);
-    if (status != SPLAT_OK) {
-        t->iteration = before;
-        return status;
-    }
-    SPLAT_TRY(zero_moments(t, error));
-    SPLAT_TRY(splat_model_upload(t->model, host, error));
-    splat_trainer_begin_at(t, iteration, false, no_steps);
-    if (!splat_schedule_continues_splat(&t->options)) return splat_trainer_update_filter(t, error);
+    const splat_beginning beginning = {.n = (uint32_t)host->n, .iteration = iteration, .is_empty = true};
+    SPLAT_TRY(splat_trainer_begin_rows(t, &beginning, error));
+    SPLAT_TRY(splat_trainer_upload(t, host, error));
+    SPLAT_TRY(splat_trainer_begin_at(t, iteration, false, no_steps, error));
+    if (!splat_schedule_continues_splat(&t->options)) return splat_trainer_begin_filter(t, error);
     return splat_backend_zero(t->backend, t->model->gaussians.filter_3d, host->n * sizeof(float), error);
 }
 

@@ -80,10 +80,19 @@ struct splat_trainer {
 
 /* density_control.c: what belongs after `iteration`, see schedule.h. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
-/* checkpoint_read.c: the state was replaced by that after an iteration; density_control_done: and after the density
- * control that follows it. */
-void splat_trainer_begin_at(splat_trainer *trainer, int iteration, bool density_control_done,
-                            const int adam_steps[SPLAT_N_TENSORS]);
+
+/* start.c: how a state from elsewhere comes in, at rank 0 or alone: room for it, then its rows (shard_host.h), then
+ * what else there is to know. Each is done by all ranks, of which each has its rows. */
+
+/* Rows for n Gaussians, as after an iteration; old ones keep their content, or with is_empty what belongs to optimizer
+ * and statistics is zero. given_up, overhead: see splat_give_up_as. Errors: MEMORY, then it is the one before; RANK. */
+splat_status splat_trainer_begin_rows(splat_trainer *trainer, const splat_beginning *beginning, splat_error *error);
+/* The state was replaced by that after an iteration; density_control_done: and after the density control that follows
+ * it. Errors: RANK. */
+splat_status splat_trainer_begin_at(splat_trainer *trainer, int iteration, bool density_control_done,
+                                    const int adam_steps[SPLAT_N_TENSORS], splat_error *error);
+/* filter_3d of all Gaussians, from the training cameras. Errors: RANK. */
+splat_status splat_trainer_begin_filter(splat_trainer *trainer, splat_error *error);
 /* What a view is expected to need; nothing is known while steps wait. */
 static inline splat_view_hint splat_trainer_hint(const splat_trainer *trainer, uint32_t view)
 {
@@ -96,7 +105,7 @@ void splat_trainer_forget_results(splat_trainer *trainer);
  * that the trainer lacks are cut off. path: for messages. Errors: FORMAT, MEMORY; on these the trainer is unchanged. */
 splat_status splat_trainer_begin_with(splat_trainer *trainer, splat_cloud *host, const char *path,
                                       int iteration, splat_error *error);
-/* Recomputes filter_3d from the training cameras. */
+/* Recomputes filter_3d from the training cameras; by all ranks, where they are apart. */
 splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *error);
 
 /* give_up.c: what a run gives up while it trains, when growth would not fit below the memory limit otherwise

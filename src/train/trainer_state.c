@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_GAUSSIANS 4  /* that a model can begin with; rank 0 deals the others */
 #define N_WAITING_EPOCHS 2 /* at the start: in the first nothing is known, in the second all views have grown */
 
 /* ---------------------------------------------------------------- results */
@@ -261,13 +260,16 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     /* What trains a splat on begins with that or with a checkpoint, which may have fewer Gaussians than the scene has
      * points: only what a model cannot be without stands here until then. */
     bool waits = splat_schedule_continues_splat(&t->options);
-    const splat_first_gaussians first = {.most = waits ? regularizer->least_gaussians
-                                                 : splat_shards_is_worker(t) ? LEAST_GAUSSIANS
-                                                       : t->options.target_gaussian_count,
-                                         .opacity = t->options.init_opacity,
-                                         .scale = t->options.init_scale};
+    splat_first_gaussians first = {.most = waits ? regularizer->least_gaussians : t->options.target_gaussian_count,
+                                   .opacity = t->options.init_opacity,
+                                   .scale = t->options.init_scale};
     size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;
-    SPLAT_TRY(splat_give_up_for(t, n, error));
+    if (t->shards.comm) { /* each rank makes its rows */
+        t->shards.is_whole = false;
+        t->shards.n_all = (uint32_t)n;
+        splat_shards_rows(t, &first.first_row, &first.row_stride);
+    }
+    SPLAT_TRY(splat_give_up_for(t, splat_shards_part(t, n), error));
     SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, &first, error));
     SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
     return splat_trainer_update_filter(t, error);

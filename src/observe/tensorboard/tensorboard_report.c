@@ -5,6 +5,7 @@
 #include "io/picture/image.h"
 #include "io/picture/colormap.h"
 #include "observe/monitor/monitor.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -192,12 +193,6 @@ static void add_statistics(splat_tensorboard_report *report, int iteration, cons
     add(report, iteration, "3_gaussians/scale_min", (double)s->scale.min);
 }
 
-bool splat_tensorboard_report_wants_model(const splat_tensorboard_report *report, int iteration)
-{
-    return report->writer && is_default(report) &&
-           (iteration % SPLAT_TENSORBOARD_HISTOGRAM_INTERVAL == 0 || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0);
-}
-
 splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, splat_backend *backend,
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error)
@@ -208,8 +203,9 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
     bool statistics = all && (histograms || iteration % SPLAT_TENSORBOARD_MODEL_INTERVAL == 0);
     if (!report->writer) return SPLAT_OK;
     splat_tensorboard_poll(report->writer);
-    if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", gaussians->n);
-    if (evaluation && more && more->count_tag) add(report, iteration, more->count_tag, gaussians->n / 1000.0);
+    const uint32_t n = report->trainer ? splat_shards_count(report->trainer) : gaussians->n;
+    if (evaluation) add(report, iteration, all ? "1_train/total_points" : "total_points", n);
+    if (evaluation && more && more->count_tag) add(report, iteration, more->count_tag, n / 1000.0);
     histograms = histograms && report->histograms_at != iteration; /* a step that is evaluated comes twice */
     statistics = statistics && report->statistics_at != iteration;
     if (!histograms && !statistics) return SPLAT_OK;
@@ -219,7 +215,8 @@ splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, sp
         .edges = report->edges + SPLAT_TENSORBOARD_EDGES - SPLAT_TENSORBOARD_UNSIGNED_EDGES,
         .n_edges = SPLAT_TENSORBOARD_UNSIGNED_EDGES, .max_samples = SPLAT_TENSORBOARD_SAMPLES,
         .spreads = more != NULL, .scratch = &report->scratch, .result = &summary, .counts = report->counts[0]};
-    SPLAT_TRY(splat_op_summary(backend, &args, error));
+    SPLAT_TRY(report->trainer ? splat_shards_summarize(report->trainer, &args, error)
+                              : splat_op_summary(backend, &args, error));
     if (statistics) {
         add_statistics(report, iteration, &summary);
         report->statistics_at = iteration;

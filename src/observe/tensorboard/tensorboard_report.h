@@ -34,6 +34,7 @@ typedef struct splat_tensorboard_report {
     int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
     splat_block scratch;       /* of the summary op */
+    splat_trainer *trainer;    /* whose ranks share the Gaussians (splat_shards_sharer); NULL: they are all here */
     int threads;
     double edges[SPLAT_TENSORBOARD_EDGES];
     uint32_t counts[SPLAT_SUMMARY_N][SPLAT_TENSORBOARD_UNSIGNED_EDGES - 1];
@@ -93,8 +94,6 @@ void splat_tensorboard_report_density(splat_tensorboard_report *report, int iter
 void splat_tensorboard_report_exposures(splat_tensorboard_report *report, int iteration, double mean, double min,
                                         double max);
 
-/* Whether the next call after a step looks at the model. */
-bool splat_tensorboard_report_wants_model(const splat_tensorboard_report *report, int iteration);
 /* After every step: runs the summary op when figures of the model are due (a multiple of the intervals, or an
  * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. Errors: those of
  * the op. */

@@ -71,16 +71,16 @@ void splat_checkpoint_tell_changes(const splat_trainer *trainer, const json_t *h
 #define SPLAT_PIECE_ROWS 4096u /* rows converted at a time */
 #define SPLAT_MAX_ROW_WORDS 48u /* of a row in any storage */
 
-/* Rows [first, first + n) of an array of the trainer, by its name in splat_state_array; `rows` may be written again at
- * once. An array that the trainer lacks, or without words, is passed over. */
-splat_status splat_checkpoint_put(const splat_trainer *trainer, const char *name, uint32_t first, uint32_t n,
+/* Rows [first, first + n) of an array of the whole model, by its name in splat_state_array; `rows` may be written
+ * again at once. An array that the trainer lacks, or without words, is passed over. */
+splat_status splat_checkpoint_put(splat_trainer *trainer, const char *name, uint32_t first, uint32_t n,
                                   const void *rows, splat_error *error);
 /* Rows of a tensor's moments in float32, `from` channels each, into the trainer's storage and SH degree. m and v are
  * overwritten; `words` has room for SPLAT_PIECE_ROWS rows. */
-splat_status splat_checkpoint_put_moments(const splat_trainer *trainer, int tensor, uint32_t from, uint32_t first,
+splat_status splat_checkpoint_put_moments(splat_trainer *trainer, int tensor, uint32_t from, uint32_t first,
                                           uint32_t n, float *m, float *v, uint32_t *words, splat_error *error);
 /* The same for sh_rest. */
-splat_status splat_checkpoint_put_rest(const splat_trainer *trainer, uint32_t from, uint32_t first, uint32_t n,
+splat_status splat_checkpoint_put_rest(splat_trainer *trainer, uint32_t from, uint32_t first, uint32_t n,
                                        float *values, uint32_t *words, splat_error *error);
 
 /* ---------------------------------------------------------------- checkpoint_convert.c */

@@ -262,18 +262,14 @@ static splat_status take_rows(const load *l, uint32_t first, uint32_t n, splat_e
 static splat_status take(load *l, splat_error *error)
 {
     splat_trainer *t = l->t;
-    int before = t->iteration;
     uint32_t n = l->state->n;
+    const splat_beginning beginning = {.n = n, .iteration = l->state->iteration, .given_up = l->state->given_up,
+                                       .overhead = l->state->overhead};
     l->buffers[0] = malloc(3 * BUFFER_WORDS * sizeof(uint32_t));
     if (!l->buffers[0]) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to read a checkpoint");
     for (int i = 1; i < 3; i++) l->buffers[i] = l->buffers[i - 1] + BUFFER_WORDS;
-    t->iteration = l->state->iteration; /* whether there are statistics depends on it */
-    splat_status status = splat_give_up_as(t, l->state->given_up, l->state->overhead, error);
-    if (status == SPLAT_OK) status = splat_trainer_resize(t, n, error);
-    if (status == SPLAT_OK)
-        t->is_broken = true; /* until all is read: memory or the disk may still fail */
-    else
-        t->iteration = before;
+    splat_status status = splat_trainer_begin_rows(t, &beginning, error);
+    t->is_broken |= status == SPLAT_OK; /* until all is read: memory or the disk may still fail */
     if (status == SPLAT_OK) status = make_cached(&t->strategy_rows, t->backend, l->file, n, error);
     if (status == SPLAT_OK) status = make_cached(&t->regularizer_rows, t->backend, l->file, n, error);
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
@@ -284,7 +280,8 @@ static splat_status take(load *l, splat_error *error)
     if (status == SPLAT_OK && splat_schedule_continues_splat(&t->options))
         status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);
     if (status == SPLAT_OK)
-        splat_trainer_begin_at(t, l->state->iteration, l->state->density_control_done, l->state->adam_steps);
+        status = splat_trainer_begin_at(t, l->state->iteration, l->state->density_control_done, l->state->adam_steps,
+                                        error);
     free(l->buffers[0]);
     return status;
 }

@@ -70,7 +70,7 @@ static splat_status read_tensor(const splat_torch_checkpoint *c, const splat_tor
     return splat_torch_tensor_read_f32(c->file, tensor, *values, c->n * channels, error);
 }
 
-static splat_status put_tensor(const splat_trainer *t, int i, uint32_t channels, uint32_t n, float *p, float *m,
+static splat_status put_tensor(splat_trainer *t, int i, uint32_t channels, uint32_t n, float *p, float *m,
                                float *v, splat_error *error)
 {
     uint32_t *words = malloc((size_t)SPLAT_PIECE_ROWS * SPLAT_MAX_ROW_WORDS * sizeof *words);
@@ -89,7 +89,7 @@ static splat_status put_tensor(const splat_trainer *t, int i, uint32_t channels,
     return status;
 }
 
-static splat_status take_tensor(const splat_trainer *t, const splat_torch_checkpoint *c, int i, const source *s,
+static splat_status take_tensor(splat_trainer *t, const splat_torch_checkpoint *c, int i, const source *s,
                                 splat_error *error)
 {
     uint32_t channels = splat_tensor_channels(i, c->sh_degree);
@@ -104,7 +104,7 @@ static splat_status take_tensor(const splat_trainer *t, const splat_torch_checkp
     return status;
 }
 
-static splat_status take_statistics(const splat_trainer *t, const splat_torch_checkpoint *c, splat_error *error)
+static splat_status take_statistics(splat_trainer *t, const splat_torch_checkpoint *c, splat_error *error)
 {
     const splat_torch_tensor *tensors[] = {c->grad, c->grad_abs, c->count};
     splat_status status = SPLAT_OK;
@@ -121,23 +121,18 @@ static splat_status take_statistics(const splat_trainer *t, const splat_torch_ch
 static splat_status take(splat_trainer *t, const splat_torch_checkpoint *c, splat_error *error)
 {
     source sources[SPLAT_N_TENSORS];
-    int steps[SPLAT_N_TENSORS], before = t->iteration;
+    int steps[SPLAT_N_TENSORS];
+    const splat_beginning beginning = {.n = (uint32_t)c->n, .iteration = c->iteration};
     list_sources(c, sources);
-    t->iteration = c->iteration; /* whether there are statistics depends on it */
-    splat_status status = splat_trainer_resize(t, (uint32_t)c->n, error);
-    if (status != SPLAT_OK) {
-        t->iteration = before;
-        return status;
-    }
+    SPLAT_TRY(splat_trainer_begin_rows(t, &beginning, error));
     t->is_broken = true;
     for (int i = 0; i < SPLAT_N_TENSORS; i++) {
         SPLAT_TRY(take_tensor(t, c, i, &sources[i], error));
         steps[i] = sources[i].steps;
     }
     SPLAT_TRY(take_statistics(t, c, error));
-    SPLAT_TRY(splat_trainer_update_filter(t, error));
-    splat_trainer_begin_at(t, c->iteration, true, steps); /* that trainer densifies before it saves */
-    return SPLAT_OK;
+    SPLAT_TRY(splat_trainer_begin_filter(t, error));
+    return splat_trainer_begin_at(t, c->iteration, true, steps, error); /* that trainer densifies before it saves */
 }
 
 splat_status splat_checkpoint_load_torch(splat_trainer *t, const char *path, splat_error *error)

@@ -1,18 +1,21 @@
-/* Saving a checkpoint: the tensors go from the device to the file in pieces, so that a model of any size needs a few MB
- * of host memory. */
+/* Saving a checkpoint: the tensors go to the file in pieces, from wherever their rows are, so that a model of any size
+ * needs a few MB of host memory. */
 #include "run/checkpoint/checkpoint.h"
+
+#include "train/shard_host.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static splat_status write_array(splat_trainer *t, splat_tensor_writer *writer, const splat_state_array *array,
+/* Array i of the state, of n rows on all ranks. */
+static splat_status write_array(splat_trainer *t, splat_tensor_writer *writer, int i, const splat_tensor_entry *entry,
                                 void *piece, splat_error *error)
 {
-    size_t total = (size_t)array->rows * array->words * 4;
-    for (size_t at = 0; at < total; at += SPLAT_TENSOR_FILE_PIECE) {
-        size_t size = total - at < SPLAT_TENSOR_FILE_PIECE ? total - at : SPLAT_TENSOR_FILE_PIECE;
-        SPLAT_TRY(splat_backend_download(t->backend, piece, (const char *)array->device + at, size, error));
-        SPLAT_TRY(splat_tensor_writer_write(writer, piece, size, error));
+    const size_t row = (size_t)entry->words * 4, fit = row ? SPLAT_TENSOR_FILE_PIECE / row : 0;
+    for (uint32_t at = 0; at < entry->rows && row; at += (uint32_t)fit) {
+        const uint32_t n = entry->rows - at < fit ? entry->rows - at : (uint32_t)fit;
+        SPLAT_TRY(splat_shards_read(t, i, at, n, piece, error));
+        SPLAT_TRY(splat_tensor_writer_write(writer, piece, n * row, error));
     }
     return SPLAT_OK;
 }
@@ -27,12 +30,12 @@ static splat_status write_file(splat_trainer *t, const char *path, json_t *heade
     for (int i = 0; i < n; i++) {
         snprintf(entries[i].name, sizeof entries[i].name, "%s", arrays[i].name);
         memcpy(entries[i].type, arrays[i].type, strlen(arrays[i].type) + 1);
-        entries[i].rows = arrays[i].rows;
+        entries[i].rows = arrays[i].rows && splat_shards_are_apart(t) ? t->shards.n_all : arrays[i].rows;
         entries[i].words = arrays[i].words;
     }
     SPLAT_TRY(splat_tensor_writer_open(&writer, path, header, entries, (size_t)n, error));
     splat_status status = SPLAT_OK;
-    for (int i = 0; i < n && status == SPLAT_OK; i++) status = write_array(t, &writer, &arrays[i], piece, error);
+    for (int i = 0; i < n && status == SPLAT_OK; i++) status = write_array(t, &writer, i, &entries[i], piece, error);
     if (status == SPLAT_OK) return splat_tensor_writer_commit(&writer, error);
     splat_tensor_writer_abort(&writer);
     return status;
@@ -44,8 +47,6 @@ splat_status splat_checkpoint_write(splat_trainer *t, const char *path, const ch
         return splat_fail_at(error, SPLAT_ERROR_UNSUPPORTED, path, SPLAT_NO_OFFSET,
                              "an operation failed halfway, and the state is not one that a run could go on from; use "
                              "an older checkpoint");
-    SPLAT_TRY(splat_trainer_gather(t, error));
-    SPLAT_TRY(splat_model_settle(t->model, error));
     json_t *header = splat_checkpoint_header(t, reason);
     void *piece = malloc(SPLAT_TENSOR_FILE_PIECE);
     splat_status status = header && piece ? write_file(t, path, header, piece, error)
