@@ -215,8 +215,8 @@ typedef struct splat_plan_options {
                                 splat_train_options_init_coarse makes them; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
     size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
-    size_t n_ranks;          /* GPUs that train together, batch_views: the rows are those of each, which has its limit;
-                                nothing is given up. 0 and 1: one */
+    size_t n_ranks;          /* that train together, batch_views: the rows are those of each, which has its limit;
+                                counts are of all. Nothing goes to host memory. 0 and 1: one */
 } splat_plan_options;
 
 typedef struct splat_plan_row {

@@ -46,6 +46,7 @@ static void print_command(const cli_values *values, const splat_train_options *o
     if (strcmp(values->strategy, "default") != 0) ADD(" --strategy %s", values->strategy);
     if (cli_given(values, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
+    if (values->gpus) ADD(" --gpus %s", values->gpus);
     ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
     if (values->optimize_memory || cli_given(values, "sh_storage"))
@@ -95,13 +96,6 @@ static bool read_gpus(const cli_values *values, size_t *n)
     return false;
 }
 
-static void print_ranks(const splat_train_options *chosen, size_t n_gpus)
-{
-    cli_say("Each of %zu GPUs holds so much; the first one has all Gaussians while it evaluates or saves.", n_gpus);
-    cli_say("While they train, at most %zu rows of Gaussians fit on all of them. Training holds no --vram_limit on "
-            "several GPUs yet.", chosen->max_gaussians);
-}
-
 static int plan_scene(const cli_values *values, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
@@ -125,12 +119,11 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
             cli_bytes(plan.limit_bytes, bytes),
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
-    if (options.n_ranks > 1) {
-        print_ranks(&chosen, options.n_ranks);
-        return CLI_OK;
-    }
+    const bool is_shared = options.n_ranks > 1;
+    if (is_shared) cli_say("Each of %zu GPUs holds so much, below a limit of its own.", options.n_ranks);
     print_choices(&plan);
-    cli_say("At most %zu rows of Gaussians fit, with all of that given up.", chosen.max_gaussians);
+    cli_say("At most %zu rows of Gaussians fit%s, with all of that given up.", chosen.max_gaussians,
+            is_shared ? " on all of them" : "");
     print_command(values, &chosen, &plan);
     return CLI_OK;
 }

@@ -113,12 +113,16 @@ int cli_plan_bound(const cli_values *values, const splat_context *context, const
     cli_plan_options(values, &plan_options);
     splat_plan_init(&plan);
     if (n_gaussians) plan_options.n_gaussians = n_gaussians;
+    if (values->n_gpus > 1) plan_options.n_ranks = (size_t)values->n_gpus;
+    if (options->ranks) plan_options.n_ranks = (size_t)splat_comm_get_size(options->ranks);
     plan_options.n_vertices = n_vertices;
     if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     if (plan.start_gaussians) { /* it grows */
-        cli_say("Memory: limit %s; %zu Gaussians at the start take %s. What growth gives up, when it needs to:",
-                cli_bytes(plan.limit_bytes, limit), plan.start_gaussians, cli_bytes(plan.start_bytes, total));
+        char each[64] = "";
+        if (plan_options.n_ranks > 1) snprintf(each, sizeof each, " on each of %zu ranks", plan_options.n_ranks);
+        cli_say("Memory: limit %s%s; %zu Gaussians at the start take %s. What growth gives up, when it needs to:",
+                cli_bytes(plan.limit_bytes, limit), each, plan.start_gaussians, cli_bytes(plan.start_bytes, total));
         cli_print_steps(&plan);
         return CLI_OK;
     }

@@ -21,6 +21,12 @@ splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_
     return has_all ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a batch of %d views", comm->size);
 }
 
+static void free_blocks(splat_batch_views *batch)
+{
+    splat_block *const blocks[] = {&batch->entries, &batch->out, &batch->in, &batch->colors, &batch->gradients};
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) splat_block_free(batch->backend, blocks[i]);
+}
+
 void splat_batch_free(splat_batch_views *batch)
 {
     splat_backend *b = batch->backend;
@@ -30,12 +36,19 @@ void splat_batch_free(splat_batch_views *batch)
     }
     free(batch->frames);
     batch->frames = NULL;
-    if (!b) return;
-    splat_block_free(b, &batch->entries);
-    splat_block_free(b, &batch->out);
-    splat_block_free(b, &batch->in);
-    splat_block_free(b, &batch->colors);
-    splat_block_free(b, &batch->gradients);
+    if (b) free_blocks(batch);
+}
+
+void splat_batch_release(splat_batch_views *batch)
+{
+    for (int r = 0; batch->frames && r < batch->comm->size; r++)
+        splat_region_free(batch->backend, &batch->frames[r]->region);
+    if (batch->frames) free_blocks(batch);
+}
+
+splat_status splat_batch_agree(splat_batch_views *batch, splat_status own, splat_error *refused)
+{
+    return batch->agrees ? splat_comm_agree(batch->comm, own, refused) : own;
 }
 
 splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
@@ -97,19 +110,25 @@ static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, sp
                                         batch->sent, frame ? frame->rgb : NULL, batch->received, error);
 }
 
-splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error)
+/* For what goes out and comes in. */
+static splat_status reserve(splat_batch_views *batch, splat_frame *frame, splat_error *error)
 {
-    splat_backend *b = batch->backend;
-    SPLAT_TRY(find(batch, error));
-    SPLAT_TRY(splat_comm_exchange_counts(batch->comm, batch->sent, batch->received, error));
-    const uint64_t n_in = sum_of(batch, batch->received);
+    const uint64_t n_in = sum_of(batch, batch->received), n_out = sum_of(batch, batch->sent);
     if (n_in > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a view sees %llu Gaussians, more than can be blended",
                           (unsigned long long)n_in);
-    SPLAT_TRY(room(batch, &batch->out, "ranks.out", sum_of(batch, batch->sent) * sizeof(splat_share_row), error));
-    SPLAT_TRY(room(batch, &batch->colors, "ranks.colors", sum_of(batch, batch->sent) * 3 * sizeof(float), error));
+    SPLAT_TRY(room(batch, &batch->out, "ranks.out", n_out * sizeof(splat_share_row), error));
+    SPLAT_TRY(room(batch, &batch->colors, "ranks.colors", n_out * 3 * sizeof(float), error));
     SPLAT_TRY(room(batch, &batch->in, "ranks.in", n_in * sizeof(splat_share_row), error));
-    if (frame) SPLAT_TRY(splat_view_replace_gaussians(b, frame, (uint32_t)n_in, error));
+    return frame ? splat_view_replace_gaussians(batch->backend, frame, (uint32_t)n_in, error) : SPLAT_OK;
+}
+
+splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error)
+{
+    splat_backend *b = batch->backend;
+    SPLAT_TRY(splat_batch_agree(batch, find(batch, error), error));
+    SPLAT_TRY(splat_comm_exchange_counts(batch->comm, batch->sent, batch->received, error));
+    SPLAT_TRY(splat_batch_agree(batch, reserve(batch, frame, error), error));
     splat_share_row *rows = batch->out.data;
     for (int view = 0; view < batch->n_views; rows += batch->sent[view++]) {
         const struct splat_share_pack_args args = {.frame = batch->frames[view],
@@ -120,7 +139,8 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     }
     SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
                                          batch->received, error));
-    const struct splat_share_unpack_args unpack = {batch->in.data, (uint32_t)n_in, frame, NULL};
+    const uint32_t n_in = (uint32_t)sum_of(batch, batch->received);
+    const struct splat_share_unpack_args unpack = {batch->in.data, n_in, frame, NULL};
     if (frame) SPLAT_TRY(splat_op_share_unpack(b, &unpack, error));
     return send_colors(batch, frame, error);
 }
@@ -128,7 +148,8 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error)
 {
     const size_t bytes = sum_of(batch, batch->sent) * sizeof(splat_grad2d);
-    SPLAT_TRY(room(batch, &batch->gradients, "ranks.gradients", bytes, error));
+    splat_status status = room(batch, &batch->gradients, "ranks.gradients", bytes, error);
+    SPLAT_TRY(splat_batch_agree(batch, status, error));
     return splat_device_exchange_rows(batch->comm, batch->backend, sizeof(splat_grad2d), frame ? frame->grad2d : NULL,
                                       batch->received, batch->gradients.data, batch->sent, error);
 }

@@ -19,6 +19,7 @@
 typedef struct splat_batch_views {
     splat_comm *comm; /* borrowed */
     splat_backend *backend;
+    bool agrees;          /* below a memory limit: what one has no room for is refused to all, who go on together */
     int n_views;          /* of the batch in work, at most one a rank */
     splat_frame **frames; /* [ranks] the own Gaussians in each view: without a picture */
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
@@ -30,6 +31,10 @@ typedef struct splat_batch_views {
 /* A zeroed one; backend and comm are borrowed. Errors: MEMORY. */
 splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_backend *backend, splat_error *error);
 void splat_batch_free(splat_batch_views *batch);
+/* Gives back what views took, which the next ones take again. */
+void splat_batch_release(splat_batch_views *batch);
+/* Where a memory limit may refuse one rank something: splat_comm_agree. Otherwise `own`, and nobody is asked. */
+splat_status splat_batch_agree(splat_batch_views *batch, splat_status own, splat_error *refused);
 
 /* Frames for n Gaussians and the cameras of n_views views; the caller sets their filter. Errors: MEMORY. */
 splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
@@ -39,7 +44,8 @@ static inline splat_frame *splat_batch_frame(const splat_batch_views *batch, int
     return batch->frames[view];
 }
 
-/* frame: the own view's, begun without Gaussians (NULL: this rank has none). Errors: MEMORY, RANK, DEVICE. */
+/* frame: the own view's, begun without Gaussians (NULL: this rank has none). Errors: RANK, DEVICE; MEMORY, with
+ * `agrees` on all ranks. */
 splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error);
 /* frame: with its grad2d, or NULL. Errors: MEMORY, RANK, DEVICE. */
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error);

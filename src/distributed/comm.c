@@ -147,6 +147,18 @@ splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all,
     return gather_all(comm, &own, sizeof own, (char *)all, error);
 }
 
+splat_status splat_comm_agree(splat_comm *comm, splat_status own, splat_error *refused)
+{
+    uint64_t n_refused = own != SPLAT_OK;
+    splat_error lost;
+    if (own != SPLAT_OK && own != SPLAT_ERROR_MEMORY) return own;
+    splat_status status = splat_comm_reduce_u64(comm, SPLAT_COMM_SUM, &n_refused, 1, &lost);
+    if (status == SPLAT_OK && (n_refused == 0 || own != SPLAT_OK)) return own;
+    if (status == SPLAT_OK) return splat_fail(refused, SPLAT_ERROR_MEMORY, "another rank has no memory for it");
+    if (refused) *refused = lost;
+    return status;
+}
+
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error)
 {
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];

@@ -62,6 +62,9 @@ splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64
                                    splat_error *error);
 /* all[size]: the number of every rank. */
 splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all, splat_error *error);
+/* own: OK or MEMORY (anything else is returned at once: its rank fails). MEMORY where it is so on any rank: all do
+ * without what one has no room for. */
+splat_status splat_comm_agree(splat_comm *comm, splat_status own, splat_error *refused);
 /* What rank `root` has, to all. */
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error);
 /* Returns when all have called it. */

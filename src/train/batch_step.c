@@ -56,12 +56,20 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
     return splat_step_stage_photo(t, b->first + t->shards.comm->rank, &b->view, error);
 }
 
-static splat_status project(splat_trainer *t, const batch *b, splat_error *error)
+static splat_status project_views(splat_trainer *t, batch *b, splat_error *error)
 {
     const struct splat_project_views_args args = {&t->model->gaussians, t->shards.batch.frames, (uint32_t)b->n_views};
+    SPLAT_TRY(begin_views(t, b, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
     SPLAT_TRY(splat_op_project_views(t->backend, &args, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    return splat_batch_send(&t->shards.batch, b->has_view ? &t->model->frame : NULL, error);
+    return splat_step_stamp(t, SPLAT_MARK_PROJECT, error);
+}
+
+static splat_status project(splat_trainer *t, batch *b, splat_error *error)
+{
+    SPLAT_TRY(splat_batch_agree(&t->shards.batch, project_views(t, b, error), error));
+    SPLAT_TRY(splat_batch_send(&t->shards.batch, b->has_view ? &t->model->frame : NULL, error));
+    return splat_step_stamp(t, SPLAT_MARK_SEND, error);
 }
 
 /* ---------------------------------------------------------------- the picture, its loss and its gradients */
@@ -77,37 +85,28 @@ static splat_status check_losses(splat_trainer *t, const batch *b, double loss, 
     return SPLAT_OK;
 }
 
-static splat_status blend_own(splat_trainer *t, batch *b, splat_error *error)
+static splat_status blend_own(splat_trainer *t, batch *b, splat_loss_result *loss, splat_error *error)
 {
-    splat_loss_result loss = {0};
-    if (b->has_view) {
-        SPLAT_TRY(splat_step_blend(t, &b->view, error));
-        SPLAT_TRY(splat_step_loss(t, &b->view, &loss, error));
-        SPLAT_TRY(splat_step_ask_opacity(t, &b->view, error));
-        b->result.loss_l1 = loss.l1;
-        b->result.loss_ssim = loss.ssim;
-        b->result.n_visible = t->model->frame.n_visible;
-        b->result.n_instances = t->model->frame.n_view_instances;
-        splat_step_scale_result(&b->result, b->view.kept);
-    }
-    return check_losses(t, b, loss.loss, error);
+    *loss = (splat_loss_result){0};
+    if (!b->has_view) return SPLAT_OK;
+    SPLAT_TRY(splat_step_blend(t, &b->view, error));
+    SPLAT_TRY(splat_step_loss(t, &b->view, loss, error));
+    SPLAT_TRY(splat_step_ask_opacity(t, &b->view, error));
+    b->result = (splat_step_result){.loss_l1 = loss->l1,
+                                    .loss_ssim = loss->ssim,
+                                    .n_visible = t->model->frame.n_visible,
+                                    .n_instances = t->model->frame.n_view_instances};
+    splat_step_scale_result(&b->result, b->view.kept);
+    return SPLAT_OK;
 }
 
-/* What a mask hides counts in no statistics: only the view's rank has the mask. */
-static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, splat_error *error)
+static splat_status blend(splat_trainer *t, batch *b, splat_error *error)
 {
-    splat_frame *frame = &t->model->frame;
-    const splat_view_gradients screen = {.image = b->view.grad_image,
-                                         .without_mean_abs = !wants_statistics,
-                                         .alpha = b->view.grad_alpha};
-    const uint8_t *mask = b->has_view && wants_statistics ? splat_step_mask(t, &b->view) : NULL;
-    if (b->has_view) SPLAT_TRY(splat_view_backward(t->backend, frame, &screen, error));
-    if (mask) SPLAT_TRY(splat_op_share_hide(t->backend, &(struct splat_share_hide_args){frame, mask}, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
-    return splat_batch_return(&t->shards.batch, b->has_view ? frame : NULL, error);
+    splat_loss_result loss;
+    SPLAT_TRY(splat_batch_agree(&t->shards.batch, blend_own(t, b, &loss, error), error));
+    SPLAT_TRY(check_losses(t, b, loss.loss, error));
+    return splat_step_stamp(t, SPLAT_MARK_LOSS, error);
 }
-
-/* ---------------------------------------------------------------- Adam */
 
 /* Room for sums over the views, which are zero between steps. */
 static splat_status reserve_sums(splat_trainer *t, splat_tensors *sums, splat_error *error)
@@ -119,6 +118,44 @@ static splat_status reserve_sums(splat_trainer *t, splat_tensors *sums, splat_er
     *sums = splat_row_blocks_tensors(rows);
     return SPLAT_OK;
 }
+
+/* What a mask hides counts in no statistics: only the view's rank has the mask. */
+static splat_status blend_back_own(splat_trainer *t, const batch *b, bool wants_statistics, splat_error *error)
+{
+    splat_frame *frame = &t->model->frame;
+    const splat_view_gradients screen = {.image = b->view.grad_image,
+                                         .without_mean_abs = !wants_statistics,
+                                         .alpha = b->view.grad_alpha};
+    const uint8_t *mask = b->has_view && wants_statistics ? splat_step_mask(t, &b->view) : NULL;
+    if (b->has_view) SPLAT_TRY(splat_view_backward(t->backend, frame, &screen, error));
+    if (mask) SPLAT_TRY(splat_op_share_hide(t->backend, &(struct splat_share_hide_args){frame, mask}, error));
+    return splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error);
+}
+
+/* The most that a view's gradients take at home: after this nothing is allocated. */
+static splat_status reserve_gradients(splat_trainer *t, const batch *b, splat_error *error)
+{
+    splat_frame *most = splat_batch_frame(&t->shards.batch, 0);
+    for (int r = 1; r < b->n_views; r++) {
+        splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
+        if (frame->n_visible > most->n_visible) most = frame;
+    }
+    return splat_view_reserve_gradients(t->backend, most, error);
+}
+
+static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, splat_tensors *sums,
+                               splat_error *error)
+{
+    splat_batch_views *shared = &t->shards.batch;
+    splat_status status = reserve_sums(t, sums, error);
+    if (status == SPLAT_OK) status = blend_back_own(t, b, wants_statistics, error);
+    SPLAT_TRY(splat_batch_agree(shared, status, error));
+    SPLAT_TRY(splat_batch_return(shared, b->has_view ? &t->model->frame : NULL, error));
+    if (shared->agrees) SPLAT_TRY(splat_batch_agree(shared, reserve_gradients(t, b, error), error));
+    return splat_step_stamp(t, SPLAT_MARK_SEND_BACK, error);
+}
+
+/* ---------------------------------------------------------------- Adam */
 
 static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_statistics, const splat_tensors *sums,
                               uint64_t *n_degenerate, splat_error *error)
@@ -200,24 +237,69 @@ static splat_status control_amid(splat_trainer *t, const batch *b, splat_error *
     return SPLAT_OK;
 }
 
-static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mean, splat_error *error)
+/* To the gradients at home: a batch that a memory limit stops on the way has changed nothing. */
+static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statistics, splat_tensors *sums,
+                                   splat_error *error)
 {
-    const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
-    splat_tensors sums;
-    uint64_t n_degenerate = 0;
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
-    SPLAT_TRY(begin_views(t, b, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
     SPLAT_TRY(project(t, b, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_SEND, error));
-    SPLAT_TRY(blend_own(t, b, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
-    SPLAT_TRY(reserve_sums(t, &sums, error));
-    SPLAT_TRY(blend_back(t, b, wants_statistics, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_SEND_BACK, error));
+    SPLAT_TRY(blend(t, b, error));
+    return blend_back(t, b, wants_statistics, sums, error);
+}
+
+static void release(splat_trainer *t)
+{
+    splat_region_free(t->backend, &t->model->frame.region);
+    splat_region_free(t->backend, &t->backend->scratch);
+    splat_batch_release(&t->shards.batch);
+}
+
+/* As for one view (trainer.c): what the limit refuses to any rank is asked for again by all, without what working
+ * memory still holds, then as long as there is something to give up for it. */
+static splat_status find_within(splat_trainer *t, batch *b, bool wants_statistics, splat_tensors *sums,
+                                splat_error *error)
+{
+    splat_status status = find_gradients(t, b, wants_statistics, sums, error);
+    for (bool gave = t->shards.batch.agrees; status == SPLAT_ERROR_MEMORY && gave;) {
+        SPLAT_TRY(splat_backend_synchronize(t->backend, error));
+        release(t);
+        status = find_gradients(t, b, wants_statistics, sums, error);
+        if (status != SPLAT_ERROR_MEMORY) break;
+        SPLAT_TRY(splat_backend_synchronize(t->backend, error));
+        release(t);
+        splat_error refused;
+        splat_status given = splat_give_up_next(t, &gave, &refused);
+        if (given != SPLAT_OK && error) *error = refused;
+        SPLAT_TRY(given);
+    }
+    return status;
+}
+
+/* A batch for which a rank has no room does not end the training: all leave it out. */
+static splat_status leave_out(splat_trainer *t, const batch *b, const splat_error *refused, splat_step_result *mean,
+                              splat_error *error)
+{
+    if (!t->shards.batch.agrees) {
+        if (error) *error = *refused;
+        return refused->status;
+    }
+    splat_log(t->context, SPLAT_LOG_WARNING, "iterations %d to %d (view %s and others) are left out: %s", b->first,
+              b->last, t->scene->dataset.views[b->views[0]].name, refused->message);
+    *mean = (splat_step_result){.loss_ssim = 1}; /* no loss */
+    t->n_left_out += (size_t)b->n_views;
+    t->has_posted = false; /* there is no result to wait for */
+    t->shards.views.n_before = 0;
+    t->iteration = b->last;
+    return control_amid(t, b, error);
+}
+
+static splat_status step_all(splat_trainer *t, batch *b, bool wants_statistics, const splat_tensors *sums,
+                             splat_step_result *mean, splat_error *error)
+{
+    uint64_t n_degenerate = 0;
     t->is_broken = true; /* statistics are added to from here on */
-    SPLAT_TRY(sum_views(t, b, wants_statistics, &sums, &n_degenerate, error));
-    SPLAT_TRY(step_model(t, b, &sums, error));
+    SPLAT_TRY(sum_views(t, b, wants_statistics, sums, &n_degenerate, error));
+    SPLAT_TRY(step_model(t, b, sums, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     t->iteration = b->last;
     SPLAT_TRY(control_amid(t, b, error));
@@ -226,7 +308,19 @@ static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mea
     if (b->has_view && splat_backend_result_latency(t->backend) > 0)
         found = splat_step_exchange_results(t, b->first + t->shards.comm->rank, &b->view, &b->result, error);
     if (found != SPLAT_OK && found != SPLAT_ERROR_NUMERIC) return found;
-    return mean_results(t, b, n_degenerate, found, mean, error);
+    SPLAT_TRY(mean_results(t, b, n_degenerate, found, mean, error));
+    return splat_step_add_times(t, error); /* one that was left out did not set all marks */
+}
+
+static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mean, splat_error *error)
+{
+    const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
+    splat_tensors sums;
+    splat_error refused;
+    splat_status status = find_within(t, b, wants_statistics, &sums, &refused);
+    if (status == SPLAT_ERROR_MEMORY) return leave_out(t, b, &refused, mean, error);
+    if (status != SPLAT_OK && error) *error = refused;
+    return status == SPLAT_OK ? step_all(t, b, wants_statistics, &sums, mean, error) : status;
 }
 
 splat_status splat_batch_step(splat_trainer *t, splat_step_info *info, splat_error *error)
@@ -240,7 +334,6 @@ splat_status splat_batch_step(splat_trainer *t, splat_step_info *info, splat_err
     splat_shard_views_begin_batch(t, b.first);
     SPLAT_TRY(choose_views(t, &b, error));
     SPLAT_TRY(run_batch(t, &b, &mean, error));
-    SPLAT_TRY(splat_step_add_times(t, error));
     splat_step_tell(t, &mean, b.views[0], b.n_views, begin, info);
     return SPLAT_OK;
 }

@@ -23,6 +23,10 @@ static void release_regions(splat_trainer *t, uint32_t n, size_t work, bool all)
     const size_t granule = t->backend->granularity, there = scratch->block.reserved;
     size_t needed = memory->device.reserved + splat_trainer_growth_bytes(t, n);
     if (!memory->limit) return;
+    if (needed > memory->limit || all) {
+        splat_batch_release(&t->shards.batch); /* of several ranks: other views, and rows on their way */
+        needed = memory->device.reserved + splat_trainer_growth_bytes(t, n);
+    }
     if (work > there) needed += work - there + granule;
     if (needed > memory->limit && !all) {
         size_t missing = needed - memory->limit, given = splat_region_give_back(t->backend, frame, 0, missing);
@@ -43,22 +47,34 @@ static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *er
     return splat_scratch_reset(t->backend, error);
 }
 
+/* Asks for work, then rows; on all ranks alike: what one has no memory for none gets, and the rows are those before. */
+static splat_status try_room(splat_trainer *t, size_t work, uint32_t n, splat_error *error)
+{
+    const uint32_t old_n = t->model->gaussians.n;
+    const bool counted = t->n_statistics > 0, counts = t->strategy->wants_statistics(&t->options, t->iteration);
+    splat_status own = reserve_work(t, work, error);
+    if (own == SPLAT_OK) own = splat_trainer_resize_state(t, n, counts, error);
+    const splat_status all = splat_shards_agree(t, own, error);
+    if (all == SPLAT_OK) return splat_trainer_zero_statistics(t, error);
+    if (own == SPLAT_OK) splat_trainer_resize_state(t, old_n, counted, NULL); /* fewer: cannot fail */
+    return all;
+}
+
 splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_after, splat_error *error)
 {
-    bool on_device = t->backend->device_bytes > 0;
+    bool on_device = t->backend->device_bytes > 0, is_due;
     size_t work = t->strategy->work_bytes ? t->strategy->work_bytes(on_device, (size_t)n) : 0;
     SPLAT_TRY(splat_scratch_reset(t->backend, error));
-    if (n > t->model->gaussians.n)
-        release_regions(t, (uint32_t)n, work, splat_give_up_is_due(t, (size_t)n_after));
+    SPLAT_TRY(splat_give_up_is_due(t, (size_t)n_after, &is_due, error));
+    if (n > t->model->gaussians.n) release_regions(t, (uint32_t)n, work, is_due);
     SPLAT_TRY(splat_give_up_for(t, (size_t)n_after, error));
-    splat_status status = reserve_work(t, work, error);
+    splat_status status = try_room(t, work, (uint32_t)n, error);
     for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
         splat_error refused;
         if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
-        if (gave) status = reserve_work(t, work, error);
+        if (gave) status = try_room(t, work, (uint32_t)n, error);
     }
-    if (status == SPLAT_OK) status = splat_trainer_resize_rows(t, (uint32_t)n, error);
-    return splat_shards_agree(t, status, error);
+    return status;
 }
 
 /* Views will have more instances as there are more Gaussians. */

@@ -1,6 +1,6 @@
-/* Storages and places that change between two steps. Decisions depend on the count, the options and the limit alone, so
- * a resumed run makes the same; on a GPU the limit is what the driver leaves of it, whose share is counted in steps and
- * never less than before, and checkpoints remember it. */
+/* Storages and places that change between two steps, of several ranks on all of them at once. Decisions depend on the
+ * count, the options and the limit alone, so a resumed run makes the same; on a GPU the limit is what the driver leaves
+ * of it, whose share is counted in steps and never less than before, and checkpoints remember it. */
 #include "ops/shrink/shrink.h"
 #include "train/memory_choices.h"
 #include "train/memory_forms.h"
@@ -11,6 +11,7 @@ void splat_give_up_init(splat_trainer *t)
     const size_t later = 1; /* the driver is not asked for its share now: update_overhead finds it out */
     t->memory.setup = splat_memory_setup_of(t->context, t->scene, false, later, 0);
     t->memory.setup.overhead = 0;
+    t->memory.setup.n_ranks = t->shards.comm ? (size_t)t->shards.comm->size : 0;
     t->memory.form = 0;
 }
 
@@ -162,22 +163,32 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
     return SPLAT_OK;
 }
 
-static int form_wanted(splat_trainer *t, size_t n)
+/* The last that any rank needs: rows go from one to another as they are stored. */
+static splat_status find_wanted(splat_trainer *t, size_t n, int *form, splat_error *error)
 {
     update_overhead(t);
     splat_memory_forms forms = forms_of(t);
-    return splat_form_for(&forms, n);
+    uint64_t wanted = (uint64_t)splat_form_for(&forms, n);
+    SPLAT_TRY(splat_shards_most(t, &wanted, error));
+    *form = (int)wanted;
+    return SPLAT_OK;
 }
 
-bool splat_give_up_is_due(splat_trainer *t, size_t n)
+splat_status splat_give_up_is_due(splat_trainer *t, size_t n, bool *is_due, splat_error *error)
 {
-    return splat_gives_up(t) && t->memory.form < form_wanted(t, n);
+    int wanted;
+    *is_due = false;
+    if (!splat_gives_up(t)) return SPLAT_OK;
+    SPLAT_TRY(find_wanted(t, n, &wanted, error));
+    *is_due = t->memory.form < wanted;
+    return SPLAT_OK;
 }
 
 splat_status splat_give_up_for(splat_trainer *t, size_t n, splat_error *error)
 {
+    int wanted;
     if (!splat_gives_up(t)) return SPLAT_OK;
-    int wanted = form_wanted(t, n);
+    SPLAT_TRY(find_wanted(t, n, &wanted, error));
     size_t n_now = t->model->gaussians.n ? t->model->gaussians.n : n; /* before the first ones are made: those */
     while (t->memory.form < wanted) SPLAT_TRY(advance(t, n_now, error));
     return SPLAT_OK;
@@ -189,7 +200,9 @@ splat_status splat_give_up_next(splat_trainer *t, bool *gave, splat_error *error
     while (splat_gives_up(t) && t->memory.form < SPLAT_N_FORMS - 1 && !*gave) {
         unsigned may = (unsigned)t->options.may_give_up, bit = splat_memory_choices[t->memory.form].bit & may;
         bool is_last = t->memory.form == SPLAT_N_FORMS - 2; /* where lists have room for bands */
-        *gave = (bit && has(t, bit)) || (is_last && may & SPLAT_GIVE_UP_LISTS);
+        uint64_t gives = (bit && has(t, bit)) || (is_last && may & SPLAT_GIVE_UP_LISTS);
+        SPLAT_TRY(splat_shards_most(t, &gives, error)); /* any rank */
+        *gave = gives;
         SPLAT_TRY(advance(t, t->model->gaussians.n, error));
     }
     if (*gave) splat_give_up_set_lists(t);

@@ -54,7 +54,9 @@ static splat_status grow_own(splat_trainer *t, size_t n, splat_error *error)
 /* Of several ranks each grows its own. */
 static splat_status grow(splat_trainer *t, size_t n, splat_error *error)
 {
-    if (splat_shards_count(t) < n) SPLAT_TRY(grow_own(t, splat_shards_part(t, n), error));
+    const uint32_t part = splat_shards_part(t, n);
+    if (splat_shards_are_apart(t)) SPLAT_TRY(splat_give_up_for(t, part, error)); /* together */
+    if (splat_shards_count(t) < n) SPLAT_TRY(grow_own(t, part, error));
     if (splat_shards_are_apart(t) && t->shards.n_all < n) t->shards.n_all = (uint32_t)n;
     splat_trainer_forget_results(t);
     return splat_trainer_update_filter(t, error);

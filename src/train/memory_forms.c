@@ -57,9 +57,9 @@ static splat_list_room whole_views(const splat_memory_forms *f, size_t n)
     return (splat_list_room){bands ? named : usual, bands};
 }
 
-static splat_list_room least_bands(size_t n)
+static splat_list_room least_bands(const splat_memory_forms *f, size_t n)
 {
-    return (splat_list_room){splat_larger(n / 2, LEAST_INSTANCES), true};
+    return (splat_list_room){splat_larger(splat_memory_all(f->setup, n) / 2, LEAST_INSTANCES), true};
 }
 
 /* Bands save lists and cost gradients of their own: where that is no gain, whole views are the least. The last form
@@ -67,7 +67,7 @@ static splat_list_room least_bands(size_t n)
  * pairs than usual. */
 static splat_list_room least_room(const splat_memory_forms *f, const splat_train_options *o, int form, size_t n)
 {
-    splat_list_room whole = whole_views(f, n), bands = least_bands(n);
+    splat_list_room whole = whole_views(f, n), bands = least_bands(f, n);
     if (!(splat_form_bits(f, form) & SPLAT_GIVE_UP_LISTS)) return whole;
     if (form == SPLAT_N_FORMS - 1) return bands;
     bool gains = splat_memory_total(f->setup, o, n, bands) < splat_memory_total(f->setup, o, n, whole);
@@ -93,7 +93,7 @@ splat_list_room splat_form_lists(const splat_memory_forms *f, int form, size_t n
     splat_train_options o = options_of(f, form);
     splat_list_room whole = whole_views(f, n);
     if (named_bound(f)) return (splat_list_room){named_bound(f), whole.bands};
-    size_t room = room_in_bands(f, &o, n, least_bands(n).n_instances);
+    size_t room = room_in_bands(f, &o, n, least_bands(f, n).n_instances);
     bool may_cut = splat_form_bits(f, form) & SPLAT_GIVE_UP_LISTS;
     bool counts_on_usual = !may_cut || (form < SPLAT_N_FORMS - 1 &&
                                         splat_memory_total(f->setup, &o, n, whole) <= f->limit);

@@ -17,6 +17,14 @@ typedef struct splat_memory_setup {
     size_t n_ranks;            /* that have a view each, and as many Gaussians each as are counted; 0 and 1: one */
 } splat_memory_setup;
 
+/* SPLAT_GIVE_UP_* of what several ranks can do without; none moves rows into host memory, and small storages are the
+ * CPU's. */
+static inline unsigned splat_ranks_may_give_up(bool on_device)
+{
+    const unsigned everywhere = SPLAT_GIVE_UP_PHOTOS | SPLAT_GIVE_UP_LISTS;
+    return on_device ? everywhere : everywhere | SPLAT_GIVE_UP_SH | SPLAT_GIVE_UP_MOMENTS;
+}
+
 /* Where SH above degree 0 lie, and their moments. */
 static inline splat_placement splat_place_of_harmonics(const splat_train_options *options)
 {

@@ -25,7 +25,7 @@ size_t splat_memory_usual_instances(const splat_memory_setup *u, size_t n)
 {
     double each = 6.5e-6 * (double)splat_work_pixels(&u->view);
     each = each < 1 ? 1 : each > 3.5 ? 3.5 : each;
-    return (size_t)(each * (double)n) + 100000;
+    return (size_t)(each * (double)splat_memory_all(u, n)) + 100000;
 }
 
 splat_work splat_memory_work(const splat_memory_setup *u, size_t n, splat_list_room room)
@@ -128,7 +128,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     s.ranks = ranks_bytes(u, o, n);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, splat_work_pixels(&w)) +
               splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
-              splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) + (w.bands ? splat_view_gradients_bytes(n) : 0);
+              splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) +
+              (w.bands ? splat_view_gradients_bytes(n_seen) : 0);
     s.depth_points = splat_depths_point_bytes(u, o);
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) +
                                                               splat_depths_backward_bytes(u, o, &w));

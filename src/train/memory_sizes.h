@@ -34,6 +34,12 @@ typedef struct splat_list_room {
     bool bands;
 } splat_list_room;
 
+/* Of n Gaussians on each of the ranks, how many a view is of. */
+static inline size_t splat_memory_all(const splat_memory_setup *setup, size_t n)
+{
+    return setup->n_ranks > 1 ? n * setup->n_ranks : n;
+}
+
 /* More pairs than views usually have. */
 size_t splat_memory_usual_instances(const splat_memory_setup *setup, size_t n);
 /* The work of a view of n Gaussians. */

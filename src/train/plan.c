@@ -19,12 +19,19 @@ static unsigned allowed(const splat_memory_setup *u, const splat_train_options *
                         const splat_plan_options *options)
 {
     unsigned may = 0;
+    const unsigned possible = u->n_ranks > 1 ? splat_ranks_may_give_up(u->view.on_device) : SPLAT_GIVE_UP_ALL;
     for (int i = 0; i < SPLAT_N_MEMORY_CHOICES; i++) {
         const splat_memory_choice *c = &splat_memory_choices[i];
         bool is_kept = c->keep && *(const bool *)((const char *)options + c->keep);
         if ((u->view.on_device || !c->only_gpu) && !is_kept) may |= c->bit;
     }
-    return splat_forms_useful(u, wanted, may);
+    return splat_forms_useful(u, wanted, may & possible);
+}
+
+/* Of n Gaussians, the part of the rank that has most. */
+static size_t part_of(const splat_memory_setup *u, size_t n)
+{
+    return u->n_ranks > 1 ? (n + u->n_ranks - 1) / u->n_ranks : n;
 }
 
 /* What each of the form's choices saves at n Gaussians, the others made. */
@@ -51,8 +58,8 @@ static bool is_told(const splat_memory_forms *f, int form, size_t n)
     return bit && (bit != SPLAT_GIVE_UP_LISTS || splat_form_bytes(f, form + 1, n) < splat_form_bytes(f, form, n));
 }
 
-/* What growth gives up, and from which count on, as far as it can get: where one thing is not enough, all up to the one
- * that is. */
+/* What growth gives up, and from which count of all ranks on, as far as it can get: where one thing is not enough, all
+ * up to the one that is. */
 static void list_steps(const splat_memory_forms *f, size_t rows, splat_plan *plan)
 {
     size_t most = splat_form_most(f, 0);
@@ -63,7 +70,8 @@ static void list_steps(const splat_memory_forms *f, size_t rows, splat_plan *pla
         for (; form <= i; form++) {
             const splat_memory_choice *c = &splat_memory_choices[form];
             if (is_told(f, form, most + 1))
-                plan->steps[plan->n_steps++] = (splat_plan_step){c->option, c->cost, most};
+                plan->steps[plan->n_steps++] = (splat_plan_step){c->option, c->cost,
+                                                                      splat_memory_all(f->setup, most)};
         }
         most = after;
     }
@@ -195,7 +203,7 @@ static splat_status check_least(const splat_memory_forms *f, size_t least, splat
                       (double)splat_work_pixels(&f->setup->view) / 1e6);
 }
 
-/* All Gaussians at once, and for good: nothing of a trained splat can be left away. */
+/* All Gaussians at once, and for good, on one device: nothing of a trained splat can be left away. */
 static splat_status plan_fixed(const splat_memory_forms *f, const splat_plan_options *options,
                                splat_train_options *chosen, splat_plan *plan, splat_error *error)
 {
@@ -211,63 +219,42 @@ static splat_status plan_fixed(const splat_memory_forms *f, const splat_plan_opt
     return SPLAT_OK;
 }
 
-/* Begins with what holds the points, or the count that was named; the figures are those of the count planned for. */
+/* Begins with what holds the points, or the count that was named; the figures are those of the count planned for. Of
+ * several ranks the forms are of the part that each has, and what is told is of all. */
 static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_options *options,
                                 splat_train_options *chosen, splat_plan *plan, splat_error *error)
 {
-    size_t n_points = f->setup->n_points, target = f->wanted->target_gaussian_count;
-    SPLAT_TRY(check_least(f, n_points < LEAST_GAUSSIANS ? n_points : LEAST_GAUSSIANS, error));
-    size_t fit = splat_form_most(f, SPLAT_N_FORMS - 1), cap = (size_t)((double)fit * OVERSHOOT);
+    const splat_memory_setup *u = f->setup;
+    size_t n_points = u->n_points, target = f->wanted->target_gaussian_count;
+    SPLAT_TRY(check_least(f, part_of(u, n_points < LEAST_GAUSSIANS ? n_points : LEAST_GAUSSIANS), error));
+    size_t fit = splat_form_most(f, SPLAT_N_FORMS - 1), fit_all = splat_memory_all(u, fit);
+    size_t cap = (size_t)((double)fit_all * OVERSHOOT);
     if (!target || cap < target) target = cap > 4 ? cap : 4;
-    size_t begin = options->n_gaussians ? rows_of(options->n_gaussians) : n_points;
+    size_t begin = part_of(u, options->n_gaussians ? rows_of(options->n_gaussians) : n_points);
     begin = begin < fit ? begin : fit;
     int form = splat_form_for(f, begin);
     *chosen = splat_form_options(f, form, begin);
     chosen->may_give_up = (int)f->may;
-    chosen->max_gaussians = fit;
+    chosen->max_gaussians = fit_all;
     chosen->target_gaussian_count = target;
     plan->start_gaussians = n_points < target ? n_points : target;
-    plan->start_bytes = splat_form_bytes(f, splat_form_for(f, plan->start_gaussians), plan->start_gaussians);
-    size_t most = most_rows_of(target);
+    const size_t start = part_of(u, plan->start_gaussians);
+    plan->start_bytes = splat_form_bytes(f, splat_form_for(f, start), start);
+    size_t most = part_of(u, most_rows_of(target));
     list_steps(f, most < fit ? most : fit, plan);
     if (target == cap) plan->steps[plan->n_steps++] = (splat_plan_step){cap_option, cap_cost, cap};
-    size_t rows = rows_of(plan->n_gaussians);
+    size_t rows = part_of(u, rows_of(plan->n_gaussians));
     rows = rows < fit ? rows : fit;
     int then = splat_form_for(f, rows);
     splat_train_options grown = splat_form_options(f, then, rows);
     list_choices(f, then, rows, plan);
     if (cap < plan->n_gaussians) plan->choices[plan->n_choices++] = (splat_plan_choice){cap_option, cap_cost, 0};
-    fill_rows(f->setup, &grown, rows, splat_form_least_lists(f, then, rows), plan);
-    fill_later(f->setup, &grown, options, rows, splat_form_least_lists(f, then, rows), plan);
-    return SPLAT_OK;
-}
-
-/* Several GPUs with a view each: nothing is given up, and the rows are those of each. Rank 0 has all Gaussians now and
- * then, beside what it works with. */
-static splat_status plan_ranks(const splat_memory_forms *f, const splat_plan_options *options,
-                               splat_train_options *chosen, splat_plan *plan, splat_error *error)
-{
-    const size_t n = (plan->n_gaussians + options->n_ranks - 1) / options->n_ranks;
-    splat_list_room room = splat_form_least_lists(f, 0, n);
-    room.n_instances = splat_memory_usual_instances(f->setup, plan->n_gaussians);
-    *chosen = splat_form_options(f, 0, n);
-    chosen->max_gaussians = splat_form_most(f, 0) * options->n_ranks;
-    fill_rows(f->setup, chosen, n, room, plan);
-    splat_memory_setup alone = *f->setup;
+    fill_rows(u, &grown, rows, splat_form_least_lists(f, then, rows), plan);
+    splat_memory_setup alone = *u; /* what comes after training is of one */
     alone.n_ranks = 1;
-    fill_later(&alone, chosen, options, plan->n_gaussians, room, plan);
-    const splat_memory_sizes own = splat_memory_sizes_of(f->setup, chosen, n, room);
-    const splat_memory_sizes all = splat_memory_sizes_of(f->setup, chosen, plan->n_gaussians, room);
-    const size_t state = own.parameters + own.sh + own.moments + own.sh_moments + own.statistics;
-    const size_t whole = all.parameters + all.sh + all.moments + all.sh_moments + all.statistics;
-    plan->evaluation_bytes = plan->total_bytes - state + whole;
-    if (plan->total_bytes <= f->limit) return SPLAT_OK;
-    char text[32], limit[32];
-    return splat_fail(error, SPLAT_ERROR_MEMORY,
-                      "%zu Gaussians on %zu GPUs take %s on each, more than %s: take more GPUs, or fewer Gaussians "
-                      "(`target_gaussian_count`)", plan->n_gaussians, options->n_ranks,
-                      splat_bytes_format(plan->total_bytes, text, sizeof text),
-                      splat_bytes_format(f->limit, limit, sizeof limit));
+    const size_t all = u->n_ranks > 1 ? plan->n_gaussians : rows;
+    fill_later(&alone, &grown, options, all, splat_form_least_lists(f, then, rows), plan);
+    return SPLAT_OK;
 }
 
 /* chosen: `wanted` with the choices made. All structs are the library's own. */
@@ -280,16 +267,14 @@ static splat_status make_plan(const splat_context *context, const splat_scene *s
     if (!limit) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a plan needs a memory limit");
     splat_memory_setup u = splat_memory_setup_of(context, scene, options->for_gpu, options->overhead_bytes,
                                                  options->n_vertices);
-    const bool is_shared = options->n_ranks > 1;
     u.n_ranks = options->n_ranks;
-    splat_memory_forms f = {&u, wanted, is_shared ? 0 : allowed(&u, wanted, options), limit};
+    splat_memory_forms f = {&u, wanted, allowed(&u, wanted, options), limit};
     size_t target = wanted->target_gaussian_count;
     plan->n_gaussians = options->n_gaussians ? options->n_gaussians
                         : target             ? least_of(target, wanted, &scene->dataset)
                                              : likely_count(wanted, &scene->dataset);
     plan->estimated = !options->n_gaussians && !target;
     plan->limit_bytes = limit;
-    if (is_shared) return plan_ranks(&f, options, chosen, plan, error);
     return splat_schedule_continues_splat(wanted) ? plan_fixed(&f, options, chosen, plan, error)
                                                   : plan_growth(&f, options, chosen, plan, error);
 }

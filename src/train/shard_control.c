@@ -28,14 +28,13 @@ splat_status splat_shards_largest(splat_trainer *t, float *value, splat_error *e
     return SPLAT_OK;
 }
 
+splat_status splat_shards_most(splat_trainer *t, uint64_t *value, splat_error *error)
+{
+    if (!splat_shards_are_apart(t)) return SPLAT_OK;
+    return splat_comm_reduce_u64(t->shards.comm, SPLAT_COMM_MAX, value, 1, error);
+}
+
 splat_status splat_shards_agree(splat_trainer *t, splat_status own, splat_error *refused)
 {
-    uint64_t n_refused = own != SPLAT_OK;
-    splat_error lost;
-    if (!splat_shards_are_apart(t) || (own != SPLAT_OK && own != SPLAT_ERROR_MEMORY)) return own;
-    splat_status status = splat_shards_sum(t, &n_refused, 1, &lost);
-    if (status == SPLAT_OK && (n_refused == 0 || own != SPLAT_OK)) return own;
-    if (status == SPLAT_OK) return splat_fail(refused, SPLAT_ERROR_MEMORY, "another rank has no memory for it");
-    if (refused) *refused = lost;
-    return status;
+    return splat_shards_are_apart(t) ? splat_comm_agree(t->shards.comm, own, refused) : own;
 }

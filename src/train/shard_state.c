@@ -10,7 +10,7 @@ typedef struct refusal {
     const char *what;
 } refusal;
 
-splat_status splat_shards_init(splat_trainer *t, splat_error *error)
+static splat_status refuse(const splat_trainer *t, bool is_limited, splat_error *error)
 {
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
@@ -22,19 +22,77 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
          "known depth (`depths`, `sfm_depth`)"},
         {o->sh_offload, "`sh_offload`"},
         {o->moments_offload, "moments in host memory"},
-        {o->max_instances > 0 || o->may_give_up || t->backend->memory.limit > 0, "a memory limit (`vram_limit`)"},
+        {is_limited && !o->batch_views, "a memory limit (`vram_limit`) and `split_views`"},
+        {is_limited && dataset->n_masked > 0 && dataset->mask_mode == SPLAT_MASKS_IGNORE,
+         "a memory limit (`vram_limit`) and masks of what shall be ignored, which one rank looks for in all Gaussians"},
     };
-    if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
         if (refusals[i].is_asked)
             return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
                               "several ranks cannot train with %s; leave it out, or train with one", refusals[i].what);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- memory limits */
+
+/* Each rank has its own, those that were given none the least of the others'. */
+static splat_status share_limits(splat_trainer *t, bool *is_limited, splat_error *error)
+{
+    const splat_comm *comm = t->options.ranks;
+    uint64_t all[SPLAT_MAX_RANKS], least = 0;
+    const size_t own = t->backend->memory.process_limit;
+    SPLAT_TRY(splat_comm_share_u64(t->options.ranks, own, all, error));
+    for (int r = 0; r < comm->size; r++)
+        if (all[r] && (!least || all[r] < least)) least = all[r];
+    *is_limited = least > 0;
+    return least && !own ? splat_context_set_memory_limit(t->context, least, error) : SPLAT_OK;
+}
+
+static uint64_t least_bound(uint64_t a, uint64_t b)
+{
+    return a && (!b || a < b) ? a : b;
+}
+
+/* What ranks may have planned each for itself: all begin in the form that the one with the least memory needs, and none
+ * gives up what ranks cannot do without. */
+static splat_status share_plans(splat_trainer *t, splat_error *error)
+{
+    enum { N = 6 };
+    splat_train_options *o = &t->options;
+    uint64_t own[N] = {o->photos_on_host,        o->sh_storage == SPLAT_SH_FLOAT16,
+                       o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED,
+                       o->max_gaussians,         o->target_gaussian_count,
+                       (uint64_t)o->may_give_up};
+    uint64_t all[SPLAT_MAX_RANKS];
+    for (int i = 0; i < N; i++) {
+        SPLAT_TRY(splat_comm_share_u64(o->ranks, own[i], all, error));
+        for (int r = 0; r < o->ranks->size; r++)
+            own[i] = i < 3 ? own[i] | all[r] : i < 5 ? least_bound(own[i], all[r]) : own[i] & all[r];
+    }
+    o->photos_on_host = own[0];
+    if (own[1]) o->sh_storage = SPLAT_SH_FLOAT16;
+    if (own[2]) o->optimizer_storage = SPLAT_OPTIMIZER_QUANTIZED;
+    o->max_gaussians = (size_t)own[3];
+    o->target_gaussian_count = (size_t)own[4];
+    o->may_give_up = (int)(own[5] & splat_ranks_may_give_up(t->backend->device_bytes > 0));
+    return SPLAT_OK;
+}
+
+splat_status splat_shards_init(splat_trainer *t, splat_error *error)
+{
+    const splat_train_options *o = &t->options;
+    bool is_limited;
+    if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
+    SPLAT_TRY(share_limits(t, &is_limited, error));
+    SPLAT_TRY(refuse(t, is_limited || o->max_instances > 0 || o->may_give_up, error));
+    SPLAT_TRY(share_plans(t, error));
     t->shards.comm = o->ranks;
     t->shards.is_whole = true;
     t->shards.piece_bytes = (size_t)16 << 20;
     SPLAT_TRY(splat_shards_share_photos(t, error));
     SPLAT_TRY(splat_device_join(o->ranks, t->backend, error));
     SPLAT_TRY(splat_batch_init(&t->shards.batch, o->ranks, t->backend, error)); /* evaluations deal views, too */
+    t->shards.batch.agrees = is_limited;
     if (!o->batch_views) {
         splat_shared_init(&t->shards.view, o->ranks, t->backend);
         return SPLAT_OK;

@@ -85,8 +85,8 @@ uint64_t splat_shards_seed(const splat_trainer *trainer);
 splat_status splat_shards_sum(splat_trainer *trainer, uint64_t *values, size_t n, splat_error *error);
 /* The largest of the ranks'. */
 splat_status splat_shards_largest(splat_trainer *trainer, float *value, splat_error *error);
-/* own: OK or MEMORY (anything else is returned at once). MEMORY where it is so on any rank: all do without what one has
- * no room for. */
+splat_status splat_shards_most(splat_trainer *trainer, uint64_t *value, splat_error *error);
+/* splat_comm_agree. */
 splat_status splat_shards_agree(splat_trainer *trainer, splat_status own, splat_error *refused);
 /* shard_level.c: after the number of Gaussians has changed rows move from the ends of ranks that have too many, so that
  * every rank has its part again. Errors: MEMORY, DEVICE, too. */

@@ -30,7 +30,7 @@ void splat_step_adam(splat_trainer *t, int iteration, int n_views, splat_adam *a
         adam->lr[i] = scale * splat_tensor_rate_at(&splat_gaussian_rates[i], o, t->scene->dataset.extent, iteration);
         adam->update[i] = true;
     }
-    if (n_views == 1) skip_published(t, iteration, adam);
+    if (!t->options.batch_views || !t->shards.comm) skip_published(t, iteration, adam); /* nor in a batch of one view */
     for (int i = 0; i < t->model->tensors->n; i++) {
         if (adam->update[i]) t->adam_steps[i] += n_views;
         adam->correction1[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA1, t->adam_steps[i]));

@@ -116,10 +116,12 @@ splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *er
 void splat_give_up_init(splat_trainer *trainer);
 /* Whether this run gives anything up. */
 bool splat_gives_up(const splat_trainer *trainer);
-/* Whether splat_give_up_for would give anything up. */
-bool splat_give_up_is_due(splat_trainer *trainer, size_t n);
-/* Gives up what n Gaussians need, before they are made room for; nothing when they fit. Errors: DEVICE; MEMORY when
- * something could not be given up: it is as it was. */
+/* Of several ranks, n Gaussians each, these three are called by all, who do the same. */
+
+/* Whether splat_give_up_for would give anything up. Errors: RANK. */
+splat_status splat_give_up_is_due(splat_trainer *trainer, size_t n, bool *is_due, splat_error *error);
+/* Gives up what n Gaussians need, before they are made room for; nothing when they fit. Errors: DEVICE, RANK; MEMORY
+ * when something could not be given up: it is as it was. */
 splat_status splat_give_up_for(splat_trainer *trainer, size_t n, splat_error *error);
 /* Gives up the next of what is left, since memory was refused after all. *gave: false: there is nothing more. */
 splat_status splat_give_up_next(splat_trainer *trainer, bool *gave, splat_error *error);
@@ -134,13 +136,16 @@ splat_status splat_give_up_as(splat_trainer *trainer, unsigned bits, size_t over
 
 /* Parameters, moments and statistics n rows long; statistics become zero, and the arrays of strategy and
  * regularizer are as their lives say. What must be given up for n Gaussians is given up first, and more when memory is
- * refused all the same. On failure nothing else has changed. */
+ * refused all the same; not where ranks are apart, which do that together (splat_give_up_for, splat_density_make_room).
+ * On failure nothing else has changed. */
 splat_status splat_trainer_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* The same for rows that will be fewer before a view is done with them: something is given up only when memory is
  * refused. */
 splat_status splat_trainer_resize_rows(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* The same for rows that are only on their way: statistics, if there shall be any, keep what they hold. */
 splat_status splat_trainer_resize_state(splat_trainer *trainer, uint32_t n, bool has_statistics, splat_error *error);
+/* All that there are. */
+splat_status splat_trainer_zero_statistics(splat_trainer *trainer, splat_error *error);
 /* What that maps on the device beyond what is there. */
 size_t splat_trainer_growth_bytes(const splat_trainer *trainer, uint32_t n);
 /* Gives the statistics back when no density control is left after `iteration`. */

@@ -81,7 +81,8 @@ size_t splat_trainer_growth_bytes(const splat_trainer *t, uint32_t n)
                                            &t->strategy_rows.rows[SPLAT_ROWS_KEPT],
                                            &t->strategy_rows.rows[SPLAT_ROWS_SCRATCH],
                                            &t->regularizer_rows.rows[SPLAT_ROWS_KEPT],
-                                           &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH]};
+                                           &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH],
+                                           &t->shards.gradients};
     bool counts = t->strategy->wants_statistics(&t->options, t->iteration);
     size_t growth = splat_row_blocks_growth(t->backend, &t->statistics, counts ? n : 0) +
                     splat_row_blocks_growth(t->backend, &t->deferral.rows, splat_deferral_rows(t, n));
@@ -89,11 +90,24 @@ size_t splat_trainer_growth_bytes(const splat_trainer *t, uint32_t n)
     return growth;
 }
 
-/* While memory is refused, what is left is given up. */
+/* Working memory, which the next view takes again. */
+static void release_work(splat_trainer *t)
+{
+    splat_region_free(t->backend, &t->model->frame.region);
+    splat_region_release(t->backend, &t->backend->scratch);
+    splat_batch_release(&t->shards.batch);
+}
+
+/* While memory is refused, what is left is given up; where ranks are apart, what one can do by itself. */
 static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_statistics, splat_error *error)
 {
     bool gave = n > t->model->gaussians.n;
     splat_status status = resize_all(t, t->model->gaussians.n, n, n_statistics, error);
+    if (splat_shards_are_apart(t) && t->backend->memory.limit && status == SPLAT_ERROR_MEMORY) {
+        release_work(t);
+        return resize_all(t, t->model->gaussians.n, n, n_statistics, error);
+    }
+    gave = gave && !splat_shards_are_apart(t);
     while (status == SPLAT_ERROR_MEMORY && gave) {
         splat_error refused;
         if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
@@ -117,18 +131,22 @@ splat_status splat_trainer_resize_state(splat_trainer *t, uint32_t n, bool has_s
 
 splat_status splat_trainer_resize(splat_trainer *t, uint32_t n, splat_error *error)
 {
-    if (n > t->model->gaussians.n) SPLAT_TRY(splat_give_up_for(t, n, error));
+    if (n > t->model->gaussians.n && !splat_shards_are_apart(t)) SPLAT_TRY(splat_give_up_for(t, n, error));
     return splat_trainer_resize_rows(t, n, error);
+}
+
+splat_status splat_trainer_zero_statistics(splat_trainer *t, splat_error *error)
+{
+    for (int i = 0; i < SPLAT_N_STATISTICS && t->n_statistics; i++)
+        SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data, t->n_statistics * sizeof(float),
+                                     error));
+    return SPLAT_OK;
 }
 
 splat_status splat_trainer_resize_rows(splat_trainer *t, uint32_t n, splat_error *error)
 {
-    uint32_t n_statistics = t->strategy->wants_statistics(&t->options, t->iteration) ? n : 0;
-    SPLAT_TRY(splat_trainer_resize_state(t, n, n_statistics > 0, error));
-    for (int i = 0; i < SPLAT_N_STATISTICS && n_statistics; i++)
-        SPLAT_TRY(splat_backend_zero(t->backend, t->statistics.blocks[i].data,
-                                     (size_t)n_statistics * sizeof(float), error));
-    return SPLAT_OK;
+    SPLAT_TRY(splat_trainer_resize_state(t, n, t->strategy->wants_statistics(&t->options, t->iteration), error));
+    return splat_trainer_zero_statistics(t, error);
 }
 
 void splat_trainer_drop_statistics(splat_trainer *t, int iteration)

@@ -42,7 +42,10 @@ static void test_plan(void **state)
     assert_null(strstr(standard_output, "--optimizer_storage quantized  saves"));
     RUN_OUT(0, "Each of 4 GPUs holds so much", "plan", "-s", "scene", "--device_memory", "140G", "--gpus", "4",
             "--gaussians", "6000000");
-    RUN_ERR(1, "on 4 GPUs take", "plan", "-s", "scene", "--device_memory", "24G", "--gpus", "4", "--gaussians", "100M");
+    assert_non_null(strstr(standard_output, "--gpus 4 --vram_limit "));
+    RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "24G", "--gpus", "4", "--gaussians",
+            "200M");
+    assert_null(strstr(standard_output, "--sh_offload")); /* ranks keep their rows on the device */
     RUN_ERR(2, "plan --gpus takes a number", "plan", "-s", "scene", "--device_memory", "24G", "--gpus", "all");
     RUN_ERR(1, "least possible", "plan", "-s", "scene", "--device_memory", "16G", "--vram_limit", "100M");
     RUN_ERR(2, "--vram_limit takes a size", "plan", "-s", "scene", "--vram_limit", "much");

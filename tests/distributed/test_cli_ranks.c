@@ -251,6 +251,23 @@ static void a_benchmark_tells_of_the_ranks(void **state)
     assert_non_null(strstr(json, "\"gaussians_last\": 500"));
 }
 
+/* Each rank has the limit, as threads and as processes; nothing is given up to go on. */
+static void ranks_have_a_memory_limit_each(void **state)
+{
+    (void)state;
+    static const char *const options = "-n 60 --vram_limit 200M --densify_from_iter 10 --densification_interval 10";
+    if (shell("rm -rf limited; %% " TRAIN " -m limited %s --gpus 3", options) != 0) fail_msg("%s", standard_error);
+    assert_non_null(strstr(standard_output, "Memory: limit 200 MiB on each of 3 ranks; "));
+    assert_int_equal(n_times(standard_output, "What growth gives up"), 1);
+    assert_null(strstr(standard_output, "are left out"));
+    if (!mpirun_command(3)) skip();
+    if (shell("rm -rf limits; %s %% " TRAIN " -m limits %s --batch_views", mpirun_command(3), options) != 0)
+        fail_msg("%s", standard_error);
+    assert_int_equal(n_times(standard_output, "on each of 3 ranks; "), 1);
+    must_be_same_file("limited/point_cloud/iteration_60/point_cloud.ply",
+                      "limits/point_cloud/iteration_60/point_cloud.ply");
+}
+
 static void gpus_that_cannot_be_had_are_refused(void **state)
 {
     (void)state;
@@ -289,6 +306,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(each_has_a_view_of_its_own),
         cmocka_unit_test(a_benchmark_tells_of_the_ranks),
+        cmocka_unit_test(ranks_have_a_memory_limit_each),
         cmocka_unit_test(gpus_that_cannot_be_had_are_refused),
         cmocka_unit_test(without_the_module_one_process_trains),
     };

@@ -275,7 +275,7 @@ static void what_ranks_cannot_do_is_refused(void **state)
 {
     (void)state;
     static const refused_case cases[] = {{ask_exposure, "`exposure`"},     {ask_offload, "`sh_offload`"},
-                                         {ask_moments, "moments in host memory"}, {ask_bands, "`vram_limit`"},
+                                         {ask_moments, "moments in host memory"}, {ask_bands, "`split_views`"},
                                          {ask_limit, "`vram_limit`"},      {ask_coarse, "coarse training"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         splat_train_options o = tiny_options(60);

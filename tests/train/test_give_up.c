@@ -72,6 +72,9 @@ static void less_memory_gives_up_more(void **state)
         check_sweep(&setup, &o, SPLAT_GIVE_UP_ALL & ~SPLAT_GIVE_UP_SH);
         check_sweep(&setup, &o, SPLAT_GIVE_UP_LISTS | SPLAT_GIVE_UP_MOMENTS);
         check_sweep(&setup, &o, 0);
+        setup.n_ranks = 4;
+        check_sweep(&setup, &o, splat_ranks_may_give_up(false));
+        check_sweep(&setup, &o, splat_ranks_may_give_up(true));
     }
 }
 

@@ -1,0 +1,339 @@
+/* Ranks below a memory limit, a view each, as threads: each stays below its own, all give up the same at the same
+ * moment, and what one has no room for none does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "shared_run_fixture.h"
+
+#include "train/density.h"
+#include "train/memory_forms.h"
+
+#include <math.h>
+
+enum { N_STEPS = 60 };
+
+/* The ranks' trainers, while they live: rank 0 may look at the others between steps. */
+static splat_trainer *trainers[MAX_TEST_RANKS];
+
+static void begin_late(splat_trainer *t, int rank)
+{
+    trainers[rank] = t;
+    t->iteration = LATE;
+}
+
+static splat_train_options growing_options(void)
+{
+    splat_train_options o = late_options(N_STEPS);
+    o.densification_interval = 6;
+    o.densify_grad_threshold = 0.00012f;
+    o.may_give_up = SPLAT_GIVE_UP_ALL;
+    return o;
+}
+
+/* What is found between the last step and the end. */
+typedef struct found {
+    uint32_t n;                            /* of all ranks */
+    int forms[MAX_TEST_RANKS];
+    size_t peaks[MAX_TEST_RANKS], left_out[MAX_TEST_RANKS];
+    splat_train_options options[MAX_TEST_RANKS];
+    splat_memory_setup setup;
+    int n_ranks, n_to_fail; /* growths until one is refused to the rank that shall be; 0: one was */
+} found;
+
+static int failing_growth, failing_rank;
+
+static void find(splat_trainer *t, void *user)
+{
+    found *f = user;
+    f->n = splat_shards_count(t);
+    f->n_ranks = t->shards.comm->size;
+    f->setup = t->memory.setup;
+    f->n_to_fail = failing_rank < f->n_ranks ? trainers[failing_rank]->backend->memory.fail_growth : 0;
+    for (int r = 0; r < f->n_ranks; r++) {
+        f->forms[r] = trainers[r]->memory.form;
+        f->peaks[r] = trainers[r]->backend->memory.device.peak_reserved;
+        f->left_out[r] = trainers[r]->n_left_out;
+        f->options[r] = trainers[r]->options;
+    }
+}
+
+static shared_run make_limited(const splat_train_options *o, int n_steps, found *f)
+{
+    splat_context *context = open_cpu(1);
+    splat_scene_close(open_scene(context)); /* makes it */
+    splat_context_destroy(context);
+    shared_run run = make_batches(o, n_steps);
+    run.scene = SCENE;
+    run.spoil = begin_late;
+    run.look_apart = find;
+    run.user = f;
+    return run;
+}
+
+/* A limit below which growth gives up one thing after the other, of so many ranks. */
+static size_t tight_limit(int n_ranks, found *f)
+{
+    splat_train_options o = growing_options();
+    shared_run run = make_limited(&o, N_STEPS, f);
+    run_well(&run, n_ranks);
+    const size_t part = f->n / (uint32_t)n_ranks;
+    splat_memory_forms forms = {&f->setup, &o, splat_ranks_may_give_up(false), 0};
+    assert_int_equal(f->options[0].sh_storage, SPLAT_SH_FLOAT32); /* without a limit nothing is given up */
+    assert_int_equal(f->setup.n_ranks, n_ranks);
+    const size_t limit = splat_form_bytes(&forms, SPLAT_N_FORMS - 1, part + part / 3);
+    print_message("%d ranks: %u Gaussians without a limit; %zu bytes\n", n_ranks, f->n, limit);
+    return limit;
+}
+
+static void must_be_alike(const found *f, size_t limit)
+{
+    for (int r = 0; r < f->n_ranks; r++) {
+        assert_int_equal(f->forms[r], f->forms[0]);
+        assert_int_equal(f->options[r].sh_storage, f->options[0].sh_storage);
+        assert_int_equal(f->options[r].optimizer_storage, f->options[0].optimizer_storage);
+        assert_int_equal(f->left_out[r], f->left_out[0]);
+        if (f->peaks[r] > limit) fail_msg("rank %d of %d took %zu bytes of %zu", r, f->n_ranks, f->peaks[r], limit);
+    }
+}
+
+/* Everything is given up while it grows; one rank is told the limit, or all. */
+static void all_stay_below_the_limit(void **state)
+{
+    (void)state;
+    found f;
+    for (int n = 2; n <= 4; n++) {
+        splat_train_options o = growing_options();
+        const size_t limit = tight_limit(n, &f);
+        for (int told = 1; told <= n; told += n - 1) {
+            shared_run run = make_limited(&o, N_STEPS, &f);
+            for (int r = 0; r < told; r++) run.limits[r] = limit;
+            run_well(&run, n);
+            must_be_alike(&f, limit);
+            assert_int_equal(f.options[0].sh_storage, SPLAT_SH_FLOAT16);
+            assert_int_equal(f.options[0].optimizer_storage, SPLAT_OPTIMIZER_QUANTIZED);
+            assert_false(f.options[0].sh_offload || f.options[0].moments_offload);
+            assert_true(f.n > 600 && run.losses[N_STEPS - 1] > 0);
+        }
+    }
+}
+
+/* One of the ranks has less: what it needs all give up, as rows go from one to another. */
+static void the_smallest_decides_for_all(void **state)
+{
+    (void)state;
+    found f;
+    splat_train_options o = growing_options();
+    const size_t limit = tight_limit(3, &f);
+    for (int tight = 0; tight < 3; tight++) {
+        shared_run run = make_limited(&o, N_STEPS, &f);
+        for (int r = 0; r < 3; r++) run.limits[r] = r == tight ? limit : 1000 * limit;
+        run_well(&run, 3);
+        must_be_alike(&f, 1000 * limit);
+        assert_true(f.peaks[tight] <= limit);
+        assert_int_equal(f.options[0].sh_storage, SPLAT_SH_FLOAT16);
+    }
+}
+
+/* As bytes of a run that never stopped; also a checkpoint in which everything is given up, in a run without a limit. */
+static void limited_ranks_go_on_bit_for_bit(void **state)
+{
+    (void)state;
+    found f;
+    splat_train_options o = growing_options();
+    const size_t limit = tight_limit(2, &f);
+    shared_run whole = make_limited(&o, N_STEPS, &f);
+    whole.limits[0] = whole.limits[1] = limit;
+    shared_run first = whole, rest = whole;
+    whole.to = "whole.splatsmith";
+    run_well(&whole, 2);
+    static const int stops[] = {8, 30, 52}; /* at 25 and 30 a batch of one view ends */
+    for (int i = 0; i < 3; i++) {
+        first.to = rest.from = "first.splatsmith";
+        rest.to = "part.splatsmith";
+        first.n_steps = stops[i];
+        rest.n_steps = N_STEPS - stops[i];
+        rest.spoil = NULL;
+        rest.look_apart = NULL;
+        run_well(&first, 2);
+        run_well(&rest, 2);
+        if (!same_checkpoints("whole.splatsmith", "part.splatsmith")) fail_msg("resumed at %d: other bytes", stops[i]);
+    }
+    shared_run alone = make_run(&o, 5);
+    alone.scene = SCENE;
+    alone.from = "whole.splatsmith";
+    alone.options.iterations += 20;
+    run_well(&alone, 1);
+    assert_true(alone.losses[4] > 0);
+}
+
+/* ---------------------------------------------------------------- what one rank is refused */
+
+/* The first batch has two views, of three ranks. */
+static void begin_later(splat_trainer *t, int rank)
+{
+    begin_late(t, rank);
+    t->iteration = LATE + 98;
+}
+
+static void fail_once(splat_trainer *t, int rank)
+{
+    begin_later(t, rank);
+    if (rank == failing_rank) t->backend->memory.fail_growth = failing_growth;
+}
+
+/* Whatever it is that a rank is refused, all ask again, and nothing is lost. */
+static void a_refusal_is_asked_for_again(void **state)
+{
+    (void)state;
+    found f;
+    splat_train_options o = late_options(N_STEPS);
+    o.densify_until_iter = 0;
+    o.iterations += 100;
+    shared_run well = make_limited(&o, 11, &f);
+    well.spoil = begin_later;
+    for (int r = 0; r < 3; r++) well.limits[r] = (size_t)1 << 30;
+    run_well(&well, 3);
+    int n_failed = 0;
+    for (failing_rank = 0; failing_rank < 3; failing_rank += 2)
+        for (failing_growth = 1; failing_growth < 60; failing_growth++) {
+            shared_run run = well;
+            run.spoil = fail_once;
+            run_well(&run, 3);
+            for (int i = 0; i < run.n_steps; i++)
+                if (run.losses[i] != well.losses[i])
+                    fail_msg("refusal %d of rank %d: loss %d is %g, not %g", failing_growth, failing_rank, i,
+                             (double)run.losses[i], (double)well.losses[i]);
+            n_failed += f.n_to_fail == 0;
+            assert_int_equal(f.left_out[0], 0);
+        }
+    assert_true(n_failed > 20);
+    failing_rank = 0;
+}
+
+enum { ASKS_AFTER = 12 };
+
+static bool asks_after(const splat_trainer *t, int iteration)
+{
+    (void)t;
+    return iteration == LATE + ASKS_AFTER;
+}
+
+/* Rank 1 has no byte for the rows that growth asks for: none gets them, and no rank's rows and statistics change. */
+static splat_status ask_for_room(splat_trainer *t, int iteration, splat_error *error)
+{
+    splat_memory *memory = &t->backend->memory;
+    const uint32_t n = t->model->gaussians.n;
+    const float seen = splat_trainer_statistics(t).count[0];
+    void *unused;
+    splat_error refused;
+    if (iteration != LATE + ASKS_AFTER) return SPLAT_OK;
+    SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
+    t->is_broken = false;
+    if (t->shards.comm->rank == 1) memory->limit = 1;
+    const splat_status status = splat_density_make_room(t, n + 5000, n + 5000, &refused);
+    memory->limit = memory->process_limit;
+    if (status != SPLAT_ERROR_MEMORY || t->model->gaussians.n != n || splat_trainer_statistics(t).count[0] != seen)
+        return splat_fail(error, SPLAT_ERROR_INTERNAL, "status %d, %u rows of %u", (int)status,
+                          t->model->gaussians.n, n);
+    return SPLAT_OK;
+}
+
+static void growth_is_refused_to_all(void **state)
+{
+    (void)state;
+    found f;
+    splat_strategy asking = *splat_strategy_find("default");
+    splat_train_options o = late_options(N_STEPS);
+    asking.after = ask_for_room;
+    asking.changes_after = asks_after;
+    o.strategy = &asking;
+    shared_run run = make_limited(&o, 24, &f);
+    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
+    run_well(&run, 3);
+    assert_true(run.losses[23] > 0);
+    assert_int_equal(f.left_out[0], 0);
+}
+
+enum { STARVES_AFTER = 24, EATS_AFTER = 36 };
+
+/* Rank 1 has no byte more between two iterations. */
+static splat_status starve(splat_trainer *t, int iteration, splat_error *error)
+{
+    splat_memory *memory = &t->backend->memory;
+    if (t->shards.comm->rank == 1 && iteration == LATE + STARVES_AFTER) {
+        SPLAT_TRY(splat_backend_synchronize(t->backend, error));
+        splat_region_free(t->backend, &t->model->frame.region);
+        memory->limit = 1;
+    }
+    if (iteration == LATE + EATS_AFTER) memory->limit = memory->process_limit;
+    return SPLAT_OK;
+}
+
+static bool starves_after(const splat_trainer *t, int iteration)
+{
+    (void)t;
+    return iteration == LATE + STARVES_AFTER || iteration == LATE + EATS_AFTER;
+}
+
+/* A batch for which one rank has no room is left out by all, and training goes on. */
+static void a_batch_without_room_is_left_out(void **state)
+{
+    (void)state;
+    found f;
+    splat_strategy starving = *splat_strategy_find("default");
+    splat_train_options o = late_options(N_STEPS);
+    starving.after = starve;
+    starving.changes_after = starves_after;
+    o.strategy = &starving;
+    shared_run run = make_limited(&o, N_STEPS, &f);
+    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
+    run_well(&run, 3);
+    for (int i = 0; i < N_STEPS; i++) {
+        const bool is_left_out = i >= STARVES_AFTER && i < EATS_AFTER;
+        if ((run.losses[i] == 0) != is_left_out) fail_msg("step %d: loss %g", i, (double)run.losses[i]);
+    }
+    must_be_alike(&f, (size_t)1 << 30);
+    assert_int_equal(f.left_out[0], EATS_AFTER - STARVES_AFTER);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+static void masks_and_shared_views_have_no_limit(void **state)
+{
+    (void)state;
+    splat_train_options o = tiny_options(60);
+    splat_context *context = open_cpu(1);
+    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
+    splat_context_destroy(context);
+    shared_run runs[2] = {make_run(&o, 1), make_batches(&o, 1)};
+    static const char *const named[] = {"`split_views`", "masks"};
+    runs[1].scene = "blobs";
+    for (int i = 0; i < 2; i++) {
+        runs[i].limits[1] = (size_t)1 << 30;
+        run_thread_ranks(2, train_as, &runs[i]);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(runs[i].status[r], SPLAT_ERROR_UNSUPPORTED);
+            assert_non_null(strstr(runs[i].error[r].message, named[i]));
+        }
+    }
+    runs[1].mask_mode = SPLAT_MASKS_SEGMENT; /* all are looked at where they are */
+    run_well(&runs[1], 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_stay_below_the_limit),
+        cmocka_unit_test(the_smallest_decides_for_all),
+        cmocka_unit_test(limited_ranks_go_on_bit_for_bit),
+        cmocka_unit_test(a_refusal_is_asked_for_again),
+        cmocka_unit_test(growth_is_refused_to_all),
+        cmocka_unit_test(a_batch_without_room_is_left_out),
+        cmocka_unit_test(masks_and_shared_views_have_no_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
