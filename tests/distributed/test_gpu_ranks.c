@@ -9,6 +9,8 @@
 
 #include "shared_run_fixture.h"
 
+#include "train/shard_host.h"
+
 #include <math.h>
 
 static int n_gpus;
@@ -226,6 +228,118 @@ static void failures_end_shared_views(void **state)
     ends_by_a_broken_loss(make_gpu_shares(&o, 60), 2);
 }
 
+/* ---------------------------------------------------------------- what is done while the rows are apart */
+
+typedef struct both_ways {
+    splat_cloud apart, whole;
+    splat_metrics dealt, alone;
+    uint32_t n_here, n_all;
+    size_t peak_before, peak; /* of rank 0's device */
+    bool saves_first; /* each finds steps of SH put off: what comes first makes them up */
+    splat_status status;
+    splat_error error;
+} both_ways;
+
+/* All bands of SH, of which steps are put off. */
+static void begin_late(splat_trainer *t, int rank)
+{
+    (void)rank;
+    t->iteration = LATE;
+}
+
+static splat_status do_apart(splat_trainer *t, both_ways *b)
+{
+    splat_memory *memory = &t->backend->memory;
+    splat_view_job job = job_on(SPLAT_VIEWS_TRAIN, NULL, NULL);
+    job.quantize = true;
+    b->peak_before = memory->device.peak_reserved;
+    splat_memory_begin_phase(memory);
+    if (b->saves_first) SPLAT_TRY(splat_trainer_save_checkpoint(t, "apart.splatsmith", &b->error));
+    SPLAT_TRY(splat_trainer_evaluate(t, &job, &b->dealt, &b->error));
+    if (!b->saves_first) SPLAT_TRY(splat_trainer_save_checkpoint(t, "apart.splatsmith", &b->error));
+    SPLAT_TRY(splat_trainer_download(t, &b->apart, &b->error));
+    b->peak = memory->device.phase_peak;
+    b->n_here = t->model->gaussians.n;
+    b->n_all = splat_shards_count(t);
+    SPLAT_TRY(splat_trainer_gather(t, &b->error));
+    SPLAT_TRY(splat_trainer_save_checkpoint(t, "whole.splatsmith", &b->error));
+    SPLAT_TRY(splat_model_download(t->model, &b->whole, &b->error));
+    SPLAT_TRY(splat_model_evaluate(t->model, t->scene, &job, &b->alone, &b->error));
+    return splat_trainer_load_checkpoint(t, "apart.splatsmith", &b->error);
+}
+
+static void look_both_ways(splat_trainer *t, void *user)
+{
+    both_ways *b = user;
+    b->status = do_apart(t, b);
+}
+
+static void rows_are_saved_and_measured_where_they_are(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    both_ways b;
+    splat_train_options o = late_options(60);
+    for (int i = 0; i < 2; i++) {
+        const int n = i ? n_gpus : 2;
+        shared_run run = make_gpu_batches(&o, 30);
+        b.saves_first = i > 0;
+        run.spoil = begin_late;
+        run.look_apart = look_both_ways;
+        run.user = &b;
+        run_well(&run, n);
+        if (b.status != SPLAT_OK) fail_msg("%s", b.error.message);
+        assert_int_equal(b.n_here, (b.n_all - 1) / (uint32_t)n + 1);
+        assert_true(b.peak <= b.peak_before + ((size_t)8 << 20));
+        assert_int_equal(b.apart.n, b.whole.n);
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    assert_memory_equal(b.apart.name, b.whole.name,                                                                    \
+                        b.apart.n *splat_tensor_channels(SPLAT_TENSOR_##name, b.apart.sh_degree) * 4);
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+        assert_memory_equal(b.apart.filter_3d, b.whole.filter_3d, b.apart.n * 4);
+        assert_true(same_checkpoints("apart.splatsmith", "whole.splatsmith"));
+        splat_cloud_free(&b.apart);
+        splat_cloud_free(&b.whole);
+        assert_true(b.dealt.n_views == b.alone.n_views && b.dealt.psnr > 1);
+        if (fabs(b.dealt.psnr - b.alone.psnr) > 1e-5 || fabs(b.dealt.ssim - b.alone.ssim) > 1e-5)
+            fail_msg("%d GPUs: %g dB, %g; alone %g, %g", n, b.dealt.psnr, b.dealt.ssim, b.alone.psnr, b.alone.ssim);
+    }
+}
+
+/* ---------------------------------------------------------------- below a limit */
+
+static int failing_growth;
+
+static void fail_once(splat_trainer *t, int rank)
+{
+    begin_late(t, rank);
+    if (rank == 1) t->backend->memory.fail_growth = failing_growth;
+}
+
+/* What one GPU is refused all ask for again; nothing is lost, and photos and lists are given up together. */
+static void gpus_ask_again_together(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    splat_train_options o = late_options(60);
+    o.may_give_up = SPLAT_GIVE_UP_ALL;
+    shared_run well = make_gpu_batches(&o, 24);
+    well.deterministic = true;
+    well.spoil = begin_late;
+    for (int r = 0; r < 2; r++) well.limits[r] = (size_t)4 << 30;
+    run_well(&well, 2);
+    for (failing_growth = 1; failing_growth < 80; failing_growth += 9) {
+        shared_run run = well;
+        run.spoil = fail_once;
+        run_well(&run, 2);
+        for (int i = 2; i < 12; i++)
+            if (fabsf(run.losses[i] - well.losses[i]) > 2e-3f * well.losses[i])
+                fail_msg("refusal %d: loss %d is %g, not %g", failing_growth, i, (double)run.losses[i],
+                         (double)well.losses[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +355,8 @@ int main(void)
         cmocka_unit_test(with_all_bands_too),
         cmocka_unit_test(shared_views_resume),
         cmocka_unit_test(failures_end_shared_views),
+        cmocka_unit_test(rows_are_saved_and_measured_where_they_are),
+        cmocka_unit_test(gpus_ask_again_together),
     };
     return cmocka_run_group_tests(tests, count_gpus, NULL);
 }
