@@ -156,8 +156,8 @@ static splat_status advance(splat_trainer *t, size_t n, splat_error *error)
         t->is_broken = was_broken;
         SPLAT_TRY(drop_deferral(t, error));
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d: to stay below %s with %zu Gaussians: %s from here on",
-                  t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit), n,
-                  choice->option);
+                  t->iteration, splat_bytes_format(t->backend->memory.process_limit, limit, sizeof limit),
+                  splat_memory_all(&t->memory.setup, n), choice->option);
     }
     t->memory.form++;
     return SPLAT_OK;

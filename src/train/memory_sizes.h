@@ -23,6 +23,9 @@ static inline size_t splat_overhead_step(size_t bytes)
     return (bytes + SPLAT_OVERHEAD_STEP - 1) / SPLAT_OVERHEAD_STEP * SPLAT_OVERHEAD_STEP;
 }
 
+/* What the driver holds more on each of several GPUs that train together: of two H200s, with NCCL 2.28.9. */
+#define SPLAT_PEERS_BYTES ((size_t)1268 << 20)
+
 /* for_gpu: plan for one although the context runs on the CPU. overhead: 0: what the driver tells, or a usual figure. */
 splat_memory_setup splat_memory_setup_of(const splat_context *context, const splat_scene *scene, bool for_gpu,
                                          size_t overhead, size_t n_vertices);

@@ -34,6 +34,13 @@ static size_t part_of(const splat_memory_setup *u, size_t n)
     return u->n_ranks > 1 ? (n + u->n_ranks - 1) / u->n_ranks : n;
 }
 
+/* What the driver holds for exchanges between GPUs, where its share is not named. */
+static size_t peers_bytes(const splat_memory_setup *u, const splat_plan_options *options)
+{
+    bool is_counted = u->n_ranks > 1 && u->view.on_device && !options->overhead_bytes;
+    return is_counted ? splat_overhead_step(SPLAT_PEERS_BYTES) : 0;
+}
+
 /* What each of the form's choices saves at n Gaussians, the others made. */
 static void list_choices(const splat_memory_forms *f, int form, size_t n, splat_plan *plan)
 {
@@ -251,6 +258,7 @@ static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_op
     if (cap < plan->n_gaussians) plan->choices[plan->n_choices++] = (splat_plan_choice){cap_option, cap_cost, 0};
     fill_rows(u, &grown, rows, splat_form_least_lists(f, then, rows), plan);
     splat_memory_setup alone = *u; /* what comes after training is of one */
+    alone.overhead -= peers_bytes(u, options);
     alone.n_ranks = 1;
     const size_t all = u->n_ranks > 1 ? plan->n_gaussians : rows;
     fill_later(&alone, &grown, options, all, splat_form_least_lists(f, then, rows), plan);
@@ -268,6 +276,7 @@ static splat_status make_plan(const splat_context *context, const splat_scene *s
     splat_memory_setup u = splat_memory_setup_of(context, scene, options->for_gpu, options->overhead_bytes,
                                                  options->n_vertices);
     u.n_ranks = options->n_ranks;
+    u.overhead += peers_bytes(&u, options);
     splat_memory_forms f = {&u, wanted, allowed(&u, wanted, options), limit};
     size_t target = wanted->target_gaussian_count;
     plan->n_gaussians = options->n_gaussians ? options->n_gaussians

@@ -78,6 +78,26 @@ static splat_status share_plans(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
+/* What exchanges take of a device is the driver's share of the limit, and there after the first one. */
+static splat_status try_exchange(splat_trainer *t, splat_error *error)
+{
+    enum { BYTES = 4096 };
+    splat_comm *comm = t->shards.comm;
+    splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    SPLAT_TRY(splat_block_ensure(t->backend, &t->shards.staging, "ranks.staging", SPLAT_OWNER_LISTS,
+                                 2 * BYTES * (size_t)comm->size, error));
+    for (int r = 0; r < comm->size; r++) {
+        const size_t bytes = r == comm->rank ? 0 : BYTES;
+        out[r] = (splat_comm_part){(char *)t->shards.staging.data + 2 * BYTES * (size_t)r, bytes};
+        in[r] = (splat_comm_part){(char *)out[r].data + BYTES, bytes};
+    }
+    SPLAT_TRY(splat_device_exchange(comm, t->backend, out, in, error));
+    SPLAT_TRY(splat_backend_synchronize(t->backend, error));
+    splat_block_free(t->backend, &t->shards.staging);
+    splat_memory_update_limit(t->backend);
+    return SPLAT_OK;
+}
+
 splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 {
     const splat_train_options *o = &t->options;
@@ -91,6 +111,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     t->shards.piece_bytes = (size_t)16 << 20;
     SPLAT_TRY(splat_shards_share_photos(t, error));
     SPLAT_TRY(splat_device_join(o->ranks, t->backend, error));
+    if (is_limited) SPLAT_TRY(try_exchange(t, error));
     SPLAT_TRY(splat_batch_init(&t->shards.batch, o->ranks, t->backend, error)); /* evaluations deal views, too */
     t->shards.batch.agrees = is_limited;
     if (!o->batch_views) {
