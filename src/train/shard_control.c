@@ -8,6 +8,13 @@ uint32_t splat_shards_part(const splat_trainer *t, uint64_t n)
     return splat_shards_are_apart(t) ? splat_shard_count(all, t->shards.comm->rank, t->shards.comm->size) : all;
 }
 
+splat_status splat_shards_check_count(const splat_trainer *t, size_t n, splat_error *error)
+{
+    if (!t->shards.comm || n >= (size_t)t->shards.comm->size) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_NUMERIC, "%zu Gaussians cannot be dealt to %d ranks; train with fewer", n,
+                      t->shards.comm->size);
+}
+
 uint64_t splat_shards_seed(const splat_trainer *t)
 {
     return t->options.seed + (splat_shards_are_apart(t) ? (uint64_t)t->shards.comm->rank << 32 : 0);

@@ -23,9 +23,7 @@ splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
     splat_error own;
     const uint32_t n = t->model->gaussians.n;
     if (!t->shards.is_whole) return SPLAT_OK;
-    if (n < (uint32_t)t->shards.comm->size)
-        return splat_fail(error, SPLAT_ERROR_NUMERIC, "%u Gaussians cannot be dealt to %d ranks; train with fewer", n,
-                          t->shards.comm->size);
+    SPLAT_TRY(splat_shards_check_count(t, n, error));
     SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_DEAL, error));
     splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &own), &own);
     t->shards.is_whole = false;

@@ -77,6 +77,8 @@ void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *
 /* shard_control.c: density control of the rows that each rank has, as batch_views do it. Where a trainer has all rows,
  * these do nothing. Collective; errors: RANK. */
 
+/* NUMERIC where there are not enough Gaussians for all ranks: exchanges of rows take for granted that each has some. */
+splat_status splat_shards_check_count(const splat_trainer *trainer, size_t n, splat_error *error);
 /* Of a number of Gaussians of the whole model, the part that is to be this trainer's. */
 uint32_t splat_shards_part(const splat_trainer *trainer, uint64_t n);
 /* Random numbers that no other rank draws. */

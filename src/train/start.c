@@ -53,6 +53,7 @@ splat_status splat_trainer_begin_rows(splat_trainer *t, const splat_beginning *b
 {
     splat_order o;
     splat_error own;
+    SPLAT_TRY(splat_shards_check_count(t, beginning->n, error));
     splat_order_make(t, SPLAT_ORDER_BEGIN, &o);
     o.beginning = *beginning;
     SPLAT_TRY(order(t, &o, error));

@@ -282,6 +282,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                    .opacity = t->options.init_opacity,
                                    .scale = t->options.init_scale};
     size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;
+    SPLAT_TRY(splat_shards_check_count(t, n, error));
     if (t->shards.comm) { /* each rank makes its rows */
         t->shards.is_whole = false;
         t->shards.n_all = (uint32_t)n;

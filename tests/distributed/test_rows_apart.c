@@ -9,6 +9,7 @@
 
 #include "shared_run_fixture.h"
 
+#include "io/splat/formats.h"
 #include "ops/summary/summary.h"
 #include "train/shard_host.h"
 
@@ -120,6 +121,27 @@ static void a_splat_is_the_beginning_of_all(void **state)
             if (b.status != SPLAT_OK) fail_msg("%s", b.error.message);
             assert_true(n == 1 || same_checkpoints("alone.splatsmith", "shared.splatsmith"));
         }
+}
+
+/* Three ranks cannot begin with two Gaussians; they go on with what they had. */
+static void too_few_are_no_beginning(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud cloud;
+    beginning b = {.path = "few.ply"};
+    splat_train_options o = tiny_options(60);
+    must(splat_cloud_make(&cloud, 2, 0, true, &error), &error);
+    cloud.rotations[0] = cloud.rotations[4] = 1;
+    must(splat_cloud_write(b.path, &cloud, NULL, &error), &error);
+    splat_cloud_free(&cloud);
+    shared_run run = make_batches(&o, 6);
+    run.look_apart = load_splat;
+    run.user = &b;
+    run.to = "shared.splatsmith";
+    run_well(&run, 3);
+    assert_int_equal(b.status, SPLAT_ERROR_NUMERIC);
+    assert_string_equal(b.error.message, "2 Gaussians cannot be dealt to 3 ranks; train with fewer");
 }
 
 /* ---------------------------------------------------------------- figures */
@@ -284,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splats_are_those_of_one_rank),
         cmocka_unit_test(a_splat_is_the_beginning_of_all),
+        cmocka_unit_test(too_few_are_no_beginning),
         cmocka_unit_test(figures_are_sums_over_the_ranks),
         cmocka_unit_test(rank_0_takes_no_more_than_its_steps),
         cmocka_unit_test(ranks_grow_apart),
