@@ -20,7 +20,7 @@ static splat_status split_first(splat_trainer *t, uint32_t n_split, uint8_t *hos
     SPLAT_TRY(splat_backend_upload(b, actions, host, old_n, error));
     SPLAT_TRY(splat_trainer_resize(t, old_n + 2 * n_split, error));
     g->n = old_n;
-    struct splat_density_grow_args growth = {g, &t->moments, actions, 0, n_split, splat_shards_seed(t), old_n};
+    struct splat_density_grow_args growth = {g, &t->moments, actions, 0, n_split, t->options.seed, old_n};
     SPLAT_TRY(splat_op_density_grow(b, &growth, error));
     g->n = old_n + 2 * n_split;
     splat_density_pruned pruned;
@@ -36,10 +36,10 @@ static splat_status split_first(splat_trainer *t, uint32_t n_split, uint8_t *hos
     return splat_trainer_resize(t, pruned.n_kept, error);
 }
 
-/* The own Gaussians, to n of them. */
-static splat_status grow_own(splat_trainer *t, size_t n, splat_error *error)
+splat_status splat_trainer_grow_to(splat_trainer *t, size_t n, splat_error *error)
 {
-    splat_status status = SPLAT_OK;
+    if (n > UINT32_MAX / 2) return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "%zu Gaussians are more than 2^31", n);
+    splat_status status = splat_trainer_gather(t, error); /* the same splat with any number of ranks */
     while (status == SPLAT_OK && t->model->gaussians.n < n) {
         /* An eighth at a time: the split ones exist twice for a moment. */
         size_t now = t->model->gaussians.n, wanted = n - now, most = now / 8 + 1;
@@ -48,33 +48,7 @@ static splat_status grow_own(splat_trainer *t, size_t n, splat_error *error)
         status = split_first(t, (uint32_t)(wanted < most ? wanted : most), host, error);
         free(host);
     }
-    return status;
-}
-
-/* Of several ranks each grows its own. */
-static splat_status grow(splat_trainer *t, size_t n, splat_error *error)
-{
-    const uint32_t part = splat_shards_part(t, n);
-    if (splat_shards_are_apart(t)) SPLAT_TRY(splat_give_up_for(t, part, error)); /* together */
-    if (splat_shards_count(t) < n) SPLAT_TRY(grow_own(t, part, error));
-    if (splat_shards_are_apart(t) && t->shards.n_all < n) t->shards.n_all = (uint32_t)n;
     splat_trainer_forget_results(t);
-    return splat_trainer_update_filter(t, error);
-}
-
-splat_status splat_trainer_grow_to(splat_trainer *t, size_t n, splat_error *error)
-{
-    splat_order order;
-    splat_error own;
-    if (n > UINT32_MAX / 2) return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "%zu Gaussians are more than 2^31", n);
-    if (splat_shards_leads(t)) {
-        SPLAT_TRY(splat_shards_deal(t, error));
-        splat_order_make(t, SPLAT_ORDER_GROW, &order);
-        order.n = n;
-        SPLAT_TRY(splat_order_give(t, &order, error));
-    }
-    splat_status status = grow(t, n, &own);
-    if (splat_shards_leads(t)) splat_shards_fail(t, status, &own);
-    if (status != SPLAT_OK && error) *error = own;
-    return status;
+    if (status == SPLAT_OK) status = splat_trainer_update_filter(t, error);
+    return status == SPLAT_OK ? splat_shards_deal(t, error) : status;
 }

@@ -15,7 +15,6 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_BEGIN,
     SPLAT_ORDER_BEGIN_AT,
     SPLAT_ORDER_FILTER,
-    SPLAT_ORDER_GROW,
     SPLAT_ORDER_SUMMARY
 } splat_order_kind;
 
@@ -53,7 +52,6 @@ typedef struct splat_order {
     splat_rows_order rows;
     splat_beginning beginning;   /* BEGIN */
     splat_summary_order summary;
-    uint64_t n;                  /* GROW: Gaussians of all ranks */
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */
