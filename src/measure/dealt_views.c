@@ -36,7 +36,12 @@ static splat_status measure_own(splat_evaluator *e, const splat_views_order *o, 
     const double begin = splat_clock_seconds();
     const uint8_t *photo;
     const bool counts = o->counts && o->at + (uint32_t)rank < o->n_shown;
-    SPLAT_TRY(splat_shards_blend(t, indices + o->at, o->n_views, counts, error));
+    own->status = splat_shards_blend(t, indices + o->at, o->n_views, counts, &own->error);
+    if (own->status != SPLAT_OK && !(own->status == SPLAT_ERROR_MEMORY && t->shards.batch.agrees)) {
+        if (error) *error = own->error;
+        return own->status;
+    }
+    if (own->status != SPLAT_OK) return SPLAT_OK; /* of all: rank 0 is told, and they go on */
     if (rank >= o->n_views) return SPLAT_OK;
     SPLAT_TRY(splat_backend_synchronize(t->backend, error));
     const double ms = 1000 * (splat_clock_seconds() - begin);

@@ -247,13 +247,6 @@ static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statis
     return blend_back(t, b, wants_statistics, sums, error);
 }
 
-static void release(splat_trainer *t)
-{
-    splat_region_free(t->backend, &t->model->frame.region);
-    splat_region_free(t->backend, &t->backend->scratch);
-    splat_batch_release(&t->shards.batch);
-}
-
 /* As for one view (trainer.c): what the limit refuses to any rank is asked for again by all, without what working
  * memory still holds, then as long as there is something to give up for it. */
 static splat_status find_within(splat_trainer *t, batch *b, bool wants_statistics, splat_tensors *sums,
@@ -261,12 +254,10 @@ static splat_status find_within(splat_trainer *t, batch *b, bool wants_statistic
 {
     splat_status status = find_gradients(t, b, wants_statistics, sums, error);
     for (bool gave = t->shards.batch.agrees; status == SPLAT_ERROR_MEMORY && gave;) {
-        SPLAT_TRY(splat_backend_synchronize(t->backend, error));
-        release(t);
+        SPLAT_TRY(splat_shards_release(t, error));
         status = find_gradients(t, b, wants_statistics, sums, error);
         if (status != SPLAT_ERROR_MEMORY) break;
-        SPLAT_TRY(splat_backend_synchronize(t->backend, error));
-        release(t);
+        SPLAT_TRY(splat_shards_release(t, error));
         splat_error refused;
         splat_status given = splat_give_up_next(t, &gave, &refused);
         if (given != SPLAT_OK && error) *error = refused;

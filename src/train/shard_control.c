@@ -35,6 +35,15 @@ splat_status splat_shards_largest(splat_trainer *t, float *value, splat_error *e
     return SPLAT_OK;
 }
 
+splat_status splat_shards_release(splat_trainer *t, splat_error *error)
+{
+    SPLAT_TRY(splat_backend_synchronize(t->backend, error));
+    splat_region_free(t->backend, &t->model->frame.region);
+    splat_region_free(t->backend, &t->backend->scratch);
+    splat_batch_release(&t->shards.batch);
+    return SPLAT_OK;
+}
+
 splat_status splat_shards_most(splat_trainer *t, uint64_t *value, splat_error *error)
 {
     if (!splat_shards_are_apart(t)) return SPLAT_OK;

@@ -19,28 +19,38 @@ static splat_status begin_own(splat_trainer *t, const splat_camera *camera, bool
                             (void **)&frame->blended, error);
 }
 
-static splat_status project(splat_trainer *t, int n_views, splat_error *error)
+/* Room for all, and the own Gaussians in each view. */
+static splat_status project(splat_trainer *t, const uint32_t *views, int n_views, bool counted, splat_error *error)
+{
+    const splat_camera *cameras[SPLAT_MAX_RANKS] = {NULL};
+    splat_batch_views *batch = &t->shards.batch;
+    const int rank = t->shards.comm->rank;
+    for (int r = 0; r < n_views; r++) cameras[r] = &t->scene->dataset.views[views[r]].camera;
+    SPLAT_TRY(splat_model_settle(t->model, error));
+    splat_gaussians settled = t->model->gaussians; /* nothing is put off, and no step follows that could */
+    settled.deferred = NULL;
+    const struct splat_project_views_args args = {&settled, batch->frames, (uint32_t)n_views};
+    SPLAT_TRY(splat_batch_begin(batch, settled.n, cameras, n_views, error));
+    for (int r = 0; r < n_views; r++) splat_batch_frame(batch, r)->filter = splat_model_screen_filter(t->model);
+    if (rank < n_views) SPLAT_TRY(begin_own(t, cameras[rank], counted, error));
+    return splat_op_project_views(t->backend, &args, error);
+}
+
+static splat_status blend(splat_trainer *t, const uint32_t *views, int n_views, bool counted, splat_error *error)
 {
     splat_batch_views *batch = &t->shards.batch;
-    splat_gaussians settled = t->model->gaussians; /* nothing is put off, and no step follows that could */
-    const struct splat_project_views_args args = {&settled, batch->frames, (uint32_t)n_views};
-    SPLAT_TRY(splat_model_settle(t->model, error));
-    settled.deferred = NULL;
-    return splat_op_project_views(t->backend, &args, error);
+    splat_frame *frame = t->shards.comm->rank < n_views ? &t->model->frame : NULL;
+    SPLAT_TRY(splat_batch_agree(batch, project(t, views, n_views, counted, error), error));
+    SPLAT_TRY(splat_batch_send(batch, frame, error));
+    const splat_view_blend colors = {.max_instances = splat_model_max_instances(t->model), .colors = true};
+    splat_status status = frame ? splat_view_forward(t->backend, frame, &colors, error) : SPLAT_OK;
+    return splat_batch_agree(batch, status, error);
 }
 
 splat_status splat_shards_blend(splat_trainer *t, const uint32_t *views, int n_views, bool counted, splat_error *error)
 {
-    const splat_camera *cameras[SPLAT_MAX_RANKS] = {NULL};
-    const int rank = t->shards.comm->rank;
-    splat_frame *frame = rank < n_views ? &t->model->frame : NULL;
-    for (int r = 0; r < n_views; r++) cameras[r] = &t->scene->dataset.views[views[r]].camera;
-    SPLAT_TRY(splat_batch_begin(&t->shards.batch, t->model->gaussians.n, cameras, n_views, error));
-    for (int r = 0; r < n_views; r++)
-        splat_batch_frame(&t->shards.batch, r)->filter = splat_model_screen_filter(t->model);
-    if (frame) SPLAT_TRY(begin_own(t, cameras[rank], counted, error));
-    SPLAT_TRY(project(t, n_views, error));
-    SPLAT_TRY(splat_batch_send(&t->shards.batch, frame, error));
-    const splat_view_blend blend = {.max_instances = splat_model_max_instances(t->model), .colors = true};
-    return frame ? splat_view_forward(t->backend, frame, &blend, error) : SPLAT_OK;
+    splat_status status = blend(t, views, n_views, counted, error);
+    if (status != SPLAT_ERROR_MEMORY || !t->shards.batch.agrees) return status;
+    SPLAT_TRY(splat_shards_release(t, error));
+    return blend(t, views, n_views, counted, error);
 }

@@ -119,9 +119,12 @@ void splat_shards_end_traffic(splat_trainer *trainer);
 
 /* shard_pictures.c, collective: the pictures of n_views of the dataset's views, over the scene's background, that of
  * views[r] in the model's frame of rank r. Every rank has its rows (splat_shards_deal). counted: the own frame's
- * blended is written too. Errors: MEMORY, RANK, DEVICE. */
+ * blended is written too. Errors: MEMORY, below a memory limit on all ranks; RANK, DEVICE. */
 splat_status splat_shards_blend(splat_trainer *trainer, const uint32_t *views, int n_views, bool counted,
                                 splat_error *error);
+
+/* Gives back the working memory of views, which the next ones take again. Errors: DEVICE. */
+splat_status splat_shards_release(splat_trainer *trainer, splat_error *error);
 
 /* At the beginning of a step: what belongs after the iteration before and concerns the whole model is done, and every
  * rank has its rows. Errors: those of density control; MEMORY, RANK. */

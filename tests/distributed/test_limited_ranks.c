@@ -300,6 +300,44 @@ static void a_batch_without_room_is_left_out(void **state)
     assert_int_equal(f.left_out[0], EATS_AFTER - STARVES_AFTER);
 }
 
+typedef struct starved_evaluation {
+    found f;
+    splat_status starved, fed;
+    splat_error error;
+    splat_metrics mean;
+} starved_evaluation;
+
+/* Rank 1 has no byte for a view, then it has. The others wait for orders: rank 0 may touch what is theirs. */
+static void evaluate_starved(splat_trainer *t, void *user)
+{
+    starved_evaluation *e = user;
+    const splat_view_job job = job_on(SPLAT_VIEWS_TRAIN, NULL, NULL);
+    splat_memory *memory = &trainers[1]->backend->memory;
+    memory->limit = 1;
+    splat_region_free(trainers[1]->backend, &trainers[1]->model->frame.region);
+    e->starved = splat_trainer_evaluate(t, &job, &e->mean, &e->error);
+    memory->limit = memory->process_limit;
+    e->fed = splat_trainer_evaluate(t, &job, &e->mean, &e->error);
+}
+
+/* An evaluation for which one rank has no room fails, and the ranks can still save. */
+static void an_evaluation_without_room_fails_alone(void **state)
+{
+    (void)state;
+    starved_evaluation e = {.fed = SPLAT_OK};
+    splat_train_options o = late_options(N_STEPS);
+    shared_run run = make_limited(&o, 6, NULL);
+    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
+    run.look_apart = evaluate_starved;
+    run.user = &e;
+    run.to = "starved.splatsmith";
+    remove(run.to);
+    run_well(&run, 3);
+    assert_int_equal(e.starved, SPLAT_ERROR_MEMORY);
+    if (e.fed != SPLAT_OK) fail_msg("%s", e.error.message);
+    assert_true(e.mean.n_views > 3 && splat_path_exists(run.to));
+}
+
 /* ---------------------------------------------------------------- what is refused */
 
 static void masks_and_shared_views_have_no_limit(void **state)
@@ -333,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_asked_for_again),
         cmocka_unit_test(growth_is_refused_to_all),
         cmocka_unit_test(a_batch_without_room_is_left_out),
+        cmocka_unit_test(an_evaluation_without_room_fails_alone),
         cmocka_unit_test(masks_and_shared_views_have_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
