@@ -17,8 +17,8 @@ typedef struct splat_memory_setup {
     size_t n_ranks;            /* that have a view each, and as many Gaussians each as are counted; 0 and 1: one */
 } splat_memory_setup;
 
-/* SPLAT_GIVE_UP_* of what several ranks can do without; none moves rows into host memory, and small storages are the
- * CPU's. */
+/* SPLAT_GIVE_UP_* of what several ranks can do without amid a run; none moves rows into host memory, and GPUs have
+ * small storages from the beginning or not. */
 static inline unsigned splat_ranks_may_give_up(bool on_device)
 {
     const unsigned everywhere = SPLAT_GIVE_UP_PHOTOS | SPLAT_GIVE_UP_LISTS;
