@@ -231,7 +231,7 @@ splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, 
     for (uint32_t v = 0; v < projected->n_visible; v++) {
         const float *conic = projected->conic + 4 * (size_t)v;
         const splat_grad2d gradient = splat_raster_gradient_of_moments(conic, &of[v]);
-        splat_raster_gradient_add(&projected->grad2d[v], &gradient, conic[3]);
+        splat_raster_gradient_add(&projected->grad2d[v], &gradient);
     }
     return SPLAT_OK;
 }

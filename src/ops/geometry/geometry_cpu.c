@@ -49,7 +49,7 @@ splat_status splat_geometry_backward_cpu(splat_backend *backend, const struct sp
         for (uint32_t v = 0; v < frame->n_visible; v++) {
             splat_grad2d gradient;
             if (splat_raster_gradient_of(frame, slots, v, &gradient))
-                splat_raster_gradient_add(&args->gradients[v], &gradient, 1.0f);
+                splat_raster_gradient_add(&args->gradients[v], &gradient);
         }
     }
     return SPLAT_OK;

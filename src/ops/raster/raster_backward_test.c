@@ -15,6 +15,8 @@ static const test_scene_spec specs[] = {
     {"edge tiles, jitter", TEST_SCENE_MIXED, 700, 101, 67, true, {0.2f, 0.4f, 0.6f}},
     {"one column", TEST_SCENE_MIXED, 200, 1, 130, false, {0}},
     {"opaque", TEST_SCENE_OPAQUE, 200, 50, 40, false, {1, 0, 1}},
+    {"clamped", TEST_SCENE_FLAT, 1, 50, 40, false, {1, 0, 1}},
+    {"clamped, jitter", TEST_SCENE_FLAT, 1, 50, 40, true, {1, 0, 1}},
     {"transparent", TEST_SCENE_TRANSPARENT, 200, 50, 40, false, {0.2f, 0.4f, 0.6f}},
     {"10000 on a tile", TEST_SCENE_STACKED, 10000, 20, 18, true, {0.2f, 0.4f, 0.6f}},
 };

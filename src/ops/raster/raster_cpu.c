@@ -35,16 +35,16 @@ void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_mome
     sum->b += m->b;
 }
 
-/* docs/method.md 7, the sums over pixels taken first: e G = alpha0 p, so dL/du = -alpha0 (A px + B py) and so on. */
+/* docs/method.md 7, the sums over pixels taken first: e G = p, so dL/du = -(A px + B py) and so on. */
 splat_grad2d splat_raster_gradient_of_moments(const float conic[4], const splat_raster_moments *m)
 {
     float a = conic[0], b = conic[1], c = conic[2], alpha0 = conic[3];
-    return (splat_grad2d){.mean_x = -alpha0 * (a * m->px + b * m->py),
-                          .mean_y = -alpha0 * (c * m->py + b * m->px),
-                          .conic_a = -0.5f * alpha0 * m->pxx,
-                          .conic_b = -alpha0 * m->pxy,
-                          .conic_c = -0.5f * alpha0 * m->pyy,
-                          .opacity = m->p,
+    return (splat_grad2d){.mean_x = -(a * m->px + b * m->py),
+                          .mean_y = -(c * m->py + b * m->px),
+                          .conic_a = -0.5f * m->pxx,
+                          .conic_b = -m->pxy,
+                          .conic_c = -0.5f * m->pyy,
+                          .opacity = alpha0 > 0 ? m->p / alpha0 : 0,
                           .channel = {m->r, m->g, m->b, m->fourth}};
 }
 
@@ -59,7 +59,7 @@ bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_momen
     return true;
 }
 
-void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, float fourth_scale)
+void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part)
 {
     sum->mean_x += part->mean_x;
     sum->mean_y += part->mean_y;
@@ -67,8 +67,7 @@ void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, floa
     sum->conic_b += part->conic_b;
     sum->conic_c += part->conic_c;
     sum->opacity += part->opacity;
-    for (int k = 0; k < 3; k++) sum->channel[k] += part->channel[k];
-    sum->channel[3] += fourth_scale * part->channel[3];
+    for (int k = 0; k < 4; k++) sum->channel[k] += part->channel[k];
 }
 
 static void add_depths(const splat_frame *frame, const splat_raster_depth *depth, const float *slots, uint32_t v)
@@ -112,7 +111,7 @@ splat_status splat_raster_backward_cpu(splat_backend *backend, const struct spla
     for (uint32_t v = 0; v < frame->n_visible; v++) {
         splat_grad2d gradient;
         if (splat_raster_gradient_of(frame, slots, v, &gradient))
-            splat_raster_gradient_add(&frame->grad2d[v], &gradient, frame->conic[4 * (size_t)v + 3]);
+            splat_raster_gradient_add(&frame->grad2d[v], &gradient);
         if (args->depth) add_depths(frame, args->depth, depth_slots, v);
     }
     return SPLAT_OK;

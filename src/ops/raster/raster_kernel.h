@@ -35,8 +35,8 @@ SPLAT_RASTER_LOAD(splat_raster_load_c);
 SPLAT_RASTER_LOAD(splat_raster_load_avx2);
 SPLAT_RASTER_LOAD(splat_raster_load_avx512);
 
-/* Sums over the pixels of one instance, delta = mean - position, p = dL/dalpha0 of a pixel. The gradients of mean and
- * conic follow from the moments of p; the moments of a Gaussian's instances add up. */
+/* Sums over the pixels of one instance, delta = mean - position, p = dL/dpower of a pixel, which is alpha0 dL/dalpha0.
+ * The gradients of mean and conic follow from the moments of p; the moments of a Gaussian's instances add up. */
 typedef struct splat_raster_moments {
     float p, px, py;      /* p, p dx, p dy */
     float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
@@ -69,8 +69,8 @@ splat_grad2d splat_raster_gradient_of_moments(const float conic[4], const splat_
  * is the sum of `fourth` as it is. false: it has no instance. */
 bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
                               splat_grad2d *gradient);
-/* Adds a band's part, its channel[3] times fourth_scale: of colours alpha0, as mean_abs is of dL/du; of geometry 1. */
-void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part, float fourth_scale);
+/* Adds a band's part. */
+void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part);
 
 /* Blends one tile: image, transmittance, last and blended of its pixels, and depths at all of them. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, const splat_raster_depth *depth, uint32_t tile)

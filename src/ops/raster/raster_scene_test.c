@@ -21,7 +21,8 @@ static void choose_shape(test_scene_kind kind, uint32_t i, float sigma[2], float
     sigma[0] = 6.0f * r0 * r0 + 0.1f;
     sigma[1] = 6.0f * r1 * r1 + 0.1f;
     *alpha0 = r2;
-    if (kind == TEST_SCENE_OPAQUE) *alpha0 = 1.0f;
+    if (kind == TEST_SCENE_OPAQUE || kind == TEST_SCENE_FLAT) *alpha0 = 1.0f;
+    if (kind == TEST_SCENE_FLAT) sigma[0] = sigma[1] = 400.0f + 100.0f * r0;
     if (kind == TEST_SCENE_TRANSPARENT) *alpha0 = 0.0039f * r2;
     if (kind == TEST_SCENE_STACKED) {
         sigma[0] = 8.0f + 8.0f * r0;

@@ -10,6 +10,7 @@
 typedef enum test_scene_kind {
     TEST_SCENE_MIXED = 0,   /* all sizes and opacities, ties of depth, needles, some outside the picture */
     TEST_SCENE_OPAQUE,      /* alpha0 = 1 */
+    TEST_SCENE_FLAT,        /* alpha0 = 1 and wider than the picture: alpha is clamped everywhere */
     TEST_SCENE_TRANSPARENT, /* alpha0 < 1/255: nothing blends */
     TEST_SCENE_STACKED,     /* large and faint, all on the first tile */
     TEST_SCENE_SOFT         /* a few wide ones with alpha0 < 0.9, for central differences */

@@ -73,26 +73,20 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     }
 }
 
-/* What an entry's power needs of each row of the tile, and b and c for raster_backward alone. Without jitter all pixels
- * of a row share it. */
+/* What an entry's power needs of each row of the tile. Without jitter all pixels of a row share it. */
 typedef struct SIMD(rows) {
     float dy[ROWS];
-    float power[ROWS];      /* -1/2 C dy^2 */
-    float b[ROWS], c[ROWS]; /* B dy, C dy */
+    float power[ROWS]; /* -1/2 C dy^2 */
 } SIMD(rows);
 
-SPLAT_FORCE_INLINE void SIMD(rows_make)(const splat_raster_tile *tile, const splat_raster_entry *e, bool for_abs,
-                                        SIMD(rows) *rows)
+SPLAT_FORCE_INLINE void SIMD(rows_make)(const splat_raster_tile *tile, const splat_raster_entry *e, SIMD(rows) *rows)
 {
     for (int part = 0; part < PARTS; part++) {
-        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), c = e->c * dy;
-        splat_vf power = -0.5f * (c * dy), b = e->b * dy;
+        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), power = -0.5f * (e->c * dy * dy);
         memcpy(rows->dy + part * LANES, &dy, sizeof dy);
         memcpy(rows->power + part * LANES, &power, sizeof power);
-        if (for_abs) memcpy(rows->b + part * LANES, &b, sizeof b);
-        if (for_abs) memcpy(rows->c + part * LANES, &c, sizeof c);
     }
-    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->power[row] = rows->b[row] = rows->c[row] = 0;
+    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->power[row] = 0;
 }
 
 /* power = -1/2 (A dx^2 + C dy^2) - B dx dy of a row's lanes without jitter, from -1/2 A dx^2 and B dx. Halving commutes
@@ -115,12 +109,13 @@ SPLAT_FORCE_INLINE splat_vm SIMD(can_pass)(const splat_raster_entry *e, splat_vf
     return SPLAT_VM_AT_MOST(power, zero) & SPLAT_VM_AT_LEAST(power, e->power_min - zero);
 }
 
-/* alpha of the lanes, 0 where not blended; the mask loses those below 1/255. */
-SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, splat_vm *mask)
+/* alpha of the lanes, 0 where not blended; the mask loses those below 1/255. `clamped`, a constant of the caller:
+ * alpha0 may be above what alpha may be. */
+SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, bool clamped, splat_vm *mask)
 {
     splat_vf zero = {0}, alpha = e->alpha0 * gaussian;
     *mask &= SPLAT_VM_AT_LEAST(alpha, SPLAT_ALPHA_MIN - zero);
-    return splat_vf_keep(*mask, splat_vf_min(SPLAT_ALPHA_MAX - zero, alpha));
+    return splat_vf_keep(*mask, clamped ? splat_vf_min(SPLAT_ALPHA_MAX - zero, alpha) : alpha);
 }
 
 /* One part of a row of pixels while they are blended. What belongs together lies together: planes of a tile would lie
@@ -159,14 +154,14 @@ SPLAT_FORCE_INLINE void SIMD(pixels_begin)(const splat_raster_tile *tile, SIMD(p
 
 /* The lanes of `ends` end, and what `own` was to blend there is not blended. */
 SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) *own, splat_vm ends, splat_vm *mask,
-                                        splat_vf *alpha, splat_vf *next)
+                                        splat_vf *weight, splat_vf *next)
 {
     if (!splat_vm_any(ends)) return;
     own->alive = splat_vm_and_not(own->alive, ends);
     pixels->parts_alive -= !splat_vm_any(own->alive);
     *mask = splat_vm_and_not(*mask, ends);
-    *alpha = splat_vf_keep(*mask, *alpha);
-    *next = own->transmittance * (1.0f - *alpha);
+    *weight = splat_vf_keep(*mask, *weight);
+    *next = own->transmittance - *weight;
 }
 
 /* Blends one entry into a part of n rows, from its powers there. n, `counted` and `walk` are constants of the caller,
@@ -181,15 +176,15 @@ SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part)
     for EACH any |= mask[k];
     if (!splat_vm_any(any)) return;
     splat_vf_exps_within(power, alpha, n);
-    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], &mask[k]);
+    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], true, &mask[k]);
     for EACH t[k] = own[k]->transmittance;
-    for EACH next[k] = t[k] * (1.0f - alpha[k]);
+    for EACH weight[k] = alpha[k] * t[k];
+    for EACH next[k] = t[k] - weight[k]; /* T (1 - alpha) */
     /* Lanes that do not blend keep T, which is never below the limit. */
     for EACH ends[k] = SPLAT_VM_LESS(next[k], SPLAT_TRANSMITTANCE_MIN - zero);
     for EACH any_ends |= ends[k];
     if (splat_vm_any(any_ends))
-        for EACH SIMD(end_lanes)(pixels, own[k], ends[k], &mask[k], &alpha[k], &next[k]);
-    for EACH weight[k] = alpha[k] * t[k];
+        for EACH SIMD(end_lanes)(pixels, own[k], ends[k], &mask[k], &weight[k], &next[k]);
     splat_vi positions = {0};
     positions += position;
     for EACH own[k]->transmittance = next[k];
@@ -234,7 +229,7 @@ SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) 
     const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
     SIMD(rows) rows;
     e = &own;
-    if (!jittered) SIMD(rows_make)(tile, e, false, &rows);
+    if (!jittered) SIMD(rows_make)(tile, e, &rows);
     for (int part = 0; part < PARTS; part++) {
         splat_vf dx = e->u - positions->x[0][part], power_x = -0.5f * (e->a * dx * dx), b_dx = e->b * dx;
         int32_t row = e->row_begin;

@@ -205,9 +205,28 @@ static int check_exp(void)
     return failures;
 }
 
+/* That of blending: its error is what it says, 1 is the most below 0, and all lanes are alike. */
+static int check_blending_exp(void)
+{
+    int failures = 0;
+    for (uint32_t i = 0; i < 400000 && failures < 5; i++) {
+        float x = i % 2 ? 174 * test_scene_random(41, i) - 87 : -6 * test_scene_random(42, i);
+        if (i == 0) x = 0;
+        splat_vf at[4] = {{0}}, y[4];
+        const uint32_t k = i % 4, lane = i / 4 % SPLAT_NATIVE_LANES;
+        at[k][lane] = x;
+        splat_vf_exps_within(at, y, 4);
+        double error = fabs((double)y[k][lane] / exp((double)x) - 1), most = 1.7e-7 + 8e-8 * fabs((double)x);
+        TEST_CHECK(failures, error <= most, "exp(%.9g) is wrong by %g, more than %g", (double)x, error, most);
+        TEST_CHECK(failures, x > 0 || y[k][lane] <= 1, "exp(%.9g) = %.9g", (double)x, (double)y[k][lane]);
+        TEST_CHECK(failures, x != 0 || y[k][lane] == 1, "exp(0) = %.9g", (double)y[k][lane]);
+    }
+    return failures;
+}
+
 int test_op_raster(splat_backend *backend)
 {
-    int failures = check_exp();
+    int failures = check_exp() + check_blending_exp();
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_scene(backend, &specs[i]);
     failures += check_finite(backend);
     failures += test_bands_picture(backend);
