@@ -67,9 +67,7 @@ static void batches_by_mcmc(void **state)
 static void batches_with_masks(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu(1);
-    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
-    splat_context_destroy(context);
+    write_masked_scene("blobs");
     splat_train_options o = tiny_options(160);
     shared_run run = make_run(&o, 160);
     run.scene = "blobs";

@@ -169,9 +169,7 @@ static void bands_are_those_of_a_checkpoint(void **state)
 static void masked_views_are_measured_by_what_is_kept(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu(1);
-    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
-    splat_context_destroy(context);
+    write_masked_scene("blobs");
     evaluation *e = calloc(1, sizeof *e);
     e->set = SPLAT_VIEWS_TRAIN;
     splat_train_options o = tiny_options(60);

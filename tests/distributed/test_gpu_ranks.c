@@ -176,9 +176,7 @@ static void with_masks_too(void **state)
 {
     (void)state;
     NEEDS_GPUS();
-    splat_context *context = open_cpu(1);
-    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
-    splat_context_destroy(context);
+    write_masked_scene("blobs");
     splat_train_options o = tiny_options(60);
     shared_run run = make_gpu_shares(&o, 40);
     run.scene = "blobs";

@@ -25,15 +25,6 @@ static void begin_late(splat_trainer *t, int rank)
     t->iteration = LATE;
 }
 
-static splat_train_options growing_options(void)
-{
-    splat_train_options o = late_options(N_STEPS);
-    o.densification_interval = 6;
-    o.densify_grad_threshold = 0.00012f;
-    o.may_give_up = SPLAT_GIVE_UP_ALL;
-    return o;
-}
-
 /* What is found between the last step and the end. */
 typedef struct found {
     uint32_t n;                            /* of all ranks */
@@ -77,7 +68,7 @@ static shared_run make_limited(const splat_train_options *o, int n_steps, found 
 /* A limit below which growth gives up one thing after the other, of so many ranks. */
 static size_t tight_limit(int n_ranks, found *f)
 {
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 6);
     shared_run run = make_limited(&o, N_STEPS, f);
     run_well(&run, n_ranks);
     const size_t part = f->n / (uint32_t)n_ranks;
@@ -106,7 +97,7 @@ static void all_stay_below_the_limit(void **state)
     (void)state;
     found f;
     for (int n = 2; n <= 4; n++) {
-        splat_train_options o = growing_options();
+        splat_train_options o = growing_options(N_STEPS, 6);
         const size_t limit = tight_limit(n, &f);
         for (int told = 1; told <= n; told += n - 1) {
             shared_run run = make_limited(&o, N_STEPS, &f);
@@ -126,7 +117,7 @@ static void the_smallest_decides_for_all(void **state)
 {
     (void)state;
     found f;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 6);
     const size_t limit = tight_limit(3, &f);
     for (int tight = 0; tight < 3; tight++) {
         shared_run run = make_limited(&o, N_STEPS, &f);
@@ -143,7 +134,7 @@ static void limited_ranks_go_on_bit_for_bit(void **state)
 {
     (void)state;
     found f;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 6);
     const size_t limit = tight_limit(2, &f);
     shared_run whole = make_limited(&o, N_STEPS, &f);
     whole.limits[0] = whole.limits[1] = limit;
@@ -344,9 +335,7 @@ static void masks_and_shared_views_have_no_limit(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    splat_context *context = open_cpu(1);
-    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
-    splat_context_destroy(context);
+    write_masked_scene("blobs");
     shared_run runs[2] = {make_run(&o, 1), make_batches(&o, 1)};
     static const char *const named[] = {"`split_views`", "masks"};
     runs[1].scene = "blobs";

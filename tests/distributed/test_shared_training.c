@@ -106,9 +106,7 @@ static void late_filters_are_those_of_all(void **state)
 static void masks_hide_the_same(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu(1);
-    write_small_sample(context, "blobs", 64, 48, 8, 300, 6);
-    splat_context_destroy(context);
+    write_masked_scene("blobs");
     splat_train_options o = tiny_options(60);
     shared_run run = {.options = o, .scene = "blobs", .n_steps = 40};
     same_bytes(run, 3);

@@ -130,15 +130,6 @@ static void few_photos_are_kept(void **state)
 
 #define N_STEPS 60
 
-static splat_train_options growing_options(void)
-{
-    splat_train_options o = late_options(N_STEPS);
-    o.densification_interval = 3;
-    o.densify_grad_threshold = 0.00012f;
-    o.may_give_up = SPLAT_GIVE_UP_ALL;
-    return o;
-}
-
 typedef struct place {
     splat_context *context;
     splat_scene *scene;
@@ -164,7 +155,7 @@ static splat_trainer *start_late(const place *p, const splat_train_options *o)
  * with everything given up. */
 static size_t tight_limit(void)
 {
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     place p = open_below(0, 2);
     splat_trainer *t = start_late(&p, &o);
     size_t n = run_steps(t, N_STEPS).n_gaussians;
@@ -206,7 +197,7 @@ static void everything_is_given_up_and_remembered(void **state)
     (void)state;
     splat_error error;
     size_t limit = tight_limit();
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     place p = open_below(limit, 2);
     splat_trainer *whole = start_late(&p, &o);
     int n_forms_seen = 0, form = -1;
@@ -248,7 +239,7 @@ static void what_was_given_up_stays_so(void **state)
 {
     (void)state;
     splat_error error;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     place p = open_below((size_t)1 << 30, 2);
     splat_trainer *t = new_trainer(p.context, p.scene, &o);
     assert_int_equal(t->memory.form, 0);
@@ -265,7 +256,7 @@ static void what_was_given_up_comes_back_where_there_is_room(void **state)
 {
     (void)state;
     splat_error error;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     place p = open_below(0, 2);
     splat_trainer *t = new_trainer(p.context, p.scene, &o);
     must(splat_trainer_load_checkpoint(t, saved_name(N_SAVED - 1), &error), &error);
@@ -280,7 +271,7 @@ static void what_was_given_up_comes_back_where_there_is_room(void **state)
 static void a_refusal_gives_up_more(void **state)
 {
     (void)state;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     int before = 0;
     for (size_t part = 0; part < 6; part++) {
         place p = open_below((size_t)1 << 30, 2);
@@ -309,7 +300,7 @@ static void growth_takes_what_is_missing(void **state)
 {
     (void)state;
     splat_error error;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     o.may_give_up = 0;
     for (size_t part = 1; part < 4; part++) {
         place p = open_below(0, 2);
@@ -337,7 +328,7 @@ static void growth_takes_what_is_missing(void **state)
 static void nothing_can_be_given_up(void **state)
 {
     (void)state;
-    splat_train_options o = growing_options();
+    splat_train_options o = growing_options(N_STEPS, 3);
     place p = open_below((size_t)1 << 30, 2);
     splat_memory *memory = &p.context->backend->memory;
     splat_trainer *t = start_late(&p, &o);
