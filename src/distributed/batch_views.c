@@ -85,13 +85,6 @@ static splat_status find(splat_batch_views *batch, splat_error *error)
     return SPLAT_OK;
 }
 
-static uint64_t sum_of(const splat_batch_views *batch, const uint64_t *counts)
-{
-    uint64_t total = 0;
-    for (int r = 0; r < batch->comm->size; r++) total += counts[r];
-    return total;
-}
-
 static const uint32_t *entries_of(const splat_batch_views *batch, int view)
 {
     return (const uint32_t *)batch->entries.data + batch->first_entry[view];
@@ -113,7 +106,8 @@ static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, sp
 /* For what goes out and comes in. */
 static splat_status reserve(splat_batch_views *batch, splat_frame *frame, splat_error *error)
 {
-    const uint64_t n_in = sum_of(batch, batch->received), n_out = sum_of(batch, batch->sent);
+    const uint64_t n_in = splat_comm_sum_rows(batch->comm, batch->received);
+    const uint64_t n_out = splat_comm_sum_rows(batch->comm, batch->sent);
     if (n_in > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a view sees %llu Gaussians, more than can be blended",
                           (unsigned long long)n_in);
@@ -139,7 +133,7 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     }
     SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
                                          batch->received, error));
-    const uint32_t n_in = (uint32_t)sum_of(batch, batch->received);
+    const uint32_t n_in = (uint32_t)splat_comm_sum_rows(batch->comm, batch->received);
     const struct splat_share_unpack_args unpack = {batch->in.data, n_in, frame, NULL};
     if (frame) SPLAT_TRY(splat_op_share_unpack(b, &unpack, error));
     return send_colors(batch, frame, error);
@@ -147,7 +141,7 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
 
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error)
 {
-    const size_t bytes = sum_of(batch, batch->sent) * sizeof(splat_grad2d);
+    const size_t bytes = splat_comm_sum_rows(batch->comm, batch->sent) * sizeof(splat_grad2d);
     splat_status status = room(batch, &batch->gradients, "ranks.gradients", bytes, error);
     SPLAT_TRY(splat_batch_agree(batch, status, error));
     return splat_device_exchange_rows(batch->comm, batch->backend, sizeof(splat_grad2d), frame ? frame->grad2d : NULL,

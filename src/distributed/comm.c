@@ -70,6 +70,13 @@ splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, 
     return splat_comm_exchange(comm, out, in, error);
 }
 
+uint64_t splat_comm_sum_rows(const splat_comm *comm, const uint64_t *rows)
+{
+    uint64_t total = 0;
+    for (int r = 0; r < comm->size; r++) total += rows[r];
+    return total;
+}
+
 void splat_comm_cut_rows(const splat_comm *comm, size_t row_bytes, const void *data, const uint64_t *rows,
                          splat_comm_part *parts)
 {

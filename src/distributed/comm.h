@@ -48,7 +48,8 @@ splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, 
 splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const void *send, const uint64_t *send_rows,
                                       void *receive, const uint64_t *receive_rows, splat_error *error);
 
-/* The parts of rows that lie one rank after the other: rows[r] of rank r. */
+/* Rows that lie one rank after the other, rows[r] of rank r: how many there are, and their parts. */
+uint64_t splat_comm_sum_rows(const splat_comm *comm, const uint64_t *rows);
 void splat_comm_cut_rows(const splat_comm *comm, size_t row_bytes, const void *data, const uint64_t *rows,
                          splat_comm_part *parts);
 

@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-static uint64_t sum_of(const splat_shared_view *shared, const uint64_t *counts)
-{
-    uint64_t total = 0;
-    for (int r = 0; r < shared->comm->size; r++) total += counts[r];
-    return total;
-}
-
 /* ---------------------------------------------------------------- there */
 
 /* The list of an owner: which entries of the frame go there. */
@@ -100,11 +93,11 @@ splat_status splat_shared_send_by_ops(splat_shared_view *shared, splat_frame *fr
     void *order;
     memcpy(&shared->projected, frame, offsetof(splat_frame, region));
     SPLAT_TRY(find(shared, error));
-    const uint64_t n = sum_of(shared, shared->received);
+    const uint64_t n = splat_comm_sum_rows(shared->comm, shared->received);
     if (n > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a view sees %llu Gaussians, more than can be blended",
                           (unsigned long long)n);
-    SPLAT_TRY(open_passage(shared, SPLAT_SHARED_OUT, sum_of(shared, shared->sent), &out, error));
+    SPLAT_TRY(open_passage(shared, SPLAT_SHARED_OUT, splat_comm_sum_rows(shared->comm, shared->sent), &out, error));
     SPLAT_TRY(open_passage(shared, SPLAT_SHARED_IN, n, &in, error));
     SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_MERGE, n * sizeof(uint32_t), &order, error));
     SPLAT_TRY(pack(shared, &out, error));
@@ -130,7 +123,7 @@ splat_status splat_shared_return_by_ops(splat_shared_view *shared, splat_frame *
     splat_backend *b = shared->backend;
     const uint32_t *order = shared->blocks[SPLAT_SHARED_MERGE].data;
     void *out, *in;
-    const uint64_t n = sum_of(shared, shared->sent);
+    const uint64_t n = splat_comm_sum_rows(shared->comm, shared->sent);
     SPLAT_TRY(splat_view_backward(b, frame, gradients, error));
     SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, frame->n_visible * sizeof(splat_grad2d), &out, error));
     SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, n * sizeof(splat_grad2d), &in, error));

@@ -182,10 +182,7 @@ static splat_status run_batches(dealing *d, size_t n, splat_error *error)
         o->sends_lpips = o->lpips && at == 0;
         o->is_last = at + n_ranks >= n;
         prefetch_next(e->trainer, o, d->indices, n);
-        const splat_status status = splat_shards_fail(e->trainer, run_batch(d, &order, &own), &own);
-        if (status == SPLAT_OK) continue;
-        if (error) *error = own;
-        return status;
+        SPLAT_TRY(splat_shards_fail(e->trainer, run_batch(d, &order, &own), &own, error));
     }
     if (d->status != SPLAT_OK && error) *error = d->error;
     return d->status;

@@ -58,8 +58,7 @@ splat_status splat_trainer_serve(splat_trainer *t, splat_error *error)
     splat_lpips *lpips = NULL;
     if (!splat_shards_is_worker(t))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "rank 0 gives orders and does not serve; the other ranks do");
-    splat_status status = splat_shards_fail(t, follow_all(t, &lpips, &own), &own);
+    splat_status status = splat_shards_fail(t, follow_all(t, &lpips, &own), &own, error);
     splat_lpips_destroy(lpips);
-    if (status != SPLAT_OK && error) *error = own;
     return status;
 }

@@ -128,9 +128,7 @@ static splat_status move_piece(splat_trainer *t, const splat_rows_order *rows, c
     splat_order_make(t, SPLAT_ORDER_ROWS, &order);
     order.rows = *rows;
     SPLAT_TRY(splat_order_give(t, &order, error));
-    splat_status status = splat_shards_fail(t, move(t, rows, all, &own), &own);
-    if (status != SPLAT_OK && error) *error = own;
-    return status;
+    return splat_shards_fail(t, move(t, rows, all, &own), &own, error);
 }
 
 static splat_status move_rows(splat_trainer *t, splat_rows_order order, char *all, splat_error *error)

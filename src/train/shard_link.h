@@ -65,7 +65,8 @@ splat_status splat_shards_deal(splat_trainer *trainer, splat_error *error);
 splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_order *order, splat_error *error);
 /* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
-/* What the others wait for does not come: they hear why, unless they said so themselves. Returns status. */
-splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *error);
+/* After OK nothing. Otherwise what the others, if there are any, wait for does not come: they hear why (own), unless
+ * they said so themselves. Returns status; *error (NULL is allowed): own. */
+splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *own, splat_error *error);
 
 #endif

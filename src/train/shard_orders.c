@@ -10,12 +10,9 @@ splat_status splat_trainer_gather(splat_trainer *t, splat_error *error)
     if (!splat_shards_are_apart(t) || splat_shards_is_worker(t)) return SPLAT_OK;
     const uint32_t n = t->shards.n_all;
     SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_GATHER, error));
-    splat_status status = splat_shards_fail(t, splat_shard_rows_gather(t, n, &own), &own);
-    if (status == SPLAT_OK)
-        t->shards.is_whole = true;
-    else if (error)
-        *error = own;
-    return status;
+    SPLAT_TRY(splat_shards_fail(t, splat_shard_rows_gather(t, n, &own), &own, error));
+    t->shards.is_whole = true;
+    return SPLAT_OK;
 }
 
 splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
@@ -25,10 +22,9 @@ splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
     if (!t->shards.is_whole) return SPLAT_OK;
     SPLAT_TRY(splat_shards_check_count(t, n, error));
     SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_DEAL, error));
-    splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &own), &own);
+    splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &own), &own, error);
     t->shards.is_whole = false;
     t->shards.n_all = n;
-    if (status != SPLAT_OK && error) *error = own;
     return status;
 }
 
@@ -68,5 +64,5 @@ splat_status splat_shards_begin_step(splat_trainer *t, splat_error *error)
 /* All ranks find a loss that is not finite in the same step, and nothing has changed anywhere. */
 void splat_shards_end_step(splat_trainer *t, splat_status status, const splat_error *error)
 {
-    if (t->shards.comm && status != SPLAT_ERROR_NUMERIC) splat_shards_fail(t, status, error);
+    if (t->shards.comm && status != SPLAT_ERROR_NUMERIC) splat_shards_fail(t, status, error, NULL);
 }

@@ -192,9 +192,11 @@ splat_status splat_shards_order(splat_trainer *t, splat_order_kind kind, splat_e
     return splat_order_give(t, &o, error);
 }
 
-splat_status splat_shards_fail(splat_trainer *t, splat_status status, const splat_error *error)
+splat_status splat_shards_fail(splat_trainer *t, splat_status status, const splat_error *own, splat_error *error)
 {
-    if (status != SPLAT_OK && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, error);
+    if (status == SPLAT_OK) return status;
+    if (t->shards.comm && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, own);
+    if (error) *error = *own;
     return status;
 }
 

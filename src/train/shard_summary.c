@@ -136,9 +136,7 @@ splat_status splat_shards_summarize(splat_trainer *t, const struct splat_summary
     splat_status status = splat_comm_broadcast(comm, 0, (double *)args->edges, args->n_edges * sizeof *args->edges,
                                                &own);
     if (status == SPLAT_OK) status = share(t, args, &own);
-    splat_shards_fail(t, status, &own);
-    if (status != SPLAT_OK && error) *error = own;
-    return status;
+    return splat_shards_fail(t, status, &own, error);
 }
 
 splat_status splat_trainer_get_mean_opacity(splat_trainer *t, double *mean, splat_error *error)

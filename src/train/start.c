@@ -40,15 +40,6 @@ static splat_status order(splat_trainer *t, splat_order *o, splat_error *error)
     return splat_shards_leads(t) ? splat_order_give(t, o, error) : SPLAT_OK;
 }
 
-/* What this rank did of it, which the others hear if it failed. */
-static splat_status done(splat_trainer *t, splat_status status, const splat_error *own, splat_error *error)
-{
-    if (status == SPLAT_OK) return status;
-    if (splat_shards_leads(t)) splat_shards_fail(t, status, own);
-    if (error) *error = *own;
-    return status;
-}
-
 splat_status splat_trainer_begin_rows(splat_trainer *t, const splat_beginning *beginning, splat_error *error)
 {
     splat_order o;
@@ -57,7 +48,7 @@ splat_status splat_trainer_begin_rows(splat_trainer *t, const splat_beginning *b
     splat_order_make(t, SPLAT_ORDER_BEGIN, &o);
     o.beginning = *beginning;
     SPLAT_TRY(order(t, &o, error));
-    return done(t, begin_own_rows(t, beginning, &own), &own, error);
+    return splat_shards_fail(t, begin_own_rows(t, beginning, &own), &own, error);
 }
 
 splat_status splat_trainer_begin_at(splat_trainer *t, int iteration, bool density_control_done,
@@ -85,7 +76,7 @@ splat_status splat_trainer_begin_filter(splat_trainer *t, splat_error *error)
     splat_error own;
     splat_order_make(t, SPLAT_ORDER_FILTER, &o);
     SPLAT_TRY(order(t, &o, error));
-    return done(t, splat_trainer_update_filter(t, &own), &own, error);
+    return splat_shards_fail(t, splat_trainer_update_filter(t, &own), &own, error);
 }
 
 splat_status splat_trainer_begin_with(splat_trainer *t, splat_cloud *host, const char *path, int iteration,

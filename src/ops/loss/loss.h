@@ -70,6 +70,17 @@ typedef struct splat_loss_sums {
     double l1, squared, ssim;
 } splat_loss_sums;
 
+/* The values of op loss from sums[3], by channel. */
+static inline splat_loss_result splat_loss_result_of(const struct splat_loss_args *args, const splat_loss_sums *sums)
+{
+    const double lambda = (double)args->lambda_dssim, n = 3.0 * (double)args->width * (double)args->height;
+    splat_loss_result result;
+    result.l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n;
+    result.ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
+    result.loss = (1 - lambda) * result.l1 + lambda * (splat_loss_kept(args) - result.ssim);
+    return result;
+}
+
 /* loss_rows: of the pixels in rows [first, end) the gradient, and sums[3] by channel, in memory of the backend; in all
  * other rows the gradient is zero. Rows up to 2 SPLAT_SSIM_RADIUS away are read, too. The picture's result and frame
  * are not used. */

@@ -77,15 +77,6 @@ splat_loss_job splat_loss_job_of(const struct splat_loss_args *args)
                             .ssim_scale = (float)(-lambda / n)};
 }
 
-splat_loss_result splat_loss_result_of(const struct splat_loss_args *args, const splat_loss_sums *sums)
-{
-    double lambda = (double)args->lambda_dssim;
-    double n = 3.0 * (double)args->width * (double)args->height;
-    double l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n, ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
-    return (splat_loss_result){
-        .l1 = l1, .ssim = ssim, .loss = (1 - lambda) * l1 + lambda * (splat_loss_kept(args) - ssim)};
-}
-
 splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_loss_check(args, error));

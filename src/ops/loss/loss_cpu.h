@@ -69,9 +69,8 @@ static inline size_t splat_loss_rows_bytes(int32_t height)
 splat_status splat_loss_run_rows(splat_backend *backend, splat_loss_job *job, int first, int end, splat_error *error);
 /* sums[3], by channel, of job->rows, in the order of the rows. */
 void splat_loss_sum_rows(const splat_loss_job *job, splat_loss_sums *sums);
-/* What op loss asks for; and its values from the sums. */
+/* What op loss asks for. */
 splat_loss_job splat_loss_job_of(const struct splat_loss_args *args);
-splat_loss_result splat_loss_result_of(const struct splat_loss_args *args, const splat_loss_sums *sums);
 
 /* Runs the job over the picture; sums is [3], by channel. */
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error);

@@ -459,16 +459,6 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     return SPLAT_OK;
 }
 
-static splat_loss_result result_of(const struct splat_loss_args *args, const splat_loss_sums sums[3])
-{
-    const double lambda = (double)args->lambda_dssim, n = 3.0 * (double)args->width * (double)args->height;
-    splat_loss_result result;
-    result.l1 = (sums[0].l1 + sums[1].l1 + sums[2].l1) / n;
-    result.ssim = (sums[0].ssim + sums[1].ssim + sums[2].ssim) / n;
-    result.loss = (1 - lambda) * result.l1 + lambda * (splat_loss_kept(args) - result.ssim);
-    return result;
-}
-
 extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_loss_check(args, error));
@@ -478,7 +468,7 @@ extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct spl
                                args->frame ? splat_cuda_state_of(args->frame) : NULL};
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->result ? sums : NULL, error));
-    if (args->result) *args->result = result_of(args, sums);
+    if (args->result) *args->result = splat_loss_result_of(args, sums);
     return SPLAT_OK;
 }
 
@@ -545,6 +535,6 @@ extern "C" splat_status splat_loss_total_cuda(splat_backend *backend, const stru
     CUDA_LAUNCHED("loss of all parts");
     if (!picture->result) return SPLAT_OK;
     SPLAT_TRY(splat_backend_download(backend, sums, of_channels, sizeof sums, error));
-    *picture->result = result_of(picture, sums);
+    *picture->result = splat_loss_result_of(picture, sums);
     return SPLAT_OK;
 }
