@@ -233,18 +233,26 @@ static splat_status ask_for_room(splat_trainer *t, int iteration, splat_error *e
     return SPLAT_OK;
 }
 
+/* Three ranks with room, by the default strategy but for what happens after an iteration, and after which. */
+static shared_run run_acting(splat_status (*after)(splat_trainer *, int, splat_error *),
+                             bool (*changes_after)(const splat_trainer *, int), int n_steps, found *f)
+{
+    splat_strategy acting = *splat_strategy_find("default");
+    splat_train_options o = late_options(N_STEPS);
+    acting.after = after;
+    acting.changes_after = changes_after;
+    o.strategy = &acting;
+    shared_run run = make_limited(&o, n_steps, f);
+    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
+    run_well(&run, 3);
+    return run;
+}
+
 static void growth_is_refused_to_all(void **state)
 {
     (void)state;
     found f;
-    splat_strategy asking = *splat_strategy_find("default");
-    splat_train_options o = late_options(N_STEPS);
-    asking.after = ask_for_room;
-    asking.changes_after = asks_after;
-    o.strategy = &asking;
-    shared_run run = make_limited(&o, 24, &f);
-    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
-    run_well(&run, 3);
+    const shared_run run = run_acting(ask_for_room, asks_after, 24, &f);
     assert_true(run.losses[23] > 0);
     assert_int_equal(f.left_out[0], 0);
 }
@@ -275,14 +283,7 @@ static void a_batch_without_room_is_left_out(void **state)
 {
     (void)state;
     found f;
-    splat_strategy starving = *splat_strategy_find("default");
-    splat_train_options o = late_options(N_STEPS);
-    starving.after = starve;
-    starving.changes_after = starves_after;
-    o.strategy = &starving;
-    shared_run run = make_limited(&o, N_STEPS, &f);
-    for (int r = 0; r < 3; r++) run.limits[r] = (size_t)1 << 30;
-    run_well(&run, 3);
+    const shared_run run = run_acting(starve, starves_after, N_STEPS, &f);
     for (int i = 0; i < N_STEPS; i++) {
         const bool is_left_out = i >= STARVES_AFTER && i < EATS_AFTER;
         if ((run.losses[i] == 0) != is_left_out) fail_msg("step %d: loss %g", i, (double)run.losses[i]);
