@@ -108,14 +108,24 @@ static splat_status blend(splat_trainer *t, batch *b, splat_error *error)
     return splat_step_stamp(t, SPLAT_MARK_LOSS, error);
 }
 
-/* Room for sums over the views, which are zero between steps. */
-static splat_status reserve_sums(splat_trainer *t, splat_tensors *sums, splat_error *error)
+/* Sums over the views: of their gradients, and of the squares of these. */
+typedef struct batch_sums {
+    splat_tensors gradients, squares;
+} batch_sums;
+
+/* Room for them; they are zero between steps. */
+static splat_status reserve_sums(splat_trainer *t, batch_sums *sums, splat_error *error)
 {
-    splat_row_blocks *rows = &t->shards.gradients;
-    const uint32_t n = t->model->gaussians.n;
-    SPLAT_TRY(splat_row_blocks_resize(t->backend, rows, t->shards.n_gradients, n, error));
-    t->shards.n_gradients = n;
-    *sums = splat_row_blocks_tensors(rows);
+    splat_shards *s = &t->shards;
+    const uint32_t n = t->model->gaussians.n, old_n = s->n_gradients;
+    SPLAT_TRY(splat_row_blocks_resize(t->backend, &s->gradients, old_n, n, error));
+    const splat_status status = splat_row_blocks_resize(t->backend, &s->squares, old_n, n, error);
+    if (status != SPLAT_OK) {
+        splat_row_blocks_resize(t->backend, &s->gradients, n, old_n, NULL);
+        return status;
+    }
+    s->n_gradients = n;
+    *sums = (batch_sums){splat_row_blocks_tensors(&s->gradients), splat_row_blocks_tensors(&s->squares)};
     return SPLAT_OK;
 }
 
@@ -143,7 +153,7 @@ static splat_status reserve_gradients(splat_trainer *t, const batch *b, splat_er
     return splat_view_reserve_gradients(t->backend, most, error);
 }
 
-static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, splat_tensors *sums,
+static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, batch_sums *sums,
                                splat_error *error)
 {
     splat_batch_views *shared = &t->shards.batch;
@@ -157,7 +167,7 @@ static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_stat
 
 /* ---------------------------------------------------------------- Adam */
 
-static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_statistics, const splat_tensors *sums,
+static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_statistics, const batch_sums *sums,
                               uint64_t *n_degenerate, splat_error *error)
 {
     const splat_statistics statistics = splat_trainer_statistics(t);
@@ -166,8 +176,9 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
         const struct splat_project_backward_args args = {.gaussians = &t->model->gaussians,
                                                          .frame = frame,
                                                          .statistics = wants_statistics ? &statistics : NULL,
-                                                         .gradients = sums,
+                                                         .gradients = &sums->gradients,
                                                          .adds = true,
+                                                         .squares = &sums->squares,
                                                          .slot = (uint32_t)r};
         SPLAT_TRY(splat_batch_take(&t->shards.batch, r, error));
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
@@ -176,14 +187,15 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
     return SPLAT_OK;
 }
 
-static splat_status step_model(splat_trainer *t, const batch *b, const splat_tensors *sums, splat_error *error)
+static splat_status step_model(splat_trainer *t, const batch *b, const batch_sums *sums, splat_error *error)
 {
     const float n_all = (float)splat_shards_count(t);
     splat_adam adam;
     splat_step_adam(t, b->last, b->n_views, &adam);
     const struct splat_batch_step_args args = {.gaussians = &t->model->gaussians,
                                                .adam = &adam,
-                                               .gradients = sums,
+                                               .gradients = &sums->gradients,
+                                               .squares = &sums->squares,
                                                .n_views = (uint32_t)b->n_views,
                                                .opacity_pull = t->options.opacity_reg / n_all,
                                                .scale_pull = t->options.scale_reg / (3.0f * n_all),
@@ -238,7 +250,7 @@ static splat_status control_amid(splat_trainer *t, const batch *b, splat_error *
 }
 
 /* To the gradients at home: a batch that a memory limit stops on the way has changed nothing. */
-static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statistics, splat_tensors *sums,
+static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statistics, batch_sums *sums,
                                    splat_error *error)
 {
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
@@ -249,7 +261,7 @@ static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statis
 
 /* As for one view (trainer.c): what the limit refuses to any rank is asked for again by all, without what working
  * memory still holds, then as long as there is something to give up for it. */
-static splat_status find_within(splat_trainer *t, batch *b, bool wants_statistics, splat_tensors *sums,
+static splat_status find_within(splat_trainer *t, batch *b, bool wants_statistics, batch_sums *sums,
                                 splat_error *error)
 {
     splat_status status = find_gradients(t, b, wants_statistics, sums, error);
@@ -284,7 +296,7 @@ static splat_status leave_out(splat_trainer *t, const batch *b, const splat_erro
     return control_amid(t, b, error);
 }
 
-static splat_status step_all(splat_trainer *t, batch *b, bool wants_statistics, const splat_tensors *sums,
+static splat_status step_all(splat_trainer *t, batch *b, bool wants_statistics, const batch_sums *sums,
                              splat_step_result *mean, splat_error *error)
 {
     uint64_t n_degenerate = 0;
@@ -306,7 +318,7 @@ static splat_status step_all(splat_trainer *t, batch *b, bool wants_statistics, 
 static splat_status run_batch(splat_trainer *t, batch *b, splat_step_result *mean, splat_error *error)
 {
     const bool wants_statistics = t->strategy->wants_statistics(&t->options, b->last);
-    splat_tensors sums;
+    batch_sums sums;
     splat_error refused;
     splat_status status = find_within(t, b, wants_statistics, &sums, &refused);
     if (status == SPLAT_ERROR_MEMORY) return leave_out(t, b, &refused, mean, error);

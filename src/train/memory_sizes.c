@@ -100,8 +100,9 @@ size_t splat_memory_streamed_photos(const splat_memory_setup *u, const splat_tra
     return u->photos_two + (sees_neighbors ? u->photos_two / 2 : 0);
 }
 
-/* Of a GPU that trains with others, n Gaussians each: its own in every view of a step, the sums of their gradients, and
- * what goes there and back of what views see. Shares of 5 to 30 % were measured; a third is counted on. */
+/* Of a GPU that trains with others, n Gaussians each: its own in every view of a step, the sums of their gradients and
+ * of the squares of these, and what goes there and back of what views see. Shares of 5 to 30 % were measured; a third
+ * is counted on. */
 #define USUAL_SEEN 3
 
 static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n)
@@ -113,7 +114,7 @@ static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         channels += defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree);
     const size_t rows = 2 * sizeof(splat_share_row) + 3 * sizeof(float) + sizeof(splat_grad2d);
-    return u->n_ranks * mapped(u, splat_view_arrays_bytes(n, 0, 0)) + mapped(u, n * channels * sizeof(float)) +
+    return u->n_ranks * mapped(u, splat_view_arrays_bytes(n, 0, 0)) + 2 * mapped(u, n * channels * sizeof(float)) +
            mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows);
 }
 

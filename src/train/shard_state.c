@@ -98,6 +98,30 @@ static splat_status try_exchange(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
+/* What a batch sums over its views. */
+static void describe_sums(splat_trainer *t)
+{
+    static const char *const names[2][SPLAT_N_TENSORS] = {{
+#define SPLAT_TENSOR(name, ...) "ranks.gradients." #name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    }, {
+#define SPLAT_TENSOR(name, ...) "ranks.squares." #name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    }};
+    splat_row_blocks *const sums[] = {&t->shards.gradients, &t->shards.squares};
+    const bool defers = splat_deferral_rows(t, 1) > 0; /* then sh_rest's wait elsewhere */
+    for (int k = 0; k < 2; k++) {
+        sums[k]->owner = SPLAT_OWNER_LISTS;
+        for (int i = 0; i < SPLAT_N_TENSORS; i++)
+            splat_row_blocks_add(sums[k], names[k][i], SPLAT_TYPE_FLOAT32,
+                                 defers && i == SPLAT_TENSOR_sh_rest
+                                     ? 0
+                                     : splat_tensor_channels(i, t->options.sh_degree));
+    }
+}
+
 splat_status splat_shards_init(splat_trainer *t, splat_error *error)
 {
     const splat_train_options *o = &t->options;
@@ -118,16 +142,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
         splat_shared_init(&t->shards.view, o->ranks, t->backend);
         return SPLAT_OK;
     }
-    static const char *const names[SPLAT_N_TENSORS] = {
-#define SPLAT_TENSOR(name, ...) "ranks.gradients." #name,
-#include "math/gaussians.def"
-#undef SPLAT_TENSOR
-    };
-    t->shards.gradients.owner = SPLAT_OWNER_LISTS;
-    const bool defers = splat_deferral_rows(t, 1) > 0; /* then sh_rest's wait elsewhere */
-    for (int i = 0; i < SPLAT_N_TENSORS; i++)
-        splat_row_blocks_add(&t->shards.gradients, names[i], SPLAT_TYPE_FLOAT32,
-                             defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree));
+    describe_sums(t);
     return splat_shard_views_init(t, error);
 }
 
@@ -206,6 +221,7 @@ void splat_shards_free(splat_trainer *t)
     if (splat_shards_split(t)) splat_shared_free(&t->shards.view);
     if (t->shards.batch.comm) splat_batch_free(&t->shards.batch);
     splat_row_blocks_free(t->backend, &t->shards.gradients);
+    splat_row_blocks_free(t->backend, &t->shards.squares);
     splat_block_free(t->backend, &t->shards.staging);
     splat_shard_views_free(t);
 }

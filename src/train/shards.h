@@ -39,7 +39,8 @@ typedef struct splat_shards {
     uint32_t n_all;             /* Gaussians of all ranks, while it is not */
     splat_shared_view view;     /* of the step's view, where all share it */
     splat_batch_views batch;    /* where each has a view of its own */
-    splat_row_blocks gradients; /* then: sums over the views, of n_gradients Gaussians, as the model's tensors */
+    splat_row_blocks gradients; /* then: sums over the views of their gradients, */
+    splat_row_blocks squares;   /* and of the squares of these, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
     splat_shard_work work;
     splat_shard_views views;    /* of batches, where results come late */

@@ -22,7 +22,7 @@ static void skip_published(const splat_trainer *t, int iteration, splat_adam *ad
 void splat_step_adam(splat_trainer *t, int iteration, int n_views, splat_adam *adam)
 {
     const splat_train_options *o = &t->options;
-    const float scale = sqrtf((float)n_views);
+    const float scale = (float)n_views;
     *adam = (splat_adam){.moments = &t->moments,
                          .iteration = (uint32_t)iteration,
                          .rest_of_visible_only = t->options.sh_offload || t->options.moments_offload};

@@ -75,7 +75,7 @@ static size_t tight_limit(int n_ranks, found *f)
     splat_memory_forms forms = {&f->setup, &o, splat_ranks_may_give_up(false), 0};
     assert_int_equal(f->options[0].sh_storage, SPLAT_SH_FLOAT32); /* without a limit nothing is given up */
     assert_int_equal(f->setup.n_ranks, n_ranks);
-    const size_t limit = splat_form_bytes(&forms, SPLAT_N_FORMS - 1, part + part / 3);
+    const size_t limit = splat_form_bytes(&forms, SPLAT_N_FORMS - 1, part + part / 6);
     print_message("%d ranks: %u Gaussians without a limit; %zu bytes\n", n_ranks, f->n, limit);
     return limit;
 }

@@ -462,7 +462,7 @@ static int test_adam(splat_backend *backend)
             const size_t n = floats_of(&mesh, t);
             float *gradient = copy_of(&s, &mesh, &s.gradients, t), *now = copy_of(&s, &mesh, &s.scene.bound, t);
             float *now_m = copy_of(&s, &mesh, &s.adam.m, t), *now_v = copy_of(&s, &mesh, &s.adam.v, t);
-            ref_adam_f32(p[t], m[t], v[t], gradient, n, s.adam.lr[t], step, 1);
+            ref_adam_f32(p[t], m[t], v[t], gradient, NULL, n, s.adam.lr[t], step, 1);
             double worst = 0;
             for (size_t i = 0; i < n; i++)
                 if (isfinite(p[t][i]))

@@ -25,13 +25,15 @@ struct views_parameters {
 
 static_assert(sizeof(views_parameters) <= 4096, "the parameters of a launch on any device");
 
-/* What the block knows of its Gaussians. rest: first the sum that waits, then what is up to date. */
+/* What the block knows of its Gaussians. rest: first the mean that waits, then what is up to date; squares: of the
+ * gradients of that mean. */
 template <int DEGREE>
 struct views_block {
-    float rest[REST_WARPS][32 * odd_words(rest_channels(DEGREE))];
-    uint32_t tags[REST_THREADS];
+    float rest[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];
+    float squares[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];
+    uint32_t tags[VIEWS_THREADS];
     float2 steps[SPLAT_MAX_DEFERRED];
-    uint8_t list[REST_WARPS][32];
+    uint8_t list[VIEWS_WARPS][32];
 };
 
 template <int DEGREE>
@@ -50,27 +52,30 @@ __device__ __forceinline__ void write_colours(const views_parameters &P, uint32_
 
 /* COLOUR: of what the views see, with its colours; otherwise of all. */
 template <int DEGREE, bool COLOUR>
-__global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_constant__ views_parameters P)
+__global__ void __launch_bounds__(VIEWS_THREADS, 8) views_kernel(const __grid_constant__ views_parameters P)
 {
     __shared__ views_block<DEGREE> s;
     constexpr uint32_t STRIDE = odd_words(rest_channels(DEGREE));
-    const uint32_t t = threadIdx.x, warp = t / 32, i = blockIdx.x * REST_THREADS + t;
+    const uint32_t t = threadIdx.x, warp = t / 32, i = blockIdx.x * VIEWS_THREADS + t;
     const bool inside = i < P.n;
     bool mine = inside && !COLOUR;
     for (uint32_t k = 0; COLOUR && inside && k < P.n_views; k++) mine |= P.views[k].depth[i] > 0.0f;
-    for (uint32_t k = t; k < P.rest.n_steps; k += REST_THREADS) s.steps[k] = P.steps[k];
-    float *const rest = s.rest[warp] + lane_index() * STRIDE;
+    for (uint32_t k = t; k < P.rest.n_steps; k += VIEWS_THREADS) s.steps[k] = P.steps[k];
+    float *const rest = s.rest[warp] + lane_index() * STRIDE, *const squares = s.squares[warp] + lane_index() * STRIDE;
     uint32_t made = P.rest.n_steps;
     bool waits = false;
     if (mine) made = P.made[i];
-    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P.slots, i, made, rest);
+    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P.slots, i, made, rest, squares);
     s.tags[t] = 2 * made + waits;
     __syncthreads();
     const bool lacks = made < P.rest.n_steps;
     const uint32_t n_rows = list_rows(__ballot_sync(0xffffffffu, COLOUR ? mine : lacks), s.list[warp]);
     advance_rows<DEGREE>(
         P.rest, s.tags, s.steps, i - lane_index(), s.list[warp], n_rows, P.decay,
-        [&](uint32_t thread, uint32_t column) { return s.rest[warp][thread % 32 * STRIDE + column]; },
+        [&](uint32_t thread, uint32_t column) {
+            const uint32_t at = thread % 32 * STRIDE + column;
+            return views_gradient{s.rest[warp][at], s.squares[warp][at]};
+        },
         [&](uint32_t row, uint32_t column, float value) {
             if constexpr (COLOUR) s.rest[warp][row * STRIDE + column] = value;
         });
@@ -86,11 +91,11 @@ __global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_con
 template <bool COLOUR>
 static void launch(const views_parameters &P, int sh_degree, cudaStream_t stream)
 {
-    const unsigned blocks = splat_cuda_blocks(P.n, REST_THREADS);
+    const unsigned blocks = splat_cuda_blocks(P.n, VIEWS_THREADS);
     switch (sh_degree) {
-    case 1: views_kernel<1, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
-    case 2: views_kernel<2, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
-    default: views_kernel<3, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    case 1: views_kernel<1, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    case 2: views_kernel<2, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    default: views_kernel<3, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
     }
 }
 

@@ -8,7 +8,7 @@ struct rows_parameters {
     uint32_t *rest; /* in its storage */
     float *m, *v;
     uint32_t *quantized;
-    float *sums;    /* [n][channels], or NULL: the slots have them */
+    float *sums, *squares; /* [n][channels], or NULL: the slots have them */
     rest_slots slots;
     rest_step step;
     several_views decay;
@@ -18,44 +18,50 @@ struct rows_parameters {
 
 template <int DEGREE, bool QUANTIZED>
 struct rows_block {
-    float gradients[REST_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
-    uint32_t moments[QUANTIZED ? REST_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
-    uint8_t list[REST_WARPS][32];
+    float gradients[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
+    float squares[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];   /* likewise */
+    uint32_t moments[QUANTIZED ? VIEWS_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
+    uint8_t list[VIEWS_WARPS][32];
 };
 
-/* The mean gradients of a warp's n_rows rows from Gaussian `first` on, out of the sums. */
+/* The means of a warp's n_rows rows from Gaussian `first` on, out of their sums. */
 template <int DEGREE>
-__device__ __forceinline__ void load_sums(const rows_parameters &P, uint32_t first, uint32_t n_rows, float *gradients)
+__device__ __forceinline__ void load_sums(const rows_parameters &P, float *of_all, uint32_t first, uint32_t n_rows,
+                                          float *means)
 {
     constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(channels);
-    float *sums = P.sums + (size_t)first * channels;
+    float *sums = of_all + (size_t)first * channels;
     for (uint32_t k = lane_index(); k < n_rows * channels; k += 32) {
-        gradients[k / channels * STRIDE + k % channels] = P.slots.share * sums[k];
+        means[k / channels * STRIDE + k % channels] = P.slots.share * sums[k];
         if (P.clears && P.updates) sums[k] = 0.0f;
     }
     __syncwarp();
 }
 
 template <int DEGREE, bool HALF, bool QUANTIZED>
-__global__ void __launch_bounds__(REST_THREADS, 5) batch_rows_kernel(const __grid_constant__ rows_parameters P)
+__global__ void __launch_bounds__(VIEWS_THREADS, 8) batch_rows_kernel(const __grid_constant__ rows_parameters P)
 {
     __shared__ rows_block<DEGREE, QUANTIZED> s;
     constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(channels), WORDS = rest_words(DEGREE, HALF);
-    const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * REST_THREADS + threadIdx.x, first = i - lane_index();
+    const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * VIEWS_THREADS + threadIdx.x, first = i - lane_index();
     const bool inside = i < P.n;
-    float *const gradients = s.gradients[warp];
+    float *const gradients = s.gradients[warp], *const squares = s.squares[warp];
     const uint32_t all = __ballot_sync(0xffffffffu, inside);
     bool has = inside;
     if (P.sums) {
-        load_sums<DEGREE>(P, first, (uint32_t)__popc(all), gradients);
+        load_sums<DEGREE>(P, P.sums, first, (uint32_t)__popc(all), gradients);
+        load_sums<DEGREE>(P, P.squares, first, (uint32_t)__popc(all), squares);
     } else {
-        has = inside && sum_slots<DEGREE>(P.slots, i, 0, gradients + lane_index() * STRIDE);
+        has = inside && sum_slots<DEGREE>(P.slots, i, 0, gradients + lane_index() * STRIDE,
+                                          squares + lane_index() * STRIDE);
         if (has) empty_slots(P.slots, i);
     }
     const uint32_t with = __ballot_sync(0xffffffffu, has);
     if (!P.updates) return;
     const auto gradient = [&](uint32_t row, uint32_t column) {
-        return with >> row & 1u && column < P.n_active ? gradients[row * STRIDE + column] : 0.0f;
+        const bool any = with >> row & 1u && column < P.n_active;
+        const uint32_t at = row * STRIDE + column;
+        return any ? views_gradient{gradients[at], squares[at]} : views_gradient{0.0f, 0.0f};
     };
     const auto rest = [&](uint32_t row) { return P.rest + (size_t)(first + row) * WORDS; };
     uint8_t *const list = s.list[warp];
@@ -77,7 +83,10 @@ __global__ void __launch_bounds__(REST_THREADS, 5) batch_rows_kernel(const __gri
             step_quantized_rows<DEGREE, HALF>(
                 P.step, moments,
                 [&](uint32_t row, uint32_t k) {
-                    return make_float3(gradient(row, 3 * k), gradient(row, 3 * k + 1), gradient(row, 3 * k + 2));
+                    const views_gradient r = gradient(row, 3 * k), g = gradient(row, 3 * k + 1);
+                    const views_gradient b = gradient(row, 3 * k + 2);
+                    return views_gradient3{make_float3(r.mean, g.mean, b.mean),
+                                           make_float3(r.square, g.square, b.square)};
                 },
                 rest, first, list, n, P.decay);
             write_rows<MOMENTS, ODD, true>(moments, stored, list, n);
@@ -88,11 +97,11 @@ __global__ void __launch_bounds__(REST_THREADS, 5) batch_rows_kernel(const __gri
 template <bool HALF, bool QUANTIZED>
 static void launch(const rows_parameters &P, int sh_degree, cudaStream_t stream)
 {
-    const unsigned blocks = splat_cuda_blocks(P.n, REST_THREADS);
+    const unsigned blocks = splat_cuda_blocks(P.n, VIEWS_THREADS);
     switch (sh_degree) {
-    case 1: batch_rows_kernel<1, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
-    case 2: batch_rows_kernel<2, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
-    default: batch_rows_kernel<3, HALF, QUANTIZED><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    case 1: batch_rows_kernel<1, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    case 2: batch_rows_kernel<2, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    default: batch_rows_kernel<3, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
     }
 }
 
@@ -112,8 +121,10 @@ splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_
     P.quantized = adam->moments->quantized[t];
     if (has_slots)
         P.slots = slots_of(g->deferred, args->n_views);
-    else
+    else {
         P.sums = args->gradients->sh_rest;
+        P.squares = args->squares->sh_rest;
+    }
     P.slots.share = 1.0f / (float)args->n_views;
     P.step = {adam->lr[t] / adam->correction1[t], 1.0f / sqrtf(adam->correction2[t]),
               splat_rounding_key((uint32_t)t, adam->iteration)};

@@ -6,7 +6,7 @@
 #define THREADS 256
 
 struct tensor_step {
-    float *p, *m, *v, *sums;
+    float *p, *m, *v, *sums, *squares;
     uint32_t *pairs; /* quantized: instead of m and v */
     uint32_t rounding_key;
     size_t n; /* values */
@@ -27,11 +27,24 @@ __device__ __forceinline__ float pull_of(const tensor_step &S, float p)
     return isfinite(pull) ? pull : 0.0f;
 }
 
-/* most rows are not seen: their zeros are only read */
-__device__ __forceinline__ void clear_quad(const tensor_step &S, size_t at, float4 sum)
+/* Means over the views, with what the value pulls at itself in each of them: of (g + pull)^2 the square. */
+__device__ __forceinline__ views_gradient gradient_of(const tensor_step &S, float p, float sum, float square)
 {
-    if (S.clears && (sum.x != 0.0f || sum.y != 0.0f || sum.z != 0.0f || sum.w != 0.0f))
-        *(float4 *)(S.sums + at) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const float pull = pull_of(S, p), mean = S.share * sum;
+    return views_gradient{mean + pull, fmaxf(S.share * square + pull * (2.0f * mean + pull), 0.0f)};
+}
+
+__device__ __forceinline__ bool is_zero(const float4 &q)
+{
+    return q.x == 0.0f && q.y == 0.0f && q.z == 0.0f && q.w == 0.0f;
+}
+
+__device__ __forceinline__ void clear_quad(const tensor_step &S, size_t at, const float4 &sum, const float4 &square)
+{
+    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (!S.clears || (is_zero(sum) && is_zero(square))) return; /* most rows are not seen: they are only read */
+    *(float4 *)(S.sums + at) = zero;
+    *(float4 *)(S.squares + at) = zero;
 }
 
 __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_constant__ tensor_step S)
@@ -40,23 +53,25 @@ __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_consta
     if (at + 4 <= S.n) {
         const adam_quad q = load_quad(S.p, S.m, S.v, at);
         const float4 sum = *(const float4 *)(S.sums + at);
-        const float g[4] = {S.share * sum.x + pull_of(S, q.p.x), S.share * sum.y + pull_of(S, q.p.y),
-                            S.share * sum.z + pull_of(S, q.p.z), S.share * sum.w + pull_of(S, q.p.w)};
+        const float4 square = *(const float4 *)(S.squares + at);
+        const views_gradient g[4] = {gradient_of(S, q.p.x, sum.x, square.x), gradient_of(S, q.p.y, sum.y, square.y),
+                                     gradient_of(S, q.p.z, sum.z, square.z), gradient_of(S, q.p.w, sum.w, square.w)};
         step_quad(S.p, S.m, S.v, at, q, g, S.step_size, S.inverse_root, 15u, S.decay);
-        clear_quad(S, at, sum);
+        clear_quad(S, at, sum, square);
         return;
     }
     for (size_t k = at; k < S.n; k++) {
-        const float g = S.share * S.sums[k] + pull_of(S, S.p[k]);
+        const views_gradient g = gradient_of(S, S.p[k], S.sums[k], S.squares[k]);
         adam_value(S.p + k, S.m + k, S.v + k, g, S.step_size, S.inverse_root, S.decay);
-        if (S.clears) S.sums[k] = 0.0f;
+        if (S.clears) S.sums[k] = S.squares[k] = 0.0f;
     }
 }
 
 /* The same with a word of moments a value. */
-__device__ __forceinline__ uint32_t pair_step(const tensor_step &S, float *p, uint32_t code, float sum, uint32_t random)
+__device__ __forceinline__ uint32_t pair_step(const tensor_step &S, float *p, uint32_t code, float sum, float square,
+                                              uint32_t random)
 {
-    const float g = S.share * sum + pull_of(S, *p);
+    const views_gradient g = gradient_of(S, *p, sum, square);
     return adam_pair(p, code, g, S.step_size, S.inverse_root, random, S.decay);
 }
 
@@ -67,19 +82,19 @@ __global__ void __launch_bounds__(THREADS) batch_pairs_kernel(const __grid_const
     if (at + 4 <= S.n) {
         float4 p = *(const float4 *)(S.p + at);
         uint4 code = *(const uint4 *)(S.pairs + at);
-        const float4 sum = *(const float4 *)(S.sums + at);
-        code.x = pair_step(S, &p.x, code.x, sum.x, rounding_bits(r, 0));
-        code.y = pair_step(S, &p.y, code.y, sum.y, rounding_bits(r, 1));
-        code.z = pair_step(S, &p.z, code.z, sum.z, rounding_bits(r, 2));
-        code.w = pair_step(S, &p.w, code.w, sum.w, rounding_bits(r, 3));
+        const float4 sum = *(const float4 *)(S.sums + at), square = *(const float4 *)(S.squares + at);
+        code.x = pair_step(S, &p.x, code.x, sum.x, square.x, rounding_bits(r, 0));
+        code.y = pair_step(S, &p.y, code.y, sum.y, square.y, rounding_bits(r, 1));
+        code.z = pair_step(S, &p.z, code.z, sum.z, square.z, rounding_bits(r, 2));
+        code.w = pair_step(S, &p.w, code.w, sum.w, square.w, rounding_bits(r, 3));
         *(float4 *)(S.p + at) = p;
         *(uint4 *)(S.pairs + at) = code;
-        clear_quad(S, at, sum);
+        clear_quad(S, at, sum, square);
         return;
     }
     for (size_t k = at; k < S.n; k++) {
-        S.pairs[k] = pair_step(S, S.p + k, S.pairs[k], S.sums[k], rounding_bits(r, (uint32_t)(k - at)));
-        if (S.clears) S.sums[k] = 0.0f;
+        S.pairs[k] = pair_step(S, S.p + k, S.pairs[k], S.sums[k], S.squares[k], rounding_bits(r, (uint32_t)(k - at)));
+        if (S.clears) S.sums[k] = S.squares[k] = 0.0f;
     }
 }
 
@@ -143,6 +158,7 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
                                adam->moments->m.name,                                                                  \
                                adam->moments->v.name,                                                                  \
                                args->gradients->name,                                                                  \
+                               args->squares->name,                                                                    \
                                adam->moments->quantized[t],                                                            \
                                splat_rounding_key((uint32_t)t, adam->iteration),                                       \
                                (size_t)g->n * splat_tensor_channels(t, g->sh_degree),                                  \

@@ -12,22 +12,23 @@ static test_gaussians many(void)
     return test_gaussians_make(N, SH_DEGREE, SH_DEGREE, 81);
 }
 
-/* Gradients of a view whose camera is turned a little to each side. */
+/* Gradients of a view whose camera is moved a little to each side. squares: adds; NULL: overwrites. */
 static int view_gradients(splat_backend *backend, const splat_gaussians *host, int side, const splat_grad2d *grads,
-                          const splat_tensors *gradients, bool adds, uint32_t *n_visible)
+                          const splat_tensors *gradients, const splat_tensors *squares, uint32_t *n_visible)
 {
     splat_camera camera = test_camera_make(64, 48);
     project_scene scene;
     camera.translation[0] += 0.5f * (float)side;
     project_scene_open(&scene, backend, host, &camera, true, false);
-    scene.adds = adds;
+    scene.squares = squares;
     int failures = project_run_backward(&scene, grads, NULL, NULL, gradients);
     *n_visible = scene.n_visible;
     project_scene_close(&scene);
     return failures;
 }
 
-/* The sums over two views are those of each view alone, added; rows that a view does not see keep what they had. */
+/* The sums over two views are those of each view alone, added, and those of the squares; rows that a view does not see
+ * keep what they had. */
 static int check_sums(splat_backend *backend)
 {
     int failures = 0;
@@ -38,18 +39,24 @@ static int check_sums(splat_backend *backend)
     backward_state_open(&sums, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     for (int view = 0; view < 2; view++) {
         backward_state_open(&alone[view], backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
-        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &alone[view].gradients, false, &n_visible);
+        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &alone[view].gradients, NULL, &n_visible);
         TEST_CHECK(failures, n_visible > N / 4 && n_visible < N - 20, "%u of %d are visible", n_visible, N);
-        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &sums.gradients, true, &n_visible);
+        failures += view_gradients(backend, &t.g, 2 * view - 1, grads, &sums.gradients, &sums.squares,
+                                   &n_visible);
     }
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {
         float *a = project_host_copy(backend, project_tensor_of(&alone[0].gradients, k), sums.floats[k]);
         float *b = project_host_copy(backend, project_tensor_of(&alone[1].gradients, k), sums.floats[k]);
         float *sum = project_host_copy(backend, project_tensor_of(&sums.gradients, k), sums.floats[k]);
-        for (size_t i = 0; i < sums.floats[k]; i++)
+        float *square = project_host_copy(backend, project_tensor_of(&sums.squares, k), sums.floats[k]);
+        for (size_t i = 0; i < sums.floats[k]; i++) {
+            const double want = (double)a[i] * (double)a[i] + (double)b[i] * (double)b[i];
             TEST_CHECK(failures, sum[i] == a[i] + b[i], "%s[%zu]: %g, not %g + %g", project_tensor_name(k), i,
                        (double)sum[i], (double)a[i], (double)b[i]);
-        free(a), free(b), free(sum);
+            TEST_CHECK(failures, fabs((double)square[i] - want) <= 2e-7 * want, "squares of %s[%zu]: %g, not %g",
+                       project_tensor_name(k), i, (double)square[i], want);
+        }
+        free(a), free(b), free(sum), free(square);
     }
     for (int view = 0; view < 2; view++) backward_state_close(&alone[view]);
     backward_state_close(&sums);
@@ -58,13 +65,12 @@ static int check_sums(splat_backend *backend)
     return failures;
 }
 
-/* The gradient that the reference gets of value i of a tensor. */
-static double mean_gradient(int tensor, double sum, double parameter, int n_views, double opacity_pull,
-                            double scale_pull)
+/* What a value pulls at itself. */
+static double pull_of(int tensor, double parameter, const struct splat_batch_step_args *a)
 {
     const double o = 1 / (1 + exp(-parameter));
-    if (tensor == SPLAT_TENSOR_opacities) return sum / n_views + opacity_pull * o * (1 - o);
-    return sum / n_views + (tensor == SPLAT_TENSOR_scales ? scale_pull * exp(parameter) : 0);
+    if (tensor == SPLAT_TENSOR_opacities) return (double)a->opacity_pull * o * (1 - o);
+    return tensor == SPLAT_TENSOR_scales ? (double)a->scale_pull * exp(parameter) : 0;
 }
 
 /* Tolerances as those of project_backward's Adam: a step is a few lr at most, correct to 2e-5 of it. */
@@ -76,15 +82,16 @@ static int compare_tensor(const project_scene *scene, const backward_state *stat
     const size_t n = state->floats[tensor];
     const splat_adam *adam = a->adam;
     float *sum = project_host_copy(b, project_tensor_of(&state->gradients, tensor), n);
+    float *sum_of_squares = project_host_copy(b, project_tensor_of(&state->squares, tensor), n);
     float *p = project_host_copy(b, project_tensor_of(&scene->gaussians.p, tensor), n);
     float *m = project_host_copy(b, project_tensor_of(&state->moments.m, tensor), n);
     float *v = project_host_copy(b, project_tensor_of(&state->moments.v, tensor), n);
     for (size_t i = 0; i < n; i++) {
         double want = (double)before[0][i], want_m = (double)before[1][i], want_v = (double)before[2][i];
-        double g = mean_gradient(tensor, (double)sum[i], want, (int)a->n_views, (double)a->opacity_pull,
-                                 (double)a->scale_pull);
+        const double pull = pull_of(tensor, want, a), mean = (double)sum[i] / a->n_views;
+        const double g = mean + pull, square = (double)sum_of_squares[i] / a->n_views + pull * (2 * mean + pull);
         if (adam->update[tensor])
-            ref_adam_f64(&want, &want_m, &want_v, &g, 1, (double)adam->lr[tensor], step, (int)a->n_views);
+            ref_adam_f64(&want, &want_m, &want_v, &g, &square, 1, (double)adam->lr[tensor], step, (int)a->n_views);
         double room = 2e-5 * (double)adam->lr[tensor] + 1.2e-7 * fabs(want);
         TEST_CHECK(failures, fabs((double)p[i] - want) <= room, "%s[%zu] after step %d: %.9g, not %.9g",
                    project_tensor_name(tensor), i, step, (double)p[i], want);
@@ -93,11 +100,11 @@ static int compare_tensor(const project_scene *scene, const backward_state *stat
         TEST_CHECK(failures, fabs((double)v[i] - want_v) <= 1e-4 * fabs(want_v) + 1e-12, "v of %s[%zu]: %g, not %g",
                    project_tensor_name(tensor), i, (double)v[i], want_v);
     }
-    free(sum), free(p), free(m), free(v);
+    free(sum), free(sum_of_squares), free(p), free(m), free(v);
     return failures;
 }
 
-/* Three steps of n_views against the reference, one tensor staying away. */
+/* Three steps of n_views, one or two of which see something, against the reference, one tensor staying away. */
 static int check_steps(splat_backend *backend, uint32_t n_views, float opacity_pull, float scale_pull)
 {
     int failures = 0;
@@ -110,12 +117,14 @@ static int check_steps(splat_backend *backend, uint32_t n_views, float opacity_p
     backward_state state;
     project_scene_open(&scene, backend, &t.g, &camera, true, false);
     backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
-    failures += view_gradients(backend, &t.g, 0, grads, &state.gradients, false, &n_visible);
+    for (int view = 0; view < (n_views > 1 ? 2 : 1); view++)
+        failures += view_gradients(backend, &t.g, view, grads, &state.gradients, &state.squares, &n_visible);
     for (int step = 1; step <= 3; step++) {
         float *before[SPLAT_N_TENSORS][3];
         struct splat_batch_step_args args = {.gaussians = &scene.gaussians,
                                              .adam = &state.adam,
                                              .gradients = &state.gradients,
+                                             .squares = &state.squares,
                                              .n_views = n_views,
                                              .opacity_pull = opacity_pull,
                                              .scale_pull = scale_pull};
@@ -154,7 +163,7 @@ static int check_single(splat_backend *backend, splat_optimizer_storage storage,
     backward_state state, other, gradients;
     backward_state_open(&gradients, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     if (half) test_gaussians_to_half(&t.g);
-    failures += view_gradients(backend, &t.g, 0, grads, &gradients.gradients, false, &n_visible);
+    failures += view_gradients(backend, &t.g, 0, grads, &gradients.gradients, &gradients.squares, &n_visible);
     project_scene_open(&fused, backend, &t.g, &camera, true, false);
     project_scene_open(&apart, backend, &t.g, &camera, true, false);
     backward_state_open(&state, backend, &t.g, storage);
@@ -163,7 +172,8 @@ static int check_single(splat_backend *backend, splat_optimizer_storage storage,
     backward_set_step(&other.adam, 1);
     failures += project_run_backward(&fused, grads, &state.adam, NULL, NULL);
     struct splat_batch_step_args args = {
-        .gaussians = &apart.gaussians, .adam = &other.adam, .gradients = &gradients.gradients, .n_views = 1};
+        .gaussians = &apart.gaussians, .adam = &other.adam, .gradients = &gradients.gradients,
+        .squares = &gradients.squares, .n_views = 1};
     TEST_CHECK(failures, splat_op_batch_step(backend, &args, &error) == SPLAT_OK, "batch_step: %s", error.message);
     splat_backend_synchronize(backend, NULL);
     for (int k = 0; k < SPLAT_N_TENSORS; k++) {

@@ -71,8 +71,9 @@ struct splat_settle_rest_args {
  * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
- * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are. With
- * gaussians->deferred, of several slots, and active bands, sh_rest's are not added but kept in slot `slot`.
+ * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are; so
+ * are their squares, to `squares`. With gaussians->deferred, of several slots, and active bands, sh_rest's are not
+ * added but kept in slot `slot`.
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.
@@ -92,24 +93,26 @@ struct splat_project_backward_args {
     const uint8_t *statistics_mask; /* [height][width] or NULL */
     const splat_tensors *gradients;
     bool adds;
+    const splat_tensors *squares; /* with adds, of the tensors of gradients; otherwise not looked at */
     uint32_t slot;
     const splat_tensors *extra_gradients;
     const float *grad_depth; /* [n_visible] or NULL */
     float opacity_pull, scale_pull;
 };
 
-/* batch_step: Adam of every Gaussian with the mean of the gradients of n_views views, and what each row pulls at itself
- * (opacity_pull, scale_pull, as above). It stands for as many steps of one view (Malladi et al. 2022; Zhao et al. 2025,
- * Grendel): moments decay by beta^n_views, and epsilon / sqrt(n_views) is added after the square root. The caller
- * scales the rates by sqrt(n_views) and counts n_views steps in the corrections. adam->rest_of_visible_only is not
- * looked at. With gaussians->deferred, of several slots, and active bands, sh_rest's step is put off, with the
- * gradients in the slots; project_views came before. With deferred->at_once (in small storages alone) it is made, with
- * those. sh_rest in host memory is UNSUPPORTED on CUDA.
- * clears: the gradients of tensors that are updated become zero. */
+/* batch_step: Adam of every Gaussian with the gradients of n_views views, to each of which is added what a row pulls at
+ * itself (opacity_pull, scale_pull, as above). It stands for as many steps of one view, whose gradients are those where
+ * the first one is made (Wang and Aitchison, "Batch size invariant Adam", 2024): m follows the mean of the gradients, v
+ * the mean of their squares, and moments decay by beta^n_views. The caller scales the rates by n_views and counts as
+ * many steps in the corrections. adam->rest_of_visible_only is not looked at. With gaussians->deferred, of several
+ * slots, and active bands, sh_rest's step is put off, with the gradients in the slots; project_views came before. With
+ * deferred->at_once (in small storages alone) it is made, with those. sh_rest in host memory is UNSUPPORTED on CUDA.
+ * clears: the sums of tensors that are updated become zero. */
 struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;
     const splat_tensors *gradients; /* sums over the views, of all tensors but one that is put off; finite */
+    const splat_tensors *squares;   /* likewise, of the squares of each view's gradients */
     uint32_t n_views;
     float opacity_pull, scale_pull;
     bool clears;

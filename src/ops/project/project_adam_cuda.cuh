@@ -17,13 +17,14 @@ struct backward_parameters {
     float half_width, half_height;
     splat_tensors m, v;
     splat_tensors gradients, extra_gradients; /* NULL where not given */
+    splat_tensors squares;                    /* with adds */
     const float *grad_depth;                  /* likewise */
     float ahead[3];                           /* the camera's axis */
     float opacity_pull, scale_pull;
     bool update[SPLAT_N_TENSORS];
     float step_size[SPLAT_N_TENSORS], inverse_root[SPLAT_N_TENSORS]; /* lr / correction1, 1 / sqrt(correction2) */
     bool has_statistics, rest_of_visible_only;
-    bool adds; /* to gradients */
+    bool adds; /* to gradients and squares */
     uint32_t slot;
     bool seen_only; /* with sh_rest put off: the unseen are stepped by another kernel */
     splat_statistics statistics;
@@ -88,44 +89,50 @@ __device__ __forceinline__ float quick_quotient(float a, float b)
 #endif
 }
 
-/* How fast moments decay in a step, and what is added to its root: of one view constants, of several views less. */
+/* How fast moments decay in a step: of one view constants, of several views as in so many. */
 struct one_view {
     __device__ __forceinline__ float beta1() const { return SPLAT_ADAM_BETA1; }
     __device__ __forceinline__ float beta2() const { return SPLAT_ADAM_BETA2; }
-    __device__ __forceinline__ float epsilon() const { return SPLAT_ADAM_EPSILON; }
 };
 
 struct several_views {
-    float b1, b2, e;
+    float b1, b2;
     __device__ __forceinline__ float beta1() const { return b1; }
     __device__ __forceinline__ float beta2() const { return b2; }
-    __device__ __forceinline__ float epsilon() const { return e; }
 };
 
 static inline several_views decay_of(uint32_t n_views)
 {
-    const float n = (float)n_views;
-    const several_views decay = {powf(SPLAT_ADAM_BETA1, n), powf(SPLAT_ADAM_BETA2, n), SPLAT_ADAM_EPSILON / sqrtf(n)};
+    const several_views decay = {powf(SPLAT_ADAM_BETA1, (float)n_views), powf(SPLAT_ADAM_BETA2, (float)n_views)};
     return decay;
 }
 
+/* What moves the moments of a value: the gradient of one view, or the means of several views' gradients and of their
+ * squares (project.h, batch_step). */
+struct views_gradient {
+    float mean, square;
+};
+
+__device__ __forceinline__ float mean_of(float g) { return g; }
+__device__ __forceinline__ float mean_of(const views_gradient &g) { return g.mean; }
+__device__ __forceinline__ float square_of(float g, float share) { return __fmul_rn(__fmul_rn(share, g), g); }
+__device__ __forceinline__ float square_of(const views_gradient &g, float share) { return __fmul_rn(share, g.square); }
+
 /* p minus the step that its moments ask for. */
-template <typename DECAY>
-__device__ __forceinline__ float stepped(float p, float m, float v, float step_size, float inverse_root,
-                                         const DECAY &decay)
+__device__ __forceinline__ float stepped(float p, float m, float v, float step_size, float inverse_root)
 {
-    const float root = __fmaf_rn(quick_root(v), inverse_root, decay.epsilon());
+    const float root = __fmaf_rn(quick_root(v), inverse_root, SPLAT_ADAM_EPSILON);
     return __fsub_rn(p, quick_quotient(__fmul_rn(step_size, m), root));
 }
 
 /* With its roundings said, so that a step that is put off has the same bits in every kernel. */
-template <typename DECAY = one_view>
-__device__ __forceinline__ void adam_value(float *p, float *m, float *v, float g, float step_size, float inverse_root,
-                                           const DECAY &decay = DECAY())
+template <typename GRADIENT, typename DECAY = one_view>
+__device__ __forceinline__ void adam_value(float *p, float *m, float *v, const GRADIENT &g, float step_size,
+                                           float inverse_root, const DECAY &decay = DECAY())
 {
-    *m = __fmaf_rn(decay.beta1(), *m, __fmul_rn(1.0f - decay.beta1(), g));
-    *v = __fmaf_rn(decay.beta2(), *v, __fmul_rn(__fmul_rn(1.0f - decay.beta2(), g), g));
-    *p = stepped(*p, *m, *v, step_size, inverse_root, decay);
+    *m = __fmaf_rn(decay.beta1(), *m, __fmul_rn(1.0f - decay.beta1(), mean_of(g)));
+    *v = __fmaf_rn(decay.beta2(), *v, square_of(g, 1.0f - decay.beta2()));
+    *p = stepped(*p, *m, *v, step_size, inverse_root);
 }
 
 /* Four consecutive values of a tensor and of its moments, in registers: several of these are in flight at once, which
@@ -156,8 +163,8 @@ __device__ __forceinline__ void store_values(float *to, float4 q, uint32_t value
 }
 
 /* Of its values those whose bits are set in `values`: the others may be stepped elsewhere at the same time. */
-template <typename DECAY = one_view>
-__device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t at, adam_quad q, const float g[4],
+template <typename GRADIENT, typename DECAY = one_view>
+__device__ __forceinline__ void step_quad(float *p, float *m, float *v, size_t at, adam_quad q, const GRADIENT g[4],
                                           float step_size, float inverse_root, uint32_t values,
                                           const DECAY &decay = DECAY())
 {
@@ -300,9 +307,9 @@ __device__ __forceinline__ void update_small_floats(const backward_parameters &P
 }
 
 /* A value whose moments are a pair in a word; returns the new pair. */
-template <typename DECAY = one_view>
-__device__ __forceinline__ uint32_t adam_pair(float *p, uint32_t code, float g, float step_size, float inverse_root,
-                                              uint32_t random, const DECAY &decay = DECAY())
+template <typename GRADIENT, typename DECAY = one_view>
+__device__ __forceinline__ uint32_t adam_pair(float *p, uint32_t code, const GRADIENT &g, float step_size,
+                                              float inverse_root, uint32_t random, const DECAY &decay = DECAY())
 {
     float m, v;
     splat_pair_decode(code, &m, &v);
@@ -338,20 +345,23 @@ __device__ __forceinline__ void update_pairs(const backward_parameters &P, int t
 }
 
 /* To who asked for them. */
-__device__ __forceinline__ void give_gradient(const backward_parameters &P, float *to, float g)
+__device__ __forceinline__ void give_gradient(const backward_parameters &P, float *gradients, float *squares,
+                                              size_t at, float g)
 {
-    if (!P.adds)
-        *to = g;
-    else if (g != 0.0f) /* rows that the view does not see are not even read */
-        *to += g;
+    if (!P.adds) {
+        gradients[at] = g;
+    } else if (g != 0.0f) { /* rows that the view does not see are not even read */
+        gradients[at] += g;
+        squares[at] = __fmaf_rn(g, g, squares[at]);
+    }
 }
 
 template <int CHANNELS>
-__device__ __forceinline__ void give_gradients(const backward_parameters &P, float *gradients, const float *shared,
-                                               uint32_t first, uint32_t n)
+__device__ __forceinline__ void give_gradients(const backward_parameters &P, float *gradients, float *squares,
+                                               const float *shared, uint32_t first, uint32_t n)
 {
     for (uint32_t k = threadIdx.x; gradients && k < n * CHANNELS; k += BACKWARD_THREADS)
-        give_gradient(P, gradients + (size_t)first * CHANNELS + k, shared[k]);
+        give_gradient(P, gradients, squares, (size_t)first * CHANNELS + k, shared[k]);
 }
 
 /* ---------------------------------------------------------------- sh_rest, all float32 */
@@ -413,11 +423,12 @@ __device__ __forceinline__ void give_rest_gradients(const backward_parameters &P
                                                     uint32_t first, uint32_t n)
 {
     const uint32_t n_active = rest_channels(P.g.active_sh_degree), count = n * rest_channels(DEGREE);
-    float *gradients = P.gradients.sh_rest + (size_t)first * rest_channels(DEGREE);
+    const size_t base = (size_t)first * rest_channels(DEGREE);
     bool active;
 #pragma unroll 1 /* of tests, and of batches */
     for (uint32_t k = threadIdx.x; k < count; k += BACKWARD_THREADS)
-        give_gradient(P, gradients + k, rest_gradient<DEGREE>(s, k, n_active, &active));
+        give_gradient(P, P.gradients.sh_rest, P.squares.sh_rest, base + k,
+                      rest_gradient<DEGREE>(s, k, n_active, &active));
 }
 
 #endif

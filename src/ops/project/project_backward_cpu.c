@@ -64,8 +64,8 @@ static splat_stored_rows rows_of(const splat_gaussians *gaussians, const splat_m
     return rows;
 }
 
-static void step_rows(const splat_project_kernels *kernels, const splat_stored_rows *rows, const float *gradient,
-                      size_t n, splat_adam_step step, uint32_t key)
+static void step_rows(const splat_project_kernels *kernels, const splat_stored_rows *rows,
+                      splat_adam_gradient gradient, size_t n, splat_adam_step step, uint32_t key)
 {
     if (rows->parameters && rows->m)
         kernels->adam(rows->parameters, rows->m, rows->v, gradient, n * rows->channels, step);
@@ -108,13 +108,13 @@ static stepped stepped_of(const splat_backend *backend, const splat_gaussians *g
                                        .inverse_correction2 = 1.0f / adam->correction2[t],
                                        .beta1 = powf(SPLAT_ADAM_BETA1, (float)n_views),
                                        .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views),
-                                       .epsilon = SPLAT_ADAM_EPSILON / sqrtf((float)n_views)};
+                                       .epsilon = SPLAT_ADAM_EPSILON};
     return s;
 }
 
 /* Adam on one tensor of a block; with visible_only by runs of visible neighbours. */
 static void step_tensor(const stepped *s, const block_range *range, bool visible_only, int tensor, float *parameters,
-                        float *m, float *v, const float *gradient)
+                        float *m, float *v, splat_adam_gradient gradient)
 {
     const splat_adam *adam = s->adam;
     const uint32_t key = splat_rounding_key((uint32_t)tensor, adam->iteration), *ids = s->ids;
@@ -123,35 +123,37 @@ static void step_tensor(const stepped *s, const block_range *range, bool visible
     for (uint32_t entry = range->v_begin; visible_only && entry < range->v_end; entry = end) {
         for (end = entry + 1; end < range->v_end && ids[end] == ids[end - 1] + 1;) end++;
         splat_stored_rows rows = rows_of(s->gaussians, adam->moments, tensor, parameters, m, v, ids[entry]);
-        step_rows(s->kernels, &rows, gradient + (ids[entry] - range->begin) * channels, end - entry, s->steps[tensor],
-                  key);
+        const splat_adam_gradient run = splat_adam_gradient_at(gradient, (ids[entry] - range->begin) * channels);
+        step_rows(s->kernels, &rows, run, end - entry, s->steps[tensor], key);
     }
     if (visible_only) return;
     splat_stored_rows rows = rows_of(s->gaussians, adam->moments, tensor, parameters, m, v, range->begin);
     step_rows(s->kernels, &rows, gradient, range->n, s->steps[tensor], key);
 }
 
-/* Parameters and moments of a block. */
+/* Parameters and moments of a block. squares: NULL for one view. */
 static void step_block(const stepped *s, const block_range *range, bool rest_of_visible_only,
-                       const splat_gradient_block *block)
+                       const splat_gradient_block *block, const splat_gradient_block *squares)
 {
     const splat_adam *adam = s->adam;
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     if (splat_tensor_channels(SPLAT_TENSOR_##name, s->gaussians->sh_degree) && adam->update[SPLAT_TENSOR_##name])      \
         step_tensor(s, range, SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest && rest_of_visible_only,                     \
                     SPLAT_TENSOR_##name, s->gaussians->p.name, adam->moments->m.name, adam->moments->v.name,           \
-                    block->name);
+                    (splat_adam_gradient){block->name, squares ? squares->name : NULL});
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
 }
 
-/* The rows of one tensor of a block's visible entries, to those of its Gaussians. */
-static void add_rows(const uint32_t *ids, const block_range *range, size_t channels, const float *block, float *sums)
+/* The rows of one tensor of a block's visible entries, and their squares, to those of its Gaussians. */
+static void add_rows(const uint32_t *ids, const block_range *range, size_t channels, const float *block, float *sums,
+                     float *squares)
 {
     for (uint32_t v = range->v_begin; v < range->v_end; v++) {
         const float *from = block + (ids[v] - range->begin) * channels;
-        float *to = sums + ids[v] * channels;
+        float *to = sums + ids[v] * channels, *to_squares = squares + ids[v] * channels;
         for (size_t k = 0; k < channels; k++) to[k] += from[k];
+        for (size_t k = 0; k < channels; k++) to_squares[k] += from[k] * from[k];
     }
 }
 
@@ -163,7 +165,7 @@ static void give_gradients(const struct splat_project_backward_args *args, const
     if (args->gradients->name) {                                                                                       \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
         if (args->adds)                                                                                                \
-            add_rows(args->frame->ids, range, channels, block->name, args->gradients->name);                           \
+            add_rows(args->frame->ids, range, channels, block->name, args->gradients->name, args->squares->name);      \
         else                                                                                                           \
             memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
     }
@@ -253,36 +255,46 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         if (args->statistics)
             add_statistics(args->statistics, args->statistics_mask, frame, range.v_begin, range.v_end);
         if (args->gradients) give_gradients(args, &range, &block);
-        if (args->adam) step_block(&s, &range, args->adam->rest_of_visible_only, &block);
+        if (args->adam) step_block(&s, &range, args->adam->rest_of_visible_only, &block, NULL);
     }
     frame->n_degenerate += n_bad;
     return SPLAT_OK;
 }
 
-/* The means of a block's rows. */
-static void mean_block(const struct splat_batch_step_args *args, const block_range *range, splat_gradient_block *block)
+/* The means of a block's rows over the views. */
+static void mean_block(const struct splat_batch_step_args *args, const splat_tensors *sums, const block_range *range,
+                       splat_gradient_block *block)
 {
     const float share = 1.0f / (float)args->n_views;
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     {                                                                                                                  \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
-        const float *sums = channels ? args->gradients->name + range->begin * channels : NULL;                         \
-        for (size_t k = 0; k < range->n * channels; k++) block->name[k] = share * sums[k];                             \
+        const float *rows = channels ? sums->name + range->begin * channels : NULL;                                    \
+        for (size_t k = 0; k < range->n * channels; k++) block->name[k] = share * rows[k];                             \
     }
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
 }
 
-static void clear_block(const struct splat_batch_step_args *args, const block_range *range)
+static void clear_block(const struct splat_batch_step_args *args, const splat_tensors *sums, const block_range *range)
 {
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     {                                                                                                                  \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
         if (channels && args->adam->update[SPLAT_TENSOR_##name])                                                       \
-            memset(args->gradients->name + range->begin * channels, 0, range->n * channels * sizeof(float));           \
+            memset(sums->name + range->begin * channels, 0, range->n * channels * sizeof(float));                      \
     }
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
+}
+
+/* Adds what values pull at themselves to the gradient of every view: mean of (g + pull)^2. */
+static void pull_block(uint32_t n, const float *pulls, float *means, float *squares)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        squares[k] = fmaxf(squares[k] + pulls[k] * (2.0f * means[k] + pulls[k]), 0.0f);
+        means[k] += pulls[k];
+    }
 }
 
 splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_batch_step_args *args, splat_error *error)
@@ -292,12 +304,16 @@ splat_status splat_batch_step_cpu(splat_backend *backend, const struct splat_bat
     const stepped s = stepped_of(backend, args->gaussians, args->adam, args->n_views);
 #pragma omp parallel for schedule(static) num_threads(backend->threads)
     for (int64_t b = 0; b < n_blocks_of(n); b++) {
-        splat_gradient_block block;
+        splat_gradient_block block, squares, pulls = {0};
         const block_range range = range_of(n, b);
-        mean_block(args, &range, &block);
-        add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &block);
-        step_block(&s, &range, false, &block);
-        if (args->clears) clear_block(args, &range);
+        mean_block(args, args->gradients, &range, &block);
+        mean_block(args, args->squares, &range, &squares);
+        add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &pulls);
+        pull_block(range.n, pulls.opacities, block.opacities, squares.opacities);
+        pull_block(3 * range.n, pulls.scales, block.scales, squares.scales);
+        step_block(&s, &range, false, &block, args->n_views > 1 ? &squares : NULL);
+        if (args->clears) clear_block(args, args->gradients, &range);
+        if (args->clears) clear_block(args, args->squares, &range);
     }
     return SPLAT_OK;
 }

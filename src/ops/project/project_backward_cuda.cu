@@ -152,12 +152,12 @@ __device__ __forceinline__ void add_pulls(const backward_parameters &P, uint32_t
 __device__ __forceinline__ void give_small_gradients(const backward_parameters &P, const block_gradients &s,
                                                      uint32_t first, uint32_t n)
 {
-    const splat_tensors &g = P.gradients;
-    give_gradients<3>(P, g.means, s.means, first, n);
-    give_gradients<3>(P, g.sh_dc, s.sh_dc, first, n);
-    give_gradients<1>(P, g.opacities, s.opacities, first, n);
-    give_gradients<3>(P, g.scales, s.scales, first, n);
-    give_gradients<4>(P, g.rotations, s.rotations, first, n);
+    const splat_tensors &g = P.gradients, &q = P.squares;
+    give_gradients<3>(P, g.means, q.means, s.means, first, n);
+    give_gradients<3>(P, g.sh_dc, q.sh_dc, s.sh_dc, first, n);
+    give_gradients<1>(P, g.opacities, q.opacities, s.opacities, first, n);
+    give_gradients<3>(P, g.scales, q.scales, s.scales, first, n);
+    give_gradients<4>(P, g.rotations, q.rotations, s.rotations, first, n);
 }
 
 template <bool QUANTIZED>
@@ -392,6 +392,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.has_statistics = args->statistics && !args->statistics_mask;
     if (args->gradients) P.gradients = *args->gradients;
     P.adds = args->adds;
+    if (args->adds) P.squares = *args->squares;
     if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
     P.grad_depth = args->grad_depth;
     for (int k = 0; k < 3; k++) P.ahead[k] = frame->camera.rotation[6 + k];

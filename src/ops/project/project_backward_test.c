@@ -55,14 +55,14 @@ void backward_state_open(backward_state *state, splat_backend *backend, const sp
     state->moments.storage = storage;
     state->adam.moments = &state->moments;
     splat_block *block = state->blocks;
-    splat_tensors *sets[3] = {&state->gradients, &state->moments.m, &state->moments.v};
+    splat_tensors *sets[4] = {&state->gradients, &state->squares, &state->moments.m, &state->moments.v};
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
         state->floats[t] = (size_t)g->n * splat_tensor_channels(t, g->sh_degree);
         state->moment_words[t] = (size_t)g->n * splat_quantized_moment_words(t, g->sh_degree);
     }
-    for (int k = 0; k < (storage == SPLAT_OPTIMIZER_QUANTIZED ? 1 : 3); k++) {
+    for (int k = 0; k < (storage == SPLAT_OPTIMIZER_QUANTIZED ? 2 : 4); k++) {
 #define SPLAT_TENSOR(name, ...)                                                                                        \
-    block->placement = k == 0 ? SPLAT_ON_DEVICE : project_placement_of(g, SPLAT_TENSOR_##name);                        \
+    block->placement = k < 2 ? SPLAT_ON_DEVICE  : project_placement_of(g, SPLAT_TENSOR_##name);                        \
     sets[k]->name = test_upload(backend, block++, NULL, state->floats[SPLAT_TENSOR_##name] * sizeof(float));
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
@@ -135,7 +135,9 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     splat_backend_upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
     struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
-                                               .statistics = statistics, .gradients = gradients, .adds = scene->adds,
+                                               .statistics = statistics, .gradients = gradients,
+                                               .adds = scene->squares != NULL,
+                                               .squares = scene->squares,
                                                .statistics_mask = scene->statistics_mask,
                                                .extra_gradients = scene->extra_gradients,
                                                .opacity_pull = scene->opacity_pull,
@@ -506,7 +508,8 @@ static int check_adam_step(const project_scene *scene, const backward_state *sta
         float *now = project_host_copy(state->backend, project_tensor_of(&scene->gaussians.p, t), n);
         float *now_m = project_host_copy(state->backend, project_tensor_of(&state->moments.m, t), n);
         float *now_v = project_host_copy(state->backend, project_tensor_of(&state->moments.v, t), n);
-        if (state->adam.update[t]) ref_adam_f32(parameters[t], m[t], v[t], gradient, n, state->adam.lr[t], step, 1);
+        if (state->adam.update[t])
+            ref_adam_f32(parameters[t], m[t], v[t], gradient, NULL, n, state->adam.lr[t], step, 1);
         double worst = 0;
         for (size_t i = 0; i < n; i++)
             worst = fmax(worst, fabs((double)now[i] - parameters[t][i]) /

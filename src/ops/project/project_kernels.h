@@ -25,6 +25,17 @@ typedef struct splat_adam_step {
     float step, inverse_correction2, beta1, beta2, epsilon;
 } splat_adam_step;
 
+/* What moves the moments, of each value: m by mean, v by square, which is that of one view's gradient where it is
+ * NULL. */
+typedef struct splat_adam_gradient {
+    const float *mean, *square;
+} splat_adam_gradient;
+
+static inline splat_adam_gradient splat_adam_gradient_at(splat_adam_gradient g, size_t value)
+{
+    return (splat_adam_gradient){g.mean + value, g.square ? g.square + value : NULL};
+}
+
 /* Rows of one tensor in their storage, from the row that the pointers stand at. */
 typedef struct splat_stored_rows {
     uint32_t channels;
@@ -48,9 +59,9 @@ typedef struct splat_project_kernels {
      * zeroed block. Returns the number of Gaussians whose gradient is not finite; it is left at zero. */
     uint32_t (*backward)(const splat_gaussians *gaussians, const splat_projector *projector, const splat_frame *frame,
                          uint32_t begin, uint32_t v_begin, uint32_t v_end, splat_gradient_block *block);
-    void (*adam)(float *parameters, float *m, float *v, const float *gradient, size_t n, splat_adam_step step);
+    void (*adam)(float *parameters, float *m, float *v, splat_adam_gradient gradient, size_t n, splat_adam_step step);
     /* The same on n rows of which something is not stored as floats; key: splat_rounding_key of moments. */
-    void (*adam_stored)(const splat_stored_rows *rows, const float *gradient, uint32_t n, splat_adam_step step,
+    void (*adam_stored)(const splat_stored_rows *rows, splat_adam_gradient gradient, uint32_t n, splat_adam_step step,
                         uint32_t key);
 } splat_project_kernels;
 

@@ -122,26 +122,41 @@ static value value_of(const stored *s, int t, uint32_t channels, size_t i, size_
 
 /* Of a tensor, in a step of some views. */
 typedef struct step_rates {
-    float step, inverse_correction2, beta1, beta2, epsilon;
+    float step, inverse_correction2, beta1, beta2;
 } step_rates;
+
+/* What a step is made with: gradients, of several views their means and those of the squares. */
+typedef struct step_gradients {
+    float *mean, *square; /* square: NULL of one view */
+} step_gradients;
+
+typedef struct value_gradient {
+    float mean, square;
+} value_gradient;
+
+static value_gradient gradient_of(const step_gradients *g, size_t place, float beta2)
+{
+    const float mean = g->mean[place], share = 1.0f - beta2;
+    return (value_gradient){mean, g->square ? share * g->square[place] : share * mean * mean};
+}
 
 static step_rates rates_of(const splat_adam *adam, int t, uint32_t n_views)
 {
     return (step_rates){.step = adam->lr[t] / adam->correction1[t],
                         .inverse_correction2 = 1.0f / adam->correction2[t],
                         .beta1 = powf(SPLAT_ADAM_BETA1, (float)n_views),
-                        .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views),
-                        .epsilon = SPLAT_ADAM_EPSILON / sqrtf((float)n_views)};
+                        .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views)};
 }
 
 /* What x becomes by a step in float: p, m, v. */
-static value stepped(value x, float gradient, const step_rates *r)
+static value stepped(value x, const step_gradients *gradients, size_t place, const step_rates *r)
 {
-    x.m = r->beta1 * x.m + (1.0f - r->beta1) * gradient;
-    x.v = r->beta2 * x.v + (1.0f - r->beta2) * gradient * gradient;
+    const value_gradient g = gradient_of(gradients, place, r->beta2);
+    x.m = r->beta1 * x.m + (1.0f - r->beta1) * g.mean;
+    x.v = r->beta2 * x.v + g.square;
     if (!(fabsf(x.m) >= 1e-30f)) x.m = 0;
     if (!(x.v >= 1e-37f)) x.v = 0;
-    x.p -= r->step * x.m / (sqrtf(x.v * r->inverse_correction2) + r->epsilon);
+    x.p -= r->step * x.m / (sqrtf(x.v * r->inverse_correction2) + SPLAT_ADAM_EPSILON);
     return x;
 }
 
@@ -189,12 +204,12 @@ static bool is_neighbour(const value *before, const value *after, const value *w
 }
 
 /* Largest |m| and sqrt(v) of a row after the step, as scales. */
-static void row_scales(const stored *before, int t, uint32_t channels, size_t i, const float *gradients,
-                       const step_rates *rates, float *scale_m, float *scale_v)
+static void row_scales(const stored *before, int t, uint32_t channels, size_t i,
+                       const step_gradients *gradients, const step_rates *rates, float *scale_m, float *scale_v)
 {
     float most_m = 0, most_v = 0;
     for (size_t k = 0; k < channels; k++) {
-        value x = stepped(value_of(before, t, channels, i, k), gradients[channels * i + k], rates);
+        value x = stepped(value_of(before, t, channels, i, k), gradients, channels * i + k, rates);
         most_m = fmaxf(most_m, fabsf(x.m));
         most_v = fmaxf(most_v, x.v);
     }
@@ -204,7 +219,7 @@ static void row_scales(const stored *before, int t, uint32_t channels, size_t i,
 
 /* One tensor before and after a step against the float step on what was decoded. */
 static int check_tensor_step(const project_scene *scene, const backward_state *state, int t, const stored *before,
-                             const stored *after, const float *gradients, uint32_t n_views)
+                             const stored *after, const step_gradients *gradients, uint32_t n_views)
 {
     int failures = 0;
     const uint32_t channels = splat_tensor_channels(t, scene->gaussians.sh_degree);
@@ -220,9 +235,9 @@ static int check_tensor_step(const project_scene *scene, const backward_state *s
         for (size_t k = 0; k < channels; k++) {
             size_t place = channels * i + k;
             value old = value_of(before, t, channels, i, k), now = value_of(after, t, channels, i, k);
-            value want = stepped(old, gradients[place], &rates);
+            value want = stepped(old, gradients, place, &rates);
             want.scale_m = now.scale_m, want.scale_v = now.scale_v;
-            n_off += !is_neighbour(&old, &now, &want, gradients[place], adam->lr[t], t, half, quantized) ||
+            n_off += !is_neighbour(&old, &now, &want, gradients->mean[place], adam->lr[t], t, half, quantized) ||
                      (now.scale_m > 0 && fabsf(now.scale_m - scale_m) > 1e-6f * scale_m) ||
                      (now.scale_v > 0 && fabsf(now.scale_v - scale_v) > 1e-6f * scale_v);
             want = encoded(want, t, half, quantized, splat_rounding_bits(key, place),
@@ -241,14 +256,22 @@ static int check_tensor_step(const project_scene *scene, const backward_state *s
     return failures;
 }
 
-/* The gradients of a view taken as the sums over n_views. */
+/* A view twice, taken as the sums over n_views. */
 static int step_of_batch(project_scene *scene, backward_state *state, const splat_grad2d *grads, uint32_t n_views)
 {
     splat_error error = {0};
-    int failures = project_run_backward(scene, grads, NULL, NULL, &state->gradients);
+    int failures = 0;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++) {
+        const size_t bytes = state->floats[t] * sizeof(float);
+        splat_backend_zero(state->backend, project_tensor_of(&state->gradients, t), bytes, NULL);
+        splat_backend_zero(state->backend, project_tensor_of(&state->squares, t), bytes, NULL);
+    }
+    scene->squares = &state->squares;
+    for (int k = 0; k < 2; k++) failures += project_run_backward(scene, grads, NULL, NULL, &state->gradients);
     const struct splat_batch_step_args args = {.gaussians = &scene->gaussians,
                                                .adam = &state->adam,
                                                .gradients = &state->gradients,
+                                               .squares = &state->squares,
                                                .n_views = n_views};
     TEST_CHECK(failures, splat_op_batch_step(state->backend, &args, &error) == SPLAT_OK, "%s", error.message);
     splat_backend_synchronize(state->backend, NULL);
@@ -275,10 +298,15 @@ static int check_steps(splat_backend *backend, storage s, uint32_t n, int sh_deg
                                 : project_run_backward(&scene, grads, &state.adam, NULL, &state.gradients);
         for (int k = 0; k < SPLAT_N_TENSORS; k++) {
             stored after = read_stored(&scene, &state, k);
-            float *g = project_host_copy(backend, project_tensor_of(&state.gradients, k), state.floats[k]);
-            for (size_t i = 0; n_views > 1 && i < state.floats[k]; i++) g[i] *= 1.0f / (float)n_views;
-            failures += check_tensor_step(&scene, &state, k, &before[k], &after, g, n_views);
-            free(g);
+            const size_t n_values = state.floats[k];
+            step_gradients g = {project_host_copy(backend, project_tensor_of(&state.gradients, k), n_values), NULL};
+            if (n_views > 1) g.square = project_host_copy(backend, project_tensor_of(&state.squares, k), n_values);
+            for (size_t i = 0; n_views > 1 && i < n_values; i++) {
+                g.mean[i] *= 1.0f / (float)n_views;
+                g.square[i] *= 1.0f / (float)n_views;
+            }
+            failures += check_tensor_step(&scene, &state, k, &before[k], &after, &g, n_views);
+            free(g.mean), free(g.square);
             forget(&after);
             forget(&before[k]);
         }

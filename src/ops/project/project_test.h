@@ -22,7 +22,7 @@ typedef struct project_scene {
     float opacity_pull, scale_pull;       /* likewise; 0 */
     const uint8_t *statistics_mask;       /* likewise, on the device; NULL */
     bool for_step;                        /* of project's arguments; false */
-    bool adds;                            /* of project_backward's; false */
+    const splat_tensors *squares;         /* where project_backward adds, those of what it adds; NULL */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
@@ -46,11 +46,11 @@ void project_scene_close(project_scene *scene);
 /* Everything project_backward touches besides the scene, on the backend; not to be copied. */
 typedef struct backward_state {
     splat_backend *backend;
-    splat_tensors gradients;
+    splat_tensors gradients, squares;
     splat_moments moments;
     splat_adam adam;
     splat_statistics statistics;
-    splat_block blocks[4 * SPLAT_N_TENSORS + 3];
+    splat_block blocks[5 * SPLAT_N_TENSORS + 3];
     size_t floats[SPLAT_N_TENSORS];       /* of each tensor */
     size_t moment_words[SPLAT_N_TENSORS]; /* quantized */
 } backward_state;

@@ -93,10 +93,18 @@ static int backward(several *s, int step, uint32_t view)
                                                      .frame = frame,
                                                      .gradients = &s->state.gradients,
                                                      .adds = true,
+                                                     .squares = &s->state.squares,
                                                      .slot = view};
     TEST_CHECK(failures, splat_op_project_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     free(all), free(ids), free(visible);
     return failures;
+}
+
+static void clear_sums(several *s, int tensor)
+{
+    const size_t bytes = s->state.floats[tensor] * sizeof(float);
+    splat_backend_zero(s->scene.backend, project_tensor_of(&s->state.gradients, tensor), bytes, NULL);
+    splat_backend_zero(s->scene.backend, project_tensor_of(&s->state.squares, tensor), bytes, NULL);
 }
 
 static int make_step(several *s, int step)
@@ -111,12 +119,12 @@ static int make_step(several *s, int step)
     s->state.adam.update[SPLAT_TENSOR_sh_rest] = step != NO_UPDATE;
     failures += begin(s, step, n_views, false);
     for (int t = 0; t < SPLAT_N_TENSORS && (!s->clears || step == 1 || step == NO_UPDATE + 1); t++)
-        splat_backend_zero(s->scene.backend, project_tensor_of(&s->state.gradients, t),
-                           s->state.floats[t] * sizeof(float), NULL);
+        clear_sums(s, t);
     for (uint32_t k = 0; k < n_views; k++) failures += backward(s, step, k);
     const struct splat_batch_step_args args = {.gaussians = &s->scene.gaussians,
                                                .adam = &s->state.adam,
                                                .gradients = &s->state.gradients,
+                                               .squares = &s->state.squares,
                                                .n_views = n_views,
                                                .opacity_pull = 1e-3f,
                                                .scale_pull = 2e-3f,
@@ -226,9 +234,7 @@ static int compare_small(splat_backend *backend, int degree, bool half, splat_op
     const int first = ALL_BANDS - 4, last = ALL_BANDS + 8;
     const size_t n = (size_t)N * splat_sh_rest_floats(degree);
     float *start = rest_values(&dense);
-    for (int k = 0; k < SPLAT_N_TENSORS; k++)
-        splat_backend_zero(backend, project_tensor_of(&late.state.gradients, k), late.state.floats[k] * sizeof(float),
-                           NULL);
+    for (int k = 0; k < SPLAT_N_TENSORS; k++) clear_sums(&late, k);
     for (int step = first; step <= last; step++) failures += make_step(&dense, step) + make_step(&late, step);
     float *a = rest_values(&late), *b = rest_values(&dense);
     size_t n_moved = 0, n_others = 0;

@@ -3,6 +3,9 @@
  * the memory's bandwidth idle. docs/performance.md has what it was measured against. */
 #include "ops/project/rest_steps_cuda.cuh"
 
+#define REST_THREADS 128
+#define REST_WARPS (REST_THREADS / 32)
+
 struct rest_parameters {
     splat_projector projector;
     const float *means, *sh_dc, *depth, *direction;

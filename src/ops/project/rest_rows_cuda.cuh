@@ -74,6 +74,17 @@ __device__ __forceinline__ float group_max(float value)
     return value;
 }
 
+/* The gradients of the three channels of a coefficient. */
+struct views_gradient3 {
+    float3 mean, square;
+};
+
+__device__ __forceinline__ float channel_of(const float3 &g, int c) { return c == 0 ? g.x : c == 1 ? g.y : g.z; }
+__device__ __forceinline__ views_gradient channel_of(const views_gradient3 &g, int c)
+{
+    return views_gradient{channel_of(g.mean, c), channel_of(g.square, c)};
+}
+
 /* The same with moments in 8 bits (math/quantize.h), n rows of them packed in shared memory: a lane has the three
  * channels of one coefficient, and several rows fit beside each other into the warp. gradient(row, k): of coefficient
  * k. */
@@ -94,16 +105,17 @@ __device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t
         float m[3] = {0.0f, 0.0f, 0.0f}, root[3] = {0.0f, 0.0f, 0.0f};
         if (mine) {
             const float scale_m = __uint_as_float(words[0]), scale_v = __uint_as_float(words[1]);
-            const float3 g3 = gradient(row, k);
+            const auto g3 = gradient(row, k);
             const rounding random = rounding_from(S.rounding_key + 1, index);
 #pragma unroll
             for (int c = 0; c < 3; c++) {
-                const float g = c == 0 ? g3.x : c == 1 ? g3.y : g3.z;
+                const auto g = channel_of(g3, c);
                 float v = splat_row_decode_v(codes[channels + c], scale_v);
-                m[c] = decay.beta1() * splat_row_decode_m((int8_t)codes[c], scale_m) + (1.0f - decay.beta1()) * g;
-                v = decay.beta2() * v + (1.0f - decay.beta2()) * g * g;
+                m[c] = decay.beta1() * splat_row_decode_m((int8_t)codes[c], scale_m) +
+                       (1.0f - decay.beta1()) * mean_of(g);
+                v = decay.beta2() * v + square_of(g, 1.0f - decay.beta2());
                 root[c] = quick_root(v);
-                float step = quick_quotient(S.step_size * m[c], root[c] * S.inverse_root + decay.epsilon());
+                float step = quick_quotient(S.step_size * m[c], root[c] * S.inverse_root + SPLAT_ADAM_EPSILON);
                 float p = load_rest<HALF>(rest(row), 3 * k + c) - step;
                 store_rest<HALF>(rest(row), 3 * k + c, p, HALF ? rounding_bits(random, c) : 0);
             }

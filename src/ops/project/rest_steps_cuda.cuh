@@ -5,8 +5,8 @@
 
 #include "ops/project/project_adam_cuda.cuh"
 
-#define REST_THREADS 128
-#define REST_WARPS (REST_THREADS / 32)
+#define VIEWS_THREADS 64 /* of kernels that hold gradients of several views, and their squares, in shared memory */
+#define VIEWS_WARPS (VIEWS_THREADS / 32)
 
 /* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
  * quotient: where many steps are lacking they are what the kernel takes. */
@@ -42,10 +42,11 @@ static inline rest_slots slots_of(const splat_deferred_rest *deferred, uint32_t 
     return slots;
 }
 
-/* The mean gradient of the step of row i that waits, of all bands, into `sum`: of those slots whose number is above
- * `made`. false: none waits. */
+/* The mean gradient of the step of row i that waits, of all bands, into `sum`, and that of the squares: of those slots
+ * whose number is above `made`. false: none waits. */
 template <int DEGREE>
-__device__ __forceinline__ bool sum_slots(const rest_slots &slots, uint32_t i, uint32_t made, float *sum)
+__device__ __forceinline__ bool sum_slots(const rest_slots &slots, uint32_t i, uint32_t made, float *sum,
+                                          float *squares)
 {
     bool any = false;
     for (uint32_t slot = 0; slot < slots.n; slot++) {
@@ -56,12 +57,17 @@ __device__ __forceinline__ bool sum_slots(const rest_slots &slots, uint32_t i, u
         float b[16];
         sh_basis<DEGREE>(make_float3(d[0], d[1], d[2]), b);
         const float3 c = make_float3(slots.share * g.x, slots.share * g.y, slots.share * g.z);
+        const float3 q = make_float3(c.x * g.x, c.y * g.y, c.z * g.z);
 #pragma unroll
         for (uint32_t k = 1; k < (DEGREE + 1) * (DEGREE + 1); k++) {
-            float *to = sum + 3 * (k - 1);
+            float *to = sum + 3 * (k - 1), *to_square = squares + 3 * (k - 1);
+            const float b2 = b[k] * b[k];
             to[0] = __fmaf_rn(b[k], c.x, any ? to[0] : 0.0f);
             to[1] = __fmaf_rn(b[k], c.y, any ? to[1] : 0.0f);
             to[2] = __fmaf_rn(b[k], c.z, any ? to[2] : 0.0f);
+            to_square[0] = __fmaf_rn(b2, q.x, any ? to_square[0] : 0.0f);
+            to_square[1] = __fmaf_rn(b2, q.y, any ? to_square[1] : 0.0f);
+            to_square[2] = __fmaf_rn(b2, q.z, any ? to_square[2] : 0.0f);
         }
         any = true;
     }
@@ -88,7 +94,7 @@ __device__ __forceinline__ void make_up(const float2 *steps, uint32_t n_steps, f
             if (k < f.made[j]) continue;
             f.m[j] = __fmul_rn(decay.beta1(), f.m[j]);
             f.v[j] = __fmul_rn(decay.beta2(), f.v[j]);
-            f.p[j] = stepped(f.p[j], f.m[j], f.v[j], step.x, step.y, decay);
+            f.p[j] = stepped(f.p[j], f.m[j], f.v[j], step.x, step.y);
         }
     }
 }
@@ -134,7 +140,7 @@ __device__ __forceinline__ void advance_rows(const rest_arrays &P, const uint32_
             const uint32_t thread = 32 * warp + (lacks[j] ? list[at / channels] : 0);
             if (!lacks[j] || tags[thread] % 2 == 0) continue;
             const float2 step = steps[f.made[j]++];
-            const float g = gradient(thread, column);
+            const auto g = gradient(thread, column);
             if (!isnan(step.x)) adam_value(&f.p[j], &f.m[j], &f.v[j], g, step.x, step.y, decay);
         }
         make_up(steps, P.n_steps, f, decay);
