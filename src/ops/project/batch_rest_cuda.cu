@@ -25,15 +25,20 @@ struct views_parameters {
 
 static_assert(sizeof(views_parameters) <= 4096, "the parameters of a launch on any device");
 
-/* What the block knows of its Gaussians. rest: first the mean that waits, then what is up to date; squares: of the
- * gradients of that mean. */
+#define REST_THREADS 128
+#define REST_WARPS (REST_THREADS / 32)
+/* Of a warp's 32 at a time: a third of them or fewer are usually seen, and room for all would halve the warps. */
+#define HELD_ROWS 16
+
+/* What the block knows of its Gaussians. rest: of a held row first the mean that waits, then what is up to date;
+ * squares: of the gradients of that mean. */
 template <int DEGREE>
 struct views_block {
-    float rest[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];
-    float squares[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];
-    uint32_t tags[VIEWS_THREADS];
+    float rest[REST_WARPS][HELD_ROWS * odd_words(rest_channels(DEGREE))];
+    float squares[REST_WARPS][HELD_ROWS * odd_words(rest_channels(DEGREE))];
+    uint32_t tags[REST_THREADS];
     float2 steps[SPLAT_MAX_DEFERRED];
-    uint8_t list[VIEWS_WARPS][32];
+    uint8_t list[REST_WARPS][32];
 };
 
 template <int DEGREE>
@@ -52,35 +57,46 @@ __device__ __forceinline__ void write_colours(const views_parameters &P, uint32_
 
 /* COLOUR: of what the views see, with its colours; otherwise of all. */
 template <int DEGREE, bool COLOUR>
-__global__ void __launch_bounds__(VIEWS_THREADS, 8) views_kernel(const __grid_constant__ views_parameters P)
+__global__ void __launch_bounds__(REST_THREADS, 8) views_kernel(const __grid_constant__ views_parameters P)
 {
     __shared__ views_block<DEGREE> s;
-    constexpr uint32_t STRIDE = odd_words(rest_channels(DEGREE));
-    const uint32_t t = threadIdx.x, warp = t / 32, i = blockIdx.x * VIEWS_THREADS + t;
+    constexpr uint32_t STRIDE = odd_words(rest_channels(DEGREE)), ALL = 0xffffffffu;
+    const uint32_t t = threadIdx.x, warp = t / 32, lane = lane_index(), i = blockIdx.x * REST_THREADS + t;
     const bool inside = i < P.n;
     bool mine = inside && !COLOUR;
     for (uint32_t k = 0; COLOUR && inside && k < P.n_views; k++) mine |= P.views[k].depth[i] > 0.0f;
-    for (uint32_t k = t; k < P.rest.n_steps; k += VIEWS_THREADS) s.steps[k] = P.steps[k];
-    float *const rest = s.rest[warp] + lane_index() * STRIDE, *const squares = s.squares[warp] + lane_index() * STRIDE;
-    uint32_t made = P.rest.n_steps;
-    bool waits = false;
-    if (mine) made = P.made[i];
-    if (made < P.rest.n_steps) waits = sum_slots<DEGREE>(P.slots, i, made, rest, squares);
-    s.tags[t] = 2 * made + waits;
-    __syncthreads();
+    for (uint32_t k = t; k < P.rest.n_steps; k += REST_THREADS) s.steps[k] = P.steps[k];
+    const uint32_t made = mine ? P.made[i] : P.rest.n_steps;
     const bool lacks = made < P.rest.n_steps;
-    const uint32_t n_rows = list_rows(__ballot_sync(0xffffffffu, COLOUR ? mine : lacks), s.list[warp]);
-    advance_rows<DEGREE>(
-        P.rest, s.tags, s.steps, i - lane_index(), s.list[warp], n_rows, P.decay,
-        [&](uint32_t thread, uint32_t column) {
-            const uint32_t at = thread % 32 * STRIDE + column;
-            return views_gradient{s.rest[warp][at], s.squares[warp][at]};
-        },
-        [&](uint32_t row, uint32_t column, float value) {
-            if constexpr (COLOUR) s.rest[warp][row * STRIDE + column] = value;
-        });
+    __syncthreads();
+    const uint32_t in_use = __ballot_sync(ALL, COLOUR ? mine : lacks), n_rows = list_rows(in_use, s.list[warp]);
+    for (uint32_t first = 0; first < n_rows; first += HELD_ROWS) {
+        const uint8_t *const list = s.list[warp] + first;
+        const uint32_t n = min(n_rows - first, (uint32_t)HELD_ROWS), row = list[lane < n ? lane : 0];
+        const uint32_t row_made = __shfl_sync(ALL, made, row), held = i - lane + row;
+        float *const rest = s.rest[warp] + lane * STRIDE; /* of lanes below n */
+        if (lane < n) {
+            const bool waits = row_made < P.rest.n_steps &&
+                               sum_slots<DEGREE>(P.slots, held, row_made, rest, s.squares[warp] + lane * STRIDE);
+            s.tags[32 * warp + row] = 2 * row_made + waits;
+        }
+        __syncwarp();
+        const auto place = [&](uint32_t of_row, uint32_t column) {
+            return (__popc(in_use & ((1u << of_row) - 1u)) - first) * STRIDE + column;
+        };
+        advance_rows<DEGREE>(
+            P.rest, s.tags, s.steps, i - lane, list, n, P.decay,
+            [&](uint32_t thread, uint32_t column) {
+                const uint32_t at = place(thread % 32, column);
+                return views_gradient{s.rest[warp][at], s.squares[warp][at]};
+            },
+            [&](uint32_t of_row, uint32_t column, float value) {
+                if constexpr (COLOUR) s.rest[warp][place(of_row, column)] = value;
+            });
+        if (COLOUR && lane < n) write_colours<DEGREE>(P, held, rest);
+        __syncwarp();
+    }
     if constexpr (COLOUR) {
-        if (mine) write_colours<DEGREE>(P, i, rest);
         if (mine && lacks) P.made[i] = P.rest.n_steps;
     } else if (inside) {
         P.made[i] = 0;
@@ -91,11 +107,11 @@ __global__ void __launch_bounds__(VIEWS_THREADS, 8) views_kernel(const __grid_co
 template <bool COLOUR>
 static void launch(const views_parameters &P, int sh_degree, cudaStream_t stream)
 {
-    const unsigned blocks = splat_cuda_blocks(P.n, VIEWS_THREADS);
+    const unsigned blocks = splat_cuda_blocks(P.n, REST_THREADS);
     switch (sh_degree) {
-    case 1: views_kernel<1, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
-    case 2: views_kernel<2, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
-    default: views_kernel<3, COLOUR><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    case 1: views_kernel<1, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    case 2: views_kernel<2, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
+    default: views_kernel<3, COLOUR><<<blocks, REST_THREADS, 0, stream>>>(P); break;
     }
 }
 

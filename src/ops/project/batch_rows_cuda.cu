@@ -4,6 +4,9 @@
 #include "ops/project/rest_rows_cuda.cuh"
 #include "ops/project/rest_steps_cuda.cuh"
 
+#define ROWS_THREADS 64 /* a warp holds its gradients and their squares in 12 KB */
+#define ROWS_WARPS (ROWS_THREADS / 32)
+
 struct rows_parameters {
     uint32_t *rest; /* in its storage */
     float *m, *v;
@@ -18,10 +21,10 @@ struct rows_parameters {
 
 template <int DEGREE, bool QUANTIZED>
 struct rows_block {
-    float gradients[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
-    float squares[VIEWS_WARPS][32 * odd_words(rest_channels(DEGREE))];   /* likewise */
-    uint32_t moments[QUANTIZED ? VIEWS_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
-    uint8_t list[VIEWS_WARPS][32];
+    float gradients[ROWS_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
+    float squares[ROWS_WARPS][32 * odd_words(rest_channels(DEGREE))];   /* likewise */
+    uint32_t moments[QUANTIZED ? ROWS_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
+    uint8_t list[ROWS_WARPS][32];
 };
 
 /* The means of a warp's n_rows rows from Gaussian `first` on, out of their sums. */
@@ -39,11 +42,11 @@ __device__ __forceinline__ void load_sums(const rows_parameters &P, float *of_al
 }
 
 template <int DEGREE, bool HALF, bool QUANTIZED>
-__global__ void __launch_bounds__(VIEWS_THREADS, 8) batch_rows_kernel(const __grid_constant__ rows_parameters P)
+__global__ void __launch_bounds__(ROWS_THREADS, 8) batch_rows_kernel(const __grid_constant__ rows_parameters P)
 {
     __shared__ rows_block<DEGREE, QUANTIZED> s;
     constexpr uint32_t channels = rest_channels(DEGREE), STRIDE = odd_words(channels), WORDS = rest_words(DEGREE, HALF);
-    const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * VIEWS_THREADS + threadIdx.x, first = i - lane_index();
+    const uint32_t warp = threadIdx.x / 32, i = blockIdx.x * ROWS_THREADS + threadIdx.x, first = i - lane_index();
     const bool inside = i < P.n;
     float *const gradients = s.gradients[warp], *const squares = s.squares[warp];
     const uint32_t all = __ballot_sync(0xffffffffu, inside);
@@ -97,11 +100,11 @@ __global__ void __launch_bounds__(VIEWS_THREADS, 8) batch_rows_kernel(const __gr
 template <bool HALF, bool QUANTIZED>
 static void launch(const rows_parameters &P, int sh_degree, cudaStream_t stream)
 {
-    const unsigned blocks = splat_cuda_blocks(P.n, VIEWS_THREADS);
+    const unsigned blocks = splat_cuda_blocks(P.n, ROWS_THREADS);
     switch (sh_degree) {
-    case 1: batch_rows_kernel<1, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
-    case 2: batch_rows_kernel<2, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
-    default: batch_rows_kernel<3, HALF, QUANTIZED><<<blocks, VIEWS_THREADS, 0, stream>>>(P); break;
+    case 1: batch_rows_kernel<1, HALF, QUANTIZED><<<blocks, ROWS_THREADS, 0, stream>>>(P); break;
+    case 2: batch_rows_kernel<2, HALF, QUANTIZED><<<blocks, ROWS_THREADS, 0, stream>>>(P); break;
+    default: batch_rows_kernel<3, HALF, QUANTIZED><<<blocks, ROWS_THREADS, 0, stream>>>(P); break;
     }
 }
 

@@ -5,9 +5,6 @@
 
 #include "ops/project/project_adam_cuda.cuh"
 
-#define VIEWS_THREADS 64 /* of kernels that hold gradients of several views, and their squares, in shared memory */
-#define VIEWS_WARPS (VIEWS_THREADS / 32)
-
 /* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
  * quotient: where many steps are lacking they are what the kernel takes. */
 constexpr int IN_FLIGHT = 4;
