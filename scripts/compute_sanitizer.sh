@@ -6,7 +6,9 @@
 # run on. BUILD: a build folder, if not build. TESTS: programs, if not all. OPS: ops, if not all. JOBS: how many at once, if
 # not 1; each tool has a GPU of its own where there are as many. With more than one a GPU, and under initcheck, which takes
 # memory itself, what compares the memory of the GPU with a plan fails: test_gpu_profile, test_gpu_refine, and
-# test_gpu_memory takes all of it. LIMIT: seconds for each, if not 3600. LOGS: a folder for what they print, kept.
+# test_gpu_memory takes all of it. LIMIT: seconds for each, if not 3600. LAUNCHES: of test_gpu* racecheck looks at so many
+# kernel launches from the beginning, if not 4000: it takes hundreds of times as long, and the kernels are those of the
+# ops, which it sees whole. LOGS: a folder for what they print, kept.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -20,6 +22,7 @@ one()
     [ "$tool" = memcheck ] && more="--leak-check full"
     # what asks for more than there is, and is answered so, is no error
     [ "$tool $test" = "memcheck test_gpu_memory" ] && more="$more --report-api-errors no"
+    case "$tool $test" in "racecheck test_gpu"*) more="--launch-count ${LAUNCHES:-4000}" ;; esac
     words=
     [ "$test" = test_ops ] && words="--backend cuda $op"
     [ "$test" = test_gpu_ranks ] || export CUDA_VISIBLE_DEVICES="$gpu" # ranks take all
