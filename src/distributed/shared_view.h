@@ -64,9 +64,9 @@ splat_status splat_shared_begin(splat_shared_view *shared, const splat_frame *fr
  * order of the whole model's indices (Gaussian i of rank r is number i * ranks + r), cut to the own rows; other tiles
  * have empty lists. shared->projected holds what project left. Errors: MEMORY, RANK. */
 splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, splat_error *error);
-/* Op loss over all rows: the gradient of the own ones, the value of the whole picture. frame: whose image it is, which
- * gets the rows around its own. Errors: as op loss; MEMORY, RANK. */
-splat_status splat_shared_loss(splat_shared_view *shared, splat_frame *frame, const struct splat_loss_args *args,
+/* Op loss over all rows: the gradient of the own ones, the value of the whole picture. image: that of args, which gets
+ * the rows around the own ones. Errors: as op loss; MEMORY, RANK. */
+splat_status splat_shared_loss(splat_shared_view *shared, float *image, const struct splat_loss_args *args,
                               splat_error *error);
 /* shared->projected.grad2d (scratch, as splat_view_backward says) from the gradients of the picture. gradients: image,
  * and what belongs to it; no depth, no geometry. Errors: MEMORY, RANK. */

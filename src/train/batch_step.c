@@ -42,6 +42,7 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
 {
     splat_model *model = t->model;
     SPLAT_TRY(splat_batch_begin(&t->shards.batch, model->gaussians.n, b->cameras, b->n_views, error));
+    SPLAT_TRY(splat_exposures_reserve_batch(t, b->views, b->n_views, error));
     for (int r = 0; r < b->n_views; r++) {
         splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
         frame->filter = splat_model_screen_filter(model);
@@ -303,6 +304,7 @@ static splat_status step_all(splat_trainer *t, batch *b, bool wants_statistics, 
     t->is_broken = true; /* statistics are added to from here on */
     SPLAT_TRY(sum_views(t, b, wants_statistics, sums, &n_degenerate, error));
     SPLAT_TRY(step_model(t, b, sums, error));
+    SPLAT_TRY(splat_exposures_step_batch(t, b->first, b->views, b->n_views, b->has_view ? &b->view : NULL, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
     t->iteration = b->last;
     SPLAT_TRY(control_amid(t, b, error));

@@ -18,6 +18,7 @@ typedef struct splat_exposure_state {
     uint32_t *photo_of, *camera_of; /* [n_views] rows of a training view; one allocation, at photo_of, with the next */
     uint32_t *view_of;              /* [n_photos] the view of a photo, the first of its crops */
     int steps;                      /* that Adam made */
+    splat_block batch_sums;         /* of the views of a batch, one after the other (distributed/batch_views.h) */
 } splat_exposure_state;
 
 /* Rows of zeros when the options want them: no gain. Photos are of one camera when its size and focal lengths are
@@ -29,8 +30,9 @@ void splat_exposures_free(splat_trainer *trainer);
  * differ and the option is off. Reads the beginning of each photo. Errors: MEMORY, DEVICE. */
 splat_status splat_exposures_seed(splat_trainer *trainer, splat_error *error);
 
-/* What it takes of the frame for a view of so many pixels. */
-size_t splat_exposures_view_bytes(const splat_train_options *options, size_t n_pixels);
+/* What it takes of the frame for a view of so many pixels; and besides, for the sums of a batch of views. */
+size_t splat_exposures_view_bytes(const splat_train_options *options, size_t width, size_t height);
+size_t splat_exposures_batch_bytes(const splat_train_options *options, size_t height, size_t n_views);
 
 struct splat_step_view;
 /* Room in the frame, after the photo is staged. */
@@ -46,6 +48,17 @@ splat_status splat_exposures_backward(splat_trainer *trainer, const struct splat
 /* Adam's step of all gains, when nothing can fail any more. */
 splat_status splat_exposures_step(splat_trainer *trainer, int iteration, const struct splat_step_view *view,
                                   splat_error *error);
+
+/* Of several ranks each has all gains, and makes their steps; where they share a view each has the sums of its rows of
+ * pixels, and backward lets all have all. With a view each, of which rank r's is views[r]: room for the sums of all, in
+ * the place of stage (MEMORY); and steps in the place of one, one a view, as if they came one after the other. view:
+ * the own one, or NULL. */
+splat_status splat_exposures_reserve_batch(splat_trainer *trainer, const uint32_t *views, int n_views,
+                                           splat_error *error);
+splat_status splat_exposures_step_batch(splat_trainer *trainer, int first_iteration, const uint32_t *views, int n_views,
+                                        const struct splat_step_view *view, splat_error *error);
+/* What rank 0 has, to all; alone nothing. Errors: MEMORY, DEVICE, RANK. */
+splat_status splat_exposures_share(splat_trainer *trainer, splat_error *error);
 
 /* Adam's rate at an iteration, of so many photos that are drawn in turn. */
 float splat_exposures_rate(const splat_train_options *options, uint32_t n_photos, int iteration);

@@ -3,7 +3,7 @@
 
 #include "io/picture/exif.h"
 #include "scene/photo.h"
-#include "train/trainer.h"
+#include "train/shard_link.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +57,7 @@ void splat_exposures_free(splat_trainer *t)
     splat_block_free(t->backend, &s->values);
     splat_block_free(t->backend, &s->m);
     splat_block_free(t->backend, &s->v);
+    splat_block_free(t->backend, &s->batch_sums);
     free(s->photo_of);
 }
 
@@ -122,6 +123,37 @@ splat_status splat_exposures_seed(splat_trainer *t, splat_error *error)
     free(numbers.photo_of);
     free(stops);
     return status;
+}
+
+/* ---------------------------------------------------------------- ranks */
+
+static splat_status share_block(splat_trainer *t, void *device, float *rows, splat_error *error)
+{
+    const size_t bytes = n_rows(&t->exposures) * ROW_BYTES;
+    SPLAT_TRY(splat_backend_download(t->backend, rows, device, bytes, error));
+    SPLAT_TRY(splat_comm_broadcast(t->shards.comm, 0, rows, bytes, error));
+    SPLAT_TRY(splat_backend_upload(t->backend, device, rows, bytes, error));
+    return splat_backend_synchronize(t->backend, error);
+}
+
+static splat_status share_all(splat_trainer *t, splat_error *error)
+{
+    splat_exposure_state *s = &t->exposures;
+    void *const device[] = {s->values.data, s->m.data, s->v.data};
+    float *rows = malloc(n_rows(s) * ROW_BYTES);
+    if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
+    splat_status status = splat_comm_broadcast(t->shards.comm, 0, &s->steps, sizeof s->steps, error);
+    for (int i = 0; i < 3 && status == SPLAT_OK; i++) status = share_block(t, device[i], rows, error);
+    free(rows);
+    return status;
+}
+
+splat_status splat_exposures_share(splat_trainer *t, splat_error *error)
+{
+    splat_error own;
+    if (!t->shards.comm || !t->exposures.n_photos) return SPLAT_OK;
+    if (splat_shards_leads(t)) SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_EXPOSURES, error));
+    return splat_shards_fail(t, share_all(t, &own), &own, error);
 }
 
 /* ---------------------------------------------------------------- to and from the host */
@@ -223,5 +255,5 @@ splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, sp
     if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
     splat_exposures_file_free(&file);
     free(rows);
-    return status;
+    return status == SPLAT_OK ? splat_exposures_share(t, error) : status;
 }

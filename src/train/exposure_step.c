@@ -1,6 +1,7 @@
 /* The place of exposure in a step: the ops in their order. */
 #include "train/exposure.h"
 
+#include "distributed/device_exchange.h"
 #include "math/camera.h"
 #include "train/schedule.h"
 #include "train/step.h"
@@ -35,21 +36,27 @@ float splat_exposures_rate(const splat_train_options *o, uint32_t n_photos, int 
     return (float)(start * fmin(RATE_END + (1 - RATE_END) * at / WARMUP, 1) * pow(RATE_END, at));
 }
 
-size_t splat_exposures_view_bytes(const splat_train_options *o, size_t n_pixels)
+size_t splat_exposures_view_bytes(const splat_train_options *o, size_t width, size_t height)
 {
-    return o->exposure ? splat_exposure_picture_bytes(n_pixels) + splat_exposure_sums_bytes(n_pixels) : 0;
+    return o->exposure ? splat_exposure_picture_bytes(width * height) + splat_exposure_sums_bytes(height) : 0;
+}
+
+size_t splat_exposures_batch_bytes(const splat_train_options *o, size_t height, size_t n_views)
+{
+    return o->exposure ? n_views * splat_exposure_sums_bytes(height) : 0;
 }
 
 /* ---------------------------------------------------------------- a step */
 
 splat_status splat_exposures_stage(splat_trainer *t, splat_step_view *view, splat_error *error)
 {
-    size_t n = splat_camera_pixels(view->camera);
+    const size_t picture = splat_exposure_picture_bytes(splat_camera_pixels(view->camera));
+    const size_t sums = splat_exposure_sums_bytes((size_t)view->camera->height);
     splat_frame *frame = &t->model->frame;
     view->exposed = NULL;
     if (!t->exposures.n_photos) return SPLAT_OK;
-    SPLAT_TRY(splat_frame_take(t->backend, frame, splat_exposure_sums_bytes(n), (void **)&view->exposure_sums, error));
-    return splat_frame_take(t->backend, frame, splat_exposure_picture_bytes(n), (void **)&view->exposed, error);
+    SPLAT_TRY(splat_frame_take(t->backend, frame, sums, (void **)&view->exposure_sums, error));
+    return splat_frame_take(t->backend, frame, picture, (void **)&view->exposed, error);
 }
 
 /* Of a training view, without a photo. */
@@ -66,12 +73,16 @@ static struct splat_exposure_args args_of_view(const splat_trainer *t, size_t in
         .photo_row = rows + SPLAT_EXPOSURE_ROW * (size_t)s->photo_of[index],
         .camera_row = rows + SPLAT_EXPOSURE_ROW * (size_t)(s->n_photos + s->camera_of[index]),
         .image = t->model->frame.image,
-        .exposed = exposed};
+        .exposed = exposed,
+        .end_row = camera->height};
 }
 
+/* Of a step: the rows of pixels that are this rank's. */
 static struct splat_exposure_args args_of(const splat_trainer *t, const splat_step_view *view)
 {
     struct splat_exposure_args args = args_of_view(t, view->index, view->camera, view->exposed);
+    if (splat_shards_split(t))
+        splat_shared_pixel_rows(&t->shards.view, t->shards.comm->rank, args.height, &args.first_row, &args.end_row);
     args.photo_u8 = view->photo_resampled ? NULL : view->photo.rgb;
     args.photo_f32 = view->photo_resampled;
     return args;
@@ -91,17 +102,38 @@ splat_status splat_exposures_apply(splat_trainer *t, const splat_step_view *view
     return splat_op_exposure(t->backend, &args, error);
 }
 
+/* A rank has the sums of its rows of pixels; all get those of all. */
+static splat_status share_rows(splat_trainer *t, const splat_step_view *view, splat_error *error)
+{
+    const splat_comm *comm = t->shards.comm;
+    splat_comm_part parts[SPLAT_MAX_RANKS], out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    for (int r = 0; r < comm->size; r++) {
+        int32_t first, end;
+        splat_shared_pixel_rows(&t->shards.view, r, view->camera->height, &first, &end);
+        parts[r] = (splat_comm_part){view->exposure_sums + (size_t)first * SPLAT_EXPOSURE_SUMS,
+                                     splat_exposure_sums_bytes((size_t)(end - first))};
+    }
+    for (int r = 0; r < comm->size; r++) {
+        out[r] = r == comm->rank ? (splat_comm_part){0} : parts[comm->rank];
+        in[r] = r == comm->rank ? (splat_comm_part){0} : parts[r];
+    }
+    return splat_device_exchange(t->shards.comm, t->backend, out, in, error);
+}
+
 splat_status splat_exposures_backward(splat_trainer *t, const splat_step_view *view, splat_error *error)
 {
     if (!t->exposures.n_photos) return SPLAT_OK;
-    const struct splat_exposure_backward_args args = {args_of(t, view), view->grad_image, view->exposure_sums};
-    return splat_op_exposure_backward(t->backend, &args, error);
+    const struct splat_exposure_backward_args args = {args_of(t, view), view->grad_image, view->exposure_sums,
+                                                      &t->model->frame};
+    SPLAT_TRY(splat_op_exposure_backward(t->backend, &args, error));
+    return splat_shards_split(t) ? share_rows(t, view, error) : SPLAT_OK;
 }
 
-splat_status splat_exposures_step(splat_trainer *t, int iteration, const splat_step_view *view, splat_error *error)
+/* sums: of view `index`; frame: that view's, or NULL. */
+static splat_status step_by(splat_trainer *t, int iteration, uint32_t index, const double *sums,
+                            const splat_frame *frame, splat_error *error)
 {
     splat_exposure_state *s = &t->exposures;
-    if (!s->n_photos) return SPLAT_OK;
     s->steps++;
     const struct splat_exposure_step_args args = {
         .n_photos = s->n_photos,
@@ -109,13 +141,58 @@ splat_status splat_exposures_step(splat_trainer *t, int iteration, const splat_s
         .values = s->values.data,
         .m = s->m.data,
         .v = s->v.data,
-        .photo = s->photo_of[view->index],
-        .camera = s->camera_of[view->index],
-        .sums = view->exposure_sums,
-        .n_blocks = splat_exposure_blocks(splat_camera_pixels(view->camera)),
+        .photo = s->photo_of[index],
+        .camera = s->camera_of[index],
+        .sums = sums,
+        .n_rows = (size_t)t->scene->dataset.views[index].camera.height,
         .lr = splat_exposures_rate(&t->options, s->n_photos, iteration),
         .correction1 = (float)(1.0 - pow((double)SPLAT_ADAM_BETA1, s->steps)),
         .correction2 = (float)(1.0 - pow((double)SPLAT_ADAM_BETA2, s->steps)),
-        .frame = &t->model->frame};
+        .frame = frame};
     return splat_op_exposure_step(t->backend, &args, error);
+}
+
+splat_status splat_exposures_step(splat_trainer *t, int iteration, const splat_step_view *view, splat_error *error)
+{
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    return step_by(t, iteration, view->index, view->exposure_sums, &t->model->frame, error);
+}
+
+/* ---------------------------------------------------------------- a view for each rank */
+
+static size_t sums_bytes_of(const splat_trainer *t, uint32_t view)
+{
+    return splat_exposure_sums_bytes((size_t)t->scene->dataset.views[view].camera.height);
+}
+
+splat_status splat_exposures_reserve_batch(splat_trainer *t, const uint32_t *views, int n_views, splat_error *error)
+{
+    size_t bytes = 0;
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    for (int r = 0; r < n_views; r++) bytes += sums_bytes_of(t, views[r]);
+    return splat_block_ensure(t->backend, &t->exposures.batch_sums, "ranks.exposures", SPLAT_OWNER_LISTS, bytes, error);
+}
+
+/* Each rank's sums to all. */
+static splat_status share_sums(splat_trainer *t, const uint32_t *views, int n_views, const splat_step_view *view,
+                               splat_error *error)
+{
+    const splat_comm *comm = t->shards.comm;
+    splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
+    char *at = t->exposures.batch_sums.data;
+    for (int r = 0; r < n_views; at += in[r++].bytes) in[r] = (splat_comm_part){at, sums_bytes_of(t, views[r])};
+    for (int r = 0; r < comm->size && view; r++)
+        out[r] = (splat_comm_part){view->exposure_sums, in[comm->rank].bytes};
+    return splat_device_exchange(t->shards.comm, t->backend, out, in, error);
+}
+
+splat_status splat_exposures_step_batch(splat_trainer *t, int first_iteration, const uint32_t *views, int n_views,
+                                        const splat_step_view *view, splat_error *error)
+{
+    const char *sums = t->exposures.batch_sums.data;
+    if (!t->exposures.n_photos) return SPLAT_OK;
+    SPLAT_TRY(share_sums(t, views, n_views, view, error));
+    for (int r = 0; r < n_views; sums += sums_bytes_of(t, views[r++]))
+        SPLAT_TRY(step_by(t, first_iteration + r, views[r], (const double *)sums, NULL, error));
+    return SPLAT_OK;
 }

@@ -13,6 +13,7 @@ typedef struct piece {
     size_t row; /* bytes, on the way */
     uint32_t first, n, own_first, own_n;
     bool as_floats; /* rows of sh_rest in whatever storage */
+    bool is_apart;  /* each rank has some of the rows */
 } piece;
 
 static uint32_t rows_before(const splat_trainer *t, uint32_t n, int rank)
@@ -28,11 +29,11 @@ static uint32_t rows_of(const splat_trainer *t, const piece *p, int rank)
 static void describe(const splat_trainer *t, const splat_rows_order *o, piece *p)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    const bool is_apart = splat_shards_are_apart(t);
-    const int rank = is_apart ? t->shards.comm->rank : 0;
     splat_trainer_state_arrays(t, arrays);
+    const bool is_apart = splat_shards_are_apart(t) && !arrays[o->array].is_of_all;
+    const int rank = is_apart ? t->shards.comm->rank : 0;
     *p = (piece){.array = arrays[o->array], .first = o->first, .n = o->n,
-                 .as_floats = o->as_floats && o->array == SPLAT_TENSOR_sh_rest};
+                 .as_floats = o->as_floats && o->array == SPLAT_TENSOR_sh_rest, .is_apart = is_apart};
     const uint32_t words = p->as_floats ? splat_sh_rest_floats(t->model->gaussians.sh_degree) : p->array.words;
     p->row = words * sizeof(uint32_t);
     p->own_first = is_apart ? rows_before(t, o->first, rank) : o->first;
@@ -105,7 +106,7 @@ static splat_status move(splat_trainer *t, const splat_rows_order *o, char *all,
     piece p;
     if (o->first == 0) SPLAT_TRY(splat_model_settle(t->model, error));
     describe(t, o, &p);
-    if (!splat_shards_are_apart(t)) return o->writes ? put_own(t, &p, all, error) : take_own(t, &p, all, error);
+    if (!p.is_apart) return o->writes ? put_own(t, &p, all, error) : take_own(t, &p, all, error);
     const size_t n = t->shards.comm->rank == 0 ? p.n : p.own_n;
     char *by_rank = malloc(n * p.row + 1);
     splat_status status = by_rank ? move_shared(t, &p, o->writes, by_rank, all, error)
@@ -120,11 +121,12 @@ splat_status splat_shards_serve_rows(splat_trainer *t, const splat_order *order,
 }
 
 /* Rank 0, or alone. */
-static splat_status move_piece(splat_trainer *t, const splat_rows_order *rows, char *all, splat_error *error)
+static splat_status move_piece(splat_trainer *t, const splat_rows_order *rows, bool is_apart, char *all,
+                               splat_error *error)
 {
     splat_order order;
     splat_error own;
-    if (!splat_shards_are_apart(t)) return move(t, rows, all, error);
+    if (!is_apart) return move(t, rows, all, error);
     splat_order_make(t, SPLAT_ORDER_ROWS, &order);
     order.rows = *rows;
     SPLAT_TRY(splat_order_give(t, &order, error));
@@ -141,7 +143,7 @@ static splat_status move_rows(splat_trainer *t, splat_rows_order order, char *al
     const uint32_t most = fit < 1 ? 1 : fit > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)fit;
     for (; order.first < end; order.first += order.n, all += order.n * p.row) {
         order.n = end - order.first < most ? end - order.first : most;
-        SPLAT_TRY(move_piece(t, &order, all, error));
+        SPLAT_TRY(move_piece(t, &order, p.is_apart, all, error));
     }
     return SPLAT_OK;
 }

@@ -36,7 +36,7 @@ static splat_status move_array(splat_trainer *t, const splat_state_array *array,
 static splat_status move_rows(splat_trainer *t, const leveling *own, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    const int n_arrays = splat_trainer_state_arrays(t, arrays);
+    const int n_arrays = splat_trainer_row_arrays(t, arrays);
     for (int i = 0; i < n_arrays; i++) SPLAT_TRY(move_array(t, &arrays[i], own, error));
     return SPLAT_OK;
 }

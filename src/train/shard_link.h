@@ -15,7 +15,8 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_BEGIN,
     SPLAT_ORDER_BEGIN_AT,
     SPLAT_ORDER_FILTER,
-    SPLAT_ORDER_SUMMARY
+    SPLAT_ORDER_SUMMARY,
+    SPLAT_ORDER_EXPOSURES
 } splat_order_kind;
 
 /* ROWS: of an array of the state, to rank 0's host memory or from it. */

@@ -74,7 +74,7 @@ static splat_status move_piece(splat_trainer *t, const splat_state_array *array,
 static splat_status move_all(splat_trainer *t, uint32_t n, bool to_others, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    const int n_arrays = splat_trainer_state_arrays(t, arrays), size = t->shards.comm->size;
+    const int n_arrays = splat_trainer_row_arrays(t, arrays), size = t->shards.comm->size;
     for (int i = 0; i < n_arrays; i++)
         for (uint32_t first = 0; arrays[i].rows && arrays[i].words && first < splat_shard_count(n, 0, size);
              first += most_rows(t, &arrays[i]))
@@ -106,7 +106,7 @@ static splat_status spread_array(splat_trainer *t, const splat_state_array *arra
 static splat_status spread_own(splat_trainer *t, uint32_t n_own, bool to_all, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
-    const int n_arrays = splat_trainer_state_arrays(t, arrays);
+    const int n_arrays = splat_trainer_row_arrays(t, arrays);
     for (int i = 0; i < n_arrays; i++) SPLAT_TRY(spread_array(t, &arrays[i], n_own, to_all, error));
     return SPLAT_OK;
 }

@@ -17,7 +17,6 @@ static splat_status refuse(const splat_trainer *t, bool is_limited, splat_error 
     const refusal refusals[] = {
         {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
-        {o->exposure, "`exposure`"},
         {splat_depths_has_maps(o, dataset) || splat_depths_has_points(o, dataset),
          "known depth (`depths`, `sfm_depth`)"},
         {o->sh_offload, "`sh_offload`"},

@@ -33,12 +33,13 @@ static inline size_t splat_step_gradient_bytes(size_t n_pixels)
     return 3 * n_pixels * sizeof(float);
 }
 
-static inline size_t splat_step_view_bytes(const splat_train_options *options, size_t n_pixels)
+static inline size_t splat_step_view_bytes(const splat_train_options *options, size_t width, size_t height)
 {
+    const size_t n_pixels = width * height;
     size_t bytes = splat_step_gradient_bytes(n_pixels);
     if (options->ray_jitter) bytes += splat_jitter_offsets_bytes(n_pixels);
     if (options->resample_gt_image) bytes += splat_jitter_photo_bytes(n_pixels);
-    return bytes + splat_exposures_view_bytes(options, n_pixels);
+    return bytes + splat_exposures_view_bytes(options, width, height);
 }
 
 /* What it takes for the views of a scene with masks that ask for an opacity: dL/dopacity, and the photo over the step's

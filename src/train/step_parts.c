@@ -56,9 +56,10 @@ splat_status splat_step_blend(splat_trainer *t, const splat_step_view *view, spl
 splat_status splat_step_loss(splat_trainer *t, const splat_step_view *view, splat_loss_result *loss, splat_error *error)
 {
     splat_backend *b = t->backend;
+    float *image = view->exposed ? view->exposed : t->model->frame.image;
     struct splat_loss_args args = {.width = view->camera->width,
                                    .height = view->camera->height,
-                                   .image = view->exposed ? view->exposed : t->model->frame.image,
+                                   .image = image,
                                    .photo_u8 = view->photo_resampled ? NULL : view->photo.rgb,
                                    .photo_f32 = view->photo_resampled,
                                    .mask = splat_step_mask(t, view),
@@ -69,7 +70,7 @@ splat_status splat_step_loss(splat_trainer *t, const splat_step_view *view, spla
                                    .frame = &t->model->frame};
     SPLAT_TRY(splat_exposures_apply(t, view, error));
     if (splat_shards_split(t))
-        SPLAT_TRY(splat_shared_loss(&t->shards.view, &t->model->frame, &args, error));
+        SPLAT_TRY(splat_shared_loss(&t->shards.view, image, &args, error));
     else
         SPLAT_TRY(splat_op_loss(b, &args, error));
     return splat_exposures_backward(t, view, error);

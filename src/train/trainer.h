@@ -167,6 +167,7 @@ typedef struct splat_state_array {
     const char *name;  /* "means", "adam_m.means", "adam.sh_rest" (quantized), "statistics.grad", ... */
     const char *type;  /* "F32", "F16" (rows padded to whole words), "U32" (quantized moments, indices: words) */
     bool is_index;     /* indices of Gaussians */
+    bool is_of_all;    /* not of Gaussians: of several ranks each has all of it */
     uint32_t rows, words; /* words (32 bits) of a row */
     void *device;
 } splat_state_array;
@@ -180,5 +181,7 @@ void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const s
 void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat_binding *binding,
                                   const uint32_t *rows, const splat_bound_state *bound);
 int splat_trainer_state_arrays(const splat_trainer *trainer, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS]);
+/* The first of them: those with a row for each Gaussian. */
+int splat_trainer_row_arrays(const splat_trainer *trainer, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS]);
 
 #endif

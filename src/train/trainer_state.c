@@ -219,12 +219,13 @@ void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const s
     for (int i = 0; i < 3 && exposures->n_photos; i++)
         arrays[(*n)++] = (splat_state_array){.name = names[i],
                                              .type = "F32",
+                                             .is_of_all = true,
                                              .rows = exposures->n_photos + exposures->n_cameras,
                                              .words = SPLAT_EXPOSURE_ROW,
                                              .device = blocks[i]->data};
 }
 
-int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
+int splat_trainer_row_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
 {
     int n = 0;
     uint32_t rows = t->model->gaussians.n;
@@ -233,6 +234,12 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
     splat_state_arrays_add(arrays, &n, &t->statistics, t->n_statistics);
     add_extra(arrays, &n, &t->strategy_rows, rows);
     add_extra(arrays, &n, &t->regularizer_rows, rows);
+    return n;
+}
+
+int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
+{
+    int n = splat_trainer_row_arrays(t, arrays);
     splat_state_arrays_add_bound(arrays, &n, t->options.binding, t->bound.rows, &t->bound);
     splat_state_arrays_add_exposures(arrays, &n, &t->exposures);
     return n;

@@ -96,6 +96,20 @@ static void processes_write_what_one_writes(void **state)
     }
 }
 
+/* Exposures of photos, which rank 0 writes. */
+static void processes_find_the_exposures_of_one(void **state)
+{
+    (void)state;
+    if (!mpirun_command(2)) skip();
+    static const char *const options = "-n 40 --exposure";
+    assert_int_equal(shell("rm -rf alone; %% " TRAIN " -m alone %s", options), 0);
+    if (shell("rm -rf both; %s %% " TRAIN " -m both %s --split_views", mpirun_command(2), options) != 0)
+        fail_msg("%s", standard_error);
+    must_be_same_file("alone/exposure.json", "both/exposure.json");
+    must_be_same_file("alone/point_cloud/iteration_40/point_cloud.ply",
+                      "both/point_cloud/iteration_40/point_cloud.ply");
+}
+
 /* ---------------------------------------------------------------- a rank that goes, a run that is stopped */
 
 /* The process of a rank whose output folder is `folder`; 0: there is none. */
@@ -197,7 +211,7 @@ static void what_cannot_be_done_is_said_once(void **state)
         {"--gpus 2", "--gpus is for one process", "2"},
         {"--split_views --viewer", "several processes cannot train with --viewer", "2"},
         {"--split_views --eval_only -m one", "several processes cannot train with --eval_only", "2"},
-        {"--split_views --exposure", "several ranks cannot train with --exposure", "1"},
+        {"--split_views --sh_offload", "several ranks cannot train with --sh_offload", "1"},
         {"--split_views --vram_limit 1G", "several ranks cannot train with a memory limit (--vram_limit)", "1"},
         {"--split_views -s nowhere", "nowhere", "1"},
         {"--split_views --no_such_option", "no_such_option", "2"},
@@ -280,8 +294,8 @@ static void gpus_that_cannot_be_had_are_refused(void **state)
         assert_int_equal(shell("%% " TRAIN " -m out %s", cases[i][0]), 2);
         if (!strstr(standard_error, cases[i][1])) fail_msg("%s: %s", cases[i][0], standard_error);
     }
-    assert_int_equal(shell("%% " TRAIN " -m out --gpus 2 --exposure"), 1);
-    assert_non_null(strstr(standard_error, "several ranks cannot train with --exposure"));
+    assert_int_equal(shell("%% " TRAIN " -m out --gpus 2 --sh_offload"), 1);
+    assert_non_null(strstr(standard_error, "several ranks cannot train with --sh_offload"));
     assert_int_equal(shell("%% " TRAIN " -m single -n 3 --gpus 1"), 0);
     assert_false(exists("out"));
 }
@@ -301,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_write_what_one_writes),
+        cmocka_unit_test(processes_find_the_exposures_of_one),
         cmocka_unit_test(a_killed_rank_ends_the_run),
         cmocka_unit_test(a_stop_saves_what_is_there),
         cmocka_unit_test(what_cannot_be_done_is_said_once),

@@ -11,24 +11,6 @@
 
 #include <math.h>
 
-/* 1 to `most` ranks: the same losses, and the same state in the end. */
-static void same_bytes(shared_run run, int most)
-{
-    shared_run alone = run;
-    alone.to = "alone.splatsmith";
-    run_well(&alone, 1);
-    for (int n = 2; n <= most; n++) {
-        shared_run shared = run;
-        shared.to = "shared.splatsmith";
-        run_well(&shared, n);
-        for (int i = 0; i < run.n_steps; i++)
-            if (shared.losses[i] != alone.losses[i])
-                fail_msg("%d ranks: step %d has the loss %.9g, not %.9g", n, i + 1, (double)shared.losses[i],
-                         (double)alone.losses[i]);
-        assert_true(same_checkpoints("alone.splatsmith", "shared.splatsmith"));
-    }
-}
-
 /* ---------------------------------------------------------------- the same bytes */
 
 /* Of three rows of tiles: the fourth rank owns none. */
@@ -148,23 +130,6 @@ static void small_storages_go_on_bit_for_bit(void **state)
 
 /* ---------------------------------------------------------------- as devices share a view */
 
-static void take_the_way_of_devices(splat_trainer *t, int rank)
-{
-    (void)rank;
-    t->shards.view.by_ops = true;
-}
-
-static void the_way_of_devices_gives(shared_run run, int most, double share)
-{
-    shared_run alone = run;
-    run_well(&alone, 1);
-    for (int n = 2; n <= most; n++) {
-        shared_run shared = run;
-        shared.spoil = take_the_way_of_devices;
-        are_nearly_those_of_one(&alone, &shared, n, 0, share);
-    }
-}
-
 /* Of three rows of tiles: the fourth rank owns none. */
 static void the_way_of_devices_gives_the_same_losses(void **state)
 {
@@ -262,7 +227,6 @@ typedef struct refused_case {
     const char *named;
 } refused_case;
 
-static void ask_exposure(splat_train_options *o) { o->exposure = true; }
 static void ask_offload(splat_train_options *o) { o->sh_offload = true; }
 static void ask_moments(splat_train_options *o) { o->moments_offload = true; }
 static void ask_bands(splat_train_options *o) { o->max_instances = 100000; }
@@ -272,9 +236,11 @@ static void ask_coarse(splat_train_options *o) { splat_train_options_init_coarse
 static void what_ranks_cannot_do_is_refused(void **state)
 {
     (void)state;
-    static const refused_case cases[] = {{ask_exposure, "`exposure`"},     {ask_offload, "`sh_offload`"},
-                                         {ask_moments, "moments in host memory"}, {ask_bands, "`split_views`"},
-                                         {ask_limit, "`vram_limit`"},      {ask_coarse, "coarse training"}};
+    static const refused_case cases[] = {{ask_offload, "`sh_offload`"},
+                                         {ask_moments, "moments in host memory"},
+                                         {ask_bands, "`split_views`"},
+                                         {ask_limit, "`vram_limit`"},
+                                         {ask_coarse, "coarse training"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         splat_train_options o = tiny_options(60);
         cases[i].ask(&o);

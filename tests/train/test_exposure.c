@@ -317,7 +317,7 @@ static void its_memory_is_what_plans_count(void **state)
         splat_trainer *t = tiny_trainer(&p, &o);
         run_steps(t, 1);
         used[with] = splat_trainer_get_model(t)->frame.region.used;
-        bytes[with] = splat_exposures_view_bytes(&o, 64 * 48);
+        bytes[with] = splat_exposures_view_bytes(&o, 64, 48);
         splat_trainer_destroy(t);
         close_tiny(&p);
     }

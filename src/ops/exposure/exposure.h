@@ -34,23 +34,20 @@ struct splat_exposure_args {
     const uint8_t *photo_u8;  /* [height][width][3] y, 255 is 1.0 */
     const float *photo_f32;   /* [3][height][width] */
     float *exposed;           /* [3][height][width] z; may be image itself; not needed by the gradients */
+    int32_t first_row, end_row; /* of pixels: nothing else of a picture, a gradient or sums is read or written */
 };
 
-/* Sums of fixed blocks of pixels, each in its order, in double: sum of g z of the three channels, then of
+/* Sums of each row of pixels, in its order, in double: sum of g z of the three channels, then of
  * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c/m x_c - R_j/m sum_c g_c z_c for j = 1, 2, 3. At 1, where training begins, a
  * clamped vignetting still has its gradient, or it would never leave it; where m is 1/16 its own is 0. */
 #define SPLAT_EXPOSURE_SUMS 6
-#define SPLAT_EXPOSURE_BLOCK 1024 /* pixels */
-
-static inline size_t splat_exposure_blocks(size_t n_pixels)
-{
-    return (n_pixels + SPLAT_EXPOSURE_BLOCK - 1) / SPLAT_EXPOSURE_BLOCK;
-}
 
 struct splat_exposure_backward_args {
     struct splat_exposure_args forward;
     float *grad;  /* [3][height][width]: dL/dz, overwritten by 2^-e dL/dx */
-    double *sums; /* device, [splat_exposure_blocks][SPLAT_EXPOSURE_SUMS] */
+    double *sums; /* device, [height][SPLAT_EXPOSURE_SUMS] */
+    const splat_frame *frame; /* the view: after one that overflowed or was not finite a device makes the sums 0; NULL:
+                                 none */
 };
 
 /* What holds the gains where they are, beside the photos: a scene twice as bright with photos of half the gain is the
@@ -70,8 +67,8 @@ struct splat_exposure_step_args {
     uint32_t n_photos, n_cameras;
     float *values, *m, *v;           /* device, [n_photos + n_cameras][SPLAT_EXPOSURE_ROW] each */
     uint32_t photo, camera;          /* those of the sums */
-    const double *sums;              /* device, [n_blocks][SPLAT_EXPOSURE_SUMS] */
-    size_t n_blocks;
+    const double *sums;              /* device, [n_rows][SPLAT_EXPOSURE_SUMS] */
+    size_t n_rows;
     float lr, correction1, correction2; /* Adam's: 1 - beta^t */
     const splat_frame *frame;        /* the view that the sums belong to; NULL: none */
 };
@@ -82,17 +79,21 @@ static inline size_t splat_exposure_picture_bytes(size_t n_pixels)
     return 3 * n_pixels * sizeof(float);
 }
 
-static inline size_t splat_exposure_sums_bytes(size_t n_pixels)
+static inline size_t splat_exposure_sums_bytes(size_t height)
 {
-    return splat_exposure_blocks(n_pixels) * SPLAT_EXPOSURE_SUMS * sizeof(double);
+    return height * SPLAT_EXPOSURE_SUMS * sizeof(double);
 }
 
-/* What every backend refuses: no pixel, or two photos; a photo or camera that has no row. */
+/* What every backend refuses: no pixel, rows that are not the picture's, or two photos; a photo or camera that has no
+ * row. */
 static inline splat_status splat_exposure_check(const struct splat_exposure_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure needs a picture of at least one pixel, not %dx%d",
                           args->width, args->height);
+    if (args->first_row < 0 || args->end_row < args->first_row || args->end_row > args->height)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure cannot do rows %d to %d of a picture of %d",
+                          args->first_row, args->end_row, args->height);
     if (args->photo_u8 && args->photo_f32)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "exposure takes the photo either in 8 bits or in float, not both");

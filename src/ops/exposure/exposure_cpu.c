@@ -1,16 +1,13 @@
-/* exposure on the CPU: fixed blocks of pixels, their sums added in order. */
+/* exposure on the CPU: rows of pixels, their sums added in order. */
 #include "backend/backend.h"
 #include "ops/exposure/exposure_math.h"
+
+#include <string.h>
 
 static float photo_at(const struct splat_exposure_args *args, size_t n, size_t pixel, size_t c)
 {
     if (args->photo_u8) return (float)args->photo_u8[3 * pixel + c] / 255.0f;
     return args->photo_f32 ? args->photo_f32[c * n + pixel] : 0.0f;
-}
-
-static size_t end_of_block(size_t begin, size_t n)
-{
-    return n - begin < SPLAT_EXPOSURE_BLOCK ? n : begin + SPLAT_EXPOSURE_BLOCK;
 }
 
 static float inverse_side2(const struct splat_exposure_args *args)
@@ -36,12 +33,11 @@ splat_status splat_exposure_cpu(splat_backend *backend, const struct splat_expos
 {
     SPLAT_TRY(splat_exposure_check(args, error));
     const splat_exposure_gains g = gains_of(args);
-    const size_t n = (size_t)args->width * (size_t)args->height, n_blocks = splat_exposure_blocks(n);
+    const size_t width = (size_t)args->width, n = width * (size_t)args->height;
     const float inverse = inverse_side2(args);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (size_t b = 0; b < n_blocks; b++) {
-        size_t begin = b * SPLAT_EXPOSURE_BLOCK, end = end_of_block(begin, n);
-        for (size_t i = begin; i < end; i++) {
+    for (int32_t row = args->first_row; row < args->end_row; row++) {
+        for (size_t i = (size_t)row * width; i < (size_t)(row + 1) * width; i++) {
             float v = splat_exposure_clamped(splat_exposure_falloff(&g, radius2_at(args, i, inverse)));
             for (size_t c = 0; c < 3; c++) {
                 float z = g.gain[c] * v * args->image[c * n + i], y = photo_at(args, n, i, c);
@@ -76,14 +72,14 @@ splat_status splat_exposure_backward_cpu(splat_backend *backend, const struct sp
 {
     SPLAT_TRY(splat_exposure_check(&args->forward, error));
     const splat_exposure_gains g = gains_of(&args->forward);
-    const size_t n = (size_t)args->forward.width * (size_t)args->forward.height, n_blocks = splat_exposure_blocks(n);
+    const size_t width = (size_t)args->forward.width, n = width * (size_t)args->forward.height;
     const float inverse = inverse_side2(&args->forward);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (size_t b = 0; b < n_blocks; b++) {
-        size_t begin = b * SPLAT_EXPOSURE_BLOCK, end = end_of_block(begin, n);
+    for (int32_t row = args->forward.first_row; row < args->forward.end_row; row++) {
+        const size_t begin = (size_t)row * width;
         double sums[SPLAT_EXPOSURE_SUMS] = {0};
-        for (size_t i = begin; i < end; i++) pixel_backward(args, &g, inverse, n, i, sums);
-        for (size_t j = 0; j < SPLAT_EXPOSURE_SUMS; j++) args->sums[b * SPLAT_EXPOSURE_SUMS + j] = sums[j];
+        for (size_t i = begin; i < begin + width; i++) pixel_backward(args, &g, inverse, n, i, sums);
+        memcpy(args->sums + (size_t)row * SPLAT_EXPOSURE_SUMS, sums, sizeof sums);
     }
     return SPLAT_OK;
 }
@@ -94,8 +90,8 @@ splat_status splat_exposure_step_cpu(splat_backend *backend, const struct splat_
     (void)backend;
     SPLAT_TRY(splat_exposure_step_check(args, error));
     double sums[SPLAT_EXPOSURE_SUMS] = {0}, means[SPLAT_EXPOSURE_ROW] = {0};
-    for (size_t b = 0; b < args->n_blocks; b++)
-        for (size_t j = 0; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += args->sums[b * SPLAT_EXPOSURE_SUMS + j];
+    for (size_t row = 0; row < args->n_rows; row++)
+        for (size_t j = 0; j < SPLAT_EXPOSURE_SUMS; j++) sums[j] += args->sums[row * SPLAT_EXPOSURE_SUMS + j];
     for (uint32_t i = 0; i < args->n_photos; i++)
         for (uint32_t k = 0; k < SPLAT_EXPOSURE_ROW; k++) means[k] += (double)args->values[SPLAT_EXPOSURE_ROW * i + k];
     for (int k = 0; k < SPLAT_EXPOSURE_ROW; k++) means[k] /= args->n_photos;

@@ -1,5 +1,5 @@
-/* exposure on CUDA: a block of threads a block of pixels, sums in a fixed order, and one block for the step of all
- * gains. */
+/* exposure on CUDA: a block of threads a row of pixels where it sums, in a fixed order, and one block for the step of
+ * all gains. */
 #include "backend/cuda_backend.cuh"
 
 extern "C" {
@@ -10,13 +10,14 @@ extern "C" {
 #define EXPOSURE_WARPS (EXPOSURE_THREADS / 32)
 
 struct exposure_parameters {
-    int width, n; /* of pixels */
+    int width, n, first, end; /* pixels: of a row, of all; those that are done */
     float cx, cy, inverse_side2, moments[3];
     const float *photo_row, *camera_row, *image;
     const uint8_t *photo_u8;
     const float *photo_f32;
     float *exposed, *grad;
     double *sums;
+    const splat_cuda_view_state *state;
 };
 
 template <bool BYTES>
@@ -30,8 +31,8 @@ template <bool BYTES>
 __global__ void __launch_bounds__(EXPOSURE_THREADS) exposure_kernel(const __grid_constant__ exposure_parameters P)
 {
     const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
-    int pixel = (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
-    if (pixel >= P.n) return;
+    int pixel = P.first + (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
+    if (pixel >= P.end) return;
     float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
     float v = splat_exposure_clamped(splat_exposure_falloff(&g, r2));
 #pragma unroll
@@ -64,21 +65,21 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
     __shared__ double parts[EXPOSURE_WARPS][SPLAT_EXPOSURE_SUMS];
     const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
     double sums[SPLAT_EXPOSURE_SUMS] = {};
-#pragma unroll
-    for (int i = 0; i < SPLAT_EXPOSURE_BLOCK / EXPOSURE_THREADS; i++) {
-        int pixel = (int)(blockIdx.x * SPLAT_EXPOSURE_BLOCK + i * EXPOSURE_THREADS + threadIdx.x);
-        if (pixel >= P.n) break;
-        float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
+    const bool is_left_out = P.state && (P.state->overflow || P.state->not_finite);
+    const int begin = P.first + (int)blockIdx.x * P.width, row = begin / P.width;
+    for (int x = (int)threadIdx.x; x < P.width && !is_left_out; x += EXPOSURE_THREADS) {
+        int pixel = begin + x;
+        float r2 = splat_exposure_radius2(x, row, P.cx, P.cy, P.inverse_side2);
         float falloff = splat_exposure_falloff(&g, r2), v = splat_exposure_clamped(falloff);
         float by_falloff = 0.0f, by_scale = 0.0f;
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             size_t at = (size_t)c * P.n + pixel;
-            float scale = g.gain[c] * v, x = P.image[at], z = scale * x, gradient = P.grad[at];
+            float scale = g.gain[c] * v, colour = P.image[at], z = scale * colour, gradient = P.grad[at];
             if (splat_exposure_is_beyond(photo_at<BYTES>(P, pixel, c), z)) gradient = 0.0f;
             sums[c] += (double)(gradient * z);
             by_scale += gradient * z;
-            by_falloff += gradient * g.gain[c] * x;
+            by_falloff += gradient * g.gain[c] * colour;
             P.grad[at] = gradient * scale * g.weight;
         }
         if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
@@ -86,7 +87,7 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
         for (int j = 0; j < 3; j++) sums[3 + j] += (double)((by_falloff *= r2) - by_scale * g.pull[j]);
     }
     double sum = sum_of_block(sums, parts);
-    if (threadIdx.x < SPLAT_EXPOSURE_SUMS) P.sums[(size_t)blockIdx.x * SPLAT_EXPOSURE_SUMS + threadIdx.x] = sum;
+    if (threadIdx.x < SPLAT_EXPOSURE_SUMS) P.sums[(size_t)row * SPLAT_EXPOSURE_SUMS + threadIdx.x] = sum;
 }
 
 /* One block. */
@@ -97,9 +98,9 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
         means[SPLAT_EXPOSURE_SUMS];
     if (state && (state->overflow || state->not_finite)) return;
     double own[SPLAT_EXPOSURE_SUMS] = {};
-    for (size_t b = threadIdx.x; b < P.n_blocks; b += EXPOSURE_THREADS)
+    for (size_t row = threadIdx.x; row < P.n_rows; row += EXPOSURE_THREADS)
 #pragma unroll
-        for (int k = 0; k < SPLAT_EXPOSURE_SUMS; k++) own[k] += P.sums[b * SPLAT_EXPOSURE_SUMS + k];
+        for (int k = 0; k < SPLAT_EXPOSURE_SUMS; k++) own[k] += P.sums[row * SPLAT_EXPOSURE_SUMS + k];
     double sum = sum_of_block(own, parts);
     if (threadIdx.x < SPLAT_EXPOSURE_SUMS) sums[threadIdx.x] = sum;
     __syncthreads(); /* before parts are written again */
@@ -126,6 +127,8 @@ static splat_status parameters_of(const struct splat_exposure_args *args, exposu
     *P = {};
     P->width = args->width;
     P->n = args->width * args->height;
+    P->first = args->width * args->first_row;
+    P->end = args->width * args->end_row;
     P->cx = args->cx;
     P->cy = args->cy;
     P->inverse_side2 = 1.0f / (side * side);
@@ -144,7 +147,8 @@ extern "C" splat_status splat_exposure_cuda(splat_backend *backend, const struct
 {
     exposure_parameters P;
     SPLAT_TRY(parameters_of(args, &P, error));
-    const unsigned n_blocks = splat_cuda_blocks((uint64_t)P.n, EXPOSURE_THREADS);
+    if (P.first == P.end) return SPLAT_OK;
+    const unsigned n_blocks = splat_cuda_blocks((uint64_t)(P.end - P.first), EXPOSURE_THREADS);
     if (P.photo_u8)
         exposure_kernel<true><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
     else
@@ -161,11 +165,13 @@ extern "C" splat_status splat_exposure_backward_cuda(splat_backend *backend,
     SPLAT_TRY(parameters_of(&args->forward, &P, error));
     P.grad = args->grad;
     P.sums = args->sums;
-    const unsigned n_blocks = (unsigned)splat_exposure_blocks((size_t)P.n);
+    P.state = args->frame ? splat_cuda_state_of(args->frame) : NULL;
+    const unsigned n_rows = (unsigned)(args->forward.end_row - args->forward.first_row);
+    if (n_rows == 0) return SPLAT_OK;
     if (P.photo_u8)
-        exposure_backward_kernel<true><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+        exposure_backward_kernel<true><<<n_rows, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
     else
-        exposure_backward_kernel<false><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
+        exposure_backward_kernel<false><<<n_rows, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
     CUDA_LAUNCHED("exposure backward");
     return SPLAT_OK;
 }

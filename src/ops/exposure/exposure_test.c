@@ -1,5 +1,5 @@
 /* exposure against the reference in double, that against central differences, Adam's step of all gains against the
- * gradient of what holds them, values known on paper, and the same bytes for any number of threads. */
+ * gradient of what holds them, values known on paper, and the same bytes for any number of threads, and in parts. */
 #include "ops/exposure/exposure_math.h"
 
 #include "base/rng.h"
@@ -53,17 +53,18 @@ static void case_free(exposure_case *c)
 /* Host results. */
 typedef struct exposure_output {
     float *exposed, *grad;
-    double *block_sums, sums[SPLAT_EXPOSURE_SUMS];
-    size_t n_blocks;
+    double *row_sums, sums[SPLAT_EXPOSURE_SUMS];
+    size_t n_rows;
 } exposure_output;
 
-static exposure_output run(splat_backend *backend, const exposure_case *c, int *failures)
+/* The rows before `cut`, then the others. */
+static exposure_output run(splat_backend *backend, const exposure_case *c, int cut, int *failures)
 {
     size_t bytes = c->n * sizeof(float);
     exposure_output out = {.exposed = malloc(bytes), .grad = malloc(bytes),
-                           .n_blocks = splat_exposure_blocks(c->n / 3)};
-    size_t sums_bytes = splat_exposure_sums_bytes(c->n / 3);
-    out.block_sums = malloc(sums_bytes);
+                           .n_rows = (size_t)c->height};
+    size_t sums_bytes = splat_exposure_sums_bytes(out.n_rows);
+    out.row_sums = malloc(sums_bytes);
     splat_block blocks[8] = {{0}};
     splat_error error = {0};
     struct splat_exposure_backward_args args = {.forward = {.width = c->width, .height = c->height,
@@ -76,20 +77,24 @@ static exposure_output run(splat_backend *backend, const exposure_case *c, int *
     args.forward.exposed = test_upload(backend, &blocks[4], NULL, bytes);
     args.grad = test_upload(backend, &blocks[5], c->grad, bytes);
     args.sums = test_upload(backend, &blocks[6], NULL, sums_bytes);
-    TEST_CHECK(*failures, splat_op_exposure(backend, &args.forward, &error) == SPLAT_OK, "%s", error.message);
-    TEST_CHECK(*failures, splat_op_exposure_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    for (int part = 0; part < 2; part++) {
+        args.forward.first_row = part ? cut : 0;
+        args.forward.end_row = part ? c->height : cut;
+        TEST_CHECK(*failures, splat_op_exposure(backend, &args.forward, &error) == SPLAT_OK, "%s", error.message);
+        TEST_CHECK(*failures, splat_op_exposure_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    }
     test_download(backend, out.exposed, args.forward.exposed, bytes);
     test_download(backend, out.grad, args.grad, bytes);
-    test_download(backend, out.block_sums, args.sums, sums_bytes);
-    for (size_t b = 0; b < out.n_blocks; b++)
-        for (size_t k = 0; k < SPLAT_EXPOSURE_SUMS; k++) out.sums[k] += out.block_sums[SPLAT_EXPOSURE_SUMS * b + k];
+    test_download(backend, out.row_sums, args.sums, sums_bytes);
+    for (size_t y = 0; y < out.n_rows; y++)
+        for (size_t k = 0; k < SPLAT_EXPOSURE_SUMS; k++) out.sums[k] += out.row_sums[SPLAT_EXPOSURE_SUMS * y + k];
     for (int i = 0; i < 8; i++) splat_block_free(backend, &blocks[i]);
     return out;
 }
 
 static void output_free(exposure_output *out)
 {
-    free(out->exposed), free(out->grad), free(out->block_sums);
+    free(out->exposed), free(out->grad), free(out->row_sums);
 }
 
 static double *doubles_of(const float *values, size_t n)
@@ -134,7 +139,7 @@ static int check_case(splat_backend *backend, int width, int height, bool in_byt
     int failures = 0;
     const double scale = vignetting == 3 ? 1 / (double)SPLAT_EXPOSURE_LEAST_MEAN : 1, limit = scale * 4e-6;
     exposure_case c = case_make(width, height, in_bytes, vignetting, 7);
-    exposure_output out = run(backend, &c, &failures);
+    exposure_output out = run(backend, &c, 0, &failures);
     doubles d = doubles_make(&c);
     double sums[SPLAT_EXPOSURE_SUMS];
     size_t n_saturated = 0;
@@ -153,10 +158,10 @@ static int check_case(splat_backend *backend, int width, int height, bool in_byt
         TEST_CHECK(failures, fabs(out.sums[k] - sums[k]) < scale * (2e-5 * sqrt((double)c.n) + 1e-5),
                    "%dx%d, sum %d: %.9g, not %.9g", width, height, k, out.sums[k], sums[k]);
     splat_backend *other = project_other_backend(backend);
-    exposure_output again = run(other ? other : backend, &c, &failures);
+    exposure_output again = run(other ? other : backend, &c, height / 3, &failures);
     TEST_CHECK(failures, memcmp(again.exposed, out.exposed, c.n * sizeof(float)) == 0 &&
                memcmp(again.grad, out.grad, c.n * sizeof(float)) == 0 &&
-               memcmp(again.block_sums, out.block_sums, splat_exposure_sums_bytes(c.n / 3)) == 0,
+               memcmp(again.row_sums, out.row_sums, splat_exposure_sums_bytes(again.n_rows)) == 0,
                "%dx%d: other bytes", width, height);
     splat_backend_destroy(other);
     output_free(&out), output_free(&again);
@@ -175,7 +180,7 @@ static int check_known(splat_backend *backend)
     memcpy(c.photo, photo, sizeof photo);
     memcpy(c.photo_row, row, sizeof row);
     for (int k = 0; k < 3; k++) c.grad[k] = 1;
-    exposure_output out = run(backend, &c, &failures);
+    exposure_output out = run(backend, &c, 0, &failures);
     const double gains[3] = {sqrt(8), sqrt(2), 2}; /* the last leads beyond a white photo; the weight is a half */
     for (int k = 0; k < 3; k++) {
         double z = k == 2 ? 1 : gains[k] * (double)image[k], gradient = k == 2 ? 0 : gains[k] / 2;
@@ -198,7 +203,8 @@ static int check_without_photo(splat_backend *backend)
     ref_exposure_f64(c.width, c.height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.out);
     splat_block blocks[3] = {{0}};
     splat_error error = {0};
-    struct splat_exposure_args args = {.width = c.width, .height = c.height, .cx = c.center[0], .cy = c.center[1]};
+    struct splat_exposure_args args = {.width = c.width, .height = c.height, .cx = c.center[0], .cy = c.center[1],
+                                       .end_row = c.height};
     args.photo_row = test_upload(backend, &blocks[0], c.photo_row, sizeof c.photo_row);
     args.camera_row = test_upload(backend, &blocks[1], c.camera_row, sizeof c.camera_row);
     args.image = args.exposed = test_upload(backend, &blocks[2], c.image, c.n * sizeof(float));
@@ -225,7 +231,7 @@ static int check_brightness(splat_backend *backend)
         memset(c.photo_row, 0, sizeof c.photo_row);
         memset(c.photo, 0, c.n * sizeof(float)); /* nothing is saturated */
         for (size_t i = 0; i < c.n; i++) c.image[i] = gray;
-        exposure_output out = run(backend, &c, &failures);
+        exposure_output out = run(backend, &c, 0, &failures);
         for (size_t i = 0; i < c.n; i++) sum += (double)out.exposed[i];
         sum /= (double)c.n;
         TEST_CHECK(failures, fabs(sum - (double)gray) < 1e-7, "wide %d: the mean is %.9g, not %g", wide, sum,
@@ -289,7 +295,7 @@ static int check_differences(int vignetting)
 
 /* ---------------------------------------------------------------- the step */
 
-enum { N_PHOTOS = 300, N_CAMERAS = 2, N_VALUES = SPLAT_EXPOSURE_ROW * (N_PHOTOS + N_CAMERAS), N_BLOCKS = 700 };
+enum { N_PHOTOS = 300, N_CAMERAS = 2, N_VALUES = SPLAT_EXPOSURE_ROW * (N_PHOTOS + N_CAMERAS), N_ROWS = 700 };
 
 /* values, m and v after steps that draw one photo after the other. */
 static void run_steps(splat_backend *backend, int n_steps, float values[3][N_VALUES], const double *sums, int *failures)
@@ -297,11 +303,11 @@ static void run_steps(splat_backend *backend, int n_steps, float values[3][N_VAL
     splat_block blocks[4] = {{0}};
     splat_error error = {0};
     struct splat_exposure_step_args args = {.n_photos = N_PHOTOS, .n_cameras = N_CAMERAS, .camera = 1,
-                                            .n_blocks = N_BLOCKS, .lr = 0.002f};
+                                            .n_rows = N_ROWS, .lr = 0.002f};
     args.values = test_upload(backend, &blocks[0], values[0], sizeof values[0]);
     args.m = test_upload(backend, &blocks[1], values[1], sizeof values[1]);
     args.v = test_upload(backend, &blocks[2], values[2], sizeof values[2]);
-    args.sums = test_upload(backend, &blocks[3], sums, N_BLOCKS * SPLAT_EXPOSURE_SUMS * sizeof(double));
+    args.sums = test_upload(backend, &blocks[3], sums, N_ROWS * SPLAT_EXPOSURE_SUMS * sizeof(double));
     for (int t = 1; t <= n_steps; t++) {
         args.photo = (uint32_t)(7 * t) % N_PHOTOS;
         args.correction1 = (float)(1 - pow(0.9, t));
@@ -328,13 +334,13 @@ static void make_values(float values[3][N_VALUES], float e, float balance, uint6
 static int check_step(splat_backend *backend, float e, float balance)
 {
     static float values[3][N_VALUES], kept[3][N_VALUES];
-    static double sums[N_BLOCKS * SPLAT_EXPOSURE_SUMS], wide[N_VALUES];
+    static double sums[N_ROWS * SPLAT_EXPOSURE_SUMS], wide[N_VALUES];
     double total[SPLAT_EXPOSURE_SUMS] = {0};
     int failures = 0;
     make_values(values, e, balance, 5);
     memcpy(kept, values, sizeof kept);
-    for (size_t i = 0; i < N_BLOCKS * SPLAT_EXPOSURE_SUMS; i++) {
-        sums[i] = (double)splat_uniform(splat_random(6, SPLAT_STREAM_TEST, 2, i).x[0]) / N_BLOCKS;
+    for (size_t i = 0; i < N_ROWS * SPLAT_EXPOSURE_SUMS; i++) {
+        sums[i] = (double)splat_uniform(splat_random(6, SPLAT_STREAM_TEST, 2, i).x[0]) / N_ROWS;
         total[i % SPLAT_EXPOSURE_SUMS] += sums[i];
     }
     run_steps(backend, 1, values, sums, &failures);
@@ -363,13 +369,13 @@ static int check_step(splat_backend *backend, float e, float balance)
 static int check_steps(splat_backend *backend)
 {
     static float values[3][N_VALUES], again[3][N_VALUES];
-    static double sums[N_BLOCKS * SPLAT_EXPOSURE_SUMS];
+    static double sums[N_ROWS * SPLAT_EXPOSURE_SUMS];
     int failures = 0;
     make_values(values, 0.05f, 0.01f, 8);
     memcpy(again, values, sizeof again);
-    for (size_t i = 0; i < N_BLOCKS * SPLAT_EXPOSURE_SUMS; i++) sums[i] = (double)(i % 11) / N_BLOCKS;
+    for (size_t i = 0; i < N_ROWS * SPLAT_EXPOSURE_SUMS; i++) sums[i] = (double)(i % 11) / N_ROWS;
     double m = 0, v = 0, x = (double)values[0][3 * (N_PHOTOS + 1)], sum = 0;
-    for (size_t b = 0; b < N_BLOCKS; b++) sum += sums[SPLAT_EXPOSURE_SUMS * b + 3];
+    for (size_t y = 0; y < N_ROWS; y++) sum += sums[SPLAT_EXPOSURE_SUMS * y + 3];
     for (int t = 1; t <= 20; t++) {
         double g = sum + (x > 0 ? 0.01 : 0);
         m = 0.9 * m + 0.1 * g;
@@ -392,6 +398,8 @@ static int check_refusals(splat_backend *backend)
     struct splat_exposure_args args = {.width = 0, .height = 1, .photo_u8 = bytes};
     splat_error error = {0};
     TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "an empty picture");
+    args = (struct splat_exposure_args){.width = 1, .height = 1, .photo_u8 = bytes, .end_row = 2};
+    TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "too many rows");
     args = (struct splat_exposure_args){.width = 1, .height = 1, .photo_u8 = bytes, .photo_f32 = floats};
     TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "two photos");
     struct splat_exposure_step_args step = {.n_photos = 2, .n_cameras = 1, .photo = 2};

@@ -214,7 +214,7 @@ static splat_status take_bound(const load *l, splat_error *error)
     return binding->restored ? binding->restored(l->t, error) : SPLAT_OK;
 }
 
-/* Those of the exposures, whose rows are photos and cameras. */
+/* Those of the exposures, whose rows are photos and cameras: rank 0 tells the others. */
 static splat_status take_exposures(const load *l, splat_error *error)
 {
     static const char *const names[] = SPLAT_EXPOSURES_NAMES;
@@ -224,7 +224,7 @@ static splat_status take_exposures(const load *l, splat_error *error)
             SPLAT_TRY(take_as_it_is(l, names[i], at, n_rows - at < SPLAT_PIECE_ROWS ? n_rows - at : SPLAT_PIECE_ROWS,
                                     error));
     l->t->exposures.steps = l->state->exposure_steps;
-    return SPLAT_OK;
+    return splat_exposures_share(l->t, error);
 }
 
 /* Cached arrays get the rows that the file has. */

@@ -25,12 +25,13 @@ static splat_status write_file(splat_trainer *t, const char *path, json_t *heade
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
     splat_tensor_entry entries[SPLAT_MAX_STATE_ARRAYS];
     splat_tensor_writer writer;
+    const bool is_apart = splat_shards_are_apart(t);
     int n = splat_trainer_state_arrays(t, arrays);
     memset(entries, 0, sizeof entries);
     for (int i = 0; i < n; i++) {
         snprintf(entries[i].name, sizeof entries[i].name, "%s", arrays[i].name);
         memcpy(entries[i].type, arrays[i].type, strlen(arrays[i].type) + 1);
-        entries[i].rows = arrays[i].rows && splat_shards_are_apart(t) ? t->shards.n_all : arrays[i].rows;
+        entries[i].rows = arrays[i].rows && is_apart && !arrays[i].is_of_all ? t->shards.n_all : arrays[i].rows;
         entries[i].words = arrays[i].words;
     }
     SPLAT_TRY(splat_tensor_writer_open(&writer, path, header, entries, (size_t)n, error));
