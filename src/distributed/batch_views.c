@@ -23,7 +23,8 @@ splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_
 
 static void free_blocks(splat_batch_views *batch)
 {
-    splat_block *const blocks[] = {&batch->entries, &batch->out, &batch->in, &batch->colors, &batch->gradients};
+    splat_block *const blocks[] = {&batch->entries, &batch->out,       &batch->in,
+                                   &batch->colors,  &batch->gradients, &batch->depths};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) splat_block_free(batch->backend, blocks[i]);
 }
 
@@ -139,21 +140,75 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     return send_colors(batch, frame, error);
 }
 
-splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error)
+/* Rows that move where depths do: those of views that have them. */
+static splat_status return_depths(splat_batch_views *batch, const float *grad_depth, splat_error *error)
 {
-    const size_t bytes = splat_comm_sum_rows(batch->comm, batch->sent) * sizeof(splat_grad2d);
-    splat_status status = room(batch, &batch->gradients, "ranks.gradients", bytes, error);
-    SPLAT_TRY(splat_batch_agree(batch, status, error));
-    return splat_device_exchange_rows(batch->comm, batch->backend, sizeof(splat_grad2d), frame ? frame->grad2d : NULL,
-                                      batch->received, batch->gradients.data, batch->sent, error);
+    const int rank = batch->comm->rank;
+    uint64_t out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
+    const bool has_own = rank < batch->n_views && batch->has_depths[rank];
+    for (int r = 0; r < batch->comm->size; r++) {
+        out[r] = has_own ? batch->received[r] : 0;
+        in[r] = r < batch->n_views && batch->has_depths[r] ? batch->sent[r] : 0;
+    }
+    return splat_device_exchange_rows(batch->comm, batch->backend, sizeof *grad_depth, grad_depth, out,
+                                      batch->depths.data, in, error);
 }
 
-splat_status splat_batch_take(splat_batch_views *batch, int view, splat_error *error)
+static bool any_depths(const splat_batch_views *batch)
 {
+    bool any = false;
+    for (int r = 0; r < batch->n_views; r++) any |= batch->has_depths[r];
+    return any;
+}
+
+splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, const float *grad_depth,
+                                splat_error *error)
+{
+    const uint64_t n = splat_comm_sum_rows(batch->comm, batch->sent);
+    const bool has_depths = any_depths(batch);
+    splat_status status = room(batch, &batch->gradients, "ranks.gradients", n * sizeof(splat_grad2d), error);
+    if (status == SPLAT_OK && has_depths)
+        status = room(batch, &batch->depths, "ranks.depths", n * sizeof *grad_depth, error);
+    SPLAT_TRY(splat_batch_agree(batch, status, error));
+    SPLAT_TRY(splat_device_exchange_rows(batch->comm, batch->backend, sizeof(splat_grad2d),
+                                         frame ? frame->grad2d : NULL, batch->received, batch->gradients.data,
+                                         batch->sent, error));
+    return has_depths ? return_depths(batch, grad_depth, error) : SPLAT_OK;
+}
+
+/* Room for the gradients of a frame. */
+static splat_status reserve_gradients(splat_batch_views *batch, splat_frame *frame, bool has_depths, void **grad_depth,
+                                      splat_error *error)
+{
+    *grad_depth = NULL;
+    SPLAT_TRY(splat_view_reserve_gradients(batch->backend, frame, error));
+    if (!has_depths) return SPLAT_OK;
+    return splat_scratch_take(batch->backend, (frame->capacity ? frame->capacity : 1) * sizeof(float), grad_depth,
+                              error);
+}
+
+splat_status splat_batch_take(splat_batch_views *batch, int view, float **grad_depth, splat_error *error)
+{
+    splat_frame *frame = batch->frames[view];
+    const bool has_depths = batch->has_depths[view];
     const splat_grad2d *rows = batch->gradients.data;
-    for (int earlier = 0; earlier < view; earlier++) rows += batch->sent[earlier];
-    SPLAT_TRY(splat_view_reserve_gradients(batch->backend, batch->frames[view], error));
+    const float *depths = batch->depths.data;
+    void *room_of_depths;
+    for (int earlier = 0; earlier < view; earlier++) {
+        rows += batch->sent[earlier];
+        if (batch->has_depths[earlier]) depths += batch->sent[earlier];
+    }
+    SPLAT_TRY(reserve_gradients(batch, frame, has_depths, &room_of_depths, error));
+    *grad_depth = room_of_depths;
+    if (has_depths)
+        SPLAT_TRY(splat_backend_zero(batch->backend, *grad_depth, frame->capacity * sizeof **grad_depth, error));
     const struct splat_share_put_args args = {rows, entries_of(batch, view), (uint32_t)batch->sent[view],
-                                              batch->frames[view]->grad2d, false};
+                                              frame->grad2d, false, has_depths ? depths : NULL, *grad_depth};
     return splat_op_share_put(batch->backend, &args, error);
+}
+
+splat_status splat_batch_reserve(splat_batch_views *batch, splat_error *error)
+{
+    void *ignored;
+    return reserve_gradients(batch, batch->frames[0], any_depths(batch), &ignored, error); /* all are as large */
 }

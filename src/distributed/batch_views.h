@@ -25,7 +25,8 @@ typedef struct splat_batch_views {
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
     splat_block entries; /* of each frame: those that were sent, one view after the other */
     uint64_t first_entry[SPLAT_MAX_RANKS];
-    splat_block out, in, colors, gradients;
+    bool has_depths[SPLAT_MAX_RANKS]; /* the caller says it: gradients of depths return from these views, too */
+    splat_block out, in, colors, gradients, depths;
 } splat_batch_views;
 
 /* A zeroed one; backend and comm are borrowed. Errors: MEMORY. */
@@ -47,9 +48,14 @@ static inline splat_frame *splat_batch_frame(const splat_batch_views *batch, int
 /* frame: the own view's, begun without Gaussians (NULL: this rank has none). Errors: RANK, DEVICE; MEMORY, with
  * `agrees` on all ranks. */
 splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error);
-/* frame: with its grad2d, or NULL. Errors: MEMORY, RANK, DEVICE. */
-splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, splat_error *error);
-/* grad2d of the frame of a view (in scratch, as splat_view_backward says). Errors: MEMORY. */
-splat_status splat_batch_take(splat_batch_views *batch, int view, splat_error *error);
+/* frame: with its grad2d, or NULL. grad_depth: dL/dz likewise, where the own view has it. Errors: MEMORY, RANK,
+ * DEVICE. */
+splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, const float *grad_depth,
+                                splat_error *error);
+/* grad2d of the frame of a view, and *grad_depth where it has it, else NULL (in scratch, as splat_view_backward says).
+ * Errors: MEMORY. */
+splat_status splat_batch_take(splat_batch_views *batch, int view, float **grad_depth, splat_error *error);
+/* The most room that taking a view asks for, in advance. Errors: MEMORY. */
+splat_status splat_batch_reserve(splat_batch_views *batch, splat_error *error);
 
 #endif

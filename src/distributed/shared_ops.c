@@ -117,26 +117,46 @@ splat_status splat_shared_send_by_ops(splat_shared_view *shared, splat_frame *fr
 
 /* ---------------------------------------------------------------- and back */
 
+/* Gradients of depths: those of the frame as they came, to their homes; *home: what comes back, one rank after the
+ * other. */
+static splat_status return_depths(splat_shared_view *shared, const float *as_they_came, uint64_t n, float **home,
+                                  splat_error *error)
+{
+    void *in;
+    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_DEPTHS_IN, n * sizeof **home, &in, error));
+    *home = in;
+    return splat_device_exchange_rows(shared->comm, shared->backend, sizeof **home, as_they_came, shared->received, in,
+                                      shared->sent, error);
+}
+
 splat_status splat_shared_return_by_ops(splat_shared_view *shared, splat_frame *frame,
                                         const splat_view_gradients *gradients, splat_error *error)
 {
     splat_backend *b = shared->backend;
     const uint32_t *order = shared->blocks[SPLAT_SHARED_MERGE].data;
-    void *out, *in;
+    void *out, *in, *depths_out = NULL;
+    float *depths = NULL;
     const uint64_t n = splat_comm_sum_rows(shared->comm, shared->sent);
+    const splat_raster_depth *depth = gradients->depth;
     SPLAT_TRY(splat_view_backward(b, frame, gradients, error));
     SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, frame->n_visible * sizeof(splat_grad2d), &out, error));
     SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, n * sizeof(splat_grad2d), &in, error));
-    const struct splat_share_put_args as_they_came = {frame->grad2d, order, frame->n_visible, out, false};
+    if (depth)
+        SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_DEPTHS_OUT, frame->n_visible * sizeof(float), &depths_out,
+                                    error));
+    const struct splat_share_put_args as_they_came = {frame->grad2d, order, frame->n_visible, out, false,
+                                                      depth ? depth->grad_depth : NULL, depths_out};
     SPLAT_TRY(splat_op_share_put(b, &as_they_came, error));
     SPLAT_TRY(splat_device_exchange_rows(shared->comm, b, sizeof(splat_grad2d), out, shared->received, in, shared->sent,
                                          error));
-    SPLAT_TRY(splat_view_reserve_gradients(b, &shared->projected, error));
+    if (depth) SPLAT_TRY(return_depths(shared, depths_out, n, &depths, error));
+    SPLAT_TRY(splat_shared_reserve_gradients(shared, depth, error));
     const splat_grad2d *rows = in;
     for (int r = 0; r < shared->comm->size; rows += shared->sent[r++]) {
         const struct splat_share_put_args args = {rows, list_of(shared, r), (uint32_t)shared->sent[r],
-                                                  shared->projected.grad2d, true};
+                                                  shared->projected.grad2d, true, depths, shared->grad_depth};
         SPLAT_TRY(splat_op_share_put(b, &args, error));
+        if (depths) depths += shared->sent[r];
     }
     return SPLAT_OK;
 }

@@ -27,12 +27,23 @@ void splat_shared_free(splat_shared_view *shared)
 
 splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error)
 {
-    static const char *const names[SPLAT_N_SHARED_BLOCKS] = {"ranks.out",  "ranks.in",    "ranks.merge",
-                                                               "ranks.sums", "ranks.lists", "ranks.begins"};
+    static const char *const names[SPLAT_N_SHARED_BLOCKS] = {
+        "ranks.out",   "ranks.in",         "ranks.merge",     "ranks.sums",
+        "ranks.lists", "ranks.depths_out", "ranks.depths_in", "ranks.begins"};
     SPLAT_TRY(splat_block_ensure(shared->backend, &shared->blocks[block], names[block], SPLAT_OWNER_LISTS,
                                  bytes ? bytes : 1, error));
     *data = shared->blocks[block].data;
     return SPLAT_OK;
+}
+
+splat_status splat_shared_reserve_gradients(splat_shared_view *shared, bool has_depths, splat_error *error)
+{
+    const size_t bytes = (shared->projected.capacity ? shared->projected.capacity : 1) * sizeof *shared->grad_depth;
+    shared->grad_depth = NULL;
+    SPLAT_TRY(splat_view_reserve_gradients(shared->backend, &shared->projected, error));
+    if (!has_depths) return SPLAT_OK;
+    SPLAT_TRY(splat_scratch_take(shared->backend, bytes, (void **)&shared->grad_depth, error));
+    return splat_backend_zero(shared->backend, shared->grad_depth, bytes, error);
 }
 
 void splat_shared_pixel_rows(const splat_shared_view *shared, int rank, int32_t height, int32_t *first, int32_t *end)

@@ -138,70 +138,109 @@ static uint64_t n_back(const splat_frame *frame, const merged_row *merged, size_
     return merged[v].is_first_part ? 1 : 1 + (uint64_t)(frame->slot_begin[v + 1] - frame->slot_begin[v]);
 }
 
-static splat_raster_moments *put_back(const splat_frame *frame, const merged_row *merged, size_t v,
-                                      const splat_raster_moments *slots, splat_raster_moments *to)
+/* What goes back, or comes: rows of moments and, where depth was blended, as many floats. */
+typedef struct parts {
+    splat_raster_moments *moments;
+    float *depths; /* NULL: none */
+} parts;
+
+static void skip(parts *p, uint64_t n)
 {
-    const uint32_t begin = frame->slot_begin[v], end = frame->slot_begin[v + 1], n = end - begin;
-    splat_raster_moments head = {0};
-    if (!merged[v].is_first_part) {
-        memcpy(&head, &n, sizeof n); /* bits, in the place of a float */
-        *to++ = head;
-        memcpy(to, slots + begin, n * sizeof *to);
-        return to + n;
-    }
-    for (uint32_t slot = begin; slot < end; slot++) splat_raster_moments_add(&head, &slots[slot]);
-    *to++ = head;
-    return to;
+    p->moments += n;
+    if (p->depths) p->depths += n;
 }
 
-static splat_status pack_moments(splat_shared_view *shared, const splat_frame *frame, const splat_raster_moments *slots,
-                                 uint64_t *n_out, splat_raster_moments **out, splat_error *error)
+/* *sum += the first of p. */
+static void add_part(parts *sum, const parts *p)
+{
+    splat_raster_moments_add(sum->moments, p->moments);
+    if (p->depths) *sum->depths += *p->depths;
+}
+
+static void put_back(const splat_frame *frame, const merged_row *merged, size_t v, const parts *slots, parts *to)
+{
+    const uint32_t begin = frame->slot_begin[v], end = frame->slot_begin[v + 1], n = end - begin;
+    parts slot = *slots;
+    skip(&slot, begin);
+    memset(to->moments, 0, sizeof *to->moments);
+    if (to->depths) *to->depths = 0;
+    if (!merged[v].is_first_part) {
+        memcpy(to->moments, &n, sizeof n); /* bits, in the place of a float */
+        skip(to, 1);
+        memcpy(to->moments, slot.moments, n * sizeof *to->moments);
+        if (to->depths) memcpy(to->depths, slot.depths, n * sizeof *to->depths);
+        skip(to, n);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++, skip(&slot, 1)) add_part(to, &slot);
+    skip(to, 1);
+}
+
+/* Room for n rows. */
+static splat_status take_parts(splat_shared_view *shared, int block, int depth_block, uint64_t n, bool has_depths,
+                               parts *p, splat_error *error)
+{
+    p->depths = NULL;
+    SPLAT_TRY(splat_shared_room(shared, block, n * sizeof *p->moments, (void **)&p->moments, error));
+    if (!has_depths) return SPLAT_OK;
+    return splat_shared_room(shared, depth_block, n * sizeof *p->depths, (void **)&p->depths, error);
+}
+
+static splat_status pack_moments(splat_shared_view *shared, const splat_frame *frame, const parts *slots,
+                                 uint64_t *n_out, parts *out, splat_error *error)
 {
     const merged_row *merged = shared->blocks[SPLAT_SHARED_MERGE].data;
     const int size = shared->comm->size;
-    splat_raster_moments *at[SPLAT_MAX_RANKS];
+    parts at[SPLAT_MAX_RANKS];
     uint64_t total = 0;
     memset(n_out, 0, (size_t)size * sizeof *n_out);
     for (size_t v = 0; v < frame->n_visible; v++) n_out[merged[v].rank] += n_back(frame, merged, v);
     for (int r = 0; r < size; r++) total += n_out[r];
-    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_OUT, total * sizeof **out, (void **)out, error));
-    total = 0;
-    for (int r = 0; r < size; r++) {
-        at[r] = *out + total;
-        total += n_out[r];
-    }
-    for (size_t v = 0; v < frame->n_visible; v++)
-        at[merged[v].rank] = put_back(frame, merged, v, slots, at[merged[v].rank]);
+    SPLAT_TRY(take_parts(shared, SPLAT_SHARED_OUT, SPLAT_SHARED_DEPTHS_OUT, total, slots->depths, out, error));
+    parts rank = *out;
+    for (int r = 0; r < size; skip(&rank, n_out[r++])) at[r] = rank;
+    for (size_t v = 0; v < frame->n_visible; v++) put_back(frame, merged, v, slots, &at[merged[v].rank]);
     return SPLAT_OK;
 }
 
-/* What the owner's list says of one Gaussian, added to its sum. Returns the next place in the list. */
-static const splat_raster_moments *take_part(splat_raster_moments *sum, const splat_raster_moments *from, bool is_first)
+/* What the owner's list says of one Gaussian, added to its sum, and the next place in the list. */
+static void take_part(parts *sum, parts *from, bool is_first)
 {
     uint32_t n = 1;
-    if (!is_first) memcpy(&n, from++, sizeof n);
-    for (uint32_t k = 0; k < n; k++) splat_raster_moments_add(sum, from++);
-    return from;
+    if (!is_first) {
+        memcpy(&n, from->moments, sizeof n);
+        skip(from, 1);
+    }
+    for (uint32_t k = 0; k < n; k++, skip(from, 1)) add_part(sum, from);
 }
 
 /* The owners' parts in the order of their rows. */
-static void sum_parts(const splat_shared_view *shared, const splat_raster_moments *in, const uint64_t *n_in,
-                      splat_raster_moments *sums)
+static void sum_parts(const splat_shared_view *shared, parts in, const uint64_t *n_in, parts sums)
 {
     const splat_frame *frame = &shared->projected;
-    const splat_raster_moments *next[SPLAT_MAX_RANKS];
+    parts next[SPLAT_MAX_RANKS];
     int first, end;
-    for (int r = 0; r < shared->comm->size; r++) {
-        next[r] = in;
-        in += n_in[r];
-    }
-    memset(sums, 0, frame->n_visible * sizeof *sums);
-    for (size_t v = 0; v < frame->n_visible; v++) {
+    for (int r = 0; r < shared->comm->size; skip(&in, n_in[r++])) next[r] = in;
+    memset(sums.moments, 0, frame->n_visible * sizeof *sums.moments);
+    for (size_t v = 0; v < frame->n_visible; v++, skip(&sums, 1)) {
         const uint16_t *rect = frame->tile_rect + 4 * v;
         owners_of(shared, rect, &first, &end);
         for (int r = first; r < end; r++)
-            if (owns_rows(shared, r)) next[r] = take_part(&sums[v], next[r], is_first_part(shared, r, rect));
+            if (owns_rows(shared, r)) take_part(&sums, &next[r], is_first_part(shared, r, rect));
     }
+}
+
+/* *in: what goes back to this rank. */
+static splat_status exchange_parts(splat_shared_view *shared, const parts *out, const uint64_t *n_out, parts *in,
+                                   uint64_t *n_in, splat_error *error)
+{
+    splat_comm *comm = shared->comm;
+    SPLAT_TRY(splat_comm_exchange_counts(comm, n_out, n_in, error));
+    SPLAT_TRY(take_parts(shared, SPLAT_SHARED_IN, SPLAT_SHARED_DEPTHS_IN, splat_comm_sum_rows(comm, n_in), out->depths,
+                         in, error));
+    SPLAT_TRY(splat_comm_exchange_rows(comm, sizeof *out->moments, out->moments, n_out, in->moments, n_in, error));
+    if (!out->depths) return SPLAT_OK;
+    return splat_comm_exchange_rows(comm, sizeof *out->depths, out->depths, n_out, in->depths, n_in, error);
 }
 
 splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
@@ -210,23 +249,19 @@ splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, 
     splat_backend *b = shared->backend;
     splat_frame *projected = &shared->projected;
     const struct splat_raster_backward_args args = {frame, gradients->image, gradients->without_mean_abs,
-                                                    gradients->alpha, NULL};
-    uint64_t n_out[SPLAT_MAX_RANKS], n_in[SPLAT_MAX_RANKS], total = 0;
-    splat_raster_moments *slots, *out;
-    float *no_depths;
-    void *in, *sums;
+                                                    gradients->alpha, gradients->depth};
+    uint64_t n_out[SPLAT_MAX_RANKS], n_in[SPLAT_MAX_RANKS];
+    parts slots, out, in, sums;
     if (shared->by_ops) return splat_shared_return_by_ops(shared, frame, gradients, error);
     SPLAT_TRY(splat_scratch_reset(b, error));
-    SPLAT_TRY(splat_raster_backward_slots(b, &args, &slots, &no_depths, error));
-    SPLAT_TRY(pack_moments(shared, frame, slots, n_out, &out, error));
-    SPLAT_TRY(splat_comm_exchange_counts(shared->comm, n_out, n_in, error));
-    for (int r = 0; r < shared->comm->size; r++) total += n_in[r];
-    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_IN, total * sizeof *out, &in, error));
-    SPLAT_TRY(splat_comm_exchange_rows(shared->comm, sizeof *out, out, n_out, in, n_in, error));
-    SPLAT_TRY(splat_shared_room(shared, SPLAT_SHARED_SUMS, projected->n_visible * sizeof *out, &sums, error));
+    SPLAT_TRY(splat_raster_backward_slots(b, &args, &slots.moments, &slots.depths, error));
+    SPLAT_TRY(pack_moments(shared, frame, &slots, n_out, &out, error));
+    SPLAT_TRY(exchange_parts(shared, &out, n_out, &in, n_in, error));
+    SPLAT_TRY(splat_shared_reserve_gradients(shared, gradients->depth, error));
+    SPLAT_TRY(take_parts(shared, SPLAT_SHARED_SUMS, 0, projected->n_visible, false, &sums, error));
+    sums.depths = shared->grad_depth;
     sum_parts(shared, in, n_in, sums);
-    SPLAT_TRY(splat_view_reserve_gradients(b, projected, error));
-    const splat_raster_moments *of = sums;
+    const splat_raster_moments *of = sums.moments;
 #pragma omp parallel for num_threads(b->threads) schedule(static)
     for (uint32_t v = 0; v < projected->n_visible; v++) {
         const float *conic = projected->conic + 4 * (size_t)v;

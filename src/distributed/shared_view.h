@@ -30,6 +30,8 @@ enum {
     SPLAT_SHARED_MERGE,  /* of what came: whose it is; by ops, its order */
     SPLAT_SHARED_SUMS,   /* of gradients; by ops, of the loss of each rank's rows */
     SPLAT_SHARED_LISTS,  /* by ops: what goes to each owner */
+    SPLAT_SHARED_DEPTHS_OUT, /* of gradients of depths, as OUT and IN */
+    SPLAT_SHARED_DEPTHS_IN,
     SPLAT_SHARED_BEGINS, /* by ops: the first instance of each row of tiles */
     SPLAT_N_SHARED_BLOCKS
 };
@@ -41,6 +43,7 @@ typedef struct splat_shared_view {
     uint32_t bounds[SPLAT_MAX_RANKS + 1]; /* rank r owns the rows of tiles bounds[r] .. bounds[r + 1] - 1 */
     uint64_t *weights;          /* [n_weights] by row of tiles, what the last view with so many took; NULL: none yet */
     uint32_t n_weights;
+    float *grad_depth;          /* of projected, dL/dz; NULL where no depth was blended */
     splat_frame projected;      /* of the own Gaussians: visible arrays of the view's frame, without a region */
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows of the view, by rank */
     splat_block blocks[SPLAT_N_SHARED_BLOCKS]; /* what goes out and comes in */
@@ -68,8 +71,18 @@ splat_status splat_shared_send(splat_shared_view *shared, splat_frame *frame, sp
  * the rows around the own ones. Errors: as op loss; MEMORY, RANK. */
 splat_status splat_shared_loss(splat_shared_view *shared, float *image, const struct splat_loss_args *args,
                               splat_error *error);
-/* shared->projected.grad2d (scratch, as splat_view_backward says) from the gradients of the picture. gradients: image,
- * and what belongs to it; no depth, no geometry. Errors: MEMORY, RANK. */
+/* Planes [height][width] of floats of which each rank has its rows: it gets those within `halo` rows around them, too.
+ * Errors: MEMORY, RANK. */
+typedef struct splat_shared_planes {
+    float *planes[3];
+    size_t n;
+    int32_t width, height;
+} splat_shared_planes;
+
+splat_status splat_shared_borders(splat_shared_view *shared, const splat_shared_planes *planes, int32_t halo,
+                                  splat_error *error);
+/* shared->projected.grad2d (scratch, as splat_view_backward says) from the gradients of the picture, and grad_depth.
+ * gradients: image, and what belongs to it; no geometry. Errors: MEMORY, RANK. */
 splat_status splat_shared_return(splat_shared_view *shared, splat_frame *frame, const splat_view_gradients *gradients,
                                 splat_error *error);
 /* *counts: sums over the ranks, where they are known now. */
@@ -82,6 +95,8 @@ splat_status splat_shared_end(splat_shared_view *shared, const splat_frame *fram
 void splat_shared_pixel_rows(const splat_shared_view *shared, int rank, int32_t height, int32_t *first, int32_t *end);
 /* Room in a block of the view, of undefined content. */
 splat_status splat_shared_room(splat_shared_view *shared, int block, size_t bytes, void **data, splat_error *error);
+/* Room for the gradients of shared->projected, which are zero. */
+splat_status splat_shared_reserve_gradients(splat_shared_view *shared, bool has_depths, splat_error *error);
 
 /* shared_ops.c: the same as above, by ops. */
 splat_status splat_shared_send_by_ops(splat_shared_view *shared, splat_frame *frame, splat_error *error);

@@ -33,6 +33,7 @@ static splat_status choose_views(splat_trainer *t, batch *b, splat_error *error)
     for (int r = 0; r < b->n_views; r++) {
         b->views[r] = (uint32_t)all[r];
         b->cameras[r] = &t->scene->dataset.views[all[r]].camera;
+        t->shards.batch.has_depths[r] = splat_depths_looks_at(t, b->first + r, b->views[r]);
     }
     return SPLAT_OK;
 }
@@ -54,7 +55,9 @@ static splat_status begin_views(splat_trainer *t, batch *b, splat_error *error)
     model->frame.filter = splat_model_screen_filter(model);
     model->frame.hint = splat_trainer_hint(t, b->view.index);
     memcpy(model->frame.background, b->view.background, sizeof model->frame.background);
-    return splat_step_stage_photo(t, b->first + t->shards.comm->rank, &b->view, error);
+    const int iteration = b->first + t->shards.comm->rank;
+    SPLAT_TRY(splat_step_stage_photo(t, iteration, &b->view, error));
+    return splat_depths_stage(t, iteration, &b->view, error);
 }
 
 static splat_status project_views(splat_trainer *t, batch *b, splat_error *error)
@@ -93,6 +96,7 @@ static splat_status blend_own(splat_trainer *t, batch *b, splat_loss_result *los
     SPLAT_TRY(splat_step_blend(t, &b->view, error));
     SPLAT_TRY(splat_step_loss(t, &b->view, loss, error));
     SPLAT_TRY(splat_step_ask_opacity(t, &b->view, error));
+    SPLAT_TRY(splat_depths_losses(t, &b->view, error));
     b->result = (splat_step_result){.loss_l1 = loss->l1,
                                     .loss_ssim = loss->ssim,
                                     .n_visible = t->model->frame.n_visible,
@@ -134,24 +138,15 @@ static splat_status reserve_sums(splat_trainer *t, batch_sums *sums, splat_error
 static splat_status blend_back_own(splat_trainer *t, const batch *b, bool wants_statistics, splat_error *error)
 {
     splat_frame *frame = &t->model->frame;
+    const splat_step_depths *depths = &b->view.depths;
     const splat_view_gradients screen = {.image = b->view.grad_image,
                                          .without_mean_abs = !wants_statistics,
-                                         .alpha = b->view.grad_alpha};
+                                         .alpha = depths->grad_alpha ? depths->grad_alpha : b->view.grad_alpha,
+                                         .depth = splat_step_has_depths(depths) ? &depths->blend : NULL};
     const uint8_t *mask = b->has_view && wants_statistics ? splat_step_mask(t, &b->view) : NULL;
     if (b->has_view) SPLAT_TRY(splat_view_backward(t->backend, frame, &screen, error));
     if (mask) SPLAT_TRY(splat_op_share_hide(t->backend, &(struct splat_share_hide_args){frame, mask}, error));
     return splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error);
-}
-
-/* The most that a view's gradients take at home: after this nothing is allocated. */
-static splat_status reserve_gradients(splat_trainer *t, const batch *b, splat_error *error)
-{
-    splat_frame *most = splat_batch_frame(&t->shards.batch, 0);
-    for (int r = 1; r < b->n_views; r++) {
-        splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
-        if (frame->n_visible > most->n_visible) most = frame;
-    }
-    return splat_view_reserve_gradients(t->backend, most, error);
 }
 
 static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_statistics, batch_sums *sums,
@@ -161,8 +156,10 @@ static splat_status blend_back(splat_trainer *t, const batch *b, bool wants_stat
     splat_status status = reserve_sums(t, sums, error);
     if (status == SPLAT_OK) status = blend_back_own(t, b, wants_statistics, error);
     SPLAT_TRY(splat_batch_agree(shared, status, error));
-    SPLAT_TRY(splat_batch_return(shared, b->has_view ? &t->model->frame : NULL, error));
-    if (shared->agrees) SPLAT_TRY(splat_batch_agree(shared, reserve_gradients(t, b, error), error));
+    SPLAT_TRY(splat_batch_return(shared, b->has_view ? &t->model->frame : NULL,
+                                 b->has_view ? b->view.depths.blend.grad_depth : NULL, error));
+    /* after this nothing is allocated */
+    if (shared->agrees) SPLAT_TRY(splat_batch_agree(shared, splat_batch_reserve(shared, error), error));
     return splat_step_stamp(t, SPLAT_MARK_SEND_BACK, error);
 }
 
@@ -174,14 +171,16 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
     const splat_statistics statistics = splat_trainer_statistics(t);
     for (int r = 0; r < b->n_views; r++) {
         splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
+        float *grad_depth;
+        SPLAT_TRY(splat_batch_take(&t->shards.batch, r, &grad_depth, error));
         const struct splat_project_backward_args args = {.gaussians = &t->model->gaussians,
                                                          .frame = frame,
                                                          .statistics = wants_statistics ? &statistics : NULL,
                                                          .gradients = &sums->gradients,
                                                          .adds = true,
                                                          .squares = &sums->squares,
-                                                         .slot = (uint32_t)r};
-        SPLAT_TRY(splat_batch_take(&t->shards.batch, r, error));
+                                                         .slot = (uint32_t)r,
+                                                         .grad_depth = grad_depth};
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         *n_degenerate += frame->n_degenerate;
     }

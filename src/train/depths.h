@@ -29,7 +29,7 @@ typedef struct splat_depth_state {
     splat_block patches; /* of those points: of each view that has some, a byte a tile, one view after another */
     size_t *first_patch; /* [views of the dataset] where its bytes begin; NULL without points */
     splat_block results; /* double: the sums of the losses */
-    bool knows_map, knows_points; /* which of the results a step has written */
+    int map_iteration, points_iteration; /* of the step that wrote each of the results; 0: none */
 } splat_depth_state;
 
 /* A step's. Arrays are the frame's. */
@@ -37,6 +37,7 @@ typedef struct splat_step_depths {
     float map_weight, point_weight; /* 0: no such loss in this step */
     splat_raster_depth blend; /* its planes are there as the losses need them; gradients begin as zeros */
     float *grad_along, *grad_inverse, *grad_alpha; /* [height][width]; alpha: of points, or NULL */
+    int iteration;
 } splat_step_depths;
 
 struct splat_step_view;
@@ -75,20 +76,30 @@ static inline size_t splat_depths_patch_bytes(const splat_camera *camera)
 
 size_t splat_depths_point_bytes(const splat_memory_setup *setup, const splat_train_options *options);
 
+/* Of several ranks with a view each, n Gaussians seen by the largest: gradients of depths on their way, and at home. */
+size_t splat_depths_batch_bytes(const splat_memory_setup *setup, const splat_train_options *options, size_t n_home,
+                                size_t n_seen);
+
 /* Uploads the points and their patches. Errors: MEMORY, DEVICE. */
 splat_status splat_depths_init(struct splat_trainer *trainer, splat_error *error);
 void splat_depths_free(struct splat_trainer *trainer);
 
-/* In this order, in a step: room, after the photo is staged; what is blended is in view->depths.blend then; */
+/* Whether the step of an iteration looks at what is known of this view's depth. */
+bool splat_depths_looks_at(const struct splat_trainer *trainer, int iteration, uint32_t view);
+/* In this order, in a step: room, after the photo is staged; what is blended is in view->depths.blend then (of several
+ * ranks all but grad_depth, whose rows are known when they have come); */
 splat_status splat_depths_stage(struct splat_trainer *trainer, int iteration, struct splat_step_view *view,
                                 splat_error *error);
 /* the losses and their gradients, after the view is blended; dL/dopacity is added to view->grad_alpha where the step
- * has one, which must be complete, else to the depths' own. */
+ * has one, which must be complete, else to the depths' own. Of a view that ranks share each looks at its rows of
+ * pixels. */
 splat_status splat_depths_losses(struct splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 
-/* The losses of the last step that looked, as splat_trainer_get_losses gives them; returns how many. Waits for the
- * device. Errors: DEVICE. */
+/* The losses of the last step that looked, on any rank, as splat_trainer_get_losses gives them; returns how many. Waits
+ * for the device. Errors: DEVICE, RANK. */
 splat_status splat_depths_get_losses(const struct splat_trainer *trainer, splat_loss *losses, size_t *n,
                                      splat_error *error);
+/* Another rank's part in it. */
+splat_status splat_depths_serve_losses(const struct splat_trainer *trainer, splat_error *error);
 
 #endif

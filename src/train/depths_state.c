@@ -5,7 +5,7 @@
 #include "ops/depth_prior/depth_prior_math.h"
 #include "ops/raster/raster_bytes.h"
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/shard_link.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,6 +76,12 @@ size_t splat_depths_frame_bytes(const splat_memory_setup *u, const splat_train_o
     if (!points && !maps) return 0;
     /* S and Q, their gradients, that of the opacity, and dL/dz */
     return ((3 * points + 2 * maps) * n_pixels + (n ? n : 1)) * sizeof(float);
+}
+
+size_t splat_depths_batch_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n_home,
+                                size_t n_seen)
+{
+    return has_maps(u, o) || has_points(u, o) ? (n_home + n_seen) * sizeof(float) : 0;
 }
 
 size_t splat_depths_backward_bytes(const splat_memory_setup *u, const splat_train_options *o, const splat_work *work)
@@ -167,25 +173,71 @@ static double sum_of(const double *parts, size_t stride)
     return sum;
 }
 
+/* The losses of the last steps that looked; NAN: none has. */
+typedef struct found {
+    double map, points;
+} found;
+
+static splat_status find_own(const splat_trainer *t, found *own, splat_error *error)
+{
+    const splat_depth_state *s = &t->depths;
+    double results[SPLAT_N_DEPTH_RESULTS];
+    *own = (found){(double)NAN, (double)NAN};
+    if (!s->map_iteration && !s->points_iteration) return SPLAT_OK;
+    SPLAT_TRY(splat_backend_download(t->backend, results, s->results.data, sizeof results, error));
+    if (s->map_iteration) own->map = sum_of(results + SPLAT_DEPTH_OF_MAP, 1);
+    if (s->points_iteration) own->points = sum_of(results + SPLAT_DEPTH_OF_POINTS, 2);
+    return SPLAT_OK;
+}
+
+/* Of all ranks: that of the last view that one looked at, or the sum over the rows of pixels of one that they share. */
+static splat_status find_of_all(const splat_trainer *t, found *all, splat_error *error)
+{
+    const uint64_t own[2] = {(uint64_t)t->depths.map_iteration, (uint64_t)t->depths.points_iteration};
+    uint64_t last[2] = {own[0], own[1]};
+    double values[2];
+    SPLAT_TRY(find_own(t, all, error));
+    SPLAT_TRY(splat_comm_reduce_u64(t->shards.comm, SPLAT_COMM_MAX, last, 2, error));
+    values[0] = own[0] && own[0] == last[0] ? all->map : 0;
+    values[1] = own[1] && own[1] == last[1] ? all->points : 0;
+    SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, values, 2, error));
+    *all = (found){last[0] ? values[0] : (double)NAN, last[1] ? values[1] : (double)NAN};
+    return SPLAT_OK;
+}
+
+splat_status splat_depths_serve_losses(const splat_trainer *t, splat_error *error)
+{
+    found all;
+    return find_of_all(t, &all, error);
+}
+
+/* At rank 0, or alone. */
+static splat_status find(const splat_trainer *t, found *f, splat_error *error)
+{
+    splat_error own;
+    if (!splat_shards_leads(t)) return find_own(t, f, error);
+    SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_DEPTHS, error));
+    return splat_shards_fail(t, find_of_all(t, f, &own), &own, error);
+}
+
 splat_status splat_depths_get_losses(const splat_trainer *t, splat_loss *losses, size_t *n, splat_error *error)
 {
     const splat_dataset *dataset = &t->scene->dataset;
-    double results[SPLAT_N_DEPTH_RESULTS];
-    const bool knows_map = t->depths.knows_map, knows_points = t->depths.knows_points;
+    found f;
     *n = 0;
-    if (knows_map || knows_points)
-        SPLAT_TRY(splat_backend_download(t->backend, results, t->depths.results.data, sizeof results, error));
+    if (!splat_depths_has_maps(&t->options, dataset) && !splat_depths_has_points(&t->options, dataset)) return SPLAT_OK;
+    SPLAT_TRY(find(t, &f, error));
     if (splat_depths_has_maps(&t->options, dataset))
         losses[(*n)++] = (splat_loss){.name = "depth",
                                       .label = "inverse depth against maps",
                                       .tag = "Loss/component_depth",
-                                      .value = knows_map ? sum_of(results + SPLAT_DEPTH_OF_MAP, 1) : (double)NAN,
+                                      .value = f.map,
                                       .factor = (double)splat_depth_map_weight(&t->options, t->iteration)};
     if (splat_depths_has_points(&t->options, dataset))
         losses[(*n)++] = (splat_loss){.name = "sfm_depth",
                                       .label = "depth against points",
                                       .tag = "Loss/component_sfm_depth",
-                                      .value = knows_points ? sum_of(results + SPLAT_DEPTH_OF_POINTS, 2) : (double)NAN,
+                                      .value = f.points,
                                       .factor = (double)splat_depth_point_weight(&t->options, t->iteration)};
     return SPLAT_OK;
 }

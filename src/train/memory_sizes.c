@@ -115,8 +115,10 @@ static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options
         channels += defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree);
     const size_t rows = 2 * sizeof(splat_share_row) + 3 * sizeof(float) + sizeof(splat_grad2d);
     const size_t exposures = splat_exposures_batch_bytes(o, u->view.height, u->n_ranks);
+    const size_t depths = splat_depths_batch_bytes(u, o, n, seen);
     return u->n_ranks * mapped(u, splat_view_arrays_bytes(n, 0, 0)) + 2 * mapped(u, n * channels * sizeof(float)) +
-           mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows) + (exposures ? mapped(u, exposures) : 0);
+           mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows) + (exposures ? mapped(u, exposures) : 0) +
+           (depths ? mapped(u, depths) : 0);
 }
 
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const splat_train_options *o, size_t n,
@@ -130,7 +132,7 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     s.ranks = ranks_bytes(u, o, n);
     s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, w.width, w.height) +
               splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
-              splat_depths_frame_bytes(u, o, n, splat_work_pixels(&w)) +
+              splat_depths_frame_bytes(u, o, n_seen, splat_work_pixels(&w)) +
               (w.bands ? splat_view_gradients_bytes(n_seen) : 0);
     s.depth_points = splat_depths_point_bytes(u, o);
     s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) +

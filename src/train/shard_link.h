@@ -16,7 +16,8 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_BEGIN_AT,
     SPLAT_ORDER_FILTER,
     SPLAT_ORDER_SUMMARY,
-    SPLAT_ORDER_EXPOSURES
+    SPLAT_ORDER_EXPOSURES,
+    SPLAT_ORDER_DEPTHS
 } splat_order_kind;
 
 /* ROWS: of an array of the state, to rank 0's host memory or from it. */
@@ -56,10 +57,10 @@ typedef struct splat_order {
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */
-splat_status splat_shards_order(splat_trainer *trainer, splat_order_kind kind, splat_error *error);
+splat_status splat_shards_order(const splat_trainer *trainer, splat_order_kind kind, splat_error *error);
 /* The same in two steps: an order, of whose kind the caller fills in the rest. */
 void splat_order_make(const splat_trainer *trainer, splat_order_kind kind, splat_order *order);
-splat_status splat_order_give(splat_trainer *trainer, splat_order *order, splat_error *error);
+splat_status splat_order_give(const splat_trainer *trainer, splat_order *order, splat_error *error);
 /* Rank 0: every rank gets its rows, if all are here. Errors: MEMORY, RANK. */
 splat_status splat_shards_deal(splat_trainer *trainer, splat_error *error);
 /* Another rank's part in splat_shards_summarize. */
@@ -68,6 +69,7 @@ splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_orde
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* After OK nothing. Otherwise what the others, if there are any, wait for does not come: they hear why (own), unless
  * they said so themselves. Returns status; *error (NULL is allowed): own. */
-splat_status splat_shards_fail(splat_trainer *trainer, splat_status status, const splat_error *own, splat_error *error);
+splat_status splat_shards_fail(const splat_trainer *trainer, splat_status status, const splat_error *own,
+                               splat_error *error);
 
 #endif

@@ -1,6 +1,5 @@
 /* What a trainer knows of the other ranks; what they cannot train with; and how they are told things. */
 #include "distributed/device_exchange.h"
-#include "train/depths.h"
 #include "train/shard_link.h"
 
 #include <string.h>
@@ -17,8 +16,6 @@ static splat_status refuse(const splat_trainer *t, bool is_limited, splat_error 
     const refusal refusals[] = {
         {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
-        {splat_depths_has_maps(o, dataset) || splat_depths_has_points(o, dataset),
-         "known depth (`depths`, `sfm_depth`)"},
         {o->sh_offload, "`sh_offload`"},
         {o->moments_offload, "moments in host memory"},
         {is_limited && !o->batch_views, "a memory limit (`vram_limit`) and `split_views`"},
@@ -194,19 +191,20 @@ void splat_order_make(const splat_trainer *t, splat_order_kind kind, splat_order
     o->active_sh_degree = t->model ? t->model->gaussians.active_sh_degree : 0;
 }
 
-splat_status splat_order_give(splat_trainer *t, splat_order *order, splat_error *error)
+splat_status splat_order_give(const splat_trainer *t, splat_order *order, splat_error *error)
 {
     return splat_comm_broadcast(t->shards.comm, 0, order, sizeof *order, error);
 }
 
-splat_status splat_shards_order(splat_trainer *t, splat_order_kind kind, splat_error *error)
+splat_status splat_shards_order(const splat_trainer *t, splat_order_kind kind, splat_error *error)
 {
     splat_order o;
     splat_order_make(t, kind, &o);
     return splat_order_give(t, &o, error);
 }
 
-splat_status splat_shards_fail(splat_trainer *t, splat_status status, const splat_error *own, splat_error *error)
+splat_status splat_shards_fail(const splat_trainer *t, splat_status status, const splat_error *own,
+                               splat_error *error)
 {
     if (status == SPLAT_OK) return status;
     if (t->shards.comm && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, own);

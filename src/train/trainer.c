@@ -46,6 +46,13 @@ static splat_status backward(splat_trainer *t, const splat_view_gradients *scree
     return splat_view_backward(t->backend, frame, screen, error);
 }
 
+/* dL/dz of what is projected, at home where ranks share the view. */
+static const float *grad_depth_of(const splat_trainer *t, const splat_step_view *view)
+{
+    if (splat_shards_split(t)) return t->shards.view.grad_depth;
+    return splat_step_has_depths(&view->depths) ? view->depths.blend.grad_depth : NULL;
+}
+
 /* The losses beside that of the photo, when there are any: gradients that project_backward adds to its own. */
 static splat_status regularize(splat_trainer *t, int iteration, const splat_step_view *view, splat_tensors *gradients,
                                bool *any, splat_error *error)
@@ -136,7 +143,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
         .statistics_mask = splat_step_mask(t, view),
         .gradients = splat_bound_gradients(t, &bound_gradients),
         .extra_gradients = has_extra ? &extra_gradients : NULL,
-        .grad_depth = has_depths ? view->depths.blend.grad_depth : NULL,
+        .grad_depth = grad_depth_of(t, view),
         .opacity_pull = t->options.opacity_reg / n_all,
         .scale_pull = t->options.scale_reg / (3.0f * n_all)};
     SPLAT_TRY(splat_op_project_backward(b, &step, error));

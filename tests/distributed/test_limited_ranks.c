@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "shared_run_fixture.h"
+#include "captured_run_fixture.h"
 
 #include "train/density.h"
 #include "train/memory_forms.h"
@@ -177,20 +177,18 @@ static void fail_once(splat_trainer *t, int rank)
 }
 
 /* Whatever it is that a rank is refused, all ask again, and nothing is lost. */
-static void a_refusal_is_asked_for_again(void **state)
+/* stride: of the refusals that are tried. */
+static void asks_again(shared_run well, int stride, int least_failed)
 {
-    (void)state;
     found f;
-    splat_train_options o = late_options(N_STEPS);
-    o.densify_until_iter = 0;
-    o.iterations += 100;
-    shared_run well = make_limited(&o, 11, &f);
+    well.look_apart = find;
+    well.user = &f;
     well.spoil = begin_later;
     for (int r = 0; r < 3; r++) well.limits[r] = (size_t)1 << 30;
     run_well(&well, 3);
     int n_failed = 0;
     for (failing_rank = 0; failing_rank < 3; failing_rank += 2)
-        for (failing_growth = 1; failing_growth < 60; failing_growth++) {
+        for (failing_growth = 1 + failing_rank / 2; failing_growth < 60; failing_growth += stride) {
             shared_run run = well;
             run.spoil = fail_once;
             run_well(&run, 3);
@@ -201,8 +199,29 @@ static void a_refusal_is_asked_for_again(void **state)
             n_failed += f.n_to_fail == 0;
             assert_int_equal(f.left_out[0], 0);
         }
-    assert_true(n_failed > 20);
+    assert_true(n_failed > least_failed);
     failing_rank = 0;
+}
+
+static void a_refusal_is_asked_for_again(void **state)
+{
+    (void)state;
+    splat_train_options o = late_options(N_STEPS);
+    o.densify_until_iter = 0;
+    o.iterations += 100;
+    asks_again(make_limited(&o, 11, NULL), 1, 20);
+}
+
+/* With exposures and known depth, of which some views of a batch have gradients. */
+static void with_what_a_capture_tells_too(void **state)
+{
+    (void)state;
+    shared_run run = known_batches(MAPS | POINTS, LATE + N_STEPS + 100, 11);
+    run.options.densify_until_iter = LATE + 200; /* until then points count */
+    run.options.densify_from_iter = LATE + 190;
+    run.options.exposure = true;
+    run.mask_mode = SPLAT_MASKS_SEGMENT;
+    asks_again(run, 2, 10);
 }
 
 enum { ASKS_AFTER = 12 };
@@ -359,6 +378,7 @@ int main(void)
         cmocka_unit_test(the_smallest_decides_for_all),
         cmocka_unit_test(limited_ranks_go_on_bit_for_bit),
         cmocka_unit_test(a_refusal_is_asked_for_again),
+        cmocka_unit_test(with_what_a_capture_tells_too),
         cmocka_unit_test(growth_is_refused_to_all),
         cmocka_unit_test(a_batch_without_room_is_left_out),
         cmocka_unit_test(an_evaluation_without_room_fails_alone),

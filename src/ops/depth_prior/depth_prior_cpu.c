@@ -8,8 +8,9 @@ static double map_of_tile(const struct splat_depth_map_args *args, uint32_t tile
     const uint32_t drawn = splat_patches_drawn(&args->patches, tile), width = (uint32_t)args->width;
     const uint32_t left = tile % tiles_x * SPLAT_TILE, top = tile / tiles_x * SPLAT_TILE;
     const float scale = splat_depth_map_scale(args);
+    const uint32_t first = top > (uint32_t)args->first_row ? top : (uint32_t)args->first_row;
     double sum = 0;
-    for (uint32_t y = top; y < top + SPLAT_TILE && y < (uint32_t)args->height; y++)
+    for (uint32_t y = first; y < top + SPLAT_TILE && y < (uint32_t)args->end_row; y++)
         for (uint32_t x = left; x < left + SPLAT_TILE && x < width; x++) {
             const size_t i = (size_t)y * width + x;
             float sign;
@@ -40,7 +41,7 @@ splat_status splat_depth_map_cpu(splat_backend *backend, const struct splat_dept
 splat_status splat_depth_points_cpu(splat_backend *backend, const struct splat_depth_points_args *args,
                                     splat_error *error)
 {
-    SPLAT_TRY(splat_depth_prior_check(args->width, args->height, error));
+    SPLAT_TRY(splat_depth_points_check(args, error));
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (uint32_t part = 0; part < SPLAT_DEPTH_SUMS; part++) {
         const uint64_t begin = (uint64_t)args->n * part / SPLAT_DEPTH_SUMS;

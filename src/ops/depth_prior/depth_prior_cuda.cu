@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(MAP_THREADS)
         const uint32_t k = (uint32_t)__ffs((int)drawn) - 1 + n_parts * (uint32_t)(patch % per_tile);
         const uint32_t x = tile % tiles_x * SPLAT_TILE + k % 2 * SPLAT_PATCH_WIDTH + lane % SPLAT_PATCH_WIDTH;
         const uint32_t y = tile / tiles_x * SPLAT_TILE + k / 2 * SPLAT_PATCH_HEIGHT + lane / SPLAT_PATCH_WIDTH;
-        if (x >= (uint32_t)args.width || y >= (uint32_t)args.height) continue;
+        if (x >= (uint32_t)args.width || y < (uint32_t)args.first_row || y >= (uint32_t)args.end_row) continue;
         const size_t i = (size_t)y * args.width + x;
         float sign;
         loss += splat_depth_map_pixel(&args, i, &sign);
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(POINT_THREADS)
 extern "C" splat_status splat_depth_points_cuda(splat_backend *backend, const struct splat_depth_points_args *args,
                                                 splat_error *error)
 {
-    SPLAT_TRY(splat_depth_prior_check(args->width, args->height, error));
+    SPLAT_TRY(splat_depth_points_check(args, error));
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     depth_points_kernel<<<SPLAT_DEPTH_SUMS, POINT_THREADS, 0, cuda->stream>>>(*args);
     CUDA_LAUNCHED("depth_points");

@@ -86,6 +86,8 @@ struct splat_share_put_args {
     uint32_t n;
     splat_grad2d *gradients;
     bool adds; /* rows[k] is added */
+    const float *depths; /* [n] and, of as many as gradients, dL/dz: likewise; or NULL both */
+    float *grad_depth;
 };
 
 /* share_rows: row to_first + k to_stride of `to` becomes row from_first + k from_stride of `from`, k below n. Rows are

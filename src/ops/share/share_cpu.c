@@ -97,6 +97,8 @@ splat_status splat_share_put_cpu(splat_backend *backend, const struct splat_shar
         float *to = &args->gradients[args->entries[k]].mean_x;
         const float *from = &args->rows[k].mean_x;
         for (size_t i = 0; i < sizeof *args->rows / sizeof *to; i++) to[i] = args->adds ? to[i] + from[i] : from[i];
+        float *depth = args->depths ? &args->grad_depth[args->entries[k]] : NULL;
+        if (depth) *depth = args->adds ? *depth + args->depths[k] : args->depths[k];
     }
     return SPLAT_OK;
 }

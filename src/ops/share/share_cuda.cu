@@ -241,6 +241,15 @@ __global__ void __launch_bounds__(THREADS)
     *to = adds ? *to + rows[at] : rows[at];
 }
 
+__global__ void __launch_bounds__(THREADS)
+    put_depths_kernel(const float *depths, const uint32_t *entries, uint32_t n, float *grad_depth, bool adds)
+{
+    const uint32_t k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= n) return;
+    float *to = grad_depth + entries[k];
+    *to = adds ? *to + depths[k] : depths[k];
+}
+
 extern "C" splat_status splat_share_put_cuda(splat_backend *backend, const struct splat_share_put_args *args,
                                              splat_error *error)
 {
@@ -249,6 +258,10 @@ extern "C" splat_status splat_share_put_cuda(splat_backend *backend, const struc
     put_kernel<<<splat_cuda_blocks(n_floats, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
         (const float *)args->rows, args->entries, n_floats, (float *)args->gradients, args->adds);
     CUDA_LAUNCHED("gradients of a view");
+    if (!args->depths) return SPLAT_OK;
+    put_depths_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
+        args->depths, args->entries, args->n, args->grad_depth, args->adds);
+    CUDA_LAUNCHED("gradients of a view's depths");
     return SPLAT_OK;
 }
 

@@ -365,13 +365,14 @@ int test_op_share_put(splat_backend *backend)
     share_frame *f = open_frame(backend, N, 7), *from = open_frame(backend, N, 8);
     uint32_t entries[N];
     splat_grad2d wanted[N], got[N];
+    float depths[N];
     splat_block block = {0};
     splat_error error = {0};
     memcpy(wanted, f->grad2d, sizeof wanted);
     for (uint32_t k = 0; k < n; k++) wanted[entries[k] = 3 * k + k % 2] = from->grad2d[k];
     const uint32_t *list = test_upload(backend, &block, entries, n * sizeof *entries);
-    splat_status status = splat_op_share_put(
-        backend, &(struct splat_share_put_args){from->frame.grad2d, list, n, f->frame.grad2d, false}, &error);
+    const struct splat_share_put_args alone = {from->frame.grad2d, list, n, f->frame.grad2d, false, NULL, NULL};
+    splat_status status = splat_op_share_put(backend, &alone, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "share_put: %s", error.message);
     test_download(backend, got, f->frame.grad2d, sizeof got);
     TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "other gradients");
@@ -379,11 +380,19 @@ int test_op_share_put(splat_backend *backend)
         wanted[entries[k]].mean_x += from->grad2d[k].mean_x;
         wanted[entries[k]].mean_abs += from->grad2d[k].mean_abs;
     }
-    status = splat_op_share_put(
-        backend, &(struct splat_share_put_args){from->frame.grad2d, list, n, f->frame.grad2d, true}, &error);
-    TEST_CHECK(failures, status == SPLAT_OK, "share_put: %s", error.message);
-    test_download(backend, got, f->frame.grad2d, sizeof got);
-    TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "gradients that are not added");
+    for (int adds = 1; adds >= 0; adds--) { /* with depths, which stand where some others did */
+        const struct splat_share_put_args args = {from->frame.grad2d, list, n, f->frame.grad2d, adds,
+                                                  from->frame.conic, f->frame.depth};
+        status = splat_op_share_put(backend, &args, &error);
+        TEST_CHECK(failures, status == SPLAT_OK, "share_put: %s", error.message);
+        for (uint32_t k = 0; k < n; k++)
+            f->depth[entries[k]] = adds ? f->depth[entries[k]] + from->conic[k] : from->conic[k];
+        test_download(backend, depths, f->frame.depth, sizeof depths);
+        TEST_CHECK(failures, memcmp(depths, f->depth, sizeof depths) == 0, "other depths, adds %d", adds);
+        if (!adds) break;
+        test_download(backend, got, f->frame.grad2d, sizeof got);
+        TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "gradients that are not added");
+    }
     splat_block_free(backend, &block);
     close_frame(backend, f);
     close_frame(backend, from);
