@@ -12,7 +12,6 @@
 /* What the library does not see of it. NULL: all can be done. */
 static const char *refused_option(const cli_values *values)
 {
-    if (values->viewer_port >= 0) return "--viewer";
     if (values->eval_only) return "--eval_only";
     return NULL;
 }

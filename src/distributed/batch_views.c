@@ -97,11 +97,28 @@ static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, sp
     float *colors = batch->colors.data;
     for (int view = 0; view < batch->n_views; colors += 3 * batch->sent[view++]) {
         const struct splat_share_colors_args args = {batch->frames[view]->rgb, entries_of(batch, view),
-                                                     (uint32_t)batch->sent[view], colors};
+                                                     (uint32_t)batch->sent[view], colors, 3};
         SPLAT_TRY(splat_op_share_colors(batch->backend, &args, error));
     }
     return splat_device_exchange_beside(batch->comm, batch->backend, 3 * sizeof *colors, batch->colors.data,
                                         batch->sent, frame ? frame->rgb : NULL, batch->received, error);
+}
+
+splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own, splat_frame *frame, float **planes,
+                                     splat_error *error)
+{
+    const size_t row = 4 * sizeof(float);
+    void *received = NULL;
+    splat_status status = room(batch, &batch->colors, "ranks.colors", batch->sent[0] * row, error);
+    if (status == SPLAT_OK && frame)
+        status = splat_frame_take(batch->backend, frame, frame->capacity * row + 1, &received, error);
+    SPLAT_TRY(splat_batch_agree(batch, status, error));
+    *planes = received;
+    const struct splat_share_colors_args args = {own, entries_of(batch, 0), (uint32_t)batch->sent[0],
+                                                 batch->colors.data, 4};
+    SPLAT_TRY(splat_op_share_colors(batch->backend, &args, error));
+    return splat_device_exchange_rows(batch->comm, batch->backend, row, batch->colors.data, batch->sent, received,
+                                      batch->received, error);
 }
 
 /* For what goes out and comes in. */

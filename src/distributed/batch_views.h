@@ -48,6 +48,10 @@ static inline splat_frame *splat_batch_frame(const splat_batch_views *batch, int
 /* frame: the own view's, begun without Gaussians (NULL: this rank has none). Errors: RANK, DEVICE; MEMORY, with
  * `agrees` on all ranks. */
 splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error);
+/* After a batch of one view was sent: the planes of its Gaussians (op geometry_features), too. own: [..][4], of the own
+ * ones in frame 0; *planes: those of `frame`, where the own rank has the view. Errors: as send. */
+splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own, splat_frame *frame, float **planes,
+                                     splat_error *error);
 /* frame: with its grad2d, or NULL. grad_depth: dL/dz likewise, where the own view has it. Errors: MEMORY, RANK,
  * DEVICE. */
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, const float *grad_depth,

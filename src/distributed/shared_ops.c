@@ -75,13 +75,13 @@ static splat_status send_colors(splat_shared_view *shared, const passage *out, c
     float *colors = out->colors;
     for (int r = 0; r < shared->comm->size; colors += 3 * shared->sent[r++]) {
         const struct splat_share_colors_args args = {shared->projected.rgb, list_of(shared, r),
-                                                     (uint32_t)shared->sent[r], colors};
+                                                     (uint32_t)shared->sent[r], colors, 3};
         SPLAT_TRY(splat_op_share_colors(shared->backend, &args, error));
     }
     SPLAT_TRY(splat_device_exchange_beside(shared->comm, shared->backend, 3 * sizeof *colors, out->colors, shared->sent,
                                            in->colors, shared->received, error));
     const struct splat_share_colors_args sorted = {in->colors, shared->blocks[SPLAT_SHARED_MERGE].data,
-                                                   frame->n_visible, frame->rgb};
+                                                   frame->n_visible, frame->rgb, 3};
     return splat_op_share_colors(shared->backend, &sorted, error);
 }
 

@@ -35,6 +35,7 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips *
     case SPLAT_ORDER_FILTER: return splat_trainer_update_filter(t, error);
     case SPLAT_ORDER_EXPOSURES: return splat_exposures_share(t, error);
     case SPLAT_ORDER_DEPTHS: return splat_depths_serve_losses(t, error);
+    case SPLAT_ORDER_SHOW: return splat_shards_serve_shown(t, o, error);
     case SPLAT_ORDER_SUMMARY: return splat_shards_serve_summary(t, o, error);
     case SPLAT_ORDER_END: break;
     }

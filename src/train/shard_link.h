@@ -17,7 +17,8 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_FILTER,
     SPLAT_ORDER_SUMMARY,
     SPLAT_ORDER_EXPOSURES,
-    SPLAT_ORDER_DEPTHS
+    SPLAT_ORDER_DEPTHS,
+    SPLAT_ORDER_SHOW
 } splat_order_kind;
 
 /* ROWS: of an array of the state, to rank 0's host memory or from it. */
@@ -54,6 +55,7 @@ typedef struct splat_order {
     splat_rows_order rows;
     splat_beginning beginning;   /* BEGIN */
     splat_summary_order summary;
+    splat_shown shown;           /* SHOW */
 } splat_order;
 
 /* Rank 0: to all. Errors: RANK. */
@@ -65,6 +67,8 @@ splat_status splat_order_give(const splat_trainer *trainer, splat_order *order, 
 splat_status splat_shards_deal(splat_trainer *trainer, splat_error *error);
 /* Another rank's part in splat_shards_summarize. */
 splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_order *order, splat_error *error);
+/* ... and in splat_shards_show. */
+splat_status splat_shards_serve_shown(splat_trainer *trainer, const splat_order *order, splat_error *error);
 /* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 /* After OK nothing. Otherwise what the others, if there are any, wait for does not come: they hear why (own), unless

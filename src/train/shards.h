@@ -6,6 +6,7 @@
 
 #include "distributed/batch_views.h"
 #include "distributed/shared_view.h"
+#include "model/aside.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
 
@@ -123,6 +124,22 @@ void splat_shards_end_traffic(splat_trainer *trainer);
  * blended is written too. Errors: MEMORY, below a memory limit on all ranks; RANK, DEVICE. */
 splat_status splat_shards_blend(splat_trainer *trainer, const uint32_t *views, int n_views, bool counted,
                                 splat_error *error);
+
+/* A picture of any camera at rank 0: what it shows of the Gaussians of all ranks. */
+typedef struct splat_shown {
+    splat_camera camera;
+    float background[3];
+    bool has_planes, counted; /* depth and normals, not colours; frame->blended is written, too */
+    splat_model_change change;
+} splat_shown;
+
+/* shard_pictures.c: the own Gaussians in n_views views, and room for the own picture. */
+splat_status splat_shards_project(splat_trainer *trainer, const splat_camera *const *cameras, int n_views,
+                                  const float background[3], bool counted, splat_error *error);
+/* shard_shown.c, at rank 0 where rows are apart: into model->frame, and into *geometry, which is the frame's, as
+ * splat_model_rasterize_geometry has it but without a median. Errors: as splat_shards_blend. */
+splat_status splat_shards_show(splat_trainer *trainer, const splat_shown *shown, splat_model_geometry *geometry,
+                               splat_error *error);
 
 /* Gives back the working memory of views, which the next ones take again. Errors: DEVICE. */
 splat_status splat_shards_release(splat_trainer *trainer, splat_error *error);

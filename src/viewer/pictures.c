@@ -6,6 +6,7 @@
 #include "io/picture/image.h"
 #include "math/camera.h"
 #include "model/expose.h"
+#include "model/aside.h"
 #include "model/model.h"
 #include "scene/scene.h"
 #include "train/trainer.h"
@@ -19,95 +20,47 @@
 
 /* ---------------------------------------------------------------- kinds */
 
-static splat_status render_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind, float *buffer,
-                               uint8_t *rgb, splat_error *error)
+static bool shows_colours(splat_viewer_kind kind)
 {
-    const size_t n = splat_camera_pixels(camera);
-    splat_geometry_maps maps = {0};
-    if (kind == SPLAT_VIEWER_DEPTH) maps.depth = buffer;
-    if (kind == SPLAT_VIEWER_NORMAL) maps.normal = buffer;
-    if (kind == SPLAT_VIEWER_ALPHA) maps.alpha = buffer;
-    if (kind == SPLAT_VIEWER_DENSITY) maps.blended = (uint32_t *)buffer;
-    SPLAT_TRY(splat_model_render_geometry(model, camera, &maps, error));
+    return kind == SPLAT_VIEWER_COLOR || kind == SPLAT_VIEWER_ERROR;
+}
+
+/* Of a map in the model's frame, its pixels. */
+static splat_status read_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind,
+                             const splat_model_geometry *g, float *buffer, uint8_t *rgb, splat_error *error)
+{
+    const splat_frame *frame = &model->frame;
+    const size_t n = splat_camera_pixels(camera), n_floats = kind == SPLAT_VIEWER_NORMAL ? 3 * n : n;
+    const void *map = kind == SPLAT_VIEWER_DEPTH    ? (const void *)g->maps
+                      : kind == SPLAT_VIEWER_NORMAL ? (const void *)(g->maps + n)
+                      : kind == SPLAT_VIEWER_ALPHA  ? (const void *)frame->transmittance
+                                                    : (const void *)frame->blended;
+    SPLAT_TRY(splat_backend_download(model->backend, buffer, map, n_floats * sizeof *buffer, error));
     if (kind == SPLAT_VIEWER_DEPTH) splat_depth_heatmap(n, buffer, rgb);
-    if (kind == SPLAT_VIEWER_DENSITY) splat_density_heatmap(camera->width, camera->height, maps.blended, rgb);
+    if (kind == SPLAT_VIEWER_DENSITY) splat_density_heatmap(camera->width, camera->height, (uint32_t *)buffer, rgb);
     for (size_t i = 0; kind == SPLAT_VIEWER_NORMAL && i < n; i++)
         for (size_t k = 0; k < 3; k++) rgb[3 * i + k] = splat_image_byte(0.5f + 0.5f * buffer[k * n + i]);
-    for (size_t i = 0; kind == SPLAT_VIEWER_ALPHA && i < n; i++) memset(rgb + 3 * i, splat_image_byte(buffer[i]), 3);
+    for (size_t i = 0; kind == SPLAT_VIEWER_ALPHA && i < n; i++)
+        memset(rgb + 3 * i, splat_image_byte(1.0f - buffer[i]), 3);
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- other Gaussians for one picture */
-
-/* Parameters that are other ones for a picture, and were put aside for it; zero: none are. */
-typedef struct aside {
-    float *on_device, *kept, *shown;
-    size_t bytes;
-} aside;
-
-static void forget(aside *a)
+/* Into the model's frame, of the Gaussians that the wish shows; *aside: what was put aside for it. */
+static splat_status draw(splat_viewer *viewer, splat_model *model, const float background[3],
+                         const splat_viewer_wish *wish, const splat_camera *camera, splat_model_geometry *g,
+                         splat_model_aside *aside, splat_error *error)
 {
-    free(a->kept);
-    free(a->shown);
-    *a = (aside){0};
-}
-
-/* Copies n floats of the device. */
-static splat_status put_aside(splat_model *model, float *on_device, size_t n, aside *a, splat_error *error)
-{
-    const size_t bytes = n * sizeof(float);
-    *a = (aside){on_device, malloc(bytes + 1), malloc(bytes + 1), bytes};
-    splat_status status = a->kept && a->shown
-                              ? splat_backend_download(model->backend, a->kept, on_device, bytes, error)
-                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu other parameters", n);
-    if (status != SPLAT_OK) forget(a);
-    return status;
-}
-
-static splat_status show(splat_model *model, aside *a, splat_error *error)
-{
-    splat_status status = splat_backend_upload(model->backend, a->on_device, a->shown, a->bytes, error);
-    if (status != SPLAT_OK) forget(a);
-    return status;
-}
-
-/* The parameters as they were, byte for byte. */
-static splat_status show_again(splat_model *model, aside *a, splat_error *error)
-{
-    splat_status status = SPLAT_OK;
-    if (a->kept) status = splat_backend_upload(model->backend, a->on_device, a->kept, a->bytes, error);
-    if (a->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
-    forget(a);
-    return status;
-}
-
-/* Gaussians with their centres outside become invisible. */
-static splat_status hide_outside(splat_model *model, const splat_viewer_box *box, aside *a, splat_error *error)
-{
-    const splat_gaussians *g = &model->gaussians;
-    float *means = malloc(3 * g->n * sizeof(float) + 1);
-    splat_status status =
-        means ? splat_backend_download(model->backend, means, g->p.means, 3 * g->n * sizeof(float), error)
-              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %u Gaussians", g->n);
-    if (status == SPLAT_OK) status = put_aside(model, g->p.opacities, g->n, a, error);
-    for (size_t i = 0; i < g->n && status == SPLAT_OK; i++) {
-        bool inside = true;
-        for (size_t k = 0; k < 3; k++)
-            inside &= (double)means[3 * i + k] >= box->low[k] && (double)means[3 * i + k] <= box->high[k];
-        a->shown[i] = inside ? a->kept[i] : SPLAT_HIDDEN_OPACITY;
-    }
-    if (status == SPLAT_OK) status = show(model, a, error);
-    free(means);
-    return status;
-}
-
-/* Gaussians become larger or smaller. */
-static splat_status scale_all(splat_model *model, float factor, aside *a, splat_error *error)
-{
-    const size_t n = 3 * (size_t)model->gaussians.n;
-    SPLAT_TRY(put_aside(model, model->gaussians.p.scales, n, a, error));
-    for (size_t i = 0; i < n; i++) a->shown[i] = a->kept[i] + logf(factor);
-    return show(model, a, error);
+    const bool has_planes = !shows_colours(wish->kind), counted = wish->kind == SPLAT_VIEWER_DENSITY;
+    splat_shown shown = {.camera = *camera, .has_planes = has_planes, .counted = counted,
+                         .change = {.has_box = wish->has_box, .scaling = wish->scaling}};
+    memcpy(shown.background, background, sizeof shown.background);
+    memcpy(shown.change.low, wish->box.low, sizeof shown.change.low);
+    memcpy(shown.change.high, wish->box.high, sizeof shown.change.high);
+    if (viewer->trainer && splat_shards_are_apart(viewer->trainer))
+        return splat_shards_show(viewer->trainer, &shown, g, error);
+    SPLAT_TRY(splat_model_put_aside(model, &shown.change, aside, error));
+    if (has_planes) return splat_model_rasterize_geometry(model, &model->frame, camera, counted, true, g, error);
+    return splat_model_rasterize(model, &model->frame, camera, background, false, error);
 }
 
 /* ---------------------------------------------------------------- a wish */
@@ -151,28 +104,17 @@ static splat_status expose(splat_viewer *viewer, splat_model *model, int32_t ind
                               splat_exposures_find(&viewer->exposures, view->photo_name), view->crop, error);
 }
 
-/* As the loss compares them. */
-static splat_status render_error(splat_viewer *viewer, splat_model *model, const float background[3],
-                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
-                                 splat_error *error)
+/* What was drawn, to the host; an error as the loss compares them. */
+static splat_status read_kind(splat_viewer *viewer, splat_model *model, const splat_viewer_wish *wish,
+                              const splat_camera *camera, const splat_model_geometry *g, float *buffer, uint8_t *rgb,
+                              splat_error *error)
 {
     const size_t bytes = 3 * splat_camera_pixels(camera) * sizeof *buffer;
-    splat_frame *frame = &model->frame;
-    SPLAT_TRY(splat_model_rasterize(model, frame, camera, background, false, error));
-    SPLAT_TRY(expose(viewer, model, wish->view, camera, error));
-    SPLAT_TRY(splat_backend_download(model->backend, buffer, frame->image, bytes, error));
-    return compare(viewer, wish, camera, buffer, rgb, error);
-}
-
-static splat_status render_kind(splat_viewer *viewer, splat_model *model, const float background[3],
-                                const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
-                                splat_error *error)
-{
-    switch (wish->kind) {
-    case SPLAT_VIEWER_COLOR: return splat_model_render(model, camera, background, buffer, error);
-    case SPLAT_VIEWER_ERROR: return render_error(viewer, model, background, wish, camera, buffer, rgb, error);
-    default: return render_map(model, camera, wish->kind, buffer, rgb, error);
-    }
+    const bool is_error = wish->kind == SPLAT_VIEWER_ERROR;
+    if (!shows_colours(wish->kind)) return read_map(model, camera, wish->kind, g, buffer, rgb, error);
+    if (is_error) SPLAT_TRY(expose(viewer, model, wish->view, camera, error));
+    SPLAT_TRY(splat_backend_download(model->backend, buffer, model->frame.image, bytes, error));
+    return is_error ? compare(viewer, wish, camera, buffer, rgb, error) : SPLAT_OK;
 }
 
 static splat_status draw_mesh(splat_viewer *viewer, const float background[3], const splat_viewer_wish *wish,
@@ -188,20 +130,16 @@ static splat_status render_wish(splat_viewer *viewer, splat_model *model, const 
                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
                                 splat_error *error)
 {
-    aside opacities = {0}, scales = {0};
+    splat_model_aside aside = {.opacities = {0}};
+    splat_model_geometry geometry;
     splat_error later;
-    splat_status status = SPLAT_OK;
     if (wish->kind == SPLAT_VIEWER_PHOTO) return read_photo(viewer->scene, wish->view, camera, rgb, error);
     if (!model) return draw_mesh(viewer, background, wish, camera, buffer, rgb, error);
-    if (wish->has_box) status = hide_outside(model, &wish->box, &opacities, error);
-    if (wish->scaling != 1 && status == SPLAT_OK) status = scale_all(model, wish->scaling, &scales, error);
-    if (status == SPLAT_OK) status = render_kind(viewer, model, background, wish, camera, buffer, rgb, error);
-    for (int i = 0; i < 2; i++) {
-        if (show_again(model, i ? &scales : &opacities, &later) == SPLAT_OK) continue;
-        if (error) *error = later;
-        status = later.status;
-    }
-    return status;
+    splat_status status = draw(viewer, model, background, wish, camera, &geometry, &aside, error);
+    if (status == SPLAT_OK) status = read_kind(viewer, model, wish, camera, &geometry, buffer, rgb, error);
+    if (splat_model_show_again(model, &aside, &later) == SPLAT_OK) return status;
+    if (error) *error = later;
+    return later.status;
 }
 
 /* The camera of a view, no larger than was asked for. */

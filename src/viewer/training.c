@@ -48,7 +48,7 @@ splat_status splat_viewer_watch(splat_viewer *v, splat_trainer *trainer, const c
     if (trainer) {
         v->status.iteration = trainer->iteration;
         v->status.iterations = trainer->options.iterations;
-        v->status.n_gaussians = trainer->model->gaussians.n;
+        v->status.n_gaussians = splat_shards_count(trainer);
         v->curves = (splat_viewer_curves){0};
     }
     v->step = trainer ? (uint32_t)trainer->iteration : 0;
@@ -155,7 +155,10 @@ static void offer_saved(splat_viewer *v, const char *path)
 {
     float background[3];
     splat_scene_background(v->trainer->scene, background);
-    splat_viewer_offer(v, path, v->trainer->iteration, v->trainer->model, background, NULL);
+    if (splat_viewer_offer(v, path, v->trainer->iteration, v->trainer->model, background, NULL) != SPLAT_OK) return;
+    lock(v);
+    v->status.saved.n_gaussians = splat_shards_count(v->trainer); /* of all ranks */
+    unlock(v);
 }
 
 /* ---------------------------------------------------------------- between two steps */
@@ -186,9 +189,7 @@ static void make_picture(splat_viewer *v, const splat_viewer_job *job)
         note(v, "no picture: %s", error.message);
         v->picture_failed = true;
     }
-    if (!t->backend->memory.limit) return;
-    splat_region_free(t->backend, &t->model->frame.region);
-    splat_region_free(t->backend, &t->backend->scratch);
+    if (t->backend->memory.limit) splat_shards_release(t, NULL);
 }
 
 /* At most one picture, when there is time for it. Who moves the camera is answered a little ahead of the budget. */

@@ -110,6 +110,23 @@ static void processes_find_the_exposures_of_one(void **state)
                       "both/point_cloud/iteration_40/point_cloud.ply");
 }
 
+/* Rank 0 alone has a page, and the splat is the same. */
+static void processes_have_one_viewer(void **state)
+{
+    (void)state;
+    if (!mpirun_command(2)) skip();
+    static const char *const options = "-n 40 --split_views";
+    assert_int_equal(shell("rm -rf plain; %s %% " TRAIN " -m plain %s", mpirun_command(2), options), 0);
+    if (shell("rm -rf seen; %s %% " TRAIN " -m seen %s --viewer 0 --sibr 0", mpirun_command(2), options) != 0) {
+        if (strstr(standard_error, "civetweb")) skip();
+        fail_msg("%s", standard_error);
+    }
+    assert_int_equal(n_times(standard_output, "http://127.0.0.1:"), 1);
+    assert_int_equal(n_times(standard_error, "SIBR's viewers:"), 1);
+    must_be_same_file("plain/point_cloud/iteration_40/point_cloud.ply",
+                      "seen/point_cloud/iteration_40/point_cloud.ply");
+}
+
 /* ---------------------------------------------------------------- a rank that goes, a run that is stopped */
 
 /* The process of a rank whose output folder is `folder`; 0: there is none. */
@@ -209,7 +226,6 @@ static void what_cannot_be_done_is_said_once(void **state)
         {"", "2 processes were started together: say how they shall train", "2"},
         {"--split_views --batch_views", "two ways to share the work", "2"},
         {"--gpus 2", "--gpus is for one process", "2"},
-        {"--split_views --viewer", "several processes cannot train with --viewer", "2"},
         {"--split_views --eval_only -m one", "several processes cannot train with --eval_only", "2"},
         {"--split_views --sh_offload", "several ranks cannot train with --sh_offload", "1"},
         {"--split_views --vram_limit 1G", "several ranks cannot train with a memory limit (--vram_limit)", "1"},
@@ -288,8 +304,7 @@ static void gpus_that_cannot_be_had_are_refused(void **state)
     static const char *const cases[][2] = {{"--gpus 0", "--gpus is a number from 1"},
                                            {"--gpus two", "--gpus is a number from 1"},
                                            {"--gpus all", "--gpus all needs GPUs"},
-                                           {"--gpus 2 --split_views --batch_views", "two ways to share the work"},
-                                           {"--gpus 2 --viewer", "several GPUs cannot train with --viewer"}};
+                                           {"--gpus 2 --split_views --batch_views", "two ways to share the work"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(shell("%% " TRAIN " -m out %s", cases[i][0]), 2);
         if (!strstr(standard_error, cases[i][1])) fail_msg("%s: %s", cases[i][0], standard_error);
@@ -316,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_write_what_one_writes),
         cmocka_unit_test(processes_find_the_exposures_of_one),
+        cmocka_unit_test(processes_have_one_viewer),
         cmocka_unit_test(a_killed_rank_ends_the_run),
         cmocka_unit_test(a_stop_saves_what_is_there),
         cmocka_unit_test(what_cannot_be_done_is_said_once),

@@ -1,5 +1,5 @@
-/* The viewer beside a training: the same bytes whoever looks, pauses, saves, stops, and how much time pictures take.
- * Without civetweb all is skipped. */
+/* The viewer beside a training, of several ranks too: the same bytes whoever looks, pauses, saves, stops, and how much
+ * time pictures take. Without civetweb all is skipped. */
 #include "scene_fixture.h"
 #include "train/trainer.h"
 #include "web_client.h"
@@ -16,6 +16,7 @@ typedef struct run {
     splat_context *context;
     splat_scene *scene;
     splat_trainer *trainer;
+    splat_workers *workers; /* NULL: this is the only rank */
     splat_viewer *viewer;   /* NULL: nobody looks */
     double in_events;       /* seconds that the viewer's events took, without pauses */
     int n_pauses;
@@ -27,6 +28,10 @@ static void on_log(void *user, splat_log_level level, const char *message)
     (void)level;
     r->n_pauses += strstr(message, "the viewer pauses") != NULL;
 }
+
+/* How the runs of a test train. */
+static int n_ranks = 1;
+static bool in_batches; /* else ranks share views */
 
 static void open_run(run *r, int iterations, bool watched, double budget)
 {
@@ -40,7 +45,10 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     context.backend = "cpu";
     context.log = on_log;
     context.log_user = r;
+    context.threads = n_ranks > 1 ? 1 : context.threads;
     ASSERT_OK(splat_context_create(&context, &r->context, &error));
+    if (n_ranks == 1 || in_batches) /* pictures leave nothing behind */
+        ASSERT_OK(splat_context_set_memory_limit(r->context, (size_t)1 << 32, &error));
     splat_scene_options_init(&scene);
     scene.source_path = "scene";
     ASSERT_OK(splat_scene_open(r->context, &scene, &r->scene, &error));
@@ -48,6 +56,9 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     train.iterations = iterations;
     train.densify_from_iter = 20;
     train.densification_interval = 20;
+    train.batch_views = in_batches;
+    if (n_ranks > 1)
+        ASSERT_OK(splat_workers_start(&context, r->scene, &train, n_ranks, &r->workers, &train.ranks, &error));
     ASSERT_OK(splat_trainer_create(r->context, r->scene, &train, &r->trainer, &error));
     if (!watched) return;
     splat_viewer_options_init(&viewer);
@@ -89,6 +100,7 @@ static void close_run(run *r)
 {
     splat_viewer_close(r->viewer);
     splat_trainer_destroy(r->trainer);
+    splat_workers_join(r->workers);
     splat_scene_close(r->scene);
     splat_context_destroy(r->context);
 }
@@ -202,10 +214,11 @@ static void test_the_bytes_are_the_same_whoever_looks(void **state)
 {
     (void)state;
     run r;
+    splat_folder_delete("watched", NULL);
+    splat_folder_delete("alone", NULL);
     splat_error error;
     looker l = {0};
     open_run(&r, STEPS, true, 1);
-    ASSERT_OK(splat_context_set_memory_limit(r.context, (size_t)1 << 32, &error)); /* pictures leave nothing behind */
     l.viewer = r.viewer;
     assert_int_equal(pthread_create(&l.thread, NULL, look, &l), 0);
     for (int i = 0; i < 2000 && count_clients(r.viewer) < 3; i++) usleep(10000);
@@ -252,6 +265,7 @@ static void test_a_stop_in_a_pause_saves_and_can_be_gone_on_with(void **state)
     run r;
     splat_error error;
     looker l = {0};
+    splat_folder_delete("stopped", NULL);
     open_run(&r, 1000000, true, 1);
     l.viewer = r.viewer;
     assert_int_equal(pthread_create(&l.thread, NULL, stop_soon, &l), 0);
@@ -266,6 +280,19 @@ static void test_a_stop_in_a_pause_saves_and_can_be_gone_on_with(void **state)
     ASSERT_OK(train(&r, "stopped", "latest", &error));
     assert_int_equal(splat_trainer_get_iteration(r.trainer), reached + 3);
     close_run(&r);
+}
+
+/* Pictures of several ranks are made by all of them. */
+static void test_ranks_are_looked_at_likewise(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        n_ranks = 2 + i;
+        in_batches = i > 0;
+        test_the_bytes_are_the_same_whoever_looks(state);
+        test_a_stop_in_a_pause_saves_and_can_be_gone_on_with(state);
+    }
+    n_ranks = 1;
+    in_batches = false;
 }
 
 /* Asks for large pictures as fast as they come. */
@@ -359,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bytes_are_the_same_whoever_looks),
         cmocka_unit_test(test_a_stop_in_a_pause_saves_and_can_be_gone_on_with),
+        cmocka_unit_test(test_ranks_are_looked_at_likewise),
         cmocka_unit_test(test_pictures_stay_within_their_share_of_the_time),
         cmocka_unit_test(test_nobody_looks_and_nothing_is_rendered),
     };

@@ -64,12 +64,14 @@ struct splat_share_unpack_args {
                               project saw */
 };
 
-/* share_colors: colors[k] is rgb[entries[k]]; beside what comes next, as project writes them. */
+/* share_colors: colors[k] is rgb[entries[k]], rows of as many floats as are said; beside what comes next, as project
+ * writes them. */
 struct splat_share_colors_args {
-    const float *rgb; /* [..][3] */
+    const float *rgb; /* [..][channels] */
     const uint32_t *entries;
     uint32_t n;
-    float *colors; /* [n][3] */
+    float *colors; /* [n][channels] */
+    uint32_t channels; /* 3 of colours, 4 of planes (ops/geometry) */
 };
 
 /* share_hide: mean_abs of a visible entry's grad2d becomes NaN where the mask does not keep the pixel under its mean

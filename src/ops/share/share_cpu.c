@@ -70,9 +70,10 @@ splat_status splat_share_colors_cpu(splat_backend *backend, const struct splat_s
                                     splat_error *error)
 {
     (void)error;
+    const size_t channels = args->channels;
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
     for (uint32_t k = 0; k < args->n; k++)
-        memcpy(args->colors + 3 * (size_t)k, args->rgb + 3 * (size_t)args->entries[k], 3 * sizeof(float));
+        memcpy(args->colors + channels * k, args->rgb + channels * args->entries[k], channels * sizeof(float));
     return SPLAT_OK;
 }
 

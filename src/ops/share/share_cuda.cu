@@ -190,22 +190,26 @@ extern "C" splat_status splat_share_order_cuda(splat_backend *backend, const str
 /* ---------------------------------------------------------------- share_colors, share_hide, share_put */
 
 /* A thread a float: a row's lie side by side. */
+template <uint32_t CHANNELS>
 __global__ void __launch_bounds__(THREADS)
     colors_kernel(const float *rgb, const uint32_t *entries, uint64_t n_floats, float *colors)
 {
     const uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (at < n_floats) colors[at] = rgb[(size_t)entries[at / 3] * 3 + at % 3];
+    if (at < n_floats) colors[at] = rgb[(size_t)entries[at / CHANNELS] * CHANNELS + at % CHANNELS];
 }
 
 extern "C" splat_status splat_share_colors_cuda(splat_backend *backend, const struct splat_share_colors_args *args,
                                                 splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const uint64_t n_floats = 3 * (uint64_t)args->n;
+    const uint64_t n_floats = args->channels * (uint64_t)args->n;
     if (args->n == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_fork(cuda, error)); /* the entries are the stream's */
-    colors_kernel<<<splat_cuda_blocks(n_floats, THREADS), THREADS, 0, cuda->side_stream>>>(
-        args->rgb, args->entries, n_floats, args->colors);
+    const unsigned blocks = splat_cuda_blocks(n_floats, THREADS);
+    if (args->channels == 3)
+        colors_kernel<3><<<blocks, THREADS, 0, cuda->side_stream>>>(args->rgb, args->entries, n_floats, args->colors);
+    else
+        colors_kernel<4><<<blocks, THREADS, 0, cuda->side_stream>>>(args->rgb, args->entries, n_floats, args->colors);
     CUDA_LAUNCHED("colours on their way");
     return SPLAT_OK;
 }

@@ -304,28 +304,34 @@ int test_op_share_unpack(splat_backend *backend)
     return failures + unpack_in_order(backend);
 }
 
-int test_op_share_colors(splat_backend *backend)
+/* Rows of so many floats, of an array that has as many. */
+static int take_rows(splat_backend *backend, uint32_t channels)
 {
     int failures = 0;
     share_frame *f = open_frame(backend, N, 9);
+    const float *from = channels == 3 ? f->frame.rgb : f->frame.conic, *all = channels == 3 ? f->rgb : f->conic;
     uint32_t entries[N], n = list_entries(backend, f, N, entries);
-    float got[3 * N];
+    float got[4 * N];
     splat_block blocks[2] = {{0}};
     splat_error error = {0};
     const uint32_t *list = test_upload(backend, &blocks[0], entries, sizeof entries);
     float *colors = test_upload(backend, &blocks[1], NULL, sizeof got);
-    splat_status status =
-        splat_op_share_colors(backend, &(struct splat_share_colors_args){f->frame.rgb, list, n, colors}, &error);
-    TEST_CHECK(failures, status == SPLAT_OK, "share_colors: %s", error.message);
+    const struct splat_share_colors_args args = {from, list, n, colors, channels};
+    TEST_CHECK(failures, splat_op_share_colors(backend, &args, &error) == SPLAT_OK, "share_colors: %s", error.message);
     test_download(backend, got, colors, sizeof got);
-    for (uint32_t k = 0; k < 3 * N; k++) {
-        const float wanted = k < 3 * n ? f->rgb[3 * entries[k / 3] + k % 3] : 0;
-        TEST_CHECK(failures, got[k] == wanted, "value %u of %u is %g, not %g", k, 3 * n, (double)got[k],
+    for (uint32_t k = 0; k < channels * N; k++) {
+        const float wanted = k < channels * n ? all[channels * entries[k / channels] + k % channels] : 0;
+        TEST_CHECK(failures, got[k] == wanted, "value %u of %u is %g, not %g", k, channels * n, (double)got[k],
                    (double)wanted);
     }
     for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
     close_frame(backend, f);
     return failures;
+}
+
+int test_op_share_colors(splat_backend *backend)
+{
+    return take_rows(backend, 3) + take_rows(backend, 4);
 }
 
 int test_op_share_hide(splat_backend *backend)

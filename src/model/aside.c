@@ -1,0 +1,92 @@
+/* Opacities and scales that are other ones for a picture. */
+#include "model/aside.h"
+
+#include "io/splat/cloud.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct splat_aside_array array;
+
+static void forget(array *a)
+{
+    free(a->kept);
+    free(a->shown);
+    *a = (array){0};
+}
+
+/* Copies n floats of the device. */
+static splat_status put_aside(splat_model *model, float *on_device, size_t n, array *a, splat_error *error)
+{
+    const size_t bytes = n * sizeof(float);
+    *a = (array){on_device, malloc(bytes + 1), malloc(bytes + 1), bytes};
+    splat_status status = a->kept && a->shown
+                              ? splat_backend_download(model->backend, a->kept, on_device, bytes, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu other parameters", n);
+    if (status != SPLAT_OK) forget(a);
+    return status;
+}
+
+static splat_status show(splat_model *model, array *a, splat_error *error)
+{
+    splat_status status = splat_backend_upload(model->backend, a->on_device, a->shown, a->bytes, error);
+    if (status != SPLAT_OK) forget(a);
+    return status;
+}
+
+static splat_status show_again(splat_model *model, array *a, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    if (a->kept) status = splat_backend_upload(model->backend, a->on_device, a->kept, a->bytes, error);
+    if (a->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
+    forget(a);
+    return status;
+}
+
+static splat_status hide_outside(splat_model *model, const splat_model_change *box, array *a, splat_error *error)
+{
+    const splat_gaussians *g = &model->gaussians;
+    float *means = malloc(3 * g->n * sizeof(float) + 1);
+    splat_status status =
+        means ? splat_backend_download(model->backend, means, g->p.means, 3 * g->n * sizeof(float), error)
+              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %u Gaussians", g->n);
+    if (status == SPLAT_OK) status = put_aside(model, g->p.opacities, g->n, a, error);
+    for (size_t i = 0; i < g->n && status == SPLAT_OK; i++) {
+        bool inside = true;
+        for (size_t k = 0; k < 3; k++)
+            inside &= (double)means[3 * i + k] >= box->low[k] && (double)means[3 * i + k] <= box->high[k];
+        a->shown[i] = inside ? a->kept[i] : SPLAT_HIDDEN_OPACITY;
+    }
+    if (status == SPLAT_OK) status = show(model, a, error);
+    free(means);
+    return status;
+}
+
+static splat_status scale_all(splat_model *model, float factor, array *a, splat_error *error)
+{
+    const size_t n = 3 * (size_t)model->gaussians.n;
+    SPLAT_TRY(put_aside(model, model->gaussians.p.scales, n, a, error));
+    for (size_t i = 0; i < n; i++) a->shown[i] = a->kept[i] + logf(factor);
+    return show(model, a, error);
+}
+
+splat_status splat_model_put_aside(splat_model *model, const splat_model_change *change, splat_model_aside *aside,
+                                   splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    *aside = (splat_model_aside){.opacities = {0}};
+    if (change->has_box) status = hide_outside(model, change, &aside->opacities, error);
+    if (change->scaling != 1 && status == SPLAT_OK) status = scale_all(model, change->scaling, &aside->scales, error);
+    if (status != SPLAT_OK) splat_model_show_again(model, aside, NULL);
+    return status;
+}
+
+splat_status splat_model_show_again(splat_model *model, splat_model_aside *aside, splat_error *error)
+{
+    splat_error other;
+    splat_status status = show_again(model, &aside->opacities, error);
+    splat_status scales = show_again(model, &aside->scales, &other);
+    if (status != SPLAT_OK || scales == SPLAT_OK) return status;
+    if (error) *error = other;
+    return scales;
+}
