@@ -320,6 +320,11 @@ typedef struct splat_stage_times {
     int steps;
 } splat_stage_times;
 
+/* Bytes that a rank holds on its device, by what they are for (splat_memory_category); moments are the optimizer's. */
+typedef struct splat_rank_memory {
+    size_t parameters, optimizer, statistics, activations, buffers, images, other;
+} splat_rank_memory;
+
 /* What a rank had to do, since its trainer was made; means over its steps. */
 typedef struct splat_rank_info {
     size_t peak_bytes;             /* the most memory of its backend */
@@ -328,6 +333,7 @@ typedef struct splat_rank_info {
                                       that rows are on their way */
     double sent_bytes;             /* to others */
     splat_stage_times stages;      /* of the steps whose stages rank 0 measured; of shared views rank 0's alone */
+    splat_rank_memory memory;      /* now */
 } splat_rank_info;
 /* On rank 0, between steps: all ranks, the first `capacity` of them into ranks; *n how many there are, 0 alone. Errors:
  * ARGUMENT (another rank), RANK. */

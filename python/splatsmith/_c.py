@@ -334,6 +334,10 @@ class splat_stage_times(Structure):
     pass
 
 
+class splat_rank_memory(Structure):
+    pass
+
+
 class splat_rank_info(Structure):
     pass
 
@@ -1055,6 +1059,15 @@ splat_stage_times._fields_ = [
     ("send_back", c_double),
     ("steps", c_int),
 ]
+splat_rank_memory._fields_ = [
+    ("parameters", c_size_t),
+    ("optimizer", c_size_t),
+    ("statistics", c_size_t),
+    ("activations", c_size_t),
+    ("buffers", c_size_t),
+    ("images", c_size_t),
+    ("other", c_size_t),
+]
 splat_rank_info._fields_ = [
     ("peak_bytes", c_size_t),
     ("n_visible", c_double),
@@ -1062,6 +1075,7 @@ splat_rank_info._fields_ = [
     ("exchange_ms", c_double),
     ("sent_bytes", c_double),
     ("stages", splat_stage_times),
+    ("memory", splat_rank_memory),
 ]
 splat_loss._fields_ = [
     ("name", c_char_p),
@@ -1625,6 +1639,7 @@ STRUCTS: List[Any] = [
     splat_plan_step,
     splat_plan,
     splat_stage_times,
+    splat_rank_memory,
     splat_rank_info,
     splat_loss,
     splat_event,

@@ -251,6 +251,18 @@ static void put_rank_stages(object rank, const splat_stage_times *sums)
         put_real(o, stages[i].name, stages[i].ms / (sums->steps ? sums->steps : 1));
 }
 
+static void put_rank_memory(object rank, const splat_rank_memory *m)
+{
+    object o = put_object(rank, "memory");
+    put_count(o, "parameters_bytes", m->parameters);
+    put_count(o, "optimizer_bytes", m->optimizer);
+    put_count(o, "statistics_bytes", m->statistics);
+    put_count(o, "activations_bytes", m->activations);
+    put_count(o, "buffers_bytes", m->buffers);
+    put_count(o, "images_bytes", m->images);
+    put_count(o, "other_bytes", m->other);
+}
+
 /* Of a training by several; else an empty list. */
 static void put_ranks(object root, const splat_bench_result *r)
 {
@@ -264,6 +276,7 @@ static void put_ranks(object root, const splat_bench_result *r)
         put_real(o, "exchange_ms", rank->exchange_ms);
         put_real(o, "sent_bytes", rank->sent_bytes);
         put_rank_stages(o, &rank->stages);
+        put_rank_memory(o, &rank->memory);
         if (json_array_append_new(list, o.json) != 0) *root.failed = true;
     }
     put(root, "ranks", list);

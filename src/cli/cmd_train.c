@@ -143,8 +143,10 @@ int cmd_train(const cli_values *given)
 {
     static cli_values values; /* large for a stack */
     values = *given;
-    int code = cli_ranks_count_gpus(&values);
-    if (code == CLI_OK) code = cli_ranks_open(&values);
+    int code = cli_ranks_count_gpus(&values), rank, size;
+    splat_launch_get(&rank, &size);
+    if (code == CLI_OK && values.eval_only && rank > 0) return CLI_OK; /* one measures */
+    if (code == CLI_OK && !values.eval_only) code = cli_ranks_open(&values);
     if (code == CLI_OK) code = cli_check_train(&values);
     if (code == CLI_OK) {
         tell_without_effect(&values);

@@ -619,7 +619,7 @@ const cli_option cli_options[] = {
     {"gpus", 0, NULL, ALONE(TRAIN) | BENCH | PLAN, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
      "train on so many GPUs of this host, from --gpu on: --batch_views (or --split_views), with as many threads as "
      "processes under mpirun (with --backend cpu the threads stand for GPUs); plan: what each of N would hold", NULL},
-    {"split_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(split_views),
+    {"split_views", 0, NULL, ALONE(TRAIN) | BENCH, CLI_GROUP_MACHINE, FLAG(split_views),
      "with mpirun -n R or --gpus R: R processes or GPUs train one splat, each with a part of the Gaussians and of "
      "every picture; the result is that of one (on GPUs but for the order of sums)", NULL},
     {"batch_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(train.batch_views),

@@ -9,13 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the library does not see of it. NULL: all can be done. */
-static const char *refused_option(const cli_values *values)
-{
-    if (values->eval_only) return "--eval_only";
-    return NULL;
-}
-
 /* That this process may run on; 0: not known. */
 static int n_processors(void)
 {
@@ -79,12 +72,8 @@ int cli_ranks_count_gpus(cli_values *values)
         }
     }
     values->n_gpus = (int)n;
-    if (n > 1 && refused_option(values)) {
-        cli_error("several GPUs cannot train with %s; leave it out, or train on one", refused_option(values));
-        return CLI_USAGE;
-    }
     if (n > 1 && !values->split_views) values->train.batch_views = true;
-    if (n > 1 && cli_names_cpu(values)) {
+    if (n > 1 && cli_names_cpu(values) && !values->eval_only) {
         const int n_threads = values->context.threads ? values->context.threads : n_processors();
         values->context.threads = n_threads > n ? n_threads / (int)n : 1;
     }
@@ -114,10 +103,6 @@ int cli_ranks_open(cli_values *values)
                   splits ? "split_views" : "batch_views");
         return CLI_USAGE;
     }
-    if (refused_option(values)) {
-        cli_error("several processes cannot train with %s; leave it out, or start one", refused_option(values));
-        return CLI_USAGE;
-    }
     if (cli_needs_cameras(values)) {
         cli_error("find the cameras of the photos first, in one process: splatsmith cameras %s -o SCENE",
                   values->scene.source_path);
@@ -145,16 +130,26 @@ bool cli_ranks_is_worker(const cli_values *values)
     return values->train.ranks && splat_comm_get_rank(values->train.ranks) > 0;
 }
 
+static void print_memory(const splat_rank_memory *m)
+{
+    char parameters[32], optimizer[32], activations[32], buffers[32], images[32];
+    cli_say("               parameters %s, optimizer %s, activations %s, buffers %s, images %s",
+            cli_bytes(m->parameters, parameters), cli_bytes(m->optimizer, optimizer),
+            cli_bytes(m->activations, activations), cli_bytes(m->buffers, buffers), cli_bytes(m->images, images));
+}
+
 void cli_ranks_print(const splat_rank_info *ranks, size_t n)
 {
     char bytes[32], sent[32];
     double sum = 0;
     for (size_t r = 0; r < n; r++) sum += ranks[r].n_instances;
-    for (size_t r = 0; r < n; r++)
+    for (size_t r = 0; r < n; r++) {
         cli_say("  rank %-7zu %s at most; %.0f Gaussians and %.0f instances a step, %.2f of the mean; %.2f ms in "
                 "exchanges, %s sent", r, cli_bytes((uint64_t)ranks[r].peak_bytes, bytes), ranks[r].n_visible,
                 ranks[r].n_instances, sum > 0 ? ranks[r].n_instances * (double)n / sum : 1.0, ranks[r].exchange_ms,
                 cli_bytes((uint64_t)ranks[r].sent_bytes, sent));
+        print_memory(&ranks[r].memory);
+    }
 }
 
 void cli_ranks_fail(const cli_values *values, int code)

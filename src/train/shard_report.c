@@ -24,6 +24,21 @@ void splat_shards_end_traffic(splat_trainer *t)
     work->n_steps++;
 }
 
+/* On the device, by owner. */
+static splat_rank_memory own_memory(const splat_memory *memory)
+{
+    size_t bytes[SPLAT_N_OWNERS] = {0};
+    for (const splat_block *block = memory->blocks; block; block = block->next)
+        if (block->placement != SPLAT_ON_HOST) bytes[block->owner] += block->reserved;
+    return (splat_rank_memory){.parameters = bytes[SPLAT_OWNER_PARAMETERS],
+                               .optimizer = bytes[SPLAT_OWNER_OPTIMIZER],
+                               .statistics = bytes[SPLAT_OWNER_STATISTICS],
+                               .activations = bytes[SPLAT_OWNER_TRANSIENTS],
+                               .buffers = bytes[SPLAT_OWNER_LISTS] + bytes[SPLAT_OWNER_EVALUATION],
+                               .images = bytes[SPLAT_OWNER_IMAGES],
+                               .other = bytes[SPLAT_OWNER_OTHER]};
+}
+
 static splat_rank_info own_info(const splat_trainer *t)
 {
     const splat_shard_work *work = &t->shards.work;
@@ -37,6 +52,7 @@ static splat_rank_info own_info(const splat_trainer *t)
     info.exchange_ms = 1e3 * work->exchange_seconds / n;
     info.sent_bytes = (double)work->sent_bytes / n;
     info.stages = work->stages;
+    info.memory = own_memory(&t->backend->memory);
     return info;
 }
 

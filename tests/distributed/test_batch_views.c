@@ -300,6 +300,8 @@ static void ranks_tell_what_they_did(void **state)
         run_well(&run, 3);
         for (int r = 0; r < 3; r++) {
             const splat_rank_info *info = &ranks[r], *next = &ranks[(r + 1) % 3];
+            assert_true(info->memory.parameters > 10000 && info->memory.optimizer > 10000 &&
+                        info->memory.buffers > 1000 && info->memory.activations > 10000);
             assert_true(info->peak_bytes > 100000 && info->n_visible > 20 && info->n_instances > 20);
             assert_true(info->exchange_ms > 0 && info->sent_bytes > 20 * 52);
             assert_true(splits || fabs(info->n_instances - next->n_instances) < 0.3 * next->n_instances);

@@ -226,7 +226,6 @@ static void what_cannot_be_done_is_said_once(void **state)
         {"", "2 processes were started together: say how they shall train", "2"},
         {"--split_views --batch_views", "two ways to share the work", "2"},
         {"--gpus 2", "--gpus is for one process", "2"},
-        {"--split_views --eval_only -m one", "several processes cannot train with --eval_only", "2"},
         {"--split_views --sh_offload", "several ranks cannot train with --sh_offload", "1"},
         {"--split_views --vram_limit 1G", "several ranks cannot train with a memory limit (--vram_limit)", "1"},
         {"--split_views -s nowhere", "nowhere", "1"},
@@ -279,6 +278,30 @@ static void a_benchmark_tells_of_the_ranks(void **state)
     assert_non_null(strstr(json, "\"views_a_step\": 3.0"));
     assert_int_equal(n_times(json, "\"exchange_ms\""), 3);
     assert_non_null(strstr(json, "\"gaussians_last\": 500"));
+    assert_int_equal(n_times(json, "\"statistics_bytes\""), 3);
+    code = shell("rm -rf bench; %% bench run -s scene --backend cpu --gpus 2 --split_views --warmup 6 "
+                 "--num_iterations 9 -o bench");
+    if (code != 0) fail_msg("%s", standard_error);
+    read_text("bench/training_benchmark_results.json", json, sizeof json);
+    assert_non_null(strstr(json, "\"views_a_step\": 1.0"));
+    assert_int_equal(n_times(json, "\"exchange_ms\""), 2);
+    assert_int_equal(shell("%% bench run -s scene --backend cpu --split_views --num_iterations 2"), 2);
+    assert_non_null(strstr(standard_error, "--split_views is for several GPUs"));
+}
+
+/* A model folder is measured by one of them. */
+static void one_measures_for_all(void **state)
+{
+    (void)state;
+    if (!mpirun_command(2)) skip();
+    static const char *const options = "-m measured --eval_only --backend cpu";
+    assert_int_equal(shell("rm -rf measured; %% " TRAIN " -m measured -n 20 --gpus 2"), 0);
+    assert_int_equal(shell("%% train %s && mv measured/results.json alone.json", options), 0);
+    assert_int_equal(shell("%% train %s --gpus 2", options), 0);
+    must_be_same_file("alone.json", "measured/results.json");
+    assert_int_equal(shell("rm measured/results.json; %s %% train %s --split_views", mpirun_command(2), options), 0);
+    assert_int_equal(n_times(standard_output, "results.json and per_view.json are in measured"), 1);
+    must_be_same_file("alone.json", "measured/results.json");
 }
 
 /* Each rank has the limit, as threads and as processes; nothing is given up to go on. */
@@ -337,6 +360,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(each_has_a_view_of_its_own),
         cmocka_unit_test(a_benchmark_tells_of_the_ranks),
+        cmocka_unit_test(one_measures_for_all),
         cmocka_unit_test(ranks_have_a_memory_limit_each),
         cmocka_unit_test(gpus_that_cannot_be_had_are_refused),
         cmocka_unit_test(without_the_module_one_process_trains),
