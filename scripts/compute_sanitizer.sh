@@ -25,7 +25,7 @@ one()
     case "$tool $test" in "racecheck test_gpu"*) more="--launch-count ${LAUNCHES:-4000}" ;; esac
     words=
     [ "$test" = test_ops ] && words="--backend cuda $op"
-    [ "$test" = test_gpu_ranks ] || export CUDA_VISIBLE_DEVICES="$gpu" # ranks take all
+    case $test in test_gpu_ranks | test_gpu_captured) ;; *) export CUDA_VISIBLE_DEVICES="$gpu" ;; esac # ranks take all
     scratch=$logs/scratch/$tool.$test$op
     mkdir -p "$scratch"
     begin=$(date +%s)
