@@ -1,4 +1,5 @@
 /* splatsmith coarse */
+#include "ranks.h"
 #include "training.h"
 #include "vram.h"
 
@@ -141,19 +142,26 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
     if (code != CLI_OK) return code;
     t->scene_options = session->scene_options;
     code = cli_plan_training(values, session->context, session->scene, splat.n_gaussians, &t->train_options);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(values, session->scene, &t->train_options, &t->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
-    if (!values->start_checkpoint && splat_trainer_start_coarse(t->trainer, session->ply, &error) != SPLAT_OK)
-        return cli_report(&error);
-    if (!values->start_checkpoint && t->train_options.exposure &&
+    const bool begins = !values->start_checkpoint && !cli_ranks_is_worker(values);
+    if (begins && splat_trainer_start_coarse(t->trainer, session->ply, &error) != SPLAT_OK) return cli_report(&error);
+    if (begins && t->train_options.exposure &&
         splat_trainer_load_exposures(t->trainer, exposures, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Splat: %s, %zu Gaussians", session->ply, splat.n_gaussians);
     return CLI_OK;
 }
 
-int cmd_coarse(const cli_values *values)
+int cmd_coarse(const cli_values *given)
 {
-    return cli_training_of_session(values, prepare, NULL);
+    static cli_values values; /* large for a stack */
+    values = *given;
+    int code = cli_ranks_count_gpus(&values);
+    if (code == CLI_OK) code = cli_ranks_open(&values);
+    if (code == CLI_OK) code = cli_training_of_session(&values, prepare, NULL);
+    cli_ranks_close(&values);
+    return code;
 }

@@ -2,6 +2,7 @@
 #include "find_cameras.h"
 #include "pipeline.h"
 #include "progress.h"
+#include "ranks.h"
 #include "viewer.h"
 
 #include <dirent.h>
@@ -496,9 +497,11 @@ static int run_stages(pipeline_run *r)
 int cmd_pipeline(const cli_values *values)
 {
     if (!options_agree(values)) return CLI_USAGE;
+    int code = cli_ranks_check_pipeline(values);
+    if (code != CLI_OK) return code;
     pipeline_run *r = calloc(1, sizeof *r);
     cli_values *defaults = malloc(sizeof *defaults);
-    int code = CLI_FAILED;
+    code = CLI_FAILED;
     if (r && defaults) {
         cli_values_init(defaults);
         r->p.values = values;

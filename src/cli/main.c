@@ -60,7 +60,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
     static cli_values values; /* large for a stack */
     cli_values_init(&values);
     values.command_line = argv;
-    if (command->run == cmd_train) cli_ranks_hush();
+    if (cli_ranks_knows(command)) cli_ranks_hush();
     if (!cli_parse(&values, command, argc - 2, argv + 2) || !take_quality(&values)) return CLI_USAGE;
     if (values.help) {
         cli_print_help(stdout, command);

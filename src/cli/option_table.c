@@ -616,13 +616,14 @@ const cli_option cli_options[] = {
     {"simd", 0, NULL, WORK | INFO, CLI_GROUP_MACHINE, CHOICE(context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
-    {"gpus", 0, NULL, ALONE(TRAIN) | BENCH | PLAN, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
+    {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, CLI_GROUP_MACHINE, TEXT(gpus, "N|all"),
      "train on so many GPUs of this host, from --gpu on: --batch_views (or --split_views), with as many threads as "
-     "processes under mpirun (with --backend cpu the threads stand for GPUs); plan: what each of N would hold", NULL},
-    {"split_views", 0, NULL, ALONE(TRAIN) | BENCH, CLI_GROUP_MACHINE, FLAG(split_views),
+     "processes under mpirun (with --backend cpu the threads stand for GPUs); pipeline: its stages train and coarse; "
+     "plan: what each of N would hold", NULL},
+    {"split_views", 0, NULL, TRAIN | COARSE | BENCH, CLI_GROUP_MACHINE, FLAG(split_views),
      "with mpirun -n R or --gpus R: R processes or GPUs train one splat, each with a part of the Gaussians and of "
      "every picture; the result is that of one (on GPUs but for the order of sums)", NULL},
-    {"batch_views", 0, NULL, ALONE(TRAIN), CLI_GROUP_MACHINE, FLAG(train.batch_views),
+    {"batch_views", 0, NULL, ALONE(TRAIN | COARSE), CLI_GROUP_MACHINE, FLAG(train.batch_views),
      "with mpirun -n R: each process has a view of its own, and a step is of R photos; faster, and not quite the same "
      "splat", NULL},
 

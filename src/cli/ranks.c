@@ -25,6 +25,11 @@ static int share_of_threads(void)
     return n > n_ranks ? n / n_ranks : 1;
 }
 
+bool cli_ranks_knows(const cli_command *command)
+{
+    return command->run == cmd_train || command->run == cmd_coarse || command->run == cmd_pipeline;
+}
+
 void cli_ranks_hush(void)
 {
     int rank, size;
@@ -80,6 +85,22 @@ int cli_ranks_count_gpus(cli_values *values)
     return CLI_OK;
 }
 
+int cli_ranks_check_pipeline(const cli_values *values)
+{
+    static cli_values copy; /* large for a stack */
+    int rank, size;
+    splat_launch_get(&rank, &size);
+    if (size > 1) {
+        cli_error("pipeline is one process: give it --gpus, or start its stages train and coarse by themselves");
+        return CLI_USAGE;
+    }
+    copy = *values;
+    int code = cli_ranks_count_gpus(&copy);
+    if (code != CLI_OK || !copy.split_views || copy.n_gpus > 1) return code;
+    cli_error("--split_views is for several GPUs: give --gpus, too (docs/distributed.md)");
+    return CLI_USAGE;
+}
+
 int cli_ranks_open(cli_values *values)
 {
     int rank, size;
@@ -98,7 +119,7 @@ int cli_ranks_open(cli_values *values)
         return CLI_USAGE;
     }
     if (size == 1) {
-        cli_error("--%s is for several GPUs or processes: --gpus 4, or mpirun -n 4 splatsmith train ... "
+        cli_error("--%s is for several GPUs or processes: --gpus 4, or mpirun -n 4 splatsmith ... "
                   "(docs/distributed.md)",
                   splits ? "split_views" : "batch_views");
         return CLI_USAGE;

@@ -1,17 +1,23 @@
-/* Ranks on the command line: `mpirun -n R splatsmith train ...`. */
+/* Ranks on the command line: --gpus, and `mpirun -n R splatsmith train ...` or `coarse ...`. */
 #ifndef SPLAT_CLI_RANKS_H
 #define SPLAT_CLI_RANKS_H
 
 #include "cli.h"
 
+/* Whether a command trains with several ranks, or says why it does not. */
+bool cli_ranks_knows(const cli_command *command);
 /* Of the processes that a launcher started together, all but the first say nothing from here on. */
 void cli_ranks_hush(void);
-/* Of train: the ranks that a launcher started, in values->train.ranks; none where it started one. What several ranks
- * cannot do is refused. values->context gets its share of the threads. Returns an exit code; the reason is printed. */
+/* Of train and coarse: the ranks that a launcher started, in values->train.ranks; none where it started one. What
+ * several ranks cannot do is refused. values->context gets its share of the threads. Returns an exit code; the reason
+ * is printed. */
 int cli_ranks_open(cli_values *values);
-/* Of train, before its options are filled in: --gpus as a number, in values->n_gpus, and what it goes with. Returns an
+/* Of them, before their options are filled in: --gpus as a number, in values->n_gpus, and what it goes with. Returns an
  * exit code; the reason is printed. */
 int cli_ranks_count_gpus(cli_values *values);
+/* Of pipeline, whose stages count again: what they would refuse, and processes that were started together. Returns an
+ * exit code; the reason is printed. */
+int cli_ranks_check_pipeline(const cli_values *values);
 /* With values->n_gpus: the other ranks, whose trainers these options make; *options get rank 0's comm. NULL in *workers
  * without. Returns an exit code; the reason is printed. */
 int cli_ranks_start_gpus(const cli_values *values, splat_scene *scene, splat_train_options *options,

@@ -379,6 +379,7 @@ int cli_training_of_session(const cli_values *values,
     if (code == CLI_OK) cli_training_describe(t);
     if (code == CLI_OK) code = cli_training_run(t, values);
     if (code == CLI_OK && finish) finish(t);
+    if (!t->trainer) cli_ranks_fail(values, code); /* with one, the others know */
     cli_training_close(t);
     cli_session_close(&session);
     free(t);

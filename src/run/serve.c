@@ -17,6 +17,12 @@ static splat_status take_deal(splat_trainer *t, const splat_order *o, splat_erro
     return splat_shard_rows_deal(t, o->n_all, error);
 }
 
+static splat_status take_look(splat_trainer *t, const splat_run_look *look, splat_error *error)
+{
+    t->regularizer_constant = look->regularizer_constant;
+    return splat_model_set_render_mode(t->model, look->render_mode, look->kernel_size, error);
+}
+
 /* *lpips: what this rank measures with, once it was sent. */
 static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips **lpips, splat_error *error)
 {
@@ -31,6 +37,7 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips *
     case SPLAT_ORDER_ROWS: return splat_shards_serve_rows(t, o, error);
     case SPLAT_ORDER_BEGIN: return splat_trainer_begin_rows(t, &o->beginning, error);
     case SPLAT_ORDER_BEGIN_AT:
+        SPLAT_TRY(take_look(t, &o->look, error));
         return splat_trainer_begin_at(t, o->iteration, o->density_control_done, o->adam_steps, error);
     case SPLAT_ORDER_FILTER: return splat_trainer_update_filter(t, error);
     case SPLAT_ORDER_EXPOSURES: return splat_exposures_share(t, error);

@@ -171,8 +171,10 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
     const splat_statistics statistics = splat_trainer_statistics(t);
     for (int r = 0; r < b->n_views; r++) {
         splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
+        splat_tensors extra;
         float *grad_depth;
         SPLAT_TRY(splat_batch_take(&t->shards.batch, r, &grad_depth, error));
+        const bool has_extra = splat_regularized(t, r, &extra);
         const struct splat_project_backward_args args = {.gaussians = &t->model->gaussians,
                                                          .frame = frame,
                                                          .statistics = wants_statistics ? &statistics : NULL,
@@ -180,7 +182,8 @@ static splat_status sum_views(splat_trainer *t, const batch *b, bool wants_stati
                                                          .adds = true,
                                                          .squares = &sums->squares,
                                                          .slot = (uint32_t)r,
-                                                         .grad_depth = grad_depth};
+                                                         .grad_depth = grad_depth,
+                                                         .extra_gradients = has_extra ? &extra : NULL};
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         *n_degenerate += frame->n_degenerate;
     }
@@ -254,6 +257,7 @@ static splat_status find_gradients(splat_trainer *t, batch *b, bool wants_statis
                                    splat_error *error)
 {
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
+    SPLAT_TRY(splat_regularize_batch(t, b->first, b->last, b->view.index, error));
     SPLAT_TRY(project(t, b, error));
     SPLAT_TRY(blend(t, b, error));
     return blend_back(t, b, wants_statistics, sums, error);

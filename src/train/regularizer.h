@@ -44,9 +44,15 @@ struct splat_regularizer {
 
     /* Beside the ranges of single options: which exclude each other. Errors: ARGUMENT. */
     splat_status (*check)(const splat_train_options *options, splat_error *error);
-    /* Before the step of the photo, in the frame that it will use again. *any: this iteration has such losses; then
-     * gradients: what they ask of every Gaussian (means, scales, rotations, opacities; the other tensors are NULL),
-     * valid until the next call. Nothing of the model changes. */
+    /* Whether the step of an iteration has such losses: a function of nothing else. NULL: none. */
+    bool (*has_losses)(const splat_train_options *options, int iteration);
+    /* Before the steps of iterations first .. last, by all ranks that share them: what lasts from step to step, in the
+     * cached arrays of splat_shapes_extra_rows. NULL: there is nothing. */
+    splat_status (*prepare)(splat_trainer *trainer, int first, int last, splat_error *error);
+    /* Before the step of the photo, in the frame that it will use again, of the Gaussians and arrays that
+     * train/shards.h gives. *any: this iteration has such losses; then gradients: what they ask of every Gaussian
+     * (means, scales, rotations, opacities; the other tensors are NULL), valid until the next call. Nothing of the
+     * model changes. */
     splat_status (*step)(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients, bool *any,
                          splat_error *error);
     /* For the plan: what its step takes of the frame, and the most that it takes of scratch at a time, where the work
@@ -58,6 +64,8 @@ struct splat_regularizer {
     size_t (*neighbor_bytes)(const splat_train_options *options, size_t photo_pixels);
     /* What belongs after an iteration, after density control, once: it may change the model (train/density.h). */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
+    /* Whether that changes the model: ranks bring all Gaussians together for it. NULL: never. */
+    bool (*changes_after)(const splat_train_options *options, int iteration);
     /* Its losses and figures, as splat_trainer_get_losses gives them; results: of the last step, on the host; NULL:
      * there was none. Returns how many. */
     size_t (*losses)(const splat_trainer *trainer, const double *results, splat_loss losses[SPLAT_MAX_LOSSES]);

@@ -31,6 +31,7 @@ typedef struct splat_rows_order {
 /* SUMMARY: of the Gaussians that each has (op summary). */
 typedef struct splat_summary_order {
     uint32_t n_edges, max_samples;
+    bool spreads;
 } splat_summary_order;
 
 /* EVALUATE: the views from number `at` of a set on, one a rank. */
@@ -45,6 +46,12 @@ typedef struct splat_views_order {
     bool is_last;
 } splat_views_order;
 
+/* BEGIN_AT: what a splat that is trained on, or a checkpoint, says of how it is rendered and trained. */
+typedef struct splat_run_look {
+    splat_render_mode render_mode;
+    float kernel_size, regularizer_constant;
+} splat_run_look;
+
 typedef struct splat_order {
     splat_order_kind kind;
     uint32_t n_all;
@@ -54,6 +61,7 @@ typedef struct splat_order {
     splat_views_order views;
     splat_rows_order rows;
     splat_beginning beginning;   /* BEGIN */
+    splat_run_look look;
     splat_summary_order summary;
     splat_shown shown;           /* SHOW */
 } splat_order;

@@ -28,17 +28,24 @@ splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
     return status;
 }
 
+static bool regularizer_changes_after(const splat_trainer *t, int iteration)
+{
+    const splat_regularizer *regularizer = t->options.regularizer;
+    return regularizer && regularizer->changes_after && regularizer->changes_after(&t->options, iteration);
+}
+
 static bool concerns_all_after(const splat_trainer *t, int iteration)
 {
     bool changes = !t->strategy->changes_after || t->strategy->changes_after(t, iteration);
-    return changes || splat_schedule_filters_after(&t->options, iteration);
+    return changes || regularizer_changes_after(t, iteration) || splat_schedule_filters_after(&t->options, iteration);
 }
 
 /* With rows of its own, or with all at rank 0: what masked pixels alone show is looked for in views of the whole
- * model. */
+ * model, as is what a regularizer removes. */
 static bool is_done_apart(const splat_trainer *t, int iteration)
 {
-    return t->options.batch_views && !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration);
+    return t->options.batch_views && !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration) &&
+           !regularizer_changes_after(t, iteration);
 }
 
 int splat_shards_batch_end(const splat_trainer *t, int iteration)

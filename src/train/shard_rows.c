@@ -114,6 +114,8 @@ static splat_status spread_own(splat_trainer *t, uint32_t n_own, bool to_all, sp
 splat_status splat_shard_rows_gather(splat_trainer *t, uint32_t n, splat_error *error)
 {
     SPLAT_TRY(splat_model_settle(t->model, error));
+    SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* rank 0's go as its rows grow */
+    SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
     if (t->shards.comm->rank == 0) {
         const uint32_t n_own = t->model->gaussians.n;
         SPLAT_TRY(splat_trainer_resize_state(t, n, t->n_statistics > 0, error));

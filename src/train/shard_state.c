@@ -14,11 +14,11 @@ static splat_status refuse(const splat_trainer *t, bool is_limited, splat_error 
     const splat_train_options *o = &t->options;
     const splat_dataset *dataset = &t->scene->dataset;
     const refusal refusals[] = {
-        {o->regularizer != NULL, "the losses of coarse training"},
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
         {o->sh_offload, "`sh_offload`"},
         {o->moments_offload, "moments in host memory"},
         {is_limited && !o->batch_views, "a memory limit (`vram_limit`) and `split_views`"},
+        {is_limited && o->regularizer, "a memory limit (`vram_limit`) and the losses of coarse training"},
         {is_limited && dataset->n_masked > 0 && dataset->mask_mode == SPLAT_MASKS_IGNORE,
          "a memory limit (`vram_limit`) and masks of what shall be ignored, which one rank looks for in all Gaussians"},
     };
@@ -189,6 +189,8 @@ void splat_order_make(const splat_trainer *t, splat_order_kind kind, splat_order
     o->has_statistics = t->n_statistics > 0;
     o->measures_stages = t->measures_stages;
     o->active_sh_degree = t->model ? t->model->gaussians.active_sh_degree : 0;
+    o->look = (splat_run_look){t->model ? t->model->render_mode : SPLAT_RENDER_MIP,
+                               t->model ? t->model->kernel_size : 0, t->regularizer_constant};
 }
 
 splat_status splat_order_give(const splat_trainer *t, splat_order *order, splat_error *error)

@@ -3,6 +3,7 @@
 
 #include "ops/summary/summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Of a rank; counts follow, [SPLAT_SUMMARY_N][n_edges - 1]. */
@@ -20,7 +21,6 @@ static splat_status summarize_own(splat_trainer *t, struct splat_summary_args ar
     own->counts = calloc(own->n_counts, sizeof *own->counts);
     if (!own->counts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args.n_edges);
     args.max_samples = (args.max_samples - 1) / (uint32_t)t->shards.comm->size + 1;
-    args.spreads = false;
     args.gaussians = &t->model->gaussians;
     args.scratch = &own->scratch;
     args.result = &own->summary;
@@ -43,6 +43,19 @@ static void add_range(splat_summary_range *to, const splat_summary_range *from)
     if (to->n == 0 || from->max > to->max) to->max = from->max;
     to->mean = (to->mean * (double)to->n + from->mean * (double)from->n) / (double)(to->n + from->n);
     to->n += from->n;
+}
+
+/* Of both together, from the sums of squares about each mean (Chan, Golub and LeVeque 1983). */
+static void add_spread(splat_summary_spread *to, const splat_summary_spread *from)
+{
+    const double a = (double)to->n, b = (double)from->n, between = from->mean - to->mean;
+    if (from->n == 0) return;
+    double squares = between * between * a * b / (a + b);
+    if (to->n > 1) squares += to->standard_deviation * to->standard_deviation * (a - 1);
+    if (from->n > 1) squares += from->standard_deviation * from->standard_deviation * (b - 1);
+    to->mean += between * b / (a + b);
+    to->n += from->n;
+    to->standard_deviation = to->n > 1 ? sqrt(squares / (a + b - 1)) : 0;
 }
 
 /* counts: those of `to` and of `from`, [n] each, before they are added. */
@@ -69,6 +82,7 @@ static void add(splat_summary *to, uint32_t *counts, const splat_summary *from, 
     to->n_active += from->n_active;
     add_range(&to->opacity, &from->opacity);
     add_range(&to->scale, &from->scale);
+    for (int i = 0; i < SPLAT_N_TENSORS; i++) add_spread(&to->tensors[i], &from->tensors[i]);
     for (size_t k = 0; k < SPLAT_SUMMARY_N; k++) {
         add_moments(&to->moments[k], counts + k * n, &from->moments[k], from_counts + k * n, n);
         for (size_t i = 0; i < n; i++) counts[k * n + i] += from_counts[k * n + i];
@@ -119,7 +133,8 @@ splat_status splat_shards_serve_summary(splat_trainer *t, const splat_order *ord
 {
     double edges[SPLAT_SUMMARY_MAX_EDGES];
     const splat_summary_order *o = &order->summary;
-    const struct splat_summary_args args = {.edges = edges, .n_edges = o->n_edges, .max_samples = o->max_samples};
+    const struct splat_summary_args args = {
+        .edges = edges, .n_edges = o->n_edges, .max_samples = o->max_samples, .spreads = o->spreads};
     SPLAT_TRY(splat_comm_broadcast(t->shards.comm, 0, edges, o->n_edges * sizeof *edges, error));
     return share(t, &args, error);
 }
@@ -131,7 +146,7 @@ splat_status splat_shards_summarize(splat_trainer *t, const struct splat_summary
     splat_comm *comm = t->shards.comm;
     if (!splat_shards_are_apart(t)) return splat_op_summary(t->backend, args, error);
     splat_order_make(t, SPLAT_ORDER_SUMMARY, &order);
-    order.summary = (splat_summary_order){args->n_edges, args->max_samples};
+    order.summary = (splat_summary_order){args->n_edges, args->max_samples, args->spreads};
     SPLAT_TRY(splat_order_give(t, &order, error));
     splat_status status = splat_comm_broadcast(comm, 0, (double *)args->edges, args->n_edges * sizeof *args->edges,
                                                &own);

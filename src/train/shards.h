@@ -9,12 +9,14 @@
 #include "model/aside.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
+#include "train/extra_rows.h"
 
 /* How many Gaussians a state from elsewhere has, and what its run had given up (train/trainer.h). */
 typedef struct splat_beginning {
     uint32_t n;
     int iteration;
     bool is_empty;
+    bool strategy_cached, regularizer_cached; /* their cached arrays get rows, too */
     unsigned given_up; /* SPLAT_GIVE_UP_* */
     size_t overhead;
 } splat_beginning;
@@ -34,6 +36,28 @@ typedef struct splat_shard_views {
     int n_before;
 } splat_shard_views;
 
+/* The arrays of splat_shard_shapes.rows, in the order of the tensors that they stand for. */
+enum {
+    SPLAT_SHAPES_MEANS,
+    SPLAT_SHAPES_SCALES,
+    SPLAT_SHAPES_ROTATIONS,
+    SPLAT_SHAPES_OPACITIES,
+    SPLAT_N_SHAPES,
+    SPLAT_SHAPES_FILTER = SPLAT_N_SHAPES, /* zeros: what is regularized has its 3D filter fused */
+    SPLAT_N_SHAPES_ARRAYS
+};
+#define SPLAT_SHAPE_FLOATS 11 /* of a Gaussian */
+
+/* Of all Gaussians, at every rank (shard_shapes.c). */
+typedef struct splat_shard_shapes {
+    splat_row_blocks rows;       /* [n] each */
+    splat_extra_rows extra_rows; /* the regularizer's arrays, for all Gaussians; trainer->regularizer_rows has the own
+                                    rows of those that are cached */
+    uint32_t n;                  /* of all ranks; 0: none are here yet */
+    splat_block out, in;         /* on their way */
+    int first, last;             /* iterations of the batch whose gradients wait in `in`; 0: none do */
+} splat_shard_shapes;
+
 typedef struct splat_shards {
     splat_comm *comm;           /* borrowed; NULL: alone */
     bool is_whole;              /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
@@ -43,6 +67,7 @@ typedef struct splat_shards {
     splat_row_blocks gradients; /* then: sums over the views of their gradients, */
     splat_row_blocks squares;   /* and of the squares of these, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
+    splat_shard_shapes shapes;  /* with a regularizer */
     splat_shard_work work;
     splat_shard_views views;    /* of batches, where results come late */
     splat_comm_traffic traffic; /* at the beginning of the step */
@@ -109,10 +134,43 @@ void splat_shard_views_order(splat_trainer *trainer);
  * known. */
 void splat_sort_views(uint32_t *order, size_t n, size_t window, const uint32_t *views, const float *pairs);
 
-/* shard_summary.c, at rank 0 or alone: op summary of the Gaussians of all ranks, of several without `spreads`. Of a
- * sample each has its part. Errors: MEMORY, RANK, DEVICE. */
+/* shard_summary.c, at rank 0 or alone: op summary of the Gaussians of all ranks. Of a sample each has its part. Errors:
+ * MEMORY, RANK, DEVICE. */
 struct splat_summary_args;
 splat_status splat_shards_summarize(splat_trainer *trainer, const struct splat_summary_args *args, splat_error *error);
+
+/* ---------------------------------------------------------------- losses of a regularizer */
+
+/* shard_shapes.c: the shapes of all Gaussians (means, scales, rotations, opacities) at every rank. The losses of a
+ * regularizer look at any of them: at the nearest around a point, and at what several views see. So each rank finds
+ * those of its view from a copy, and what they ask of a Gaussian goes to the rank that has it. A rank sends 44 bytes
+ * for each of its Gaussians to every other rank; with a view for each as much comes back, view by view. Views that are
+ * shared need no way back: every rank finds the same losses, and takes its own rows. */
+
+void splat_shard_shapes_init(splat_trainer *trainer);
+void splat_shard_shapes_free(splat_trainer *trainer);
+
+/* What a regularizer works on: alone the trainer's own. Valid until the next step. */
+
+/* All Gaussians, without their colours. */
+splat_gaussians splat_shapes_gaussians(const splat_trainer *trainer);
+/* Its arrays, with a row for each of them. */
+splat_extra_rows *splat_shapes_extra_rows(splat_trainer *trainer);
+/* After it has filled the cached ones: each rank keeps its rows, as checkpoints want them. Errors: MEMORY, DEVICE. */
+splat_status splat_shapes_keep_cached(splat_trainer *trainer, splat_error *error);
+
+/* The regularizer's losses of the view of an iteration, where it has any then: `any`, and what they ask of the own
+ * Gaussians; alone, or of a view that ranks share. Errors: those of the regularizer; MEMORY, RANK, DEVICE. */
+splat_status splat_regularize(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
+                              bool *any, splat_error *error);
+/* The same of a batch, by all ranks: of iterations first .. last rank r's is first + r, `view` the own one (it is not
+ * looked at where there is none). Errors: likewise. */
+splat_status splat_regularize_batch(splat_trainer *trainer, int first, int last, uint32_t view,
+                                    splat_error *error);
+/* Then: whether the view of a rank has such losses, and what they ask of the own Gaussians. */
+bool splat_regularized(const splat_trainer *trainer, int rank, splat_tensors *gradients);
+
+/* ---------------------------------------------------------------- steps */
 
 /* shard_report.c: what this rank blended of a view, when it is known; a step begins, and has ended well. */
 void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);

@@ -3,9 +3,11 @@
 #include "train/schedule.h"
 #include "train/shard_host.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static splat_status zero_moments(splat_trainer *t, splat_error *error)
+/* All but the parameters; of a splat that is trained on the filter, too, which is fused. */
+static splat_status zero_rest(splat_trainer *t, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
     int n_arrays = splat_trainer_state_arrays(t, arrays);
@@ -13,7 +15,9 @@ static splat_status zero_moments(splat_trainer *t, splat_error *error)
         if (arrays[i].rows && arrays[i].words)
             SPLAT_TRY(splat_backend_zero(t->backend, arrays[i].device,
                                          (size_t)arrays[i].rows * arrays[i].words * 4, error));
-    return SPLAT_OK;
+    const splat_gaussians *g = &t->model->gaussians;
+    if (!splat_schedule_continues_splat(&t->options)) return SPLAT_OK;
+    return splat_backend_zero(t->backend, g->filter_3d, g->n * sizeof(float), error);
 }
 
 /* On every rank. */
@@ -29,9 +33,13 @@ static splat_status begin_own_rows(splat_trainer *t, const splat_beginning *b, s
     const uint32_t n = splat_shards_part(t, b->n);
     if (status == SPLAT_OK && t->shards.comm) status = splat_give_up_for(t, n, error); /* together */
     if (status == SPLAT_OK) status = splat_trainer_resize(t, n, error);
-    if (status == SPLAT_OK) return b->is_empty ? zero_moments(t, error) : SPLAT_OK;
-    t->iteration = before;
-    return status;
+    if (status != SPLAT_OK) {
+        t->iteration = before;
+        return status;
+    }
+    if (b->strategy_cached) SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, n, error));
+    if (b->regularizer_cached) SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, n, error));
+    return b->is_empty ? zero_rest(t, error) : SPLAT_OK;
 }
 
 /* Rank 0 of several says what all shall do. */
@@ -88,11 +96,14 @@ splat_status splat_trainer_begin_with(splat_trainer *t, splat_cloud *host, const
                              "the splat has %zu Gaussians; 1 to 2^31 can be trained", host->n);
     SPLAT_TRY(splat_cloud_set_degree(host, t->options.sh_degree, error));
     const splat_beginning beginning = {.n = (uint32_t)host->n, .iteration = iteration, .is_empty = true};
+    if (splat_schedule_continues_splat(&t->options)) { /* fused before; the rows begin with zeros */
+        free(host->filter_3d);
+        host->filter_3d = NULL;
+    }
     SPLAT_TRY(splat_trainer_begin_rows(t, &beginning, error));
     SPLAT_TRY(splat_trainer_upload(t, host, error));
     SPLAT_TRY(splat_trainer_begin_at(t, iteration, false, no_steps, error));
-    if (!splat_schedule_continues_splat(&t->options)) return splat_trainer_begin_filter(t, error);
-    return splat_backend_zero(t->backend, t->model->gaussians.filter_3d, host->n * sizeof(float), error);
+    return splat_schedule_continues_splat(&t->options) ? SPLAT_OK : splat_trainer_begin_filter(t, error);
 }
 
 splat_status splat_trainer_load_model(splat_trainer *t, const char *ply_path, int iteration, splat_error *error)

@@ -53,15 +53,6 @@ static const float *grad_depth_of(const splat_trainer *t, const splat_step_view 
     return splat_step_has_depths(&view->depths) ? view->depths.blend.grad_depth : NULL;
 }
 
-/* The losses beside that of the photo, when there are any: gradients that project_backward adds to its own. */
-static splat_status regularize(splat_trainer *t, int iteration, const splat_step_view *view, splat_tensors *gradients,
-                               bool *any, splat_error *error)
-{
-    const splat_regularizer *regularizer = t->options.regularizer;
-    *any = false;
-    return regularizer ? regularizer->step(t, iteration, view->index, gradients, any, error) : SPLAT_OK;
-}
-
 /* Adam's step of the tensors that are free: those that follow from something else stay, and have no moments. */
 static splat_adam adam_of_free(const splat_trainer *t, const splat_adam *adam)
 {
@@ -108,7 +99,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     bool has_extra;
 
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
-    SPLAT_TRY(regularize(t, iteration, view, &extra_gradients, &has_extra, error));
+    SPLAT_TRY(splat_regularize(t, iteration, view->index, &extra_gradients, &has_extra, error));
     SPLAT_TRY(splat_model_begin_view(t->model, frame, view->camera, view->background, error));
     frame->hint = splat_trainer_hint(t, view->index);
     SPLAT_TRY(splat_step_stage_photo(t, iteration, view, error));

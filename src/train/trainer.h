@@ -98,6 +98,11 @@ static inline splat_view_hint splat_trainer_hint(const splat_trainer *trainer, u
 {
     return trainer->n_waits ? (splat_view_hint){0} : trainer->hints[view];
 }
+/* The turn (train/photo_store.h) of the step that is about to stage its photo. */
+static inline int splat_trainer_photo_turn(const splat_trainer *trainer)
+{
+    return trainer->n_staged % 2;
+}
 /* After the state was replaced: no result is on its way, and the views' counts are unknown. */
 void splat_trainer_forget_results(splat_trainer *trainer);
 /* start.c: a splat in host memory, of any SH degree, becomes the state after an iteration: fresh moments, and the

@@ -278,6 +278,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
     splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
     const splat_regularizer *regularizer = t->options.regularizer;
     if (regularizer) splat_extra_rows_init(&t->regularizer_rows, regularizer->arrays, regularizer->n_arrays);
+    splat_shard_shapes_init(t);
     SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, t->options.kernel_size, error));
     t->model->has_filter_3d = !splat_schedule_continues_splat(&t->options); /* that of the splat is fused */
     t->model->max_instances = t->options.max_instances;
@@ -334,6 +335,7 @@ void splat_trainer_destroy(splat_trainer *t)
     if (!t) return;
     splat_backend *b = t->backend;
     splat_shards_free(t);
+    splat_shard_shapes_free(t);
     splat_model_destroy(t->model);
     for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
     splat_row_blocks_free(b, &t->statistics);

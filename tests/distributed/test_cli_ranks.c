@@ -7,54 +7,11 @@
 
 #include <cmocka.h>
 
-#include "cli_fixture.h"
-#include "ranks_fixture.h"
+#include "cli_ranks_fixture.h"
 
 #include <dirent.h>
 
 #define TRAIN "train -s scene --backend cpu --eval --tensorboard False --report False"
-
-/* Runs a shell command line in which % stands for the program; its outputs as those of `run`. */
-static int shell(const char *format, ...)
-{
-    char command[2048], line[4096];
-    size_t n = 0;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    for (const char *at = command; *at && n + 1 < sizeof line; at++)
-        if (*at == '%')
-            n += (size_t)snprintf(line + n, sizeof line - n, "%s", getenv("SPLATSMITH_BINARY"));
-        else
-            line[n++] = *at;
-    line[n] = '\0';
-    char all[sizeof line + 64];
-    snprintf(all, sizeof all, "(%s) >stdout.txt 2>stderr.txt </dev/null", line);
-    int code = shell_code(all);
-    read_text("stdout.txt", standard_output, sizeof standard_output);
-    read_text("stderr.txt", standard_error, sizeof standard_error);
-    return code;
-}
-
-static size_t n_times(const char *text, const char *part)
-{
-    size_t n = 0;
-    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) n++;
-    return n;
-}
-
-static int make_scene(void **state)
-{
-    (void)state;
-    if (exists("scene")) return 0;
-    return shell("%% sample scene --width 96 --height 80 --cameras 12 --points 500 --truth_points 10");
-}
-
-static void must_be_same_file(const char *a, const char *b)
-{
-    assert_int_equal(shell("cmp %s %s", a, b), 0);
-}
 
 /* ---------------------------------------------------------------- the same files */
 

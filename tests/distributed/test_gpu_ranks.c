@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "coarse_fixture.h"
 #include "shared_run_fixture.h"
 
 #include "train/shard_host.h"
@@ -123,6 +124,63 @@ static void small_storages_resume(void **state)
     (void)state;
     NEEDS_GPUS();
     small_storages_go_on("cuda", 2);
+}
+
+/* ---------------------------------------------------------------- coarse training */
+
+/* Opacities are parted, the transparent go at 130, then the losses of the surface. */
+static shared_run make_coarse(splat_regularization mode, bool batches)
+{
+    make_splat_of(open_tiny, 600);
+    splat_train_options o = coarse_options(mode, 130, 190);
+    o.coarse.n_samples = 2000;
+    o.coarse.neighbor_interval = 25;
+    shared_run run = make_run(&o, 90);
+    run.options.batch_views = batches;
+    run.splat = SPLAT;
+    run.deterministic = true;
+    return run;
+}
+
+static void coarse_losses_are_those_of_the_cpu(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    static const splat_regularization modes[] = {SPLAT_REGULARIZE_DN_CONSISTENCY, SPLAT_REGULARIZE_SDF,
+                                                 SPLAT_REGULARIZE_MULTIVIEW};
+    for (int i = 0; i < 6; i++) {
+        shared_run host = make_coarse(modes[i / 2], i % 2), device = host;
+        device.backend = "cuda";
+        run_well(&host, n_gpus);
+        run_well(&device, n_gpus);
+        for (int b = 0; host.iterations[b + 1] <= FIRST + 20; b++) {
+            const int at = host.iterations[b] - FIRST;
+            const float late = device.losses[at], loss = host.losses[at - 1];
+            if (fabsf(late - loss) > 2e-3f * loss)
+                fail_msg("case %d: the loss of batch %d is %g, not %g", i, b + 1, (double)late, (double)loss);
+        }
+        const double a = mean_loss(&host, 50, 80), b = mean_loss(&device, 50 + n_gpus, 80 + n_gpus);
+        if (fabs(a - b) > 0.02 * a) fail_msg("case %d: the mean loss is %g, not %g", i, b, a);
+    }
+}
+
+/* Deterministic: a checkpoint among the losses of the surface goes on bit for bit. */
+static void coarse_batches_go_on(void **state)
+{
+    (void)state;
+    NEEDS_GPUS();
+    shared_run whole = make_coarse(SPLAT_REGULARIZE_DN_CONSISTENCY, true), first = whole, rest = whole;
+    whole.backend = first.backend = rest.backend = "cuda";
+    first.n_steps = 60;
+    rest.n_steps = 30;
+    whole.to = "whole.splatsmith";
+    first.to = rest.from = "begun.splatsmith";
+    rest.to = "part.splatsmith";
+    rest.splat = NULL;
+    run_well(&whole, 2);
+    run_well(&first, 2);
+    run_well(&rest, 2);
+    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
 }
 
 static void a_gpu_without_memory_ends_all(void **state)
@@ -346,6 +404,8 @@ int main(void)
         cmocka_unit_test(checkpoints_go_between_gpus_and_the_cpu),
         cmocka_unit_test(small_storages_are_those_of_the_cpu),
         cmocka_unit_test(small_storages_resume),
+        cmocka_unit_test(coarse_losses_are_those_of_the_cpu),
+        cmocka_unit_test(coarse_batches_go_on),
         cmocka_unit_test(a_gpu_without_memory_ends_all),
         cmocka_unit_test(a_broken_loss_ends_all),
         cmocka_unit_test(a_shared_view_gives_the_losses_of_one),

@@ -164,8 +164,8 @@ static void summarize_both(splat_trainer *t, void *user)
     splat_block scratch = {0};
     for (int i = 0; i < EDGES; i++) edges[i] = 0.02 * i * i;
     struct splat_summary_args args = {.gaussians = &t->model->gaussians, .edges = edges, .n_edges = EDGES,
-                                      .max_samples = f->max_samples, .scratch = &scratch, .result = &f->apart,
-                                      .counts = f->apart_counts[0]};
+                                      .max_samples = f->max_samples, .spreads = true, .scratch = &scratch,
+                                      .result = &f->apart, .counts = f->apart_counts[0]};
     f->status = splat_trainer_get_mean_opacity(t, &f->opacity, &f->error);
     if (f->status == SPLAT_OK) f->status = splat_shards_summarize(t, &args, &f->error);
     args.result = &f->whole;
@@ -179,6 +179,13 @@ static void must_be_range(const splat_summary_range *a, const splat_summary_rang
 {
     assert_true(a->n == b->n && a->min == b->min && a->max == b->max);
     assert_true(fabs(a->mean - b->mean) < 1e-9 * fabs(b->mean));
+}
+
+static void must_be_spread(const splat_summary_spread *a, const splat_summary_spread *b)
+{
+    assert_true(a->n == b->n && b->n > 1);
+    assert_true(fabs(a->mean - b->mean) <= 1e-9 * b->standard_deviation);
+    assert_true(fabs(a->standard_deviation - b->standard_deviation) <= 1e-9 * b->standard_deviation);
 }
 
 static void figures_are_sums_over_the_ranks(void **state)
@@ -199,6 +206,7 @@ static void figures_are_sums_over_the_ranks(void **state)
         must_be_range(&f->apart.opacity, &f->whole.opacity);
         must_be_range(&f->apart.scale, &f->whole.scale);
         assert_true(fabs(f->opacity - f->whole.opacity.mean) < 1e-9);
+        for (int i = 0; i < SPLAT_N_TENSORS; i++) must_be_spread(&f->apart.tensors[i], &f->whole.tensors[i]);
         for (int k = 0; k < SPLAT_SUMMARY_N; k++) {
             uint64_t n_apart = 0, n_whole = 0;
             for (int i = 0; i < EDGES - 1; i++) n_apart += f->apart_counts[k][i];

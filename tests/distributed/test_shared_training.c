@@ -231,7 +231,6 @@ static void ask_offload(splat_train_options *o) { o->sh_offload = true; }
 static void ask_moments(splat_train_options *o) { o->moments_offload = true; }
 static void ask_bands(splat_train_options *o) { o->max_instances = 100000; }
 static void ask_limit(splat_train_options *o) { o->may_give_up = SPLAT_GIVE_UP_ALL; }
-static void ask_coarse(splat_train_options *o) { splat_train_options_init_coarse(o, SPLAT_REGULARIZE_DENSITY); }
 
 static void what_ranks_cannot_do_is_refused(void **state)
 {
@@ -239,8 +238,7 @@ static void what_ranks_cannot_do_is_refused(void **state)
     static const refused_case cases[] = {{ask_offload, "`sh_offload`"},
                                          {ask_moments, "moments in host memory"},
                                          {ask_bands, "`split_views`"},
-                                         {ask_limit, "`vram_limit`"},
-                                         {ask_coarse, "coarse training"}};
+                                         {ask_limit, "`vram_limit`"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         splat_train_options o = tiny_options(60);
         cases[i].ask(&o);

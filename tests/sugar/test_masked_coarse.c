@@ -112,7 +112,7 @@ static outcome look(splat_regularization regularization, const char *masks)
     bool any;
     outcome out;
     must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
-    must(splat_coarse_step(t, ITERATION, step_view, &gradients, &any, &error), &error);
+    must(splat_regularize(t, ITERATION, step_view, &gradients, &any, &error), &error);
     assert_true(any);
     memcpy(out.results, t->regularizer_results.data, sizeof out.results); /* the CPU's memory is the host's */
     out.n = 3 * (size_t)t->model->gaussians.n;

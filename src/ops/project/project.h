@@ -72,8 +72,9 @@ struct splat_settle_rest_args {
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
  * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are; so
- * are their squares, to `squares`. With gaussians->deferred, of several slots, and active bands, sh_rest's are not
- * added but kept in slot `slot`.
+ * are their squares, to `squares`. With extra_gradients those of every Gaussian are added. With gaussians->deferred, of
+ * several slots, and active bands, sh_rest's are not added but kept in slot `slot`, and extra_gradients are
+ * UNSUPPORTED.
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
  * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
  * count as degenerate and add nothing. They may be the very arrays of gradients.

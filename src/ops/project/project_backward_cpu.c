@@ -145,13 +145,16 @@ static void step_block(const stepped *s, const block_range *range, bool rest_of_
 #undef SPLAT_TENSOR
 }
 
-/* The rows of one tensor of a block's visible entries, and their squares, to those of its Gaussians. */
+/* The rows of one tensor of a block's visible entries (ids NULL: of all its Gaussians), and their squares, to those of
+ * its Gaussians. */
 static void add_rows(const uint32_t *ids, const block_range *range, size_t channels, const float *block, float *sums,
                      float *squares)
 {
-    for (uint32_t v = range->v_begin; v < range->v_end; v++) {
-        const float *from = block + (ids[v] - range->begin) * channels;
-        float *to = sums + ids[v] * channels, *to_squares = squares + ids[v] * channels;
+    const uint32_t begin = ids ? range->v_begin : range->begin, end = ids ? range->v_end : range->begin + range->n;
+    for (uint32_t v = begin; v < end; v++) {
+        const size_t i = ids ? ids[v] : v;
+        const float *from = block + (i - range->begin) * channels;
+        float *to = sums + i * channels, *to_squares = squares + i * channels;
         for (size_t k = 0; k < channels; k++) to[k] += from[k];
         for (size_t k = 0; k < channels; k++) to_squares[k] += from[k] * from[k];
     }
@@ -161,11 +164,12 @@ static void add_rows(const uint32_t *ids, const block_range *range, size_t chann
 static void give_gradients(const struct splat_project_backward_args *args, const block_range *range,
                            const splat_gradient_block *block)
 {
+    const uint32_t *ids = args->extra_gradients ? NULL : args->frame->ids;
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     if (args->gradients->name) {                                                                                       \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
         if (args->adds)                                                                                                \
-            add_rows(args->frame->ids, range, channels, block->name, args->gradients->name, args->squares->name);      \
+            add_rows(ids, range, channels, block->name, args->gradients->name, args->squares->name);                   \
         else                                                                                                           \
             memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
     }

@@ -413,6 +413,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
                         !args->gradients;
     const bool of_view = P.g.deferred && P.g.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
     P.slot = args->slot;
+    if (of_view && args->extra_gradients)
+        return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "gradients from elsewhere, and steps that are put off");
     if (of_view)
         P.deferred = *P.g.deferred;
     else if (defers)

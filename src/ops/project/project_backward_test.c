@@ -439,6 +439,35 @@ static int test_bad_gradients(splat_backend *backend)
     return failures;
 }
 
+/* The same twice on top of sums, with their squares: those of the unseen, too. */
+static int test_added_to_sums(project_scene *scene, const splat_grad2d *grads, backward_state *state,
+                              const int tensors[4], float *const plain[4], float *const added[4], size_t bad)
+{
+    int failures = 0;
+    for (int t = 0; t < SPLAT_N_TENSORS; t++)
+        for (int k = 0; k < 2; k++)
+            splat_backend_zero(state->backend, project_tensor_of(k ? &state->squares : &state->gradients, t),
+                               state->floats[t] * sizeof(float), NULL);
+    scene->squares = &state->squares;
+    for (int view = 0; view < 2; view++)
+        failures += project_run_backward(scene, grads, NULL, NULL, &state->gradients);
+    scene->squares = NULL;
+    for (int k = 0; k < 4; k++) {
+        const size_t n = state->floats[tensors[k]], channels = k == 2 ? 4 : k == 3 ? 1 : 3;
+        float *sums = project_host_copy(state->backend, project_tensor_of(&state->gradients, tensors[k]), n);
+        float *squares = project_host_copy(state->backend, project_tensor_of(&state->squares, tensors[k]), n);
+        for (size_t i = 0; i < n; i++) {
+            const float g = i / channels == bad ? plain[k][i] : plain[k][i] + added[k][i];
+            TEST_CHECK(failures, sums[i] == g + g && fabsf(squares[i] - 2 * g * g) <= 3e-7f * squares[i],
+                       "%s[%zu]: sums %g and %g, not of %g", project_tensor_name(tensors[k]), i, (double)sums[i],
+                       (double)squares[i], (double)g);
+        }
+        free(sums);
+        free(squares);
+    }
+    return failures;
+}
+
 /* Gradients from elsewhere come on top of the view's, of the unseen too; a row that is not finite adds nothing. Tensors
  * that are not asked for stay away. */
 static int test_added(splat_backend *backend)
@@ -483,6 +512,9 @@ static int test_added(splat_backend *backend)
                        (double)got[i], (double)sum);
         }
         free(got);
+    }
+    failures += test_added_to_sums(&scene, grads, &state, tensors, plain, added, BAD);
+    for (int k = 0; k < 4; k++) {
         free(plain[k]);
         free(added[k]);
     }

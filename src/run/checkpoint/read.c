@@ -12,6 +12,7 @@ typedef struct load {
     splat_trainer *t;
     const splat_tensor_reader *file;
     const splat_checkpoint_state *state;
+    float constant;       /* of the regularizer */
     uint32_t *buffers[3]; /* SPLAT_PIECE_ROWS rows each, one after the other */
 } load;
 
@@ -227,14 +228,13 @@ static splat_status take_exposures(const load *l, splat_error *error)
     return splat_exposures_share(l->t, error);
 }
 
-/* Cached arrays get the rows that the file has. */
-static splat_status make_cached(splat_extra_rows *extra, splat_backend *backend, const splat_tensor_reader *file,
-                                uint32_t n, splat_error *error)
+/* Whether the file has rows of the cached arrays. */
+static bool has_cached(const splat_extra_rows *extra, const splat_tensor_reader *file)
 {
     for (int i = 0; i < extra->n_arrays; i++)
         if (extra->arrays[i].life == SPLAT_ROWS_CACHED && splat_tensor_reader_find(file, extra->arrays[i].name)->rows)
-            return splat_extra_rows_cache(extra, backend, n, error);
-    return SPLAT_OK;
+            return true;
+    return false;
 }
 
 /* Statistics count only where density control is still to come on both sides; elsewhere nothing will look at them, or
@@ -263,15 +263,17 @@ static splat_status take(load *l, splat_error *error)
 {
     splat_trainer *t = l->t;
     uint32_t n = l->state->n;
-    const splat_beginning beginning = {.n = n, .iteration = l->state->iteration, .given_up = l->state->given_up,
+    const splat_beginning beginning = {.n = n,
+                                       .iteration = l->state->iteration,
+                                       .strategy_cached = has_cached(&t->strategy_rows, l->file),
+                                       .regularizer_cached = has_cached(&t->regularizer_rows, l->file),
+                                       .given_up = l->state->given_up,
                                        .overhead = l->state->overhead};
     l->buffers[0] = malloc(3 * BUFFER_WORDS * sizeof(uint32_t));
     if (!l->buffers[0]) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to read a checkpoint");
     for (int i = 1; i < 3; i++) l->buffers[i] = l->buffers[i - 1] + BUFFER_WORDS;
     splat_status status = splat_trainer_begin_rows(t, &beginning, error);
     t->is_broken |= status == SPLAT_OK; /* until all is read: memory or the disk may still fail */
-    if (status == SPLAT_OK) status = make_cached(&t->strategy_rows, t->backend, l->file, n, error);
-    if (status == SPLAT_OK) status = make_cached(&t->regularizer_rows, t->backend, l->file, n, error);
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
     if (status == SPLAT_OK) status = take_bound(l, error);
@@ -279,9 +281,11 @@ static splat_status take(load *l, splat_error *error)
     /* A splat that is trained on is rendered as it asks for; the first stage renders as its options do. */
     if (status == SPLAT_OK && splat_schedule_continues_splat(&t->options))
         status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);
-    if (status == SPLAT_OK)
+    if (status == SPLAT_OK) {
+        t->regularizer_constant = l->constant; /* which all ranks hear with the beginning */
         status = splat_trainer_begin_at(t, l->state->iteration, l->state->density_control_done, l->state->adam_steps,
                                         error);
+    }
     free(l->buffers[0]);
     return status;
 }
@@ -297,13 +301,10 @@ static splat_status load_file(splat_trainer *t, const char *path, splat_error *e
     if (status == SPLAT_OK) status = splat_checkpoint_read_constant(t, &file, &constant, error);
     if (status == SPLAT_OK) status = check_tensors(t, &file, &state, error);
     if (status == SPLAT_OK) {
-        load l = {.t = t, .file = &file, .state = &state};
+        load l = {.t = t, .file = &file, .state = &state, .constant = constant};
         status = take(&l, error);
     }
-    if (status == SPLAT_OK) { /* not earlier: the file may have changed the storages */
-        splat_checkpoint_tell_changes(t, file.header);
-        t->regularizer_constant = constant;
-    }
+    if (status == SPLAT_OK) splat_checkpoint_tell_changes(t, file.header); /* not earlier: it may change storages */
     splat_tensor_reader_close(&file);
     return status;
 }

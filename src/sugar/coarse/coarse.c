@@ -123,10 +123,13 @@ const splat_regularizer splat_coarse_regularizer = {
     .acts_after = "regularize_after",
     .report = &splat_coarse_report,
     .check = check,
+    .has_losses = splat_coarse_has_losses,
+    .prepare = splat_coarse_search_neighbors,
     .step = splat_coarse_step,
     .work_bytes = splat_coarse_work_bytes,
     .neighbor_bytes = splat_coarse_neighbor_bytes,
     .after = splat_coarse_after,
+    .changes_after = splat_coarse_prunes_after,
     .losses = losses,
 };
 

@@ -23,6 +23,16 @@ splat_camera splat_coarse_camera(const splat_train_options *options, int iterati
     return is_half && width && height ? splat_camera_resized(photo, width, height) : *photo;
 }
 
+splat_status splat_coarse_begin_view(splat_trainer *t, uint32_t n, const splat_camera *camera, uint32_t view,
+                                     splat_error *error)
+{
+    splat_frame *frame = &t->model->frame; /* its background is black */
+    SPLAT_TRY(splat_view_begin(t->backend, frame, n, camera, error));
+    frame->filter = splat_model_screen_filter(t->model);
+    frame->hint = splat_trainer_hint(t, view); /* of the photo's size, which needs no fewer */
+    return SPLAT_OK;
+}
+
 /* ---------------------------------------------------------------- which */
 
 typedef struct candidate {
@@ -112,12 +122,10 @@ size_t splat_coarse_neighbor_bytes(const splat_train_options *options, size_t ph
 splat_status splat_coarse_see_neighbor(splat_trainer *t, int iteration, uint32_t view, splat_coarse_neighbor *neighbor,
                                        splat_error *error)
 {
-    static const float black[3];
     const splat_dataset *dataset = &t->scene->dataset;
     splat_frame *frame = &t->model->frame;
-    splat_gaussians gaussians = t->model->gaussians;
+    splat_gaussians gaussians = splat_shapes_gaussians(t);
     void *features;
-    gaussians.active_sh_degree = 0;
     neighbor->view = splat_coarse_choose_neighbor(dataset, t->options.seed, iteration, view);
     if (neighbor->view == SPLAT_NO_VIEW) return SPLAT_OK;
     neighbor->camera = splat_coarse_camera(&t->options, iteration, &dataset->views[neighbor->view].camera);
@@ -126,8 +134,7 @@ splat_status splat_coarse_see_neighbor(splat_trainer *t, int iteration, uint32_t
                                  MAP_FLOATS * n_pixels * sizeof(float), error));
     neighbor->maps = t->regularizer_maps.data;
     neighbor->transmittance = neighbor->maps + SPLAT_GEOMETRY_CHANNELS * n_pixels;
-    SPLAT_TRY(splat_model_begin_view(t->model, frame, &neighbor->camera, black, error));
-    frame->hint = splat_trainer_hint(t, neighbor->view);
+    SPLAT_TRY(splat_coarse_begin_view(t, gaussians.n, &neighbor->camera, neighbor->view, error));
     struct splat_project_args project = {.gaussians = &gaussians, .frame = frame};
     SPLAT_TRY(splat_op_project(t->backend, &project, error));
     SPLAT_TRY(splat_frame_take(t->backend, frame, SPLAT_GEOMETRY_CHANNELS * (size_t)gaussians.n * sizeof(float),
@@ -156,7 +163,7 @@ splat_status splat_coarse_multi_view(splat_trainer *t, int iteration, uint32_t v
     if (neighbor->view == SPLAT_NO_VIEW)
         return splat_backend_zero(t->backend, result, SPLAT_MULTI_VIEW_RESULTS * sizeof *result, error);
     if (o->ncc_factor > 0 || views[view].has_mask)
-        SPLAT_TRY(splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, iteration % 2, &photo, error));
+        SPLAT_TRY(splat_coarse_fetch_photo(t, view, &photo, error));
     if (o->ncc_factor > 0 || views[neighbor->view].has_mask)
         SPLAT_TRY(splat_photo_store_fetch_neighbor(&t->photos, t->backend, t->scene, neighbor->view, &other, error));
     SPLAT_TRY(transmittance_of(t, view, camera, photo.mask, &transmittance, error));

@@ -8,7 +8,7 @@
 #include "math/density.h"
 #include "train/trainer.h"
 
-/* The arrays in trainer->regularizer_rows: gradients of the losses, then neighbours. */
+/* The arrays of splat_shapes_extra_rows: gradients of the losses, then neighbours. */
 enum {
     SPLAT_COARSE_MEANS,
     SPLAT_COARSE_SCALES,
@@ -36,6 +36,8 @@ extern const splat_regularizer_report splat_coarse_report;
 
 /* coarse_schedule.c; all false without coarse training. */
 
+/* Whether an iteration has any of the losses below. */
+bool splat_coarse_has_losses(const splat_train_options *options, int iteration);
 /* Opacities are pushed to 0 or 1 in this iteration. */
 bool splat_coarse_has_entropy(const splat_train_options *options, int iteration);
 /* The transparent are removed. */
@@ -55,7 +57,7 @@ bool splat_coarse_sees_neighbors(const splat_train_options *options);
 /* Before the losses at samples the nearest neighbours are searched again. */
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);
 
-/* coarse_step.c: the step of the regularizer; the nearest neighbours are searched when they are due. */
+/* coarse_step.c: the step of the regularizer, on all Gaussians (train/shards.h). */
 splat_status splat_coarse_step(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
                                bool *any, splat_error *error);
 
@@ -75,6 +77,17 @@ splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_erro
 /* coarse_multi_view.c */
 
 #define SPLAT_NO_VIEW UINT32_MAX
+
+/* Begins a view of n Gaussians in the model's frame, over black. Errors: MEMORY. */
+splat_status splat_coarse_begin_view(splat_trainer *trainer, uint32_t n, const splat_camera *camera, uint32_t view,
+                                     splat_error *error);
+
+/* The photo of the step's view, where the step will find it, too. Errors: those of splat_photo_store_fetch. */
+static inline splat_status splat_coarse_fetch_photo(splat_trainer *t, uint32_t view, splat_photo *photo,
+                                                    splat_error *error)
+{
+    return splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, splat_trainer_photo_turn(t), photo, error);
+}
 
 /* A view beside that of the step. */
 typedef struct splat_coarse_neighbor {
@@ -104,8 +117,8 @@ splat_status splat_coarse_multi_view(splat_trainer *trainer, int iteration, uint
 
 /* What belongs after an iteration: what is not opaque makes no surface, and goes, once. */
 splat_status splat_coarse_after(splat_trainer *trainer, int iteration, splat_error *error);
-/* The nearest neighbours, when they are due before this iteration. */
-splat_status splat_coarse_search_neighbors(splat_trainer *trainer, int iteration, splat_error *error);
+/* The nearest neighbours, when they are due before one of the iterations first .. last, which share a step. */
+splat_status splat_coarse_search_neighbors(splat_trainer *trainer, int first, int last, splat_error *error);
 /* There are enough Gaussians to have neighbours. path: the splat's, or NULL. Errors: NUMERIC. */
 splat_status splat_coarse_check_surface(const splat_trainer *trainer, const char *path, splat_error *error);
 

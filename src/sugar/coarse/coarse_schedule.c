@@ -48,6 +48,13 @@ bool splat_coarse_has_thickness(const splat_train_options *options, int iteratio
     return splat_coarse_regularizes(options, iteration) && options->flat_factor > 0;
 }
 
+bool splat_coarse_has_losses(const splat_train_options *options, int iteration)
+{
+    return splat_coarse_has_field(options, iteration) || splat_coarse_has_depth_normal(options, iteration) ||
+           splat_coarse_has_entropy(options, iteration) || splat_coarse_has_thickness(options, iteration) ||
+           splat_coarse_has_multi_view(options, iteration);
+}
+
 bool splat_coarse_sees_neighbors(const splat_train_options *options)
 {
     return options->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW &&

@@ -48,7 +48,7 @@ static splat_status check_seen(const splat_trainer *t, const splat_cloud *host, 
 splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, splat_error *error)
 {
     splat_cloud host;
-    float pivot = 0;
+    const float before = t->regularizer_constant;
     if (t->options.regularizer != &splat_coarse_regularizer)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without coarse options");
     if (t->scene->dataset.n_train < 2)
@@ -57,9 +57,10 @@ splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, spla
     SPLAT_TRY(read_fused(t, path, &host, error));
     splat_status status = host.n ? check_seen(t, &host, path, error) : SPLAT_OK; /* none at all is reported below */
     if (status == SPLAT_OK)
-        status = splat_coarse_find_pivot(host.opacities, host.n, t->options.prune_keep, &pivot, error);
+        status = splat_coarse_find_pivot(host.opacities, host.n, t->options.prune_keep, &t->regularizer_constant,
+                                         error);
     if (status == SPLAT_OK) status = splat_trainer_begin_with(t, &host, path, t->options.coarse.first_iteration, error);
-    if (status == SPLAT_OK) t->regularizer_constant = pivot;
+    if (status != SPLAT_OK) t->regularizer_constant = before;
     splat_cloud_free(&host);
     return status == SPLAT_OK ? splat_coarse_check_surface(t, path, error) : status;
 }

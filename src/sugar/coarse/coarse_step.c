@@ -33,11 +33,11 @@ typedef struct job {
     splat_frame *frame;
     const splat_coarse_options *options;
     int iteration;
-    splat_gaussians gaussians; /* the model's, without the harmonics: nothing here looks at colours */
+    splat_gaussians gaussians; /* all of them, without the harmonics: nothing here looks at colours */
     splat_camera camera;
     bool blends;             /* a loss looks at depth or normals */
     double *results;
-    splat_tensors gradients; /* arrays of trainer->regularizer_rows */
+    splat_tensors gradients; /* arrays of splat_shapes_extra_rows */
 } job;
 
 static bool has_depth_normal(const job *j)
@@ -58,22 +58,19 @@ static bool has_multi_view(const job *j)
 
 static splat_status begin(job *j, uint32_t view, splat_error *error)
 {
-    static const float black[3];
     splat_trainer *t = j->t;
     const splat_camera *camera = &t->scene->dataset.views[view].camera;
     j->camera = splat_coarse_camera(&t->options, j->iteration, camera);
     j->blends = has_depth_normal(j) || has_sdf(j) || has_multi_view(j);
     SPLAT_TRY(splat_trainer_regularizer_results(t, &j->results, error));
-    const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
+    const splat_row_blocks *rows = &splat_shapes_extra_rows(t)->rows[SPLAT_ROWS_SCRATCH];
     j->gradients = (splat_tensors){.means = rows->blocks[SPLAT_COARSE_MEANS].data,
                                    .scales = rows->blocks[SPLAT_COARSE_SCALES].data,
                                    .rotations = rows->blocks[SPLAT_COARSE_ROTATIONS].data,
                                    .opacities = rows->blocks[SPLAT_COARSE_OPACITIES].data};
     for (int i = 0; i < rows->n_arrays; i++)
         SPLAT_TRY(splat_backend_zero(j->backend, rows->blocks[i].data, rows->blocks[i].bytes, error));
-    SPLAT_TRY(splat_model_begin_view(t->model, j->frame, &j->camera, black, error));
-    j->frame->hint = splat_trainer_hint(t, view); /* of the photo's size, which needs no fewer */
-    return SPLAT_OK;
+    return splat_coarse_begin_view(t, j->gaussians.n, &j->camera, view, error);
 }
 
 /* What blend takes of the frame: maps and features. */
@@ -151,7 +148,7 @@ static splat_status edge_weights(job *j, uint32_t view, float **weights, splat_e
     const splat_camera *camera = &t->scene->dataset.views[view].camera;
     splat_photo photo;
     TAKE(*weights, splat_camera_pixels(&j->camera));
-    SPLAT_TRY(splat_photo_store_fetch(&t->photos, j->backend, t->scene, view, j->iteration % 2, &photo, error));
+    SPLAT_TRY(splat_coarse_fetch_photo(t, view, &photo, error));
     struct splat_edge_weight_args args = {.photo = photo.rgb,
                                           .photo_width = camera->width,
                                           .photo_height = camera->height,
@@ -181,7 +178,7 @@ static splat_status set_masked(job *j, float *values, int n_channels, float valu
     const splat_camera *camera = &j->t->scene->dataset.views[view].camera;
     splat_photo photo;
     if (!j->t->scene->dataset.views[view].has_mask) return SPLAT_OK;
-    SPLAT_TRY(splat_photo_store_fetch(&j->t->photos, j->backend, j->t->scene, view, j->iteration % 2, &photo, error));
+    SPLAT_TRY(splat_coarse_fetch_photo(j->t, view, &photo, error));
     struct splat_matte_args args = {.width = camera->width,
                                     .height = camera->height,
                                     .mask = photo.mask,
@@ -198,7 +195,7 @@ static splat_status set_masked(job *j, float *values, int n_channels, float valu
 static splat_status field_loss(job *j, const maps *m, uint32_t view, splat_error *error)
 {
     bool is_sdf = has_sdf(j);
-    const uint32_t *neighbors = splat_extra_rows_data(&j->t->regularizer_rows, SPLAT_COARSE_NEIGHBORS);
+    const uint32_t *neighbors = splat_extra_rows_data(splat_shapes_extra_rows(j->t), SPLAT_COARSE_NEIGHBORS);
     struct splat_field_loss_args args = {.gaussians = &j->gaussians,
                                          .frame = j->frame,
                                          .neighbors = neighbors,
@@ -270,16 +267,14 @@ splat_status splat_coarse_step(splat_trainer *t, int iteration, uint32_t view, s
                                splat_error *error)
 {
     job j = {.t = t, .backend = t->backend, .frame = &t->model->frame,
-             .options = &t->options.coarse, .iteration = iteration, .gaussians = t->model->gaussians};
+             .options = &t->options.coarse, .iteration = iteration, .gaussians = splat_shapes_gaussians(t)};
     maps m;
     splat_coarse_neighbor neighbor;
     bool has_field = splat_coarse_has_field(&t->options, iteration);
     bool has_entropy = splat_coarse_has_entropy(&t->options, iteration);
     bool has_thickness = splat_coarse_has_thickness(&t->options, iteration);
-    j.gaussians.active_sh_degree = 0;
-    *any = has_field || has_depth_normal(&j) || has_entropy || has_thickness || has_multi_view(&j);
+    *any = splat_coarse_has_losses(&t->options, iteration);
     if (!*any) return SPLAT_OK;
-    SPLAT_TRY(splat_coarse_search_neighbors(t, iteration, error));
     if (has_multi_view(&j)) SPLAT_TRY(splat_coarse_see_neighbor(t, iteration, view, &neighbor, error));
     SPLAT_TRY(begin(&j, view, error));
     struct splat_project_args project = {.gaussians = &j.gaussians, .frame = j.frame};
