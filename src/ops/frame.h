@@ -40,6 +40,15 @@ static inline size_t splat_pixel_under(float u, float v, int32_t width, int32_t 
     return (size_t)(v > 0.0f ? v + 0.5f : 0.0f) * (size_t)width + (size_t)(u > 0.0f ? u + 0.5f : 0.0f);
 }
 
+/* What blending reads of a visible Gaussian, on the CPU: in a row of its own, as the entries of a tile's list lie
+ * anywhere. */
+typedef struct splat_raster_row {
+    float u, v, a, b, c, alpha0;
+    float rgb[3], depth;
+    float power_min;               /* no blended sample has less (ops/raster/reach.h) */
+    uint16_t first_row, last_row;  /* rows of the picture that the ellipse reaches; none when first_row > last_row */
+} splat_raster_row;
+
 /* What a view needed when it was last in work, 0: unknown. Sizes arrays, never results. */
 typedef struct splat_view_hint {
     uint64_t n_instances;
@@ -84,6 +93,7 @@ typedef struct splat_frame {
     uint32_t *tile_begin;       /* [tiles_x tiles_y + 1] first instance of each tile; set for the tiles of the band and
                                    the one after them */
     uint32_t *tile_order;       /* [tiles of the band] those with the longest lists first; not set on the CPU */
+    splat_raster_row *raster_rows; /* [n_visible], written with the view's first band; NULL but on the CPU */
     /* written by raster */
     float *image;               /* [3][height][width] colour over the background, not clamped */
     float *transmittance;       /* [height][width] final T */

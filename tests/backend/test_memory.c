@@ -332,7 +332,7 @@ static void the_stage_after_is_planned_too(void **state)
     splat_error error;
     splat_plan_options_init(&options);
     splat_plan_init(&plan);
-    options.limit_bytes = (size_t)5 << 30;
+    options.limit_bytes = ((size_t)5 << 30) + ((size_t)300 << 20);
     options.n_gaussians = 6000000;
     splat_train_options afterwards;
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_DN_CONSISTENCY);

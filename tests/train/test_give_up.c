@@ -162,7 +162,7 @@ static size_t tight_limit(void)
     splat_memory_forms f = {&t->memory.setup, &o, SPLAT_GIVE_UP_ALL, 0};
     assert_int_equal(t->options.sh_storage, SPLAT_SH_FLOAT32); /* without a limit nothing is given up */
     assert_int_equal(t->memory.form, 0);
-    size_t limit = splat_form_bytes(&f, SPLAT_N_FORMS - 1, n + n / 3);
+    size_t limit = splat_form_bytes(&f, SPLAT_N_FORMS - 1, n + n / 4);
     print_message("%zu Gaussians without a limit; %zu bytes\n", n, limit);
     close_training(p.context, p.scene, t);
     return limit;

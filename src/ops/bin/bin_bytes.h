@@ -2,6 +2,7 @@
 #ifndef SPLAT_OPS_BIN_BYTES_H
 #define SPLAT_OPS_BIN_BYTES_H
 
+#include "ops/frame.h"
 #include "ops/work.h"
 
 /* Of the CPU's radix sort: values of a digit, and elements that are worth a thread. */
@@ -32,7 +33,7 @@ static inline size_t splat_bin_rows_bytes(size_t tiles_y)
     return tiles_y * sizeof(uint64_t);
 }
 
-/* CPU, the frame's: the list and a slot of each instance; the first slot of each Gaussian. */
+/* CPU, the frame's: the list and a slot of each instance; the first slot of each Gaussian; its row for raster. */
 static inline size_t splat_bin_list_bytes(size_t n_instances)
 {
     return 2 * n_instances * sizeof(uint32_t);
@@ -43,10 +44,16 @@ static inline size_t splat_bin_slots_bytes(size_t n)
     return (n + 1) * sizeof(uint32_t);
 }
 
+static inline size_t splat_bin_raster_rows_bytes(size_t n)
+{
+    return n * sizeof(splat_raster_row);
+}
+
 /* Of the frame. A device keeps the list alone. */
 static inline size_t splat_bin_frame_bytes(const splat_work *w)
 {
-    if (!w->on_device) return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n);
+    if (!w->on_device)
+        return splat_bin_list_bytes(w->n_instances) + splat_bin_slots_bytes(w->n) + splat_bin_raster_rows_bytes(w->n);
     return w->n_instances * sizeof(uint32_t);
 }
 

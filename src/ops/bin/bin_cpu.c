@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "ops/bin/band.h"
 #include "ops/bin/bin_bytes.h"
+#include "ops/raster/raster_rows.h"
 #include "ops/raster/reach.h"
 
 #include <string.h>
@@ -335,6 +336,20 @@ static splat_status take_instances(splat_backend *backend, splat_frame *frame, u
     return SPLAT_OK;
 }
 
+#define ROWS_BLOCK 1024 /* Gaussians of a task */
+
+static splat_status make_raster_rows(splat_backend *backend, splat_frame *frame, splat_error *error)
+{
+    SPLAT_RASTER_MAKE_ROWS((*make)) = SPLAT_OF_LEVEL(backend->simd, splat_raster_make_rows);
+    const uint32_t n = frame->n_visible;
+    size_t bytes = splat_bin_raster_rows_bytes(frame->capacity);
+    if (!frame->raster_rows) SPLAT_TRY(splat_frame_take(backend, frame, bytes, (void **)&frame->raster_rows, error));
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (uint32_t begin = 0; begin < n; begin += ROWS_BLOCK)
+        make(frame, begin, n - begin < ROWS_BLOCK ? n : begin + ROWS_BLOCK);
+    return SPLAT_OK;
+}
+
 splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *args, splat_error *error)
 {
     splat_frame *frame = args->frame;
@@ -345,6 +360,7 @@ splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *
     SPLAT_TRY(splat_scratch_take(backend, splat_bin_pairs_bytes(n), &pairs, error));
     if (!frame->slot_begin)
         SPLAT_TRY(splat_frame_take(backend, frame, splat_bin_slots_bytes(n), (void **)&frame->slot_begin, error));
+    if (frame->row_begin == 0 || !frame->raster_rows) SPLAT_TRY(make_raster_rows(backend, frame, error));
 
     chunks c = chunks_make(list_entries(frame, backend->threads, pairs), backend->threads);
     size_t histogram_bytes = splat_bin_histograms_bytes((size_t)c.count, n_tiles);

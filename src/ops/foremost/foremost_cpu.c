@@ -80,7 +80,7 @@ static void do_tile(const struct splat_foremost_args *args, uint32_t number)
     tile_light light = open_pixels(args, &tile);
     for (uint32_t first = tile.begin; first < tile.end && light.n_open; first += SPLAT_RASTER_BATCH) {
         uint32_t n = tile.end - first < SPLAT_RASTER_BATCH ? tile.end - first : SPLAT_RASTER_BATCH;
-        splat_raster_load_c(frame, SPLAT_WALK_COLOURS, NULL, &tile, first, n, entries);
+        splat_raster_load(frame, NULL, &tile, first, n, entries);
         for (uint32_t i = 0; i < n && light.n_open; i++) {
             int kinds = blend(args, &tile, &entries[i], &light);
             uint32_t id = frame->ids[frame->instances[first + i]];

@@ -4,6 +4,7 @@
 
 #include "ops/geometry/geometry.h"
 #include "ops/raster/raster.h"
+#include "ops/raster/raster_moments.h"
 
 /* Instances are copied to the stack in batches: the gathers of a batch overlap, and the rows read one cache line. */
 #define SPLAT_RASTER_BATCH 64
@@ -11,12 +12,13 @@
 /* What a walk along a tile's list blends: colours; planes (geometry); colours and depths. */
 typedef enum splat_walk { SPLAT_WALK_COLOURS, SPLAT_WALK_PLANES, SPLAT_WALK_DEPTHS } splat_walk;
 
+/* A row of frame->raster_rows at a tile. */
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
     float red, green, blue;     /* the first channels: the colour, or a plane's distance and normal's x and y */
-    float fourth;               /* of planes the normal's z, of depths z; of colours undefined */
-    float power_min;            /* no blended sample has less (reach.h) */
-    int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; empty when none */
+    float fourth;               /* of planes the normal's z, of colours and depths z */
+    float power_min;            /* as in splat_raster_row */
+    int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; row_end <= row_begin when none */
 } splat_raster_entry;
 
 /* A tile's pixels inside the picture. */
@@ -28,21 +30,8 @@ typedef struct splat_raster_tile {
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);
 
 /* Entries of instances first .. first + n - 1, n <= SPLAT_RASTER_BATCH. features: of planes, else NULL. */
-#define SPLAT_RASTER_LOAD(name)                                                                                        \
-    void name(const splat_frame *frame, splat_walk walk, const float *features, const splat_raster_tile *tile,         \
-              uint32_t first, uint32_t n, splat_raster_entry *entries)
-SPLAT_RASTER_LOAD(splat_raster_load_c);
-SPLAT_RASTER_LOAD(splat_raster_load_avx2);
-SPLAT_RASTER_LOAD(splat_raster_load_avx512);
-
-/* Sums over the pixels of one instance, delta = mean - position, p = dL/dpower of a pixel, which is alpha0 dL/dalpha0.
- * The gradients of mean and conic follow from the moments of p; the moments of a Gaussian's instances add up. */
-typedef struct splat_raster_moments {
-    float p, px, py;      /* p, p dx, p dy */
-    float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
-    float fourth;         /* of colours |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); of geometry alpha T g */
-    float r, g, b;        /* alpha T g */
-} splat_raster_moments;
+void splat_raster_load(const splat_frame *frame, const float *features, const splat_raster_tile *tile, uint32_t first,
+                       uint32_t n, splat_raster_entry *entries);
 
 /* Scratch of raster_backward and geometry_backward: the moments of a band's instances; and with depths, after them,
  * dL/dz of each. */
@@ -60,17 +49,6 @@ static inline size_t splat_raster_depth_slots_bytes(size_t n_instances)
  * reset). depth_slots: with depths, likewise. */
 splat_status splat_raster_backward_slots(splat_backend *backend, const struct splat_raster_backward_args *args,
                                          splat_raster_moments **slots, float **depth_slots, splat_error *error);
-
-/* *sum += *m, a moment at a time. */
-void splat_raster_moments_add(splat_raster_moments *sum, const splat_raster_moments *m);
-/* The gradients from the sums over all instances of a Gaussian with A, B, C and alpha0; channel[3] is `fourth`. */
-splat_grad2d splat_raster_gradient_of_moments(const float conic[4], const splat_raster_moments *m);
-/* The gradients of visible Gaussian v from the moments of its instances, summed in the order of the slots; channel[3]
- * is the sum of `fourth` as it is. false: it has no instance. */
-bool splat_raster_gradient_of(const splat_frame *frame, const splat_raster_moments *slots, uint32_t v,
-                              splat_grad2d *gradient);
-/* Adds a band's part. */
-void splat_raster_gradient_add(splat_grad2d *sum, const splat_grad2d *part);
 
 /* Blends one tile: image, transmittance, last and blended of its pixels, and depths at all of them. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, const splat_raster_depth *depth, uint32_t tile)

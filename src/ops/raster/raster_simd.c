@@ -252,7 +252,7 @@ SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *featur
     SIMD(pixels_begin)(tile, pixels);
     for (uint32_t first = tile->begin; first < tile->end && pixels->parts_alive; first += SPLAT_RASTER_BATCH) {
         uint32_t n = tile->end - first < SPLAT_RASTER_BATCH ? tile->end - first : SPLAT_RASTER_BATCH;
-        SIMD(splat_raster_load)(frame, walk, features, tile, first, n, entries);
+        splat_raster_load(frame, features, tile, first, n, entries);
         int32_t position = (int32_t)(first - tile->begin) + 1;
         if (frame->jitter)
             for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
