@@ -93,8 +93,24 @@ typedef splat_vi splat_vm;
 #define SPLAT_VM_COMPARE(a, b, relation, operator) ((a)operator(b))
 #endif
 #define SPLAT_VM_LESS(a, b) SPLAT_VM_COMPARE(a, b, _CMP_LT_OQ, <)
-#define SPLAT_VM_AT_MOST(a, b) SPLAT_VM_COMPARE(a, b, _CMP_LE_OQ, <=)
 #define SPLAT_VM_AT_LEAST(a, b) SPLAT_VM_COMPARE(a, b, _CMP_GE_OQ, >=)
+
+SPLAT_FORCE_INLINE splat_vm splat_vm_and_not(splat_vm a, splat_vm b)
+{
+    return (splat_vm)(a & ~b);
+}
+
+/* The lanes of `among` with 0 <= x <= limit. As integers floats that are not negative keep their order, and all others
+ * are above them: one instruction where comparisons are without a sign. No x may be -0. */
+SPLAT_FORCE_INLINE splat_vm splat_vm_within(splat_vm among, splat_vf x, float limit)
+{
+    splat_vf zero = {0}, most = limit - zero;
+#if defined(__AVX512F__)
+    return _mm512_mask_cmple_epu32_mask(among, (__m512i)x, (__m512i)most);
+#else
+    return among & (x >= zero) & (x <= most);
+#endif
+}
 
 SPLAT_FORCE_INLINE splat_vm splat_vm_at_least_int(splat_vi a, splat_vi b)
 {
@@ -105,9 +121,14 @@ SPLAT_FORCE_INLINE splat_vm splat_vm_at_least_int(splat_vi a, splat_vi b)
 #endif
 }
 
-SPLAT_FORCE_INLINE splat_vm splat_vm_and_not(splat_vm a, splat_vm b)
+/* The lanes of `among` with a >= b. */
+SPLAT_FORCE_INLINE splat_vm splat_vm_among_at_least(splat_vm among, splat_vf a, splat_vf b)
 {
-    return (splat_vm)(a & ~b);
+#if defined(__AVX512F__)
+    return _mm512_mask_cmp_ps_mask(among, (__m512)a, (__m512)b, _CMP_GE_OQ);
+#else
+    return among & (a >= b);
+#endif
 }
 
 /* Whether a lane of a mask is set. */
@@ -182,15 +203,15 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_max(splat_vf a, splat_vf b)
 #endif
 }
 
-/* y = e^x of n <= 4 vectors with lanes in [-87, 87]; of others anything. n is a constant of the caller. With fewer
+/* y = e^-x of n <= 4 vectors with lanes in [-87, 87]; of others anything. n is a constant of the caller. With fewer
  * steps than splat_exp, as 2^(x log2 e) by a polynomial of degree 5 on [-1/2, 1/2], whose own error is 9.2e-8. Relative
- * error below 1.7e-7 + 8e-8 |x|, the second part from rounding x log2 e, as x has been rounded; e^0 is 1, and e^x <= 1
- * where x <= 0. Step by step for all of them: the steps of one wait for each other. */
-SPLAT_FORCE_INLINE void splat_vf_exps_within(const splat_vf *x, splat_vf *y, int n)
+ * error below 1.7e-7 + 8e-8 |x|, the second part from rounding x log2 e, as x has been rounded; e^0 is 1, and e^-x <= 1
+ * where x >= 0. Step by step for all of them: the steps of one wait for each other. */
+SPLAT_FORCE_INLINE void splat_vf_exps_of_negative(const splat_vf *x, splat_vf *y, int n)
 {
     enum { MOST = 4 };
     splat_vf shifted[MOST], r[MOST], p[MOST];
-    for (int k = 0; k < n; k++) r[k] = x[k] * 1.44269504088896341f;
+    for (int k = 0; k < n; k++) r[k] = x[k] * -1.44269504088896341f;
     for (int k = 0; k < n; k++) shifted[k] = r[k] + 12582912.0f; /* as in splat_exp */
     for (int k = 0; k < n; k++) r[k] = r[k] - (shifted[k] - 12582912.0f);
     for (int k = 0; k < n; k++) p[k] = r[k] * 1.32647681e-3f + 9.67156701e-3f;

@@ -73,49 +73,43 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     }
 }
 
-/* What an entry's power needs of each row of the tile. Without jitter all pixels of a row share it. */
+/* The kernels work on -power, which is not negative where an entry blends, and never -0.
+ * What it needs of each row of the tile: without jitter all pixels of a row share it. */
 typedef struct SIMD(rows) {
     float dy[ROWS];
-    float power[ROWS]; /* -1/2 C dy^2 */
+    float fall[ROWS]; /* 1/2 C dy^2 */
 } SIMD(rows);
 
 SPLAT_FORCE_INLINE void SIMD(rows_make)(const splat_raster_tile *tile, const splat_raster_entry *e, SIMD(rows) *rows)
 {
     for (int part = 0; part < PARTS; part++) {
-        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), power = -0.5f * (e->c * dy * dy);
+        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), fall = 0.5f * (e->c * dy * dy);
         memcpy(rows->dy + part * LANES, &dy, sizeof dy);
-        memcpy(rows->power + part * LANES, &power, sizeof power);
+        memcpy(rows->fall + part * LANES, &fall, sizeof fall);
     }
-    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->power[row] = 0;
+    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->fall[row] = 0;
 }
 
-/* power = -1/2 (A dx^2 + C dy^2) - B dx dy of a row's lanes without jitter, from -1/2 A dx^2 and B dx. Halving commutes
+/* -power = 1/2 (A dx^2 + C dy^2) + B dx dy of a row's lanes without jitter, from 1/2 A dx^2 and B dx. Halving commutes
  * with rounding, but for numbers so small that e^x is 1 either way. */
-SPLAT_FORCE_INLINE splat_vf SIMD(row_power)(const SIMD(rows) *rows, int32_t row, splat_vf power_x, splat_vf b_dx)
+SPLAT_FORCE_INLINE splat_vf SIMD(row_fall)(const SIMD(rows) *rows, int32_t row, splat_vf fall_x, splat_vf b_dx)
 {
-    return (power_x + rows->power[row]) - b_dx * rows->dy[row];
+    return (fall_x + rows->fall[row]) + b_dx * rows->dy[row];
 }
 
 /* The same of any lanes. */
-SPLAT_FORCE_INLINE splat_vf SIMD(power)(const splat_raster_entry *e, splat_vf dx, splat_vf dy)
+SPLAT_FORCE_INLINE splat_vf SIMD(fall)(const splat_raster_entry *e, splat_vf dx, splat_vf dy)
 {
-    return -0.5f * (e->a * dx * dx + e->c * dy * dy) - e->b * dx * dy;
+    return 0.5f * (e->a * dx * dx + e->c * dy * dy) + e->b * dx * dy;
 }
 
-/* Here alone it is decided who blends (raster.h): the lanes whose power can pass. */
-SPLAT_FORCE_INLINE splat_vm SIMD(can_pass)(const splat_raster_entry *e, splat_vf power)
-{
-    splat_vf zero = {0};
-    return SPLAT_VM_AT_MOST(power, zero) & SPLAT_VM_AT_LEAST(power, e->power_min - zero);
-}
-
-/* alpha of the lanes, 0 where not blended; the mask loses those below 1/255. `clamped`, a constant of the caller:
- * alpha0 may be above what alpha may be. */
+/* alpha0 e^power; the mask, of lanes that splat_vm_within lets pass, loses those below 1/255, and here alone it is
+ * decided who blends (raster.h). `clamped`, a constant of the caller: alpha0 may be above what alpha may be. */
 SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, bool clamped, splat_vm *mask)
 {
     splat_vf zero = {0}, alpha = e->alpha0 * gaussian;
-    *mask &= SPLAT_VM_AT_LEAST(alpha, SPLAT_ALPHA_MIN - zero);
-    return splat_vf_keep(*mask, clamped ? splat_vf_min(SPLAT_ALPHA_MAX - zero, alpha) : alpha);
+    *mask = splat_vm_among_at_least(*mask, alpha, SPLAT_ALPHA_MIN - zero);
+    return clamped ? splat_vf_min(SPLAT_ALPHA_MAX - zero, alpha) : alpha;
 }
 
 /* One part of a row of pixels while they are blended. What belongs together lies together: planes of a tile would lie
@@ -164,21 +158,21 @@ SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) 
     *next = own->transmittance - *weight;
 }
 
-/* Blends one entry into a part of n rows, from its powers there. n, `counted` and `walk` are constants of the caller,
- * here and below. */
+/* Blends one entry into a part of n rows, from -power there. `clamped`: alpha0 may be more than alpha. n, `clamped`,
+ * `counted` and `walk` are constants of the caller, here and below. */
 SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part) (*own)[PARTS], int n,
-                                         const splat_raster_entry *e, const splat_vf *power, int32_t position,
-                                         bool counted, splat_walk walk)
+                                         const splat_raster_entry *e, const splat_vf *fall, int32_t position,
+                                         bool clamped, bool counted, splat_walk walk)
 {
     splat_vf zero = {0}, alpha[MANY], t[MANY], next[MANY], weight[MANY];
     splat_vm mask[MANY], ends[MANY], any = {0}, any_ends = {0};
-    for EACH mask[k] = SIMD(can_pass)(e, power[k]) & own[k]->alive;
+    for EACH mask[k] = splat_vm_within(own[k]->alive, fall[k], -e->power_min);
     for EACH any |= mask[k];
     if (!splat_vm_any(any)) return;
-    splat_vf_exps_within(power, alpha, n);
-    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], true, &mask[k]);
+    splat_vf_exps_of_negative(fall, alpha, n);
+    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], clamped, &mask[k]);
     for EACH t[k] = own[k]->transmittance;
-    for EACH weight[k] = alpha[k] * t[k];
+    for EACH weight[k] = splat_vf_keep(mask[k], alpha[k] * t[k]);
     for EACH next[k] = t[k] - weight[k]; /* T (1 - alpha) */
     /* Lanes that do not blend keep T, which is never below the limit. */
     for EACH ends[k] = SPLAT_VM_LESS(next[k], SPLAT_TRANSMITTANCE_MIN - zero);
@@ -209,36 +203,37 @@ SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part)
 
 /* blend_rows of the rows from `row` on. */
 SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const SIMD(rows) *rows,
-                                       int32_t row, int part, int n, const splat_raster_entry *e, splat_vf power_x,
-                                       splat_vf b_dx, int32_t position, bool jittered, bool counted, splat_walk walk)
+                                       int32_t row, int part, int n, const splat_raster_entry *e, splat_vf fall_x,
+                                       splat_vf b_dx, int32_t position, bool jittered, bool clamped, bool counted,
+                                       splat_walk walk)
 {
-    splat_vf power[MANY];
+    splat_vf fall[MANY];
     if (jittered)
-        for EACH power[k] = SIMD(power)(e, e->u - positions->x[row + k][part], e->v - positions->y[row + k][part]);
+        for EACH fall[k] = SIMD(fall)(e, e->u - positions->x[row + k][part], e->v - positions->y[row + k][part]);
     else
-        for EACH power[k] = SIMD(row_power)(rows, row + k, power_x, b_dx);
-    SIMD(blend_rows)(pixels, (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part], n, e, power, position, counted,
-                     walk);
+        for EACH fall[k] = SIMD(row_fall)(rows, row + k, fall_x, b_dx);
+    SIMD(blend_rows)(pixels, (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part], n, e, fall, position, clamped,
+                     counted, walk);
 }
 
 /* Blends one entry, `position` 1-based in the tile's list. `jittered` is a constant of the caller, here and below. */
 SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions,
                                     const splat_raster_tile *tile, const splat_raster_entry *e, int32_t position,
-                                    bool jittered, bool counted, splat_walk walk)
+                                    bool jittered, bool clamped, bool counted, splat_walk walk)
 {
     const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
     SIMD(rows) rows;
     e = &own;
     if (!jittered) SIMD(rows_make)(tile, e, &rows);
     for (int part = 0; part < PARTS; part++) {
-        splat_vf dx = e->u - positions->x[0][part], power_x = -0.5f * (e->a * dx * dx), b_dx = e->b * dx;
+        splat_vf dx = e->u - positions->x[0][part], fall_x = 0.5f * (e->a * dx * dx), b_dx = e->b * dx;
         int32_t row = e->row_begin;
         for (; e->row_end - row > FEW; row += MANY)
-            SIMD(blend_at)(pixels, positions, &rows, row, part, MANY, e, power_x, b_dx, position, jittered, counted,
-                           walk);
+            SIMD(blend_at)(pixels, positions, &rows, row, part, MANY, e, fall_x, b_dx, position, jittered, clamped,
+                           counted, walk);
         for (; row < e->row_end; row += FEW)
-            SIMD(blend_at)(pixels, positions, &rows, row, part, FEW, e, power_x, b_dx, position, jittered, counted,
-                           walk);
+            SIMD(blend_at)(pixels, positions, &rows, row, part, FEW, e, fall_x, b_dx, position, jittered, clamped,
+                           counted, walk);
     }
 }
 
@@ -254,12 +249,13 @@ SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *featur
         uint32_t n = tile->end - first < SPLAT_RASTER_BATCH ? tile->end - first : SPLAT_RASTER_BATCH;
         splat_raster_load(frame, features, tile, first, n, entries);
         int32_t position = (int32_t)(first - tile->begin) + 1;
-        if (frame->jitter)
-            for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, true, counted, walk);
-        else
-            for (uint32_t i = 0; i < n && pixels->parts_alive; i++)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position + (int32_t)i, false, counted, walk);
+        for (uint32_t i = 0; i < n && pixels->parts_alive; i++, position++)
+            if (frame->jitter)
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position, true, true, counted, walk);
+            else if (entries[i].alpha0 > SPLAT_ALPHA_MAX)
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position, false, true, counted, walk);
+            else
+                SIMD(blend)(pixels, &positions, tile, &entries[i], position, false, false, counted, walk);
     }
 }
 
