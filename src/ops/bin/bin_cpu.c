@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "ops/bin/band.h"
 #include "ops/bin/bin_bytes.h"
+#include "ops/bin/bin_small.h"
 #include "ops/raster/raster_rows.h"
 #include "ops/raster/reach.h"
 
@@ -77,11 +78,10 @@ static uint32_t list_entries(const splat_frame *frame, int threads, uint64_t *en
     return n;
 }
 
-/* Ascending. Visible indices follow the ids, and the sort is stable. `pairs` holds the entries and as many more;
- * returns the half with the result. */
-static const uint64_t *sort_by_depth(chunks c, uint64_t *pairs, uint32_t *histograms)
+/* Ascending. Visible indices follow the ids, and the sort is stable. a holds the entries, b has room for as many;
+ * returns the one with the result. */
+static const uint64_t *sort_by_depth(chunks c, uint64_t *a, uint64_t *b, uint32_t *histograms)
 {
-    uint64_t *a = pairs, *b = pairs + c.n;
     for (uint32_t shift = 32; shift < 64; shift += RADIX_BITS) {
         radix_pass(c, a, b, shift, histograms);
         uint64_t *swap = a;
@@ -161,29 +161,39 @@ static uint32_t walk_row(const tile_walk *w, const splat_frame *frame, uint32_t 
 
 /* ---------------------------------------------------------------- instances */
 
-/* The rows of a Gaussian with at most SMALL_ROWS x SMALL_COLUMNS tiles, a byte each from its first row in the band on:
- * four bits of x0 - rect x0, four of the number of tiles. Kept from the first pass to the second, which takes 40% off
- * the time of bin. */
-#define SMALL_ROWS 8u
-#define SMALL_COLUMNS 15u
-#define NOT_SMALL UINT64_MAX /* no row looks like 0xff: x0 - rect x0 <= 14 */
+#define AHEAD 12 /* entries: what is read of them lies anywhere, in the order of their depths */
 
-#define AHEAD 12 /* entries: what a walk reads of them lies anywhere, in the order of their depths */
-
-static void fetch_ahead(const splat_frame *frame, const uint64_t *order, uint32_t i, uint32_t n)
+static void fetch_ahead(const splat_frame *frame, const uint64_t *order, const uint64_t *rows, uint32_t i, uint32_t n)
 {
     if (i + AHEAD >= n) return;
     size_t v = (uint32_t)order[i + AHEAD];
-    __builtin_prefetch(frame->conic + 4 * v);
-    __builtin_prefetch(frame->mean2d + 2 * v);
+    __builtin_prefetch(rows + v);
     __builtin_prefetch(frame->tile_rect + 4 * v);
 }
 
-/* Counts the tiles of each entry into counts[v], from the band's first row to the last of the view, and how many
- * entries of each chunk of the depth order each tile has, as differences along the tiles: a row of tiles costs two
- * additions. tile_counts: [count][n_tiles + 1]. */
-static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *order, uint64_t *rows, uint32_t *counts,
-                        uint32_t *tile_counts)
+/* The first row of a Gaussian in the band, and its first tile there. */
+static uint32_t first_row(const splat_frame *frame, uint32_t v)
+{
+    uint32_t y0 = frame->tile_rect[4 * (size_t)v + 1];
+    return y0 > frame->row_begin ? y0 : frame->row_begin;
+}
+
+static size_t first_tile(const splat_frame *frame, uint32_t v)
+{
+    return (size_t)first_row(frame, v) * frame->tiles_x + frame->tile_rect[4 * (size_t)v];
+}
+
+static void count_row(uint32_t *differences, size_t tile, uint32_t n)
+{
+    differences[tile]++;
+    differences[tile + n]--;
+}
+
+/* Counts the tiles of each entry that is not small into counts[v], and how many entries of each chunk of the depth
+ * order each tile has, as differences along the tiles: a row of tiles costs two additions.
+ * tile_counts: [count][n_tiles + 1]. */
+static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *order, const uint64_t *rows,
+                        uint32_t *counts, uint32_t *tile_counts)
 {
     size_t stride = (size_t)frame->tiles_x * frame->tiles_y + 1;
 #pragma omp parallel for num_threads(c.threads) schedule(static, 1)
@@ -192,23 +202,22 @@ static void count_tiles(const splat_frame *frame, chunks c, const uint64_t *orde
         memset(differences, 0, stride * sizeof *differences);
         uint32_t end = chunk_begin(c, chunk + 1);
         for (uint32_t i = chunk_begin(c, chunk); i < end; i++) {
-            uint32_t v = (uint32_t)order[i], count = 0;
-            uint64_t packed = 0;
+            uint32_t v = (uint32_t)order[i];
+            fetch_ahead(frame, order, rows, i, c.n);
+            if (rows[v] != SPLAT_NOT_SMALL) {
+                size_t tile = first_tile(frame, v);
+                for (uint64_t packed = rows[v]; packed; packed >>= 8, tile += frame->tiles_x)
+                    count_row(differences, tile + (packed >> 4 & 15), packed & 15);
+                continue;
+            }
             tile_walk walk;
-            fetch_ahead(frame, order, i, c.n);
             bool any = walk_begin(frame, v, &walk);
+            counts[v] = 0;
             for (uint32_t ty = any ? walk.y0 : 0; any && ty < walk.y1; ty++) {
                 uint32_t x0, n = walk_row(&walk, frame, ty, &x0);
-                if (n == 0) continue;
-                size_t tile = (size_t)ty * frame->tiles_x + x0;
-                differences[tile]++;
-                differences[tile + n]--;
-                count += n;
-                packed |= (uint64_t)((x0 - walk.x0) << 4 | n) << (ty - walk.y0) % SMALL_ROWS * 8;
+                if (n) count_row(differences, (size_t)ty * frame->tiles_x + x0, n);
+                counts[v] += n;
             }
-            bool small = !any || (walk.y1 - walk.y0 <= SMALL_ROWS && walk.x1 - walk.x0 <= SMALL_COLUMNS);
-            rows[i] = small ? packed : NOT_SMALL;
-            counts[v] = count;
         }
         for (size_t tile = 1; tile < stride; tile++) differences[tile] += differences[tile - 1];
     }
@@ -231,11 +240,11 @@ static void cut_rows(const splat_frame *frame, chunks c, const uint64_t *order, 
     uint32_t row_end = frame->row_end;
 #pragma omp parallel for num_threads(c.threads) schedule(static)
     for (uint32_t i = 0; i < c.n; i++) {
-        uint32_t v = (uint32_t)order[i], y0 = frame->tile_rect[4 * (size_t)v + 1], count = 0;
-        if (y0 < frame->row_begin) y0 = frame->row_begin;
-        if (rows[i] != NOT_SMALL) {
-            if (y0 + SMALL_ROWS > row_end) rows[i] &= y0 < row_end ? ((uint64_t)1 << (row_end - y0) * 8) - 1 : 0;
-            for (uint64_t packed = rows[i]; packed; packed >>= 8) count += packed & 15;
+        uint32_t v = (uint32_t)order[i], y0 = first_row(frame, v), count = 0;
+        if (rows[v] != SPLAT_NOT_SMALL) {
+            if (y0 + SPLAT_SMALL_ROWS > row_end)
+                rows[v] &= y0 < row_end ? ((uint64_t)1 << (row_end - y0) * 8) - 1 : 0;
+            for (uint64_t packed = rows[v]; packed; packed >>= 8) count += packed & 15;
         } else {
             tile_walk walk;
             walk_begin(frame, v, &walk);
@@ -282,11 +291,10 @@ static void emit_instances(splat_frame *frame, chunks c, const uint64_t *order, 
         uint32_t end = chunk_begin(c, chunk + 1);
         for (uint32_t i = chunk_begin(c, chunk); i < end; i++) {
             uint32_t v = (uint32_t)order[i], slot = frame->slot_begin[v];
-            if (rows[i] != NOT_SMALL) {
-                const uint16_t *rect = frame->tile_rect + 4 * (size_t)v;
-                uint32_t y0 = rect[1] > frame->row_begin ? rect[1] : frame->row_begin;
-                uint32_t *place = next + (size_t)y0 * frame->tiles_x + rect[0];
-                for (uint64_t packed = rows[i]; packed; packed >>= 8, place += frame->tiles_x)
+            fetch_ahead(frame, order, rows, i, c.n);
+            if (rows[v] != SPLAT_NOT_SMALL) {
+                uint32_t *place = next + first_tile(frame, v);
+                for (uint64_t packed = rows[v]; packed; packed >>= 8, place += frame->tiles_x)
                     slot = emit_row(frame, v, place + (packed >> 4 & 15), packed & 15, slot);
                 continue;
             }
@@ -336,7 +344,12 @@ static splat_status take_instances(splat_backend *backend, splat_frame *frame, u
     return SPLAT_OK;
 }
 
-#define ROWS_BLOCK 1024 /* Gaussians of a task */
+#define SIMD_BLOCK 1024u /* Gaussians of a task of the kernels */
+
+static uint32_t block_end(uint32_t begin, uint32_t n)
+{
+    return n - begin < SIMD_BLOCK ? n : begin + SIMD_BLOCK;
+}
 
 static splat_status make_raster_rows(splat_backend *backend, splat_frame *frame, splat_error *error)
 {
@@ -345,9 +358,16 @@ static splat_status make_raster_rows(splat_backend *backend, splat_frame *frame,
     size_t bytes = splat_bin_raster_rows_bytes(frame->capacity);
     if (!frame->raster_rows) SPLAT_TRY(splat_frame_take(backend, frame, bytes, (void **)&frame->raster_rows, error));
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (uint32_t begin = 0; begin < n; begin += ROWS_BLOCK)
-        make(frame, begin, n - begin < ROWS_BLOCK ? n : begin + ROWS_BLOCK);
+    for (uint32_t begin = 0; begin < n; begin += SIMD_BLOCK) make(frame, begin, block_end(begin, n));
     return SPLAT_OK;
+}
+
+static void walk_small(const splat_backend *backend, const splat_frame *frame, uint64_t *rows, uint32_t *counts)
+{
+    SPLAT_BIN_SMALL((*walk)) = SPLAT_OF_LEVEL(backend->simd, splat_bin_small);
+    const uint32_t n = frame->n_visible;
+#pragma omp parallel for num_threads(backend->threads) schedule(static)
+    for (uint32_t begin = 0; begin < n; begin += SIMD_BLOCK) walk(frame, begin, block_end(begin, n), rows, counts);
 }
 
 splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *args, splat_error *error)
@@ -365,9 +385,10 @@ splat_status splat_bin_cpu(splat_backend *backend, const struct splat_bin_args *
     chunks c = chunks_make(list_entries(frame, backend->threads, pairs), backend->threads);
     size_t histogram_bytes = splat_bin_histograms_bytes((size_t)c.count, n_tiles);
     SPLAT_TRY(splat_scratch_take(backend, histogram_bytes, &histograms, error));
-    const uint64_t *order = sort_by_depth(c, pairs, histograms);
-    uint64_t *rows = order == pairs ? (uint64_t *)pairs + c.n : pairs; /* the half that is free */
-    if (c.n < n) memset(frame->slot_begin, 0, (n + 1) * sizeof *frame->slot_begin); /* of those that are not listed */
+    uint64_t *half = (uint64_t *)pairs + n;
+    const uint64_t *order = sort_by_depth(c, pairs, half, histograms);
+    uint64_t *rows = order == pairs ? half : pairs; /* the half that is free */
+    walk_small(backend, frame, rows, frame->slot_begin + 1);
     count_tiles(frame, c, order, rows, frame->slot_begin + 1, histograms);
     uint64_t total = 0;
     SPLAT_TRY(choose_band(backend, frame, c, order, rows, histograms, &total, error));
