@@ -6,6 +6,7 @@
 #include "ops/project/project_kernels.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* The first visible entry whose Gaussian is not below id; ids ascend. */
@@ -222,6 +223,12 @@ static void add_pulls(const splat_gaussians *gaussians, float opacity_pull, floa
     }
 }
 
+/* Whether anything reads a block's gradients of sh_rest; where not, they need not be zero before they are made. */
+static bool wants_rest(const struct splat_project_backward_args *args)
+{
+    return (args->adam && args->adam->update[SPLAT_TENSOR_sh_rest]) || (args->gradients && args->gradients->sh_rest);
+}
+
 /* The host puts nothing off (splat_backend.defers_rest). */
 splat_status splat_settle_rest_cpu(splat_backend *backend, const struct splat_settle_rest_args *args,
                                    splat_error *error)
@@ -242,14 +249,15 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
     stepped s = stepped_of(backend, args->gaussians, args->adam, 1);
     s.ids = frame->ids;
+    const size_t cleared = wants_rest(args) ? sizeof(splat_gradient_block) : offsetof(splat_gradient_block, sh_rest);
     uint32_t n_bad = 0;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(backend->threads) reduction(+ : n_bad)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(backend->threads) reduction(+ : n_bad)
     for (int64_t b = 0; b < n_blocks_of(n); b++) {
         splat_gradient_block block;
         block_range range = range_of(n, b);
         range.v_begin = lower_bound(frame, range.begin);
         range.v_end = lower_bound(frame, (uint64_t)range.begin + range.n);
-        memset(&block, 0, sizeof block);
+        memset(&block, 0, cleared);
         n_bad += s.kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end,
                                      &block);
         if (args->grad_depth) n_bad += add_depth_gradients(args, &range, &block);

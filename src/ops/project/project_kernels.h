@@ -9,15 +9,17 @@
 #include "ops/simd.h"
 
 /* Gaussians that one task handles. Fixed, so that nothing depends on the number of threads. The backward block keeps
- * the gradients of its Gaussians (15 KiB) and the slices that Adam touches in the first two cache levels. */
+ * the gradients of its Gaussians (60 KiB) and the slices that Adam touches in the second cache level; of a quarter of
+ * that the slices are too short to be foreseen. */
 #define SPLAT_PROJECT_BLOCK 256
 #define SPLAT_PROJECT_GROUPS (SPLAT_PROJECT_BLOCK / SPLAT_LANES)
-#define SPLAT_BACKWARD_BLOCK 64
+#define SPLAT_BACKWARD_BLOCK 256
 
 /* Gradients of one block, laid out like the parameters. */
 typedef struct splat_gradient_block {
-    float means[3 * SPLAT_BACKWARD_BLOCK], sh_dc[3 * SPLAT_BACKWARD_BLOCK], sh_rest[45 * SPLAT_BACKWARD_BLOCK];
+    float means[3 * SPLAT_BACKWARD_BLOCK], sh_dc[3 * SPLAT_BACKWARD_BLOCK];
     float opacities[SPLAT_BACKWARD_BLOCK], scales[3 * SPLAT_BACKWARD_BLOCK], rotations[4 * SPLAT_BACKWARD_BLOCK];
+    float sh_rest[45 * SPLAT_BACKWARD_BLOCK]; /* the last: most of the block, and not always read */
 } splat_gradient_block;
 
 /* parameter -= step m / (sqrt(inverse_correction2 v) + epsilon), step = lr / correction1. */
@@ -56,7 +58,7 @@ typedef struct splat_project_kernels {
     uint32_t (*write)(const splat_gaussians *gaussians, const splat_projector *projector, uint32_t begin,
                       const uint16_t masks[SPLAT_PROJECT_GROUPS], uint32_t first_visible, splat_frame *frame);
     /* Gradients of the visible entries [v_begin, v_end), which belong to the block of Gaussians from begin on, into a
-     * zeroed block. Returns the number of Gaussians whose gradient is not finite; it is left at zero. */
+     * block that is zero where it is read. Returns the number of Gaussians whose gradient is not finite; it is left. */
     uint32_t (*backward)(const splat_gaussians *gaussians, const splat_projector *projector, const splat_frame *frame,
                          uint32_t begin, uint32_t v_begin, uint32_t v_end, splat_gradient_block *block);
     void (*adam)(float *parameters, float *m, float *v, splat_adam_gradient gradient, size_t n, splat_adam_step step);
