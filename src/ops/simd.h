@@ -203,6 +203,19 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_max(splat_vf a, splat_vf b)
 #endif
 }
 
+/* All n <= 4 values are made before what follows uses one of them: compilers prefer one chain of steps after the other,
+ * each of which waits for the one before. n is a constant of the caller. */
+SPLAT_FORCE_INLINE void splat_vf_in_step(splat_vf *x, int n)
+{
+#if defined(__AVX512F__)
+    if (n == 4) __asm__("" : "+v"(x[0]), "+v"(x[1]), "+v"(x[2]), "+v"(x[3]));
+    if (n == 2) __asm__("" : "+v"(x[0]), "+v"(x[1]));
+#else
+    (void)x;
+    (void)n;
+#endif
+}
+
 /* y = e^-x of n <= 4 vectors with lanes in [-87, 87]; of others anything. n is a constant of the caller. With fewer
  * steps than splat_exp, as 2^(x log2 e) by a polynomial of degree 5 on [-1/2, 1/2], whose own error is 9.2e-8. Relative
  * error below 1.7e-7 + 8e-8 |x|, the second part from rounding x log2 e, as x has been rounded; e^0 is 1, and e^-x <= 1
@@ -212,13 +225,20 @@ SPLAT_FORCE_INLINE void splat_vf_exps_of_negative(const splat_vf *x, splat_vf *y
     enum { MOST = 4 };
     splat_vf shifted[MOST], r[MOST], p[MOST];
     for (int k = 0; k < n; k++) r[k] = x[k] * -1.44269504088896341f;
+    splat_vf_in_step(r, n);
     for (int k = 0; k < n; k++) shifted[k] = r[k] + 12582912.0f; /* as in splat_exp */
     for (int k = 0; k < n; k++) r[k] = r[k] - (shifted[k] - 12582912.0f);
+    splat_vf_in_step(r, n);
     for (int k = 0; k < n; k++) p[k] = r[k] * 1.32647681e-3f + 9.67156701e-3f;
+    splat_vf_in_step(p, n);
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 5.55074476e-2f;
+    splat_vf_in_step(p, n);
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 2.40222365e-1f;
+    splat_vf_in_step(p, n);
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 6.93146944e-1f;
+    splat_vf_in_step(p, n);
     for (int k = 0; k < n; k++) p[k] = p[k] * r[k] + 1.0f;
+    splat_vf_in_step(p, n);
     /* times 2^whole, which is normal: it lies in the low bits of `shifted`, and 0x4B400000 has none below bit 9;
      * unsigned, as lanes that do not matter are anything */
     for (int k = 0; k < n; k++) y[k] = (splat_vf)((splat_vu)p[k] + ((splat_vu)shifted[k] << 23));
