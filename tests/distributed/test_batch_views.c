@@ -157,20 +157,9 @@ static void batches_go_on(void **state)
     splat_train_options_init_strategy(&o, splat_strategy_find("mcmc")); /* noise after every view */
     o.iterations = 120;
     o.target_gaussian_count = 260;
-    shared_run whole = make_batches(&o, 72), first = make_batches(&o, 36), rest = make_batches(&o, 36);
-    whole.to = "whole.splatsmith";
-    first.to = rest.from = "three.splatsmith";
-    rest.to = "part.splatsmith";
-    run_well(&whole, 3);
-    run_well(&first, 3);
-    run_well(&rest, 3);
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    for (int n = 1; n <= 4; n++) {
-        shared_run other = make_batches(&o, 30);
-        other.from = "three.splatsmith";
-        run_well(&other, n);
-        assert_true(other.losses[29] > 0);
-    }
+    shared_run run = make_batches(&o, 72);
+    parts_are_the_whole(&run, 3, 36);
+    any_number_goes_on(run, 30);
 }
 
 /* ---------------------------------------------------------------- rows that each rank has */

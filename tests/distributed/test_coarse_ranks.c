@@ -65,22 +65,9 @@ static void any_number_goes_on_from_a_checkpoint(void **state)
 {
     (void)state;
     splat_train_options o = short_options(SPLAT_REGULARIZE_DN_CONSISTENCY);
-    shared_run whole = coarse_run(&o, LAST - FIRST);
-    whole.to = "whole.splatsmith";
-    run_well(&whole, 1);
-    static const int stops[] = {13, 62};
-    for (int i = 0; i < 2; i++) {
-        shared_run first = coarse_run(&o, stops[i]);
-        first.to = "two.splatsmith";
-        run_well(&first, 2);
-        for (int n = 1; n <= 3; n++) {
-            shared_run rest = make_run(&o, LAST - FIRST - stops[i]);
-            rest.from = "two.splatsmith";
-            rest.to = "part.splatsmith";
-            run_well(&rest, n);
-            assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        }
-    }
+    const shared_run run = coarse_run(&o, LAST - FIRST);
+    goes_on(&run, 13, 1, 2, 1, 3);
+    goes_on(&run, 62, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- a view for each */
@@ -139,21 +126,8 @@ static void batches_go_on(void **state)
     shared_run run = make_batches(&o, LAST - FIRST);
     run.splat = SPLAT;
     for (int middle = 30; middle <= 60; middle += 30) {
-        shared_run first = run, whole = run, rest = make_batches(&o, LAST - FIRST - middle);
-        first.n_steps = middle;
-        whole.to = "whole.splatsmith";
-        first.to = rest.from = "three.splatsmith";
-        rest.to = "part.splatsmith";
-        run_well(&whole, 3);
-        run_well(&first, 3);
-        run_well(&rest, 3);
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        for (int n = 1; n <= 4; n++) {
-            shared_run other = make_batches(&o, 20);
-            other.from = "three.splatsmith";
-            run_well(&other, n);
-            assert_true(other.losses[19] > 0);
-        }
+        parts_are_the_whole(&run, 3, middle);
+        any_number_goes_on(run, 20);
     }
 }
 

@@ -42,18 +42,8 @@ static void the_way_of_devices_gives_the_same_losses(void **state)
 static void any_number_goes_on_from_a_checkpoint(void **state)
 {
     (void)state;
-    shared_run whole = known_run(MAPS | POINTS, 60, 40), first = whole, rest = whole;
-    whole.to = "whole.splatsmith";
-    first.to = rest.from = "two.splatsmith";
-    first.n_steps = 22;
-    rest.n_steps = 18;
-    rest.to = "part.splatsmith";
-    run_well(&whole, 1);
-    run_well(&first, 2);
-    for (int n = 1; n <= 3; n++) {
-        run_well(&rest, n);
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    }
+    const shared_run run = known_run(MAPS | POINTS, 60, 40);
+    goes_on(&run, 22, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- what is told */

@@ -29,16 +29,8 @@ static void the_way_of_devices_gives_the_same_losses(void **state)
 static void any_number_goes_on_from_a_checkpoint(void **state)
 {
     (void)state;
-    shared_run whole = exposed_run(60, 50), first = exposed_run(60, 22), rest = exposed_run(60, 28);
-    whole.to = "whole.splatsmith";
-    first.to = rest.from = "two.splatsmith";
-    rest.to = "part.splatsmith";
-    run_well(&whole, 1);
-    run_well(&first, 2);
-    for (int n = 1; n <= 3; n++) {
-        run_well(&rest, n);
-        assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-    }
+    const shared_run run = exposed_run(60, 50);
+    goes_on(&run, 22, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- a view for each rank */

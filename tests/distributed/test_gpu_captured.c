@@ -1,5 +1,4 @@
-/* What a capture tells beside its photos, trained on by ranks on GPUs: exposures
- * and known depth. Needs two GPUs. */
+/* What a capture tells beside its photos, trained on by ranks on GPUs: exposures and known depth. Needs two GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,47 +7,7 @@
 #include <cmocka.h>
 
 #include "captured_run_fixture.h"
-
-static int n_gpus;
-
-static int count_gpus(void **state)
-{
-    (void)state;
-    splat_error error;
-    size_t n = 0;
-    if (splat_device_list(NULL, 0, &n, &error) != SPLAT_OK || n < 2)
-        print_message("SKIPPED: several GPUs: there %s here\n", n == 1 ? "is one" : "is none");
-    n_gpus = n > 4 ? 4 : (int)n;
-    return 0;
-}
-
-#define NEEDS_GPUS()                                                                                                   \
-    do {                                                                                                               \
-        if (n_gpus < 2) skip();                                                                                        \
-    } while (0)
-
-static shared_run on_gpus(shared_run run)
-{
-    run.backend = "cuda";
-    run.deterministic = true;
-    return run;
-}
-
-/* Of batches: losses of GPUs come a batch late, and move apart by and by. */
-static void batches_are_those_of_the_cpu(shared_run host)
-{
-    for (int n = 2; n <= n_gpus; n++) {
-        shared_run device = on_gpus(host);
-        run_well(&host, n);
-        run_well(&device, n);
-        for (int b = 0; host.iterations[b + 1] <= 20; b++) {
-            const float late = device.losses[host.iterations[b]], loss = host.losses[host.iterations[b] - 1];
-            assert_int_equal(device.iterations[b], host.iterations[b]);
-            if (fabsf(late - loss) > 2e-3f * loss)
-                fail_msg("%d GPUs: the loss of batch %d is %g, not %g", n, b + 1, (double)late, (double)loss);
-        }
-    }
-}
+#include "gpu_ranks_fixture.h"
 
 static void shared_views_are_those_of_one(shared_run run, double share)
 {

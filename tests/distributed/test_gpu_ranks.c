@@ -8,29 +8,11 @@
 #include <cmocka.h>
 
 #include "coarse_fixture.h"
-#include "shared_run_fixture.h"
+#include "gpu_ranks_fixture.h"
 
 #include "train/shard_host.h"
 
 #include <math.h>
-
-static int n_gpus;
-
-static int count_gpus(void **state)
-{
-    (void)state;
-    splat_error error;
-    size_t n = 0;
-    if (splat_device_list(NULL, 0, &n, &error) != SPLAT_OK || n < 2)
-        print_message("SKIPPED: several GPUs: there %s here\n", n == 1 ? "is one" : "is none");
-    n_gpus = n > 4 ? 4 : (int)n;
-    return 0;
-}
-
-#define NEEDS_GPUS()                                                                                                   \
-    do {                                                                                                               \
-        if (n_gpus < 2) skip();                                                                                        \
-    } while (0)
 
 static shared_run make_gpu_batches(const splat_train_options *options, int n_steps)
 {
@@ -39,25 +21,12 @@ static shared_run make_gpu_batches(const splat_train_options *options, int n_ste
     return run;
 }
 
-/* Those of a GPU come a batch late. Deterministic: views are not put in another order by what they take. Sums in
- * another order move the splat apart by and by. */
 static void losses_are_those_of_the_cpu(void **state)
 {
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
-    for (int n = 2; n <= n_gpus; n++) {
-        shared_run host = make_batches(&o, 40), device = make_gpu_batches(&o, 40);
-        device.deterministic = true;
-        run_well(&host, n);
-        run_well(&device, n);
-        for (int b = 0; host.iterations[b + 1] <= 20; b++) {
-            const float late = device.losses[host.iterations[b]], loss = host.losses[host.iterations[b] - 1];
-            assert_int_equal(device.iterations[b], host.iterations[b]);
-            if (fabsf(late - loss) > 2e-3f * loss)
-                fail_msg("%d GPUs: the loss of batch %d is %g, not %g", n, b + 1, (double)late, (double)loss);
-        }
-    }
+    batches_are_those_of_the_cpu(make_batches(&o, 40));
 }
 
 /* Losses of a GPU come a batch late. Views in another order alone would move the mean of forty by 3 % (on the CPU, over

@@ -118,14 +118,8 @@ static void small_storages_go_on_bit_for_bit(void **state)
     (void)state;
     splat_train_options o = tiny_options(120);
     set_storages(&o, 3);
-    shared_run whole = make_run(&o, 70), first = make_run(&o, 37), rest = make_run(&o, 33);
-    whole.to = "whole.splatsmith";
-    first.to = rest.from = "two.splatsmith";
-    rest.to = "part.splatsmith";
-    run_well(&whole, 2);
-    run_well(&first, 2);
-    run_well(&rest, 2);
-    assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
+    const shared_run run = make_run(&o, 70);
+    parts_are_the_whole(&run, 2, 37);
 }
 
 /* ---------------------------------------------------------------- as devices share a view */
@@ -188,22 +182,9 @@ static void any_number_goes_on_from_a_checkpoint(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(120);
-    shared_run whole = make_run(&o, 80);
-    whole.to = "whole.splatsmith";
-    run_well(&whole, 1);
-    static const int stops[] = {32, 35};
-    for (int i = 0; i < 2; i++) {
-        shared_run first = make_run(&o, stops[i]);
-        first.to = "two.splatsmith";
-        run_well(&first, 2);
-        for (int n = 1; n <= 3; n++) {
-            shared_run rest = make_run(&o, 80 - stops[i]);
-            rest.from = "two.splatsmith";
-            rest.to = "part.splatsmith";
-            run_well(&rest, n);
-            assert_true(same_checkpoints("whole.splatsmith", "part.splatsmith"));
-        }
-    }
+    const shared_run run = make_run(&o, 80);
+    goes_on(&run, 32, 1, 2, 1, 3);
+    goes_on(&run, 35, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- failures */

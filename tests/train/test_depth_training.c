@@ -19,21 +19,10 @@ enum { NOTHING = 0, MAPS = 1, POINTS = 2, BOTH = 3 };
 
 static void make_known(const char *folder, int n_blobs)
 {
-    splat_error error;
-    splat_sample_options sample;
-    if (splat_path_exists(folder)) return;
-    splat_context *context = open_cpu(2);
-    splat_sample_options_init(&sample);
-    sample.width = 65; /* odd: maps stand on even bytes */
-    sample.height = 47;
-    sample.n_cameras = N_CAMERAS;
-    sample.n_points = 300;
-    sample.n_truth = 10;
-    sample.supersample = 1;
+    splat_sample_options sample = small_sample(65, 47, N_CAMERAS, 300); /* an odd width: maps stand on even bytes */
     sample.n_blobs = n_blobs;
     sample.tracks = sample.depths = true;
-    must(splat_sample_write(context, folder, &sample, &error), &error);
-    splat_context_destroy(context);
+    write_sample_once(folder, &sample);
 }
 
 /* The scene with what is known of it, or without. */
