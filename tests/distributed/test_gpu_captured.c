@@ -9,16 +9,6 @@
 #include "captured_run_fixture.h"
 #include "gpu_ranks_fixture.h"
 
-static void shared_views_are_those_of_one(shared_run run, double share)
-{
-    shared_run alone = on_gpus(run);
-    run_well(&alone, 1);
-    for (int n = 2; n <= n_gpus; n++) {
-        shared_run shared = alone;
-        are_nearly_those_of_one(&alone, &shared, n, 0, share);
-    }
-}
-
 static void exposures_of_batches(void **state)
 {
     (void)state;
@@ -32,7 +22,7 @@ static void exposures_of_shared_views(void **state)
 {
     (void)state;
     NEEDS_GPUS();
-    shared_views_are_those_of_one(exposed_run(120, 40), 0.1);
+    give_the_losses_of_one(on_gpus(exposed_run(120, 40)), 0.1);
     shared_run run = on_gpus(exposed_run(120, 40));
     parts_are_the_whole(&run, 2, 17);
 }
@@ -51,7 +41,7 @@ static void depth_of_shared_views(void **state)
     (void)state;
     NEEDS_GPUS();
     for (int what = MAPS; what <= (MAPS | POINTS); what++)
-        shared_views_are_those_of_one(known_run(what, 120, 40), 0.1);
+        give_the_losses_of_one(on_gpus(known_run(what, 120, 40)), 0.1);
     shared_run run = on_gpus(known_run(MAPS | POINTS, 120, 40));
     parts_are_the_whole(&run, 2, 17);
 }

@@ -172,20 +172,7 @@ static void a_broken_loss_ends_all(void **state)
 
 static shared_run make_gpu_shares(const splat_train_options *options, int n_steps)
 {
-    shared_run run = make_run(options, n_steps);
-    run.backend = "cuda";
-    run.deterministic = true;
-    return run;
-}
-
-/* share: as are_nearly_those_of_one. */
-static void give_the_losses_of_one(shared_run alone, double share)
-{
-    run_well(&alone, 1);
-    for (int n = 2; n <= n_gpus; n++) {
-        shared_run shared = alone;
-        are_nearly_those_of_one(&alone, &shared, n, 0, share);
-    }
+    return on_gpus(make_run(options, n_steps));
 }
 
 static void a_shared_view_gives_the_losses_of_one(void **state)
