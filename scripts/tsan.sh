@@ -17,7 +17,8 @@ if [ ! -f "$archer" ]; then
     exit 0
 fi
 tests="test_sibr test_viewer test_viewer_exposure test_viewer_saved test_viewer_training"
-tests="$tests test_trainer test_comm test_shared_training test_image_cache test_monitor"
+tests="$tests test_trainer test_comm test_shared_training test_batch_views test_exposed_ranks test_depth_ranks"
+tests="$tests test_shown_ranks test_coarse_ranks test_image_cache test_monitor"
 ops="op_project op_project_backward op_bin op_raster op_raster_backward op_loss"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -165,6 +165,13 @@ static void note_trainer(splat_trainer *t, int rank)
     trainers[rank] = t;
 }
 
+/* The others give back what a picture took after rank 0 has it; a save begins when they have. */
+static void wait_for_all(splat_trainer *t)
+{
+    splat_error error;
+    must(splat_trainer_save_checkpoint(t, "met.splatsmith", &error), &error);
+}
+
 static void look_starved(splat_trainer *t, void *user)
 {
     splat_error error;
@@ -172,8 +179,10 @@ static void look_starved(splat_trainer *t, void *user)
     splat_model_geometry g;
     splat_memory *memory = &trainers[1]->backend->memory;
     must(splat_shards_show(t, &shown, &g, &error), &error);
+    wait_for_all(t);
     memory->limit = 1;
     *(splat_status *)user = splat_shards_show(t, &shown, &g, &error);
+    wait_for_all(t);
     memory->limit = memory->process_limit;
     must(splat_shards_show(t, &shown, &g, &error), &error);
 }
