@@ -214,11 +214,7 @@ static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
-    int code = cli_ranks_count_gpus(&b->values);
-    if (code == CLI_OK && b->values.split_views && b->values.n_gpus < 2) {
-        cli_error("--split_views is for several GPUs: --gpus 2");
-        code = CLI_USAGE;
-    }
+    int code = cli_ranks_count_own_gpus(&b->values);
     if (code == CLI_OK) code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);

@@ -85,6 +85,14 @@ int cli_ranks_count_gpus(cli_values *values)
     return CLI_OK;
 }
 
+int cli_ranks_count_own_gpus(cli_values *values)
+{
+    int code = cli_ranks_count_gpus(values);
+    if (code != CLI_OK || !values->split_views || values->n_gpus > 1) return code;
+    cli_error("--split_views is for several GPUs: give --gpus, too (docs/distributed.md)");
+    return CLI_USAGE;
+}
+
 int cli_ranks_check_pipeline(const cli_values *values)
 {
     static cli_values copy; /* large for a stack */
@@ -95,10 +103,7 @@ int cli_ranks_check_pipeline(const cli_values *values)
         return CLI_USAGE;
     }
     copy = *values;
-    int code = cli_ranks_count_gpus(&copy);
-    if (code != CLI_OK || !copy.split_views || copy.n_gpus > 1) return code;
-    cli_error("--split_views is for several GPUs: give --gpus, too (docs/distributed.md)");
-    return CLI_USAGE;
+    return cli_ranks_count_own_gpus(&copy);
 }
 
 int cli_ranks_open(cli_values *values)

@@ -1,5 +1,6 @@
 /* One step of several ranks that have a view each: the gradients of all views, then one step of Adam
- * (docs/distributed.md; Zhao et al., "On Scaling Up 3D Gaussian Splatting Training", ICLR 2025). */
+ * (docs/distributed.md; Zhao et al., "On Scaling Up 3D Gaussian Splatting Training", ICLR 2025; Adam's as op
+ * batch_step says). */
 #include "train/step.h"
 
 #include "base/clock.h"
