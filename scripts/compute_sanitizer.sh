@@ -8,25 +8,35 @@
 # memory itself, what compares the memory of the GPU with a plan fails: test_gpu_profile, test_gpu_refine, and
 # test_gpu_memory takes all of it. LIMIT: seconds for each, if not 3600. LAUNCHES: of test_gpu* racecheck looks at so many
 # kernel launches from the beginning, if not 4000: it takes hundreds of times as long, and the kernels are those of the
-# ops, which it sees whole. LOGS: a folder for what they print, kept.
+# ops, which it sees whole. So do all tools of the tests of ranks; NCCL's own kernels, which wait for each other, are left
+# out. PARTS: runs that share the cases of a slow op, if not 6. LOGS: a folder for what they print, kept.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-# one LIMIT LOGS BUILD SANITIZER TOOL GPU TEST [OP]: one line of the result
+# ops whose tests take many minutes under a tool
+slow_ops="project_backward settle_rest project_views raster_backward bin knn"
+
+# one LIMIT LOGS BUILD SANITIZER TOOL GPU TEST [OP [K/N]]: one line of the result
 one()
 {
-    limit=$1 logs=$2 build=$3 sanitizer=$4 tool=$5 gpu=$6 test=$7 op=${8:-}
-    name="$tool $test${op:+ $op}"
-    log=$logs/$tool.$test${op:+.$op}.log
+    limit=$1 logs=$2 build=$3 sanitizer=$4 tool=$5 gpu=$6 test=$7 op=${8:-} part=${9:-}
+    name="$tool $test${op:+ $op}${part:+ $part}"
+    unit=$test${op:+.$op}${part:+.${part%/*}}
+    log=$logs/$tool.$unit.log
     more=
     [ "$tool" = memcheck ] && more="--leak-check full"
     # what asks for more than there is, and is answered so, is no error
     [ "$tool $test" = "memcheck test_gpu_memory" ] && more="$more --report-api-errors no"
-    case "$tool $test" in "racecheck test_gpu"*) more="--launch-count ${LAUNCHES:-4000}" ;; esac
+    case "$tool $test" in "racecheck test_gpu"* | *" test_gpu_ranks" | *" test_gpu_captured")
+        more="$more --launch-count ${LAUNCHES:-4000}" ;;
+    esac
     words=
-    [ "$test" = test_ops ] && words="--backend cuda $op"
-    case $test in test_gpu_ranks | test_gpu_captured) ;; *) export CUDA_VISIBLE_DEVICES="$gpu" ;; esac # ranks take all
-    scratch=$logs/scratch/$tool.$test$op
+    [ "$test" = test_ops ] && words="--backend cuda ${part:+--part $part} $op"
+    case $test in
+    test_gpu_ranks | test_gpu_captured) more="$more --kernel-name-exclude kns=nccl" ;; # and they take all GPUs
+    *) export CUDA_VISIBLE_DEVICES="$gpu" ;;
+    esac
+    scratch=$logs/scratch/$tool.$unit
     mkdir -p "$scratch"
     begin=$(date +%s)
     code=0
@@ -58,6 +68,15 @@ if [ "${1:-}" = one ]; then
     exit 0
 fi
 
+# op_parts OP: the test of one op, a line for each of its runs
+op_parts()
+{
+    case " $slow_ops " in
+    *" $1 "*) seq -f "test_ops $1 %.0f/${PARTS:-6}" "${PARTS:-6}" ;;
+    *) echo "test_ops $1" ;;
+    esac
+}
+
 build=$(realpath "${BUILD:-build}")
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 if [ ! -x "$sanitizer" ]; then
@@ -79,7 +98,7 @@ export SPLATSMITH_BINARY="$build/splatsmith" SPLATSMITH_SOURCE="$PWD" OMP_WAIT_P
 tools=${*:-memcheck initcheck racecheck synccheck}
 for test in $tests; do
     units=$test
-    [ "$test" = test_ops ] && units=$(for op in $ops; do echo "test_ops $op"; done)
+    [ "$test" = test_ops ] && units=$(for op in $ops; do op_parts "$op"; done)
     echo "$units" | while read -r unit; do
         gpu=0
         for tool in $tools; do

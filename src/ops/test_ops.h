@@ -25,6 +25,17 @@
         }                                                                                                              \
     } while (0)
 
+/* The cases of slow tests: `test_ops --part K/N` runs every Nth of them, so that processes can share a test that takes
+ * hours under a tool (scripts/compute_sanitizer.sh); without it, all. */
+#define TEST_CASE(failures, call)                                                                                      \
+    do {                                                                                                               \
+        if (test_is_in_part()) (failures) += (call);                                                                   \
+    } while (0)
+/* Once for each case, in order; a process counts on from one backend to the next. */
+bool test_is_in_part(void);
+/* Cases part, part + n_parts, ...; the first is 0. */
+void test_set_part(uint32_t part, uint32_t n_parts);
+
 /* Normalised mean squared error: sum (a - b)^2 / sum b^2; 0 when both are all zero; infinity on NaN. */
 double test_nmse(const float *a, const float *b, size_t n);
 

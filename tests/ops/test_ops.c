@@ -1,5 +1,5 @@
 /* Walks the op table: every op's test, on every backend and SIMD level of this machine.
- * `test_ops [--backend cpu|cuda] [name...]` runs some. */
+ * `test_ops [--backend cpu|cuda] [--part K/N] [name...]` runs some; K from 1 to N: every Nth case of slow tests. */
 #include "ops/test_ops.h"
 
 #include <string.h>
@@ -89,21 +89,30 @@ static void run_cuda(int argc, char **argv, test_totals *totals)
     totals->skipped++;
 }
 
+static bool set_part(const char *text)
+{
+    unsigned part, n_parts;
+    int end = 0;
+    if (sscanf(text, "%u/%u%n", &part, &n_parts, &end) != 2 || text[end] || part < 1 || part > n_parts) return false;
+    test_set_part(part - 1, n_parts);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     test_totals totals = {0};
     bool cpu = true, cuda = true;
-    argc--;
-    argv++;
-    if (argc && strcmp(argv[0], "--backend") == 0) {
-        cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
-        cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-        if (!cpu && !cuda) {
-            fprintf(stderr, "test_ops: --backend takes cpu or cuda\n");
+    for (argc--, argv++; argc && strncmp(argv[0], "--", 2) == 0; argc -= 2, argv += 2) {
+        const char *value = argc > 1 ? argv[1] : "";
+        if (strcmp(argv[0], "--backend") == 0) {
+            cpu = strcmp(value, "cpu") == 0;
+            cuda = strcmp(value, "cuda") == 0;
+        }
+        const bool is_part = strcmp(argv[0], "--part") == 0;
+        if ((!cpu && !cuda) || (is_part ? !set_part(value) : strcmp(argv[0], "--backend") != 0)) {
+            fprintf(stderr, "test_ops: %s %s: options are --backend cpu or cuda, and --part 1/2\n", argv[0], value);
             return 2;
         }
-        argc -= 2;
-        argv += 2;
     }
     for (int i = 0; i < argc; i++)
         if (!is_op(argv[i])) {

@@ -7,6 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t current_part, n_parts_of_test = 1, n_cases;
+
+bool test_is_in_part(void)
+{
+    return n_cases++ % n_parts_of_test == current_part;
+}
+
+void test_set_part(uint32_t part, uint32_t n_parts)
+{
+    current_part = part;
+    n_parts_of_test = n_parts;
+}
+
 double test_nmse(const float *a, const float *b, size_t n)
 {
     double error = 0, power = 0;

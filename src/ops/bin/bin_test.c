@@ -241,12 +241,13 @@ int test_op_bin(splat_backend *backend)
     int failures = 0;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         int before = failures;
-        failures += check_scene(backend, &specs[i]);
+        TEST_CASE(failures, check_scene(backend, &specs[i]));
         if (failures > before) fprintf(stderr, "bin: scene '%s' failed\n", specs[i].name);
     }
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) failures += check_length(backend, lengths[i], 1);
-    failures += check_length(backend, 20011, 61); /* so many that a device's warp comes to Gaussians again */
-    failures += check_too_many(backend);
-    failures += test_bands_lists(backend);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
+        TEST_CASE(failures, check_length(backend, lengths[i], 1));
+    TEST_CASE(failures, check_length(backend, 20011, 61)); /* so many that a device's warp comes to Gaussians again */
+    TEST_CASE(failures, check_too_many(backend));
+    TEST_CASE(failures, test_bands_lists(backend));
     return failures;
 }

@@ -576,15 +576,17 @@ static int check_same_bytes(splat_backend *backend, storage s)
 
 int check_project_storage(splat_backend *backend)
 {
-    int failures = check_half_gradients(backend) + check_run(backend);
+    int failures = 0;
+    TEST_CASE(failures, check_half_gradients(backend));
+    TEST_CASE(failures, check_run(backend));
     for (int k = 0; k < 4; k++) {
-        failures += check_steps(backend, storages[k], 150, 3, 2, 1);
-        failures += check_steps(backend, storages[k], 17, 1, 1, 1);
-        failures += check_steps(backend, storages[k], 65, 2, 2, 1);
-        failures += check_steps(backend, storages[k], 15, 0, 0, 1);
-        failures += check_unseen(backend, storages[k]);
-        failures += check_visible_only(backend, storages[k]);
-        failures += check_same_bytes(backend, storages[k]);
+        TEST_CASE(failures, check_steps(backend, storages[k], 150, 3, 2, 1));
+        TEST_CASE(failures, check_steps(backend, storages[k], 17, 1, 1, 1));
+        TEST_CASE(failures, check_steps(backend, storages[k], 65, 2, 2, 1));
+        TEST_CASE(failures, check_steps(backend, storages[k], 15, 0, 0, 1));
+        TEST_CASE(failures, check_unseen(backend, storages[k]));
+        TEST_CASE(failures, check_visible_only(backend, storages[k]));
+        TEST_CASE(failures, check_same_bytes(backend, storages[k]));
     }
     return failures;
 }

@@ -259,11 +259,11 @@ int test_op_project_views(splat_backend *backend)
 {
     int failures = 0;
     for (int degree = 1; degree <= 3; degree++) {
-        failures += compare_small(backend, degree, true, SPLAT_OPTIMIZER_FLOAT32);
-        failures += compare_small(backend, degree, false, SPLAT_OPTIMIZER_QUANTIZED);
-        failures += compare_small(backend, degree, true, SPLAT_OPTIMIZER_QUANTIZED);
+        TEST_CASE(failures, compare_small(backend, degree, true, SPLAT_OPTIMIZER_FLOAT32));
+        TEST_CASE(failures, compare_small(backend, degree, false, SPLAT_OPTIMIZER_QUANTIZED));
+        TEST_CASE(failures, compare_small(backend, degree, true, SPLAT_OPTIMIZER_QUANTIZED));
     }
     for (int degree = 1; degree <= 3; degree++)
-        for (int k = 1; k < 4; k++) failures += compare_with_dense(backend, degree, k & 1, k & 2);
+        for (int k = 1; k < 4; k++) TEST_CASE(failures, compare_with_dense(backend, degree, k & 1, k & 2));
     return failures;
 }

@@ -128,30 +128,35 @@ static bool are_near(const float *a, const float *b, size_t n)
     return largest > 0 && worst <= 2e-6 * largest;
 }
 
+static int check_degree(splat_backend *backend, int sh_degree)
+{
+    int failures = 0;
+    const size_t floats = (size_t)N * splat_sh_rest_floats(sh_degree), bytes = floats * sizeof(float);
+    outcome dense = run(backend, sh_degree, -1, &failures);
+    TEST_CHECK(failures, dense.n_unseen > STEPS * N / 4 && dense.n_unseen < STEPS * N * 3 / 4, "%u unseen",
+               dense.n_unseen);
+    outcome late = run(backend, sh_degree, backend->defers_rest ? 0 : -1, &failures);
+    TEST_CHECK(failures, are_near(late.p, dense.p, floats), "parameters of degree %d", sh_degree);
+    TEST_CHECK(failures, are_near(late.m, dense.m, floats), "first moments of degree %d", sh_degree);
+    TEST_CHECK(failures, are_near(late.v, dense.v, floats), "second moments of degree %d", sh_degree);
+    TEST_CHECK(failures, are_near(late.rgb, dense.rgb, 3 * (size_t)N), "colours of degree %d", sh_degree);
+    TEST_CHECK(failures, late.n_others == dense.n_others && are_near(late.others, dense.others, dense.n_others),
+               "other tensors of degree %d", sh_degree);
+    for (int settles = 1; backend->defers_rest && settles < 100; settles += 32) {
+        outcome often = run(backend, sh_degree, settles, &failures);
+        TEST_CHECK(failures, memcmp(often.p, late.p, bytes) == 0 && memcmp(often.m, late.m, bytes) == 0 &&
+                   memcmp(often.v, late.v, bytes) == 0 && memcmp(often.rgb, late.rgb, 12 * (size_t)N) == 0,
+                   "other bits of degree %d when settled every %d steps", sh_degree, settles);
+        forget(&often);
+    }
+    forget(&dense);
+    forget(&late);
+    return failures;
+}
+
 int test_op_settle_rest(splat_backend *backend)
 {
     int failures = check_project_cache(backend);
-    for (int sh_degree = 1; sh_degree <= 3; sh_degree++) {
-        const size_t floats = (size_t)N * splat_sh_rest_floats(sh_degree), bytes = floats * sizeof(float);
-        outcome dense = run(backend, sh_degree, -1, &failures);
-        TEST_CHECK(failures, dense.n_unseen > STEPS * N / 4 && dense.n_unseen < STEPS * N * 3 / 4, "%u unseen",
-                   dense.n_unseen);
-        outcome late = run(backend, sh_degree, backend->defers_rest ? 0 : -1, &failures);
-        TEST_CHECK(failures, are_near(late.p, dense.p, floats), "parameters of degree %d", sh_degree);
-        TEST_CHECK(failures, are_near(late.m, dense.m, floats), "first moments of degree %d", sh_degree);
-        TEST_CHECK(failures, are_near(late.v, dense.v, floats), "second moments of degree %d", sh_degree);
-        TEST_CHECK(failures, are_near(late.rgb, dense.rgb, 3 * (size_t)N), "colours of degree %d", sh_degree);
-        TEST_CHECK(failures, late.n_others == dense.n_others && are_near(late.others, dense.others, dense.n_others),
-                   "other tensors of degree %d", sh_degree);
-        for (int settles = 1; backend->defers_rest && settles < 100; settles += 32) {
-            outcome often = run(backend, sh_degree, settles, &failures);
-            TEST_CHECK(failures, memcmp(often.p, late.p, bytes) == 0 && memcmp(often.m, late.m, bytes) == 0 &&
-                       memcmp(often.v, late.v, bytes) == 0 && memcmp(often.rgb, late.rgb, 12 * (size_t)N) == 0,
-                       "other bits of degree %d when settled every %d steps", sh_degree, settles);
-            forget(&often);
-        }
-        forget(&dense);
-        forget(&late);
-    }
+    for (int sh_degree = 1; sh_degree <= 3; sh_degree++) TEST_CASE(failures, check_degree(backend, sh_degree));
     return failures;
 }

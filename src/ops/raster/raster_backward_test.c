@@ -293,10 +293,11 @@ static int check_reference(splat_backend *backend, bool jitter, bool with_alpha,
 
 int test_op_raster_backward(splat_backend *backend)
 {
-    int failures = check_reference(backend, false, false, false) + check_reference(backend, true, false, false) +
-                   check_reference(backend, true, true, false) + check_reference(backend, true, true, true);
+    int failures = 0;
+    for (int options = 0; options < 4; options++) /* each with those before */
+        TEST_CASE(failures, check_reference(backend, options > 0, options > 1, options > 2));
     for (size_t i = 0; i < 4 * sizeof specs / sizeof specs[0]; i++)
-        failures += check_scene(backend, &specs[i / 4], i % 2 == 1, i / 2 % 2 == 1);
-    failures += test_bands_gradient(backend);
+        TEST_CASE(failures, check_scene(backend, &specs[i / 4], i % 2 == 1, i / 2 % 2 == 1));
+    TEST_CASE(failures, test_bands_gradient(backend));
     return failures;
 }
