@@ -79,9 +79,11 @@ typedef struct splat_deferred_rest {
  * (splat_backend.caches_rest). A step fetches what its view sees and the cache lacks, into slots that are empty or hold
  * what the view does not see, and whose rows then go home: each row crosses the bus once each way, both ways at once,
  * beside what the step computes. What finds no slot is read and written where it lies. Only where a row lies changes,
- * so the bits do not. Whoever reads or moves sh_rest or its moments first sends all rows home by op settle_rest. */
+ * so the bits do not. density_grow and density_prune move rows here and at home alike; whoever else reads or moves
+ * sh_rest or its moments first sends all rows home by op settle_rest. */
 typedef struct splat_rest_cache {
-    uint32_t *slot;     /* [n] 1 + the slot that has the Gaussian's rows, or 0: they are at home */
+    uint32_t *slot;     /* [n_rows] 1 + the slot that has the Gaussian's rows, or 0: they are at home, or it does not
+                           exist yet */
     uint32_t *owner;    /* [n_slots] 1 + the Gaussian whose rows are there, or 0 */
     uint32_t *counts;   /* [SPLAT_REST_CACHE_COUNTS] of the step in work */
     uint32_t *leaving;  /* [n_slots] like owner: whose rows go home in the step in work, as others move in */
@@ -91,14 +93,15 @@ typedef struct splat_rest_cache {
     uint32_t *moments[2];      /* [n_slots][moment_words] m and v; quantized: both in the first, then NULL */
     uint32_t *home_moments[2]; /* [n][moment_words] likewise, of all Gaussians */
     uint32_t n_slots, rest_words, moment_words;
+    uint32_t n_rows;    /* Gaussians at most */
     bool is_empty;
 } splat_rest_cache;
 
 #define SPLAT_REST_CACHE_COUNTS 3
 
 /* Cuts the arrays from memory of the backend (NULL: none is cut), of which the first *zeroed bytes have to be zero.
- * Returns the bytes they take. n_slots, the words of rows (0: no sh_rest) and home_moments are set before. */
-size_t splat_rest_cache_cut(splat_rest_cache *cache, uint32_t n, void *data, size_t *zeroed);
+ * Returns the bytes they take. n_slots, n_rows, the words of rows (0: no sh_rest) and home_moments are set before. */
+size_t splat_rest_cache_cut(splat_rest_cache *cache, void *data, size_t *zeroed);
 
 typedef struct splat_gaussians {
     uint32_t n;

@@ -5,6 +5,9 @@
 
 #define MOST_SHARE (2.0 / 3) /* of all rows are kept at most: the more, the fewer cross the bus */
 #define LEAST_SHARE 32 /* fewer are not worth it */
+#define KEPT_SHARE 0.6 /* through density control, without a limit: until growth leaves it a smaller share of rows, */
+#define MOST_KEPT 0.75 /* or a larger one */
+#define SLACK 4        /* so many times fewer Gaussians than there are may come while it is there */
 #define STEPS_UNTIL_SETTLED 8  /* below a limit: until working memory is as large as views make it */
 #define STEPS_UNTIL_RETRIED 100 /* after memory was short */
 
@@ -20,7 +23,9 @@ static splat_rest_cache cache_of(const splat_trainer *t, uint32_t n_slots)
     const splat_train_options *o = &t->options;
     const int rest = SPLAT_TENSOR_sh_rest;
     const bool quantized = o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED;
+    const uint32_t n = t->model->gaussians.n;
     splat_rest_cache rows = {.n_slots = n_slots,
+                             .n_rows = n + n / SLACK,
                              .rest_words = o->sh_offload ? t->model->parameters.words[rest] : 0,
                              .moment_words = t->moment_blocks[0].words[rest],
                              .is_empty = true};
@@ -33,7 +38,7 @@ static size_t bytes_of(const splat_trainer *t, uint32_t n_slots)
 {
     size_t zeroed;
     splat_rest_cache rows = cache_of(t, n_slots);
-    return splat_rest_cache_cut(&rows, t->model->gaussians.n, NULL, &zeroed);
+    return splat_rest_cache_cut(&rows, NULL, &zeroed);
 }
 
 /* Of the limit some stays free: working memory that grows a little must not cost the cache. */
@@ -84,7 +89,7 @@ void splat_rest_cache_prepare(splat_trainer *t)
     caching->block.yield = yield;
     caching->block.yield_user = t;
     caching->rows = cache_of(t, n_slots);
-    splat_rest_cache_cut(&caching->rows, n, caching->block.data, &zeroed);
+    splat_rest_cache_cut(&caching->rows, caching->block.data, &zeroed);
     if (splat_backend_zero(t->backend, caching->block.data, zeroed, NULL) != SPLAT_OK) {
         caching->rows.n_slots = 0;
         return;
@@ -101,6 +106,21 @@ splat_status splat_rest_cache_drop(splat_trainer *t, splat_error *error)
     t->caching.waits = limited ? STEPS_UNTIL_SETTLED : 0;
     if (limited) splat_block_free(t->backend, &t->caching.block);
     return SPLAT_OK;
+}
+
+splat_status splat_rest_cache_resize(splat_trainer *t, uint32_t n, splat_error *error)
+{
+    const splat_rest_cache *rows = &t->caching.rows;
+    const bool grows = n > t->model->gaussians.n, fits = n <= rows->n_rows;
+    const bool is_of_use = rows->n_slots >= KEPT_SHARE * n && rows->n_slots <= MOST_KEPT * n;
+    if (!rows->n_slots || (!t->backend->memory.limit && fits && (grows || is_of_use))) return SPLAT_OK;
+    return splat_rest_cache_drop(t, error);
+}
+
+void splat_rest_cache_follow(splat_trainer *t)
+{
+    const splat_rest_cache now = cache_of(t, t->caching.rows.n_slots);
+    for (int i = 0; i < 2; i++) t->caching.rows.home_moments[i] = now.home_moments[i];
 }
 
 void splat_rest_cache_free(splat_trainer *t)

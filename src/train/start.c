@@ -29,7 +29,8 @@ static splat_status begin_own_rows(splat_trainer *t, const splat_beginning *b, s
         t->shards.n_all = b->n;
     }
     t->iteration = b->iteration; /* whether there are statistics depends on it */
-    splat_status status = splat_give_up_as(t, b->given_up, b->overhead, error);
+    splat_status status = splat_rest_cache_drop(t, error);
+    if (status == SPLAT_OK) status = splat_give_up_as(t, b->given_up, b->overhead, error);
     const uint32_t n = splat_shards_part(t, b->n);
     if (status == SPLAT_OK && t->shards.comm) status = splat_give_up_for(t, n, error); /* together */
     if (status == SPLAT_OK) status = splat_trainer_resize(t, n, error);

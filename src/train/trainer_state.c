@@ -119,8 +119,9 @@ static splat_status resize_within(splat_trainer *t, uint32_t n, uint32_t n_stati
 splat_status splat_trainer_resize_state(splat_trainer *t, uint32_t n, bool has_statistics, splat_error *error)
 {
     uint32_t n_statistics = has_statistics ? n : 0;
-    SPLAT_TRY(splat_rest_cache_drop(t, error));
+    SPLAT_TRY(splat_rest_cache_resize(t, n, error));
     SPLAT_TRY(resize_within(t, n, n_statistics, error));
+    splat_rest_cache_follow(t);
     t->n_statistics = n_statistics;
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* unknown now */
     SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));

@@ -29,8 +29,8 @@ struct splat_density_select_args {
  * split Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other:
  * mean = mu + R(q)(s * xi), xi ~ N(0, I); scale = ln(s / 1.6); all else copied, filter_3d too. Moments of new Gaussians
  * are 0; moments may be NULL when there are none. Rows are moved as words: any storage. The caller has made room in
- * every array (parameters, moments, filter_3d) and gaussians->n is still the old count. n_clone and n_split must be
- * those of the actions (ARGUMENT otherwise, and nothing is written).
+ * every array (parameters, moments, filter_3d; gaussians->cache, if any) and gaussians->n is still the old count.
+ * n_clone and n_split must be those of the actions (ARGUMENT otherwise, and nothing is written).
  * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
  * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
 struct splat_density_grow_args {
@@ -52,7 +52,7 @@ typedef struct splat_density_pruned {
  * not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest logit,
  * exactly down to target_count (equal logits: higher index goes first). The rest moves together in order, parameters,
  * moments (NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
- * arrays. */
+ * arrays. Rows of sh_rest and its moments that gaussians->cache has stay there. */
 struct splat_density_prune_args {
     const splat_gaussians *gaussians; /* n counts the grown ones */
     const splat_moments *moments; /* NULL allowed */

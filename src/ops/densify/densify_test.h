@@ -210,7 +210,8 @@ static inline splat_status run_grow(splat_backend *backend, population *p, uint3
     return status;
 }
 
-/* A part of test_op_density_prune (density_reorder_test.c). */
+/* Parts of test_op_density_prune (density_reorder_test.c, density_cache_test.c). */
 int check_density_reorder(splat_backend *backend);
+int check_density_cache(splat_backend *backend);
 
 #endif

@@ -44,6 +44,19 @@ static void list_floats(splat_density_arrays *list, const splat_tensors *tensors
 #undef SPLAT_TENSOR
 }
 
+static void list_cached(splat_density_arrays *list, const splat_gaussians *g)
+{
+    const splat_rest_cache *c = g->cache;
+    const void *rest = g->sh_rest_half ? (const void *)g->sh_rest_half : g->p.sh_rest;
+    if (!c || c->is_empty) return;
+    list->slot = c->slot;
+    for (int a = 0; a < list->n; a++) {
+        if (list->data[a] == rest) list->cached[a] = c->rest;
+        for (int i = 0; i < 2; i++)
+            if (list->data[a] == c->home_moments[i]) list->cached[a] = c->moments[i];
+    }
+}
+
 splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments)
 {
     const int degree = gaussians->sh_degree;
@@ -63,6 +76,7 @@ splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians,
         list_floats(&list, &moments->m, degree);
         list_floats(&list, &moments->v, degree);
     }
+    list_cached(&list, gaussians);
     return list;
 }
 

@@ -4,8 +4,8 @@
 
 extern "C" {
 #include "math/gaussian.h"
-#include "ops/densify/densify_common.h"
 }
+#include "ops/densify/rows_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
@@ -38,12 +38,13 @@ __global__ void __launch_bounds__(GROW_THREADS)
 
 /* A thread a word: threadIdx.x is the column, neighbours write neighbours. Without sources the new rows are zero. */
 __global__ void __launch_bounds__(GROW_THREADS)
-    copy_kernel(uint32_t *data, const uint32_t *sources, uint32_t n, uint32_t n_new)
+    copy_kernel(const __grid_constant__ splat_density_arrays arrays, int a, const uint32_t *sources, uint32_t n,
+                uint32_t n_new)
 {
     uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= n_new) return;
-    data[((size_t)n + row) * blockDim.x + threadIdx.x] =
-        sources ? data[(size_t)sources[row] * blockDim.x + threadIdx.x] : 0;
+    arrays.data[a][((size_t)n + row) * blockDim.x + threadIdx.x] =
+        sources ? splat_density_word(arrays, a, sources[row], threadIdx.x) : 0;
 }
 
 /* Means and scales of the samples: mu + R(q)(s xi), ln s - ln 1.6 (docs/method.md 10, step 3). Row r is sample r % 2 of
@@ -102,7 +103,7 @@ static splat_status copy_rows(splat_cuda_backend *cuda, const struct splat_densi
     for (int a = 0; a < arrays.n; a++) {
         dim3 threads(arrays.words[a], GROW_THREADS / arrays.words[a]);
         copy_kernel<<<splat_cuda_blocks(n_new, threads.y), threads, 0, cuda->stream>>>(
-            arrays.data[a], a < arrays.n_copied ? sources : NULL, n, n_new);
+            arrays, a, a < arrays.n_copied ? sources : NULL, n, n_new);
         CUDA_LAUNCHED("density copy");
     }
     return SPLAT_OK;

@@ -3,8 +3,8 @@
  * is needed. */
 #include "backend/cuda_backend.cuh"
 #include "math/morton.h"
-#include "ops/densify/broken_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
+#include "ops/densify/rows_cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
@@ -21,6 +21,7 @@ enum { KEPT = 0, SPLIT_SOURCE, TRANSPARENT, LARGE, OVER_CAP, N_REASONS };
 struct prune_state {
     uint32_t counts[N_REASONS];
     uint32_t n_selected;
+    uint32_t n_at_home; /* survivors that a cache has no rows of */
     uint32_t box[6]; /* of the survivors' means: lowest keys, then lowest complements of keys */
 };
 
@@ -179,18 +180,29 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
 
 /* ---------------------------------------------------------------- moving rows */
 
+/* What moves to the front: row rows[k] becomes that of the Gaussian order[rows[k]], k < n; rows NULL: row k. */
+struct move_list {
+    const uint32_t *order, *rows;
+    uint32_t n;
+};
+
+__device__ __forceinline__ uint32_t moved_row(const move_list &list, uint32_t k)
+{
+    return list.rows ? list.rows[k] : k;
+}
+
 /* Columns [first, first + blockDim.x) of the survivors, into temporary; then from there to the front. All reads of a
  * group end before its writes begin: they are two kernels. threadIdx.x is the column; a thread's rows lie blockDim.y
  * apart. */
-__global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const uint32_t *data, const uint32_t *order, uint32_t n,
-                                                               uint32_t words, uint32_t first, uint32_t *temporary)
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    gather_kernel(const uint32_t *data, const move_list list, uint32_t words, uint32_t first, uint32_t *temporary)
 {
-    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y;
+    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y, n = list.n;
     uint32_t from[MOVE_ROWS], word[MOVE_ROWS];
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) {
         const uint32_t row = begin + k * blockDim.y;
-        from[k] = row < n ? order[row] : 0;
+        from[k] = row < n ? list.order[moved_row(list, row)] : 0;
     }
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) word[k] = data[(size_t)from[k] * words + first + threadIdx.x];
@@ -202,9 +214,9 @@ __global__ void __launch_bounds__(PRUNE_THREADS) gather_kernel(const uint32_t *d
 }
 
 __global__ void __launch_bounds__(PRUNE_THREADS)
-    put_kernel(uint32_t *data, uint32_t n, uint32_t words, uint32_t first, const uint32_t *temporary)
+    put_kernel(uint32_t *data, const move_list list, uint32_t words, uint32_t first, const uint32_t *temporary)
 {
-    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y;
+    const uint32_t begin = blockIdx.x * MOVE_ROWS * blockDim.y + threadIdx.y, n = list.n;
     uint32_t word[MOVE_ROWS];
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) {
@@ -214,37 +226,38 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) {
         const uint32_t row = begin + k * blockDim.y;
-        if (row < n) data[(size_t)row * words + first + threadIdx.x] = word[k];
+        if (row < n) data[(size_t)moved_row(list, row) * words + first + threadIdx.x] = word[k];
     }
 }
 
 /* Columns that move at a time: all groups of an array are of nearly the same width. */
-static uint32_t columns_of_group(uint32_t words, work_memory temporary, uint32_t n_kept)
+static uint32_t columns_of_group(uint32_t words, work_memory temporary, uint32_t n_rows)
 {
-    const uint64_t room = temporary.bytes / ((uint64_t)n_kept * sizeof(uint32_t));
+    const uint64_t room = temporary.bytes / ((uint64_t)n_rows * sizeof(uint32_t));
     const uint32_t most = room < PRUNE_THREADS ? (uint32_t)room : PRUNE_THREADS, groups = (words + most - 1) / most;
     return (words + groups - 1) / groups;
 }
 
 /* Where memory has room for two whole arrays one is put back while the next is gathered: those in host memory cross the
  * bus both ways at a time. */
-static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const uint32_t *order,
-                              uint32_t n_kept, work_memory temporary, splat_error *error)
+static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const move_list &all,
+                              const move_list &at_home, work_memory temporary, splat_error *error)
 {
     const size_t half = temporary.bytes / 2 / sizeof(uint32_t);
     uint32_t *columns = (uint32_t *)temporary.data;
     bool is_second = false;
     for (int a = 0; a < arrays.n; a++) {
-        const bool is_whole = arrays.words[a] <= PRUNE_THREADS && (size_t)n_kept * arrays.words[a] <= half;
-        const uint32_t group = is_whole ? arrays.words[a] : columns_of_group(arrays.words[a], temporary, n_kept);
+        const move_list &list = arrays.cached[a] ? at_home : all;
+        if (list.n == 0) continue;
+        const bool is_whole = arrays.words[a] <= PRUNE_THREADS && (size_t)list.n * arrays.words[a] <= half;
+        const uint32_t group = is_whole ? arrays.words[a] : columns_of_group(arrays.words[a], temporary, list.n);
         if (!is_whole) SPLAT_TRY(splat_cuda_join(cuda, error));
         for (uint32_t first = 0; first < arrays.words[a]; first += group) {
             uint32_t left = arrays.words[a] - first, width = left < group ? left : group;
             uint32_t *place = is_whole && is_second ? columns + half : columns;
             dim3 threads(width, PRUNE_THREADS / width);
-            unsigned blocks = splat_cuda_blocks(n_kept, MOVE_ROWS * threads.y);
-            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], order, n_kept, arrays.words[a], first,
-                                                                place);
+            unsigned blocks = splat_cuda_blocks(list.n, MOVE_ROWS * threads.y);
+            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], list, arrays.words[a], first, place);
             CUDA_LAUNCHED("density gather");
             if (is_whole) {
                 SPLAT_TRY(splat_cuda_join(cuda, error)); /* the next array is gathered to where the last one was */
@@ -252,11 +265,68 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
                 is_second = !is_second;
             }
             put_kernel<<<blocks, threads, 0, is_whole ? cuda->side_stream : cuda->stream>>>(
-                arrays.data[a], n_kept, arrays.words[a], first, place);
+                arrays.data[a], list, arrays.words[a], first, place);
             CUDA_LAUNCHED("density put");
         }
     }
     return splat_cuda_join(cuda, error);
+}
+
+/* ---------------------------------------------------------------- rows of a cache */
+
+/* Lists the survivors that the cache has no rows of. */
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    at_home_kernel(const uint32_t *order, uint32_t n, const uint32_t *slot, uint32_t *rows, uint32_t *count)
+{
+    const uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x, lane = threadIdx.x & 31;
+    const bool is_at_home = j < n && !slot[order[j]];
+    const uint32_t mask = __ballot_sync(0xffffffffu, is_at_home);
+    uint32_t begin = 0;
+    if (lane == 0 && mask) begin = atomicAdd(count, (uint32_t)__popc(mask));
+    begin = __shfl_sync(0xffffffffu, begin, 0);
+    if (is_at_home) rows[begin + (uint32_t)__popc(mask & ((1u << lane) - 1u))] = j;
+}
+
+static splat_status list_at_home(splat_cuda_backend *cuda, const prune_parameters &P, const move_list &all,
+                                 move_list *at_home, splat_error *error)
+{
+    uint32_t *rows = all.order == P.ids ? P.order : P.ids; /* the one that has done its work */
+    *at_home = {all.order, rows, 0};
+    at_home_kernel<<<splat_cuda_blocks(all.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(
+        all.order, all.n, P.arrays.slot, rows, &P.state->n_at_home);
+    CUDA_LAUNCHED("density rows at home");
+    CUDA_TRY("read their count", cudaMemcpyAsync(&at_home->n, &P.state->n_at_home, sizeof at_home->n,
+                                                 cudaMemcpyDeviceToHost, cuda->stream));
+    CUDA_TRY("read their count", cudaStreamSynchronize(cuda->stream));
+    return SPLAT_OK;
+}
+
+/* The slots of the survivors, in their order, and whose rows are in each; owner is zero before. */
+__global__ void __launch_bounds__(PRUNE_THREADS)
+    own_kernel(const uint32_t *order, uint32_t n, const uint32_t *slot, uint32_t *moved, uint32_t *owner)
+{
+    const uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x;
+    if (j >= n) return;
+    const uint32_t place = slot[order[j]];
+    moved[j] = place;
+    if (place) owner[place - 1] = j + 1;
+}
+
+/* n: rows before. Slots of what is removed become empty. moved: memory of a word for each survivor. */
+static splat_status move_slots(splat_cuda_backend *cuda, const splat_rest_cache *cache, const move_list &all,
+                               uint32_t n, uint32_t *moved, splat_error *error)
+{
+    const size_t bytes = (size_t)all.n * sizeof *moved;
+    CUDA_TRY("clear memory",
+             cudaMemsetAsync(cache->owner, 0, (size_t)cache->n_slots * sizeof *cache->owner, cuda->stream));
+    own_kernel<<<splat_cuda_blocks(all.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(all.order, all.n,
+                                                                                           cache->slot, moved,
+                                                                                           cache->owner);
+    CUDA_LAUNCHED("density slots");
+    CUDA_TRY("move slots", cudaMemcpyAsync(cache->slot, moved, bytes, cudaMemcpyDeviceToDevice, cuda->stream));
+    CUDA_TRY("clear memory",
+             cudaMemsetAsync(cache->slot + all.n, 0, (size_t)(n - all.n) * sizeof *cache->slot, cuda->stream));
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- host */
@@ -321,11 +391,11 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     P.actions = args->actions;
     P.min_opacity = args->min_opacity;
     P.max_scale = args->max_scale;
-    P.arrays = splat_density_arrays_list(g, args->moments);
     P.means = g->p.means;
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;
     SPLAT_TRY(reserve_lists(cuda, &P, error));
+    P.arrays = splat_density_arrays_list(g, args->moments);
     reasons_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density reasons");
     CUDA_TRY("read the counts",
@@ -344,7 +414,12 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     const uint32_t *order = NULL;
     if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
     SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
-    return move_rows(cuda, P.arrays, order, n_kept, largest_of(work, args), error);
+    P.arrays = splat_density_arrays_list(g, args->moments); /* what was reserved may have cost the cache */
+    const move_list all = {order, NULL, n_kept};
+    move_list at_home = all;
+    if (P.arrays.slot) SPLAT_TRY(list_at_home(cuda, P, all, &at_home, error));
+    SPLAT_TRY(move_rows(cuda, P.arrays, all, at_home, largest_of(work, args), error));
+    return P.arrays.slot ? move_slots(cuda, g->cache, all, P.n, (uint32_t *)work.data, error) : SPLAT_OK;
 }
 
 extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,

@@ -147,7 +147,7 @@ int test_op_density_prune(splat_backend *backend)
         {"cap not reached", 0.3f, 0.05f, 100000, true, true}, {"no large test", 0.005f, -1, 0, false, true},
         {"all removed", 1.1f, 0.5f, 300, true, true},
     };
-    int failures = check_prune_ties(backend) + check_density_reorder(backend);
+    int failures = check_prune_ties(backend) + check_density_reorder(backend) + check_density_cache(backend);
     for (int c = 0; c < N_COUNTS; c++)
         for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++)
             for (int small = 0; small < 2; small++)

@@ -12,10 +12,10 @@ static void *cut(char *data, size_t *at, size_t words)
     return begin;
 }
 
-size_t splat_rest_cache_cut(splat_rest_cache *c, uint32_t n, void *data, size_t *zeroed)
+size_t splat_rest_cache_cut(splat_rest_cache *c, void *data, size_t *zeroed)
 {
     size_t at = 0;
-    c->slot = cut(data, &at, n);
+    c->slot = cut(data, &at, c->n_rows);
     c->owner = cut(data, &at, c->n_slots);
     *zeroed = at;
     c->counts = cut(data, &at, SPLAT_REST_CACHE_COUNTS);

@@ -30,14 +30,15 @@ static void open_cache(splat_rest_cache *cache, splat_block *block, project_scen
     size_t zeroed;
     *cache = (splat_rest_cache){
         .n_slots = v->n_slots,
+        .n_rows = N,
         .rest_words = v->moments_only ? 0 : splat_parameter_words(rest, v->sh_degree, v->sh),
         .moment_words = quantized ? splat_quantized_moment_words(rest, v->sh_degree)
                                   : splat_tensor_channels(rest, v->sh_degree),
         .is_empty = true};
     cache->home_moments[0] = quantized ? state->moments.quantized[rest] : (uint32_t *)state->moments.m.sh_rest;
     cache->home_moments[1] = quantized ? NULL : (uint32_t *)state->moments.v.sh_rest;
-    size_t bytes = splat_rest_cache_cut(cache, N, NULL, &zeroed);
-    splat_rest_cache_cut(cache, N, test_upload(scene->backend, block, NULL, bytes), &zeroed);
+    size_t bytes = splat_rest_cache_cut(cache, NULL, &zeroed);
+    splat_rest_cache_cut(cache, test_upload(scene->backend, block, NULL, bytes), &zeroed);
     scene->gaussians.cache = cache;
 }
 

@@ -6,7 +6,7 @@ extern "C" {
 #include "ops/relocate/relocate.h"
 #include "ops/relocate/relocate_math.h"
 }
-#include "ops/densify/broken_cuda.cuh"
+#include "ops/densify/rows_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>

@@ -148,7 +148,10 @@ static splat_status refine(splat_trainer *t, int iteration, splat_error *error)
     void *unused;
     splat_memory_update_limit(t->backend);
     SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
-    if (splat_mcmc_refines_after(&t->options, iteration)) SPLAT_TRY(relocate(t, iteration, error));
+    if (splat_mcmc_refines_after(&t->options, iteration)) {
+        SPLAT_TRY(splat_rest_cache_drop(t, error));
+        SPLAT_TRY(relocate(t, iteration, error));
+    }
     SPLAT_TRY(put_in_order(t, iteration, error));
     SPLAT_TRY(splat_density_end(t, old_n, error));
     return splat_trainer_update_filter(t, error);
