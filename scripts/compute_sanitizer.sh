@@ -8,9 +8,9 @@
 # memory itself, what compares the memory of the GPU with a plan fails: test_gpu_profile, test_gpu_refine, and
 # test_gpu_memory takes all of it. LIMIT: seconds for each, if not 3600. LAUNCHES: of test_gpu* racecheck looks at so many
 # kernel launches from the beginning, if not 4000: it takes hundreds of times as long, and the kernels are those of the
-# ops. So do all tools of the tests of ranks; NCCL's own kernels, which wait for each other, and its calls are left out.
-# PARTS: runs that share the cases of a slow op, if not 6; in each racecheck leaves CUB's kernels out, and looks at the first
-# 400 of the others. LOGS: a folder for what they print, kept.
+# ops. So does memcheck of test_gpu, and so do all tools of the tests of ranks; NCCL's own kernels, which wait for each
+# other, and its calls are left out. PARTS: runs that share the cases of a slow op, if not 6; in each racecheck leaves
+# CUB's kernels out, and looks at the first 400 of the others. LOGS: a folder for what they print, kept.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -28,7 +28,7 @@ one()
     [ "$tool" = memcheck ] && more="--leak-check full"
     # what asks for more than there is, and is answered so, is no error
     [ "$tool $test" = "memcheck test_gpu_memory" ] && more="$more --report-api-errors no"
-    case "$tool $test" in "racecheck test_gpu"* | *" test_gpu_ranks" | *" test_gpu_captured")
+    case "$tool $test" in "racecheck test_gpu"* | "memcheck test_gpu" | *" test_gpu_ranks" | *" test_gpu_captured")
         more="$more --launch-count ${LAUNCHES:-4000}" ;;
     esac
     [ "$tool" = racecheck ] && [ -n "$part" ] && more="--launch-count 400 --kernel-name-exclude kns=cub"

@@ -3,12 +3,12 @@
 
 #include "train/trainer.h"
 
-#define MOST_SHARE (2.0 / 3) /* of all rows are kept at most: the more, the fewer cross the bus */
-#define LEAST_SHARE 32 /* fewer are not worth it */
-#define KEPT_SHARE 0.6 /* through density control, without a limit: until growth leaves it a smaller share of rows, */
-#define MOST_KEPT 0.75 /* or a larger one */
-#define SLACK 4        /* so many times fewer Gaussians than there are may come while it is there */
-#define STEPS_UNTIL_SETTLED 8  /* below a limit: until working memory is as large as views make it */
+#define MOST_SHARE 0.75 /* of all rows are kept at most: the more, the fewer cross the bus */
+#define LEAST_SHARE 32  /* fewer are not worth it */
+#define KEPT_SHARE 0.68 /* through density control, without a limit: until growth leaves it a smaller share of rows, */
+#define MOST_KEPT 0.82  /* or pruning a larger one */
+#define SLACK 4         /* so many times fewer Gaussians than there are may come while it is there */
+#define STEPS_UNTIL_SETTLED 8   /* below a limit: until working memory is as large as views make it */
 #define STEPS_UNTIL_RETRIED 100 /* after memory was short */
 
 static bool has_use(const splat_trainer *t)

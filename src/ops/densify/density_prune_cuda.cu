@@ -6,6 +6,7 @@
 #include "ops/densify/order_cuda.cuh"
 #include "ops/densify/rows_cuda.cuh"
 
+#include <cub/device/device_partition.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -180,15 +181,21 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
 
 /* ---------------------------------------------------------------- moving rows */
 
-/* What moves to the front: row rows[k] becomes that of the Gaussian order[rows[k]], k < n; rows NULL: row k. */
+/* What moves, k < n: to row k the row order[k], or to row rows[k] the row order[rows[k]], or, in a cache, to row k the
+ * row slots[-k]. */
 struct move_list {
-    const uint32_t *order, *rows;
+    const uint32_t *order, *rows, *slots;
     uint32_t n;
 };
 
-__device__ __forceinline__ uint32_t moved_row(const move_list &list, uint32_t k)
+__device__ __forceinline__ uint32_t target_row(const move_list &list, uint32_t k)
 {
     return list.rows ? list.rows[k] : k;
+}
+
+__device__ __forceinline__ uint32_t source_row(const move_list &list, uint32_t k)
+{
+    return list.slots ? *(list.slots - k) : list.order[target_row(list, k)];
 }
 
 /* Columns [first, first + blockDim.x) of the survivors, into temporary; then from there to the front. All reads of a
@@ -202,7 +209,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) {
         const uint32_t row = begin + k * blockDim.y;
-        from[k] = row < n ? list.order[moved_row(list, row)] : 0;
+        from[k] = row < n ? source_row(list, row) : 0;
     }
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) word[k] = data[(size_t)from[k] * words + first + threadIdx.x];
@@ -226,7 +233,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
 #pragma unroll
     for (uint32_t k = 0; k < MOVE_ROWS; k++) {
         const uint32_t row = begin + k * blockDim.y;
-        if (row < n) data[(size_t)moved_row(list, row) * words + first + threadIdx.x] = word[k];
+        if (row < n) data[(size_t)target_row(list, row) * words + first + threadIdx.x] = word[k];
     }
 }
 
@@ -238,94 +245,104 @@ static uint32_t columns_of_group(uint32_t words, work_memory temporary, uint32_t
     return (words + groups - 1) / groups;
 }
 
+/* Memory for columns on the move: its halves in turn, where they have room for a whole array. */
+struct mover {
+    work_memory temporary;
+    bool is_second;
+};
+
 /* Where memory has room for two whole arrays one is put back while the next is gathered: those in host memory cross the
  * bus both ways at a time. */
-static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const move_list &all,
-                              const move_list &at_home, work_memory temporary, splat_error *error)
+static splat_status move_array(splat_cuda_backend *cuda, mover *m, uint32_t *data, uint32_t words,
+                               const move_list &list, splat_error *error)
 {
-    const size_t half = temporary.bytes / 2 / sizeof(uint32_t);
-    uint32_t *columns = (uint32_t *)temporary.data;
-    bool is_second = false;
-    for (int a = 0; a < arrays.n; a++) {
-        const move_list &list = arrays.cached[a] ? at_home : all;
-        if (list.n == 0) continue;
-        const bool is_whole = arrays.words[a] <= PRUNE_THREADS && (size_t)list.n * arrays.words[a] <= half;
-        const uint32_t group = is_whole ? arrays.words[a] : columns_of_group(arrays.words[a], temporary, list.n);
-        if (!is_whole) SPLAT_TRY(splat_cuda_join(cuda, error));
-        for (uint32_t first = 0; first < arrays.words[a]; first += group) {
-            uint32_t left = arrays.words[a] - first, width = left < group ? left : group;
-            uint32_t *place = is_whole && is_second ? columns + half : columns;
-            dim3 threads(width, PRUNE_THREADS / width);
-            unsigned blocks = splat_cuda_blocks(list.n, MOVE_ROWS * threads.y);
-            gather_kernel<<<blocks, threads, 0, cuda->stream>>>(arrays.data[a], list, arrays.words[a], first, place);
-            CUDA_LAUNCHED("density gather");
-            if (is_whole) {
-                SPLAT_TRY(splat_cuda_join(cuda, error)); /* the next array is gathered to where the last one was */
-                SPLAT_TRY(splat_cuda_fork(cuda, error));
-                is_second = !is_second;
-            }
-            put_kernel<<<blocks, threads, 0, is_whole ? cuda->side_stream : cuda->stream>>>(
-                arrays.data[a], list, arrays.words[a], first, place);
-            CUDA_LAUNCHED("density put");
+    const size_t half = m->temporary.bytes / 2 / sizeof(uint32_t);
+    if (list.n == 0) return SPLAT_OK;
+    const bool is_whole = words <= PRUNE_THREADS && (size_t)list.n * words <= half;
+    const uint32_t group = is_whole ? words : columns_of_group(words, m->temporary, list.n);
+    uint32_t *place = (uint32_t *)m->temporary.data + (is_whole && m->is_second ? half : 0);
+    if (!is_whole) SPLAT_TRY(splat_cuda_join(cuda, error));
+    for (uint32_t first = 0; first < words; first += group) {
+        uint32_t left = words - first, width = left < group ? left : group;
+        dim3 threads(width, PRUNE_THREADS / width);
+        unsigned blocks = splat_cuda_blocks(list.n, MOVE_ROWS * threads.y);
+        gather_kernel<<<blocks, threads, 0, cuda->stream>>>(data, list, words, first, place);
+        CUDA_LAUNCHED("density gather");
+        if (is_whole) {
+            SPLAT_TRY(splat_cuda_join(cuda, error)); /* the next array is gathered to where the last one was */
+            SPLAT_TRY(splat_cuda_fork(cuda, error));
+            m->is_second = !m->is_second;
         }
+        put_kernel<<<blocks, threads, 0, is_whole ? cuda->side_stream : cuda->stream>>>(data, list, words, first,
+                                                                                       place);
+        CUDA_LAUNCHED("density put");
+    }
+    return SPLAT_OK;
+}
+
+/* at_home, in_cache: of the arrays of which a cache has rows. */
+static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arrays &arrays, const move_list &all,
+                              const move_list &at_home, const move_list &in_cache, work_memory temporary,
+                              splat_error *error)
+{
+    mover m = {temporary, false};
+    for (int a = 0; a < arrays.n; a++) {
+        SPLAT_TRY(move_array(cuda, &m, arrays.data[a], arrays.words[a], arrays.cached[a] ? at_home : all, error));
+        if (arrays.cached[a])
+            SPLAT_TRY(move_array(cuda, &m, arrays.cached[a], arrays.words[a], in_cache, error));
     }
     return splat_cuda_join(cuda, error);
 }
 
 /* ---------------------------------------------------------------- rows of a cache */
 
-/* Lists the survivors that the cache has no rows of. */
+/* Of a survivor: whether the cache lacks its rows. */
+struct is_at_home {
+    const uint32_t *order, *slot;
+    __device__ uint8_t operator()(uint32_t j) const { return !slot[order[j]]; }
+};
+typedef thrust::transform_iterator<is_at_home, index_iterator> at_home_iterator;
+
+/* The survivors that the cache has rows of, from the end of the list: they move to the first slots in this order. In
+ * the list the slot that has their rows takes their place. */
 __global__ void __launch_bounds__(PRUNE_THREADS)
-    at_home_kernel(const uint32_t *order, uint32_t n, const uint32_t *slot, uint32_t *rows, uint32_t *count)
+    own_kernel(const uint32_t *order, uint32_t n, uint32_t *end, const uint32_t *slot, uint32_t *moved, uint32_t *owner)
 {
-    const uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x, lane = threadIdx.x & 31;
-    const bool is_at_home = j < n && !slot[order[j]];
-    const uint32_t mask = __ballot_sync(0xffffffffu, is_at_home);
-    uint32_t begin = 0;
-    if (lane == 0 && mask) begin = atomicAdd(count, (uint32_t)__popc(mask));
-    begin = __shfl_sync(0xffffffffu, begin, 0);
-    if (is_at_home) rows[begin + (uint32_t)__popc(mask & ((1u << lane) - 1u))] = j;
+    const uint32_t k = blockIdx.x * PRUNE_THREADS + threadIdx.x;
+    if (k >= n) return;
+    const uint32_t j = *(end - k);
+    *(end - k) = slot[order[j]] - 1;
+    moved[j] = k + 1;
+    owner[k] = j + 1;
 }
 
-static splat_status list_at_home(splat_cuda_backend *cuda, const prune_parameters &P, const move_list &all,
-                                 move_list *at_home, splat_error *error)
+/* What moves at home and within the cache, whose slots are those of the survivors from here on. n: rows before. */
+static splat_status list_cached(splat_cuda_backend *cuda, const prune_parameters &P, const splat_rest_cache *cache,
+                                const move_list &all, const work_memory *work, move_list *at_home, move_list *in_cache,
+                                splat_error *error)
 {
     uint32_t *rows = all.order == P.ids ? P.order : P.ids; /* the one that has done its work */
-    *at_home = {all.order, rows, 0};
-    at_home_kernel<<<splat_cuda_blocks(all.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(
-        all.order, all.n, P.arrays.slot, rows, &P.state->n_at_home);
-    CUDA_LAUNCHED("density rows at home");
-    CUDA_TRY("read their count", cudaMemcpyAsync(&at_home->n, &P.state->n_at_home, sizeof at_home->n,
+    uint32_t *moved = (uint32_t *)work->data, *end = rows + all.n - 1, n_at_home;
+    const size_t bytes = (size_t)all.n * sizeof *moved, slots_bytes = (size_t)cache->n_slots * sizeof *cache->owner;
+    size_t temporary_bytes = work->bytes;
+    CUDA_TRY("list rows at home",
+             cub::DevicePartition::Flagged(work->data, temporary_bytes, index_iterator(0),
+                                           at_home_iterator(index_iterator(0), is_at_home{all.order, cache->slot}),
+                                           rows, &P.state->n_at_home, (int64_t)all.n, cuda->stream));
+    CUDA_TRY("read their count", cudaMemcpyAsync(&n_at_home, &P.state->n_at_home, sizeof n_at_home,
                                                  cudaMemcpyDeviceToHost, cuda->stream));
+    CUDA_TRY("clear memory", cudaMemsetAsync(moved, 0, bytes, cuda->stream));
+    CUDA_TRY("clear memory", cudaMemsetAsync(cache->owner, 0, slots_bytes, cuda->stream));
     CUDA_TRY("read their count", cudaStreamSynchronize(cuda->stream));
-    return SPLAT_OK;
-}
-
-/* The slots of the survivors, in their order, and whose rows are in each; owner is zero before. */
-__global__ void __launch_bounds__(PRUNE_THREADS)
-    own_kernel(const uint32_t *order, uint32_t n, const uint32_t *slot, uint32_t *moved, uint32_t *owner)
-{
-    const uint32_t j = blockIdx.x * PRUNE_THREADS + threadIdx.x;
-    if (j >= n) return;
-    const uint32_t place = slot[order[j]];
-    moved[j] = place;
-    if (place) owner[place - 1] = j + 1;
-}
-
-/* n: rows before. Slots of what is removed become empty. moved: memory of a word for each survivor. */
-static splat_status move_slots(splat_cuda_backend *cuda, const splat_rest_cache *cache, const move_list &all,
-                               uint32_t n, uint32_t *moved, splat_error *error)
-{
-    const size_t bytes = (size_t)all.n * sizeof *moved;
-    CUDA_TRY("clear memory",
-             cudaMemsetAsync(cache->owner, 0, (size_t)cache->n_slots * sizeof *cache->owner, cuda->stream));
-    own_kernel<<<splat_cuda_blocks(all.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(all.order, all.n,
-                                                                                           cache->slot, moved,
-                                                                                           cache->owner);
+    *at_home = {all.order, rows, NULL, n_at_home};
+    *in_cache = {NULL, NULL, end, all.n - n_at_home};
+    if (in_cache->n)
+        own_kernel<<<splat_cuda_blocks(in_cache->n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(
+            all.order, in_cache->n, end, cache->slot, moved, cache->owner);
     CUDA_LAUNCHED("density slots");
     CUDA_TRY("move slots", cudaMemcpyAsync(cache->slot, moved, bytes, cudaMemcpyDeviceToDevice, cuda->stream));
     CUDA_TRY("clear memory",
-             cudaMemsetAsync(cache->slot + all.n, 0, (size_t)(n - all.n) * sizeof *cache->slot, cuda->stream));
+             cudaMemsetAsync(cache->slot + all.n, 0, (size_t)(P.n - all.n) * sizeof *cache->slot, cuda->stream));
     return SPLAT_OK;
 }
 
@@ -347,7 +364,7 @@ static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P,
 
 /* One after the other in the same memory: the cap's sort, the survivors' list, their sort, the columns on the move. */
 static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t n_kept, bool cap, bool reorder,
-                                 work_memory *work, splat_error *error)
+                                 bool is_cached, work_memory *work, splat_error *error)
 {
     cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
     cub::DoubleBuffer<uint64_t> codes(NULL, NULL);
@@ -356,6 +373,13 @@ static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t 
              cub::DeviceSelect::Flagged(NULL, phase, index_iterator(0), kept_iterator(NULL, is_kept()),
                                         (uint32_t *)NULL, (uint32_t *)NULL, (int64_t)n, cuda->stream));
     if (phase > bytes) bytes = phase;
+    if (is_cached) {
+        CUDA_TRY("plan a partition",
+                 cub::DevicePartition::Flagged(NULL, phase, index_iterator(0),
+                                               at_home_iterator(index_iterator(0), is_at_home{}), (uint32_t *)NULL,
+                                               (uint32_t *)NULL, (int64_t)n_kept, cuda->stream));
+        if (phase > bytes) bytes = phase;
+    }
     if (cap) {
         CUDA_TRY("plan a sort",
                  cub::DeviceRadixSort::SortPairsDescending(NULL, phase, keys, keys, n, 0, 32, cuda->stream));
@@ -410,16 +434,15 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     uint32_t n_kept = counts[KEPT];
     if (n_kept == 0 || (n_kept == P.n && !args->reorder)) return SPLAT_OK; /* nothing moves */
     work_memory work;
-    SPLAT_TRY(reserve_work(cuda, P.n, n_kept, cap, args->reorder, &work, error));
+    SPLAT_TRY(reserve_work(cuda, P.n, n_kept, cap, args->reorder, P.arrays.slot != NULL, &work, error));
     const uint32_t *order = NULL;
     if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
     SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
     P.arrays = splat_density_arrays_list(g, args->moments); /* what was reserved may have cost the cache */
-    const move_list all = {order, NULL, n_kept};
-    move_list at_home = all;
-    if (P.arrays.slot) SPLAT_TRY(list_at_home(cuda, P, all, &at_home, error));
-    SPLAT_TRY(move_rows(cuda, P.arrays, all, at_home, largest_of(work, args), error));
-    return P.arrays.slot ? move_slots(cuda, g->cache, all, P.n, (uint32_t *)work.data, error) : SPLAT_OK;
+    const move_list all = {order, NULL, NULL, n_kept};
+    move_list at_home = {}, in_cache = {};
+    if (P.arrays.slot) SPLAT_TRY(list_cached(cuda, P, g->cache, all, &work, &at_home, &in_cache, error));
+    return move_rows(cuda, P.arrays, all, at_home, in_cache, largest_of(work, args), error);
 }
 
 extern "C" splat_status splat_density_prune_cuda(splat_backend *backend, const struct splat_density_prune_args *args,
