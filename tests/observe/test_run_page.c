@@ -180,6 +180,17 @@ static splat_image decode(const char *text)
 }
 
 /* The first photo, through a JPEG of quality 88: four steps off, as it has much detail; another photo is tens off. */
+/* Whether the page says it, beside the base64 of pictures, which may have any letters. */
+static bool says(const char *page, const char *word)
+{
+    for (const char *at = strstr(page, word); at; at = strstr(at + 1, word)) {
+        const char *quote = at;
+        while (quote > page && *quote != '"') quote--;
+        if (strncmp(quote, "\"data:", 6) != 0) return true;
+    }
+    return false;
+}
+
 static void check_pictures(const char *page)
 {
     static const char start[] = "src=\"data:image/jpeg;base64,";
@@ -224,7 +235,7 @@ static void a_run_has_a_page(void **state)
     assert_int_equal(count(page, "src="), count(page, "src=\"data:"));
     assert_int_equal(count(page, "http"), count(page, "xmlns=\"http://www.w3.org/2000/svg\"")); /* self-contained */
     assert_int_equal(count(page, "url("), 0);
-    assert_null(strstr(page, "nan"));
+    assert_false(says(page, "nan"));
     check_pictures(page);
     free(page);
 }
