@@ -9,6 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* 32 bits less 8 of the sample less 2 for weights beyond [0, 1] and their sum. */
 #define WEIGHT_BITS (32 - 8 - 2)
@@ -29,6 +32,31 @@ void splat_resize_axis_free(splat_resize_axis *axis)
     free(axis->first);
     free(axis->n);
     free(axis->weight);
+    free(axis->pairs);
+}
+
+static int n_pairs_of(int n_taps)
+{
+    return (n_taps + 1) / 2;
+}
+
+/* A weight is 2^HALF_BITS high + low; both fit 16 bits. */
+#define HALF_BITS (WEIGHT_BITS / 2)
+
+static int32_t pair_of(int32_t first, int32_t second)
+{
+    return (int32_t)((uint32_t)(uint16_t)first | (uint32_t)(uint16_t)second << 16);
+}
+
+static void axis_fill_pairs(splat_resize_axis *axis, int sample)
+{
+    const int32_t *weight = axis->weight + (size_t)sample * (size_t)axis->n_taps;
+    int32_t *pairs = axis->pairs + (size_t)sample * (size_t)n_pairs_of(axis->n_taps) * 2;
+    for (int k = 0; k < axis->n[sample]; k += 2, pairs += 2) {
+        const int32_t low = (1 << HALF_BITS) - 1, a = weight[k], b = k + 1 < axis->n[sample] ? weight[k + 1] : 0;
+        pairs[0] = pair_of(a >> HALF_BITS, b >> HALF_BITS);
+        pairs[1] = pair_of(a & low, b & low);
+    }
 }
 
 /* Weights of one output sample: the kernel at the pixel centres, normalised, then rounded to fixed point. */
@@ -50,17 +78,20 @@ static void axis_fill_sample(splat_resize_axis *axis, int sample, int in, double
     }
     axis->first[sample] = first;
     axis->n[sample] = end - first;
+    axis_fill_pairs(axis, sample);
 }
 
 bool splat_resize_axis_make(splat_resize_axis *axis, int in, int out)
 {
     double scale = (double)in / out, stretch = scale > 1.0 ? scale : 1.0;
+    axis->in = in;
     axis->n_taps = (int)ceil(2.0 * stretch) * 2 + 1; /* sides are at most 65500: the products below fit easily */
     axis->first = malloc((size_t)out * sizeof *axis->first);
     axis->n = malloc((size_t)out * sizeof *axis->n);
     axis->weight = malloc((size_t)out * (size_t)axis->n_taps * sizeof *axis->weight);
+    axis->pairs = malloc((size_t)out * (size_t)n_pairs_of(axis->n_taps) * 2 * sizeof *axis->pairs);
     double *values = malloc((size_t)axis->n_taps * sizeof *values);
-    bool good = axis->first && axis->n && axis->weight && values;
+    bool good = axis->first && axis->n && axis->weight && axis->pairs && values;
     for (int sample = 0; good && sample < out; sample++) axis_fill_sample(axis, sample, in, scale, values);
     free(values);
     return good;
@@ -72,11 +103,83 @@ static inline uint8_t to_u8(int32_t sum)
     return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
+#if defined(__SSE2__)
+/* Sums over pairs of taps, in two parts as the weights are. */
+typedef struct pair_sums {
+    __m128i high, low;
+} pair_sums;
+
+/* values: of the two taps side by side, 16 bits each. */
+static inline void add_pair(pair_sums *sums, __m128i values, const int32_t *pair)
+{
+    sums->high = _mm_add_epi32(sums->high, _mm_madd_epi16(values, _mm_set1_epi32(pair[0])));
+    sums->low = _mm_add_epi32(sums->low, _mm_madd_epi16(values, _mm_set1_epi32(pair[1])));
+}
+
+/* Four sums, to be made bytes. */
+static inline __m128i whole_of(pair_sums sums)
+{
+    __m128i sum = _mm_add_epi32(_mm_slli_epi32(sums.high, HALF_BITS), _mm_add_epi32(sums.low, _mm_set1_epi32(HALF)));
+    return _mm_srai_epi32(sum, WEIGHT_BITS);
+}
+
+static inline __m128i four_bytes(const uint8_t *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    return _mm_cvtsi32_si128(four);
+}
+
+/* The first samples of a row, as long as nothing beyond it is read; returns how many. */
+static inline int resize_row_by_pairs(const splat_resize_axis *axis, int out_width, int channels, const uint8_t *in,
+                                      uint8_t *out)
+{
+    const __m128i zero = _mm_setzero_si128();
+    int x = 0;
+    for (; x < out_width; x++) {
+        const int n_pairs = n_pairs_of(axis->n[x]);
+        const int32_t *pair = axis->pairs + (size_t)x * (size_t)n_pairs_of(axis->n_taps) * 2;
+        const uint8_t *p = in + (size_t)axis->first[x] * (size_t)channels;
+        if (axis->first[x] + 2 * n_pairs + 1 > axis->in) return x;
+        pair_sums sums = {zero, zero};
+        for (int k = 0; k < n_pairs; k++, p += 2 * channels, pair += 2) {
+            __m128i bytes = _mm_unpacklo_epi8(four_bytes(p), four_bytes(p + channels));
+            add_pair(&sums, _mm_unpacklo_epi8(bytes, zero), pair);
+        }
+        __m128i words = _mm_packs_epi32(whole_of(sums), zero);
+        int32_t four = _mm_cvtsi128_si32(_mm_packus_epi16(words, zero));
+        memcpy(out + x * channels, &four, (size_t)channels);
+    }
+    return x;
+}
+
+/* Eight bytes of a row from rows that are row_bytes apart. */
+static inline void resize_eight_down(const uint8_t *in, size_t row_bytes, const int32_t *pair, int n, uint8_t *out)
+{
+    const __m128i zero = _mm_setzero_si128();
+    pair_sums first = {zero, zero}, second = {zero, zero};
+    for (int k = 0; k < n; k += 2, pair += 2) {
+        const uint8_t *p = in + (size_t)k * row_bytes;
+        __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)p), b = zero;
+        if (k + 1 < n) b = _mm_loadl_epi64((const __m128i *)(const void *)(p + row_bytes));
+        __m128i bytes = _mm_unpacklo_epi8(a, b);
+        add_pair(&first, _mm_unpacklo_epi8(bytes, zero), pair);
+        add_pair(&second, _mm_unpackhi_epi8(bytes, zero), pair);
+    }
+    __m128i words = _mm_packs_epi32(whole_of(first), whole_of(second));
+    _mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(words, zero));
+}
+#endif
+
 /* One row, channels known at compile time. */
 static inline void resize_row(const splat_resize_axis *axis, int out_width, int channels, const uint8_t *in,
                               uint8_t *out)
 {
-    for (int x = 0; x < out_width; x++) {
+    int x = 0;
+#if defined(__SSE2__)
+    x = resize_row_by_pairs(axis, out_width, channels, in, out);
+#endif
+    for (; x < out_width; x++) {
         const int32_t *weight = axis->weight + (size_t)x * (size_t)axis->n_taps;
         const uint8_t *p = in + (size_t)axis->first[x] * (size_t)channels;
         int32_t sum[4] = {HALF, HALF, HALF, HALF};
@@ -103,19 +206,22 @@ static void resize_horizontally(const splat_image *image, const splat_resize_axi
     }
 }
 
-/* Row by row with contiguous sums, so that the inner loop runs in vectors. */
 static void resize_vertically(const uint8_t *in, size_t row_bytes, const splat_resize_axis *axis, int out_height,
-                              int32_t *sums, uint8_t *out)
+                              uint8_t *out)
 {
-    for (int y = 0; y < out_height; y++) {
+    for (int y = 0; y < out_height; y++, out += row_bytes) {
         const int32_t *weight = axis->weight + (size_t)y * (size_t)axis->n_taps;
-        for (size_t i = 0; i < row_bytes; i++) sums[i] = HALF;
-        for (int k = 0; k < axis->n[y]; k++) {
-            const uint8_t *row = in + (size_t)(axis->first[y] + k) * row_bytes;
-            int32_t w = weight[k];
-            for (size_t i = 0; i < row_bytes; i++) sums[i] += row[i] * w;
+        const uint8_t *rows = in + (size_t)axis->first[y] * row_bytes;
+        size_t i = 0;
+#if defined(__SSE2__)
+        const int32_t *pairs = axis->pairs + (size_t)y * (size_t)n_pairs_of(axis->n_taps) * 2;
+        for (; i + 8 <= row_bytes; i += 8) resize_eight_down(rows + i, row_bytes, pairs, axis->n[y], out + i);
+#endif
+        for (; i < row_bytes; i++) {
+            int32_t sum = HALF;
+            for (int k = 0; k < axis->n[y]; k++) sum += rows[(size_t)k * row_bytes + i] * weight[k];
+            out[i] = to_u8(sum);
         }
-        for (size_t i = 0; i < row_bytes; i++) out[(size_t)y * row_bytes + i] = to_u8(sums[i]);
     }
 }
 
@@ -151,13 +257,12 @@ static bool resize_along(splat_image *image, bool horizontal, int out_side)
     size_t out_height = (size_t)(horizontal ? image->height : out_side);
     splat_resize_axis axis = {0};
     uint8_t *out = malloc(out_width * out_height * channels);
-    int32_t *sums = malloc(out_width * channels * sizeof *sums);
-    bool good = out && sums && splat_resize_axis_make(&axis, horizontal ? image->width : image->height, out_side);
+    bool good = out && splat_resize_axis_make(&axis, horizontal ? image->width : image->height, out_side);
     if (good) {
         if (horizontal)
             resize_horizontally(image, &axis, out_side, out);
         else
-            resize_vertically(image->pixels, out_width * channels, &axis, out_side, sums, out);
+            resize_vertically(image->pixels, out_width * channels, &axis, out_side, out);
         free(image->pixels);
         image->pixels = out;
         image->width = (int)out_width;
@@ -165,7 +270,6 @@ static bool resize_along(splat_image *image, bool horizontal, int out_side)
     } else {
         free(out);
     }
-    free(sums);
     splat_resize_axis_free(&axis);
     return good;
 }

@@ -7,9 +7,11 @@
 
 /* The weights of every output sample of one axis: out[i] = sum over k of weight[i][k] in[first[i] + k]. */
 typedef struct splat_resize_axis {
-    int n_taps;      /* room of one sample; n[i] of them are used */
+    int in, n_taps;  /* input samples; room of one output sample, of which n[i] are used */
     int *first, *n;
     int32_t *weight; /* [out][n_taps], fixed point */
+    int32_t *pairs;  /* [out][(n_taps + 1) / 2][2], the same for two taps at once: their high and their low halves, 16
+                        bits each; those after n[i] are 0 */
 } splat_resize_axis;
 
 /* False when memory is exhausted; splat_resize_axis_free in either case. Sides from 1 to SPLAT_IMAGE_MAX_SIDE. */
