@@ -46,7 +46,9 @@ typedef struct splat_raster_row {
     float u, v, a, b, c, alpha0;
     float rgb[3], depth;
     float power_min;               /* no blended sample has less (ops/raster/reach.h) */
+    float step, step8;             /* e^-C, e^-8C; 0 where rows are not stepped through (ops/raster/reach.h) */
     uint16_t first_row, last_row;  /* rows of the picture that the ellipse reaches; none when first_row > last_row */
+    uint32_t unused[2];            /* a row is a line of the processor's cache */
 } splat_raster_row;
 
 /* What a view needed when it was last in work, 0: unknown. Sizes arrays, never results. */

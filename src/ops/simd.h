@@ -49,6 +49,29 @@ SPLAT_FORCE_INLINE float splat_exp(float x)
     return p * scale;
 }
 
+/* e^x in double for x in [-700, 700], as 2^(x log2 e) by Taylor's polynomial of degree 8 on [-1/2, 1/2]; relative error
+ * below 1e-9. */
+SPLAT_FORCE_INLINE double splat_fine_exp(double x)
+{
+    double shifted = x * 1.4426950408889634 + 6755399441055744.0; /* 1.5 * 2^52: as in splat_exp */
+    double r = (x * 1.4426950408889634 - (shifted - 6755399441055744.0)) * 0.6931471805599453;
+    double p = 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    uint64_t bits, scale;
+    memcpy(&bits, &p, sizeof bits);
+    memcpy(&scale, &shifted, sizeof scale);
+    bits += scale << 52;
+    memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
 /* ln x of a normal x >= 1, error below 1e-6: x = m 2^e with m in [2/3, 4/3), ln m = 2 artanh((m - 1)/(m + 1)). */
 SPLAT_FORCE_INLINE float splat_log(float x)
 {
@@ -203,12 +226,24 @@ SPLAT_FORCE_INLINE splat_vf splat_vf_max(splat_vf a, splat_vf b)
 #endif
 }
 
+/* The larger of |a| and |b|, which are not NaN. */
+SPLAT_FORCE_INLINE splat_vf splat_vf_max_magnitude(splat_vf a, splat_vf b)
+{
+#if defined(__AVX512DQ__)
+    return (splat_vf)_mm512_range_ps((__m512)a, (__m512)b, 0xb);
+#else
+    splat_vi zero = {0}, magnitude = zero + 0x7fffffff;
+    return splat_vf_max(splat_vf_and(magnitude, a), splat_vf_and(magnitude, b));
+#endif
+}
+
 /* All n <= 4 values are made before what follows uses one of them: compilers prefer one chain of steps after the other,
  * each of which waits for the one before. n is a constant of the caller. */
 SPLAT_FORCE_INLINE void splat_vf_in_step(splat_vf *x, int n)
 {
 #if defined(__AVX512F__)
     if (n == 4) __asm__("" : "+v"(x[0]), "+v"(x[1]), "+v"(x[2]), "+v"(x[3]));
+    if (n == 3) __asm__("" : "+v"(x[0]), "+v"(x[1]), "+v"(x[2]));
     if (n == 2) __asm__("" : "+v"(x[0]), "+v"(x[1]));
 #else
     (void)x;

@@ -18,6 +18,7 @@ typedef struct splat_raster_entry {
     float red, green, blue;     /* the first channels: the colour, or a plane's distance and normal's x and y */
     float fourth;               /* of planes the normal's z, of colours and depths z */
     float power_min;            /* as in splat_raster_row */
+    float step, step8;
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; row_end <= row_begin when none */
 } splat_raster_entry;
 

@@ -6,7 +6,7 @@
 /* Sixteen Gaussians side by side: a loop over lanes becomes vectors. */
 typedef struct lane_reach {
     float v[SPLAT_LANES], a[SPLAT_LANES], b[SPLAT_LANES], c[SPLAT_LANES], alpha0[SPLAT_LANES]; /* in */
-    float power_min[SPLAT_LANES], half[SPLAT_LANES];
+    float power_min[SPLAT_LANES], half[SPLAT_LANES], step[SPLAT_LANES], step8[SPLAT_LANES];
     int32_t first_row[SPLAT_LANES], last_row[SPLAT_LANES];
 } lane_reach;
 
@@ -24,9 +24,18 @@ SPLAT_FORCE_INLINE void SIMD(find_reach)(lane_reach *restrict lanes)
     }
 }
 
-SPLAT_FORCE_INLINE int32_t row_clamp(float row, float rows)
+/* In double, as factors are multiplied with each other. */
+SPLAT_FORCE_INLINE void SIMD(find_steps)(lane_reach *restrict lanes)
 {
-    return (int32_t)splat_clamp(row, 0.0f, rows);
+    float stepped[SPLAT_LANES];
+    for (int l = 0; l < SPLAT_LANES; l++)
+        stepped[l] = splat_reach_is_stepped(lanes->a[l], lanes->b[l], lanes->c[l], lanes->half[l]);
+    for (int l = 0; l < SPLAT_LANES; l++) {
+        double step = splat_fine_exp(-(double)splat_choose(stepped[l] > 0, lanes->c[l], 1.0f));
+        double step2 = step * step, step4 = step2 * step2;
+        lanes->step[l] = stepped[l] * (float)step;
+        lanes->step8[l] = stepped[l] * (float)(step4 * step4);
+    }
 }
 
 /* Rows of the picture with |v - y| <= half, half a pixel wider with jitter. The slack covers the rounding here, and the
@@ -47,7 +56,8 @@ SPLAT_RASTER_MAKE_ROWS(SIMD(splat_raster_make_rows))
     float height = (float)frame->camera.height, slack = (frame->jitter ? 0.5f : 0.0f) + 1e-2f;
     for (uint32_t first = begin; first < end; first += SPLAT_LANES) {
         uint32_t count = end - first < SPLAT_LANES ? end - first : SPLAT_LANES;
-        lane_reach lanes = {0};
+        lane_reach lanes;
+        if (count < SPLAT_LANES) memset(&lanes, 0, sizeof lanes);
         for (uint32_t l = 0; l < count; l++) {
             const float *conic = frame->conic + 4 * (size_t)(first + l);
             lanes.v[l] = frame->mean2d[2 * (size_t)(first + l) + 1];
@@ -57,6 +67,7 @@ SPLAT_RASTER_MAKE_ROWS(SIMD(splat_raster_make_rows))
             lanes.alpha0[l] = conic[3];
         }
         SIMD(find_reach)(&lanes);
+        SIMD(find_steps)(&lanes);
         SIMD(find_rows)(height, slack, &lanes);
         for (uint32_t l = 0; l < count; l++) {
             const size_t v = first + l;
@@ -70,6 +81,8 @@ SPLAT_RASTER_MAKE_ROWS(SIMD(splat_raster_make_rows))
                                                        .rgb = {rgb[0], rgb[1], rgb[2]},
                                                        .depth = frame->depth[v],
                                                        .power_min = lanes.power_min[l],
+                                                       .step = lanes.step[l],
+                                                       .step8 = lanes.step8[l],
                                                        .first_row = (uint16_t)lanes.first_row[l],
                                                        .last_row = (uint16_t)lanes.last_row[l]};
         }

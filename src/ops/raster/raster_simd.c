@@ -1,6 +1,7 @@
 /* raster of one tile, and the walk along its list that geometry shares. Rows of the tile are vectors: PARTS of splat_vf
  * make one row of sixteen pixels. */
 #include "ops/raster/raster_kernel.h"
+#include "ops/raster/reach.h"
 #include "ops/simd.h"
 
 #define LANES SPLAT_NATIVE_LANES
@@ -12,7 +13,7 @@
 #define ROWS (SPLAT_TILE + MANY - 1)
 #define EACH (int k = 0; k < n; k++)
 
-/* Sampling positions of a tile. Without jitter the columns are the same in every row, and only columns[0] is set. */
+/* Sampling positions of a tile. */
 typedef struct SIMD(positions) {
     splat_vf x[ROWS][PARTS], y[ROWS][PARTS];
 } SIMD(positions);
@@ -55,7 +56,7 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     int32_t width = frame->camera.width;
     size_t plane = (size_t)width * (size_t)frame->camera.height;
     splat_vf zero = {0};
-    for (int32_t row = tile->rows; frame->jitter && row < ROWS; row++) /* read, but nothing follows from it */
+    for (int32_t row = tile->rows; row < ROWS; row++) /* read, but nothing follows from it */
         for (int part = 0; part < PARTS; part++) positions->x[row][part] = positions->y[row][part] = zero;
     for (int32_t row = 0; row < tile->rows; row++) {
         for (int part = 0; part < PARTS; part++) {
@@ -73,38 +74,15 @@ SPLAT_FORCE_INLINE void SIMD(positions_make)(const splat_frame *frame, const spl
     }
 }
 
-/* The kernels work on -power, which is not negative where an entry blends, and never -0.
- * What it needs of each row of the tile: without jitter all pixels of a row share it. */
-typedef struct SIMD(rows) {
-    float dy[ROWS];
-    float fall[ROWS]; /* 1/2 C dy^2 */
-} SIMD(rows);
-
-SPLAT_FORCE_INLINE void SIMD(rows_make)(const splat_raster_tile *tile, const splat_raster_entry *e, SIMD(rows) *rows)
-{
-    for (int part = 0; part < PARTS; part++) {
-        splat_vf dy = e->v - (SIMD(lane_numbers)(part) + (float)tile->y), fall = 0.5f * (e->c * dy * dy);
-        memcpy(rows->dy + part * LANES, &dy, sizeof dy);
-        memcpy(rows->fall + part * LANES, &fall, sizeof fall);
-    }
-    for (int row = SPLAT_TILE; row < ROWS; row++) rows->dy[row] = rows->fall[row] = 0;
-}
-
-/* -power = 1/2 (A dx^2 + C dy^2) + B dx dy of a row's lanes without jitter, from 1/2 A dx^2 and B dx. Halving commutes
- * with rounding, but for numbers so small that e^x is 1 either way. */
-SPLAT_FORCE_INLINE splat_vf SIMD(row_fall)(const SIMD(rows) *rows, int32_t row, splat_vf fall_x, splat_vf b_dx)
-{
-    return (fall_x + rows->fall[row]) + b_dx * rows->dy[row];
-}
-
-/* The same of any lanes. */
+/* -power = 1/2 (A dx^2 + C dy^2) + B dx dy: the kernels work on that, which is not negative where an entry blends, and
+ * never -0. */
 SPLAT_FORCE_INLINE splat_vf SIMD(fall)(const splat_raster_entry *e, splat_vf dx, splat_vf dy)
 {
     return 0.5f * (e->a * dx * dx + e->c * dy * dy) + e->b * dx * dy;
 }
 
-/* alpha0 e^power; the mask, of lanes that splat_vm_within lets pass, loses those below 1/255, and here alone it is
- * decided who blends (raster.h). `clamped`, a constant of the caller: alpha0 may be above what alpha may be. */
+/* alpha0 e^power; the mask, of lanes that may blend, loses those below 1/255, and here alone it is decided who blends
+ * (raster.h). `clamped`, a constant of the caller: alpha0 may be above what alpha may be. */
 SPLAT_FORCE_INLINE splat_vf SIMD(alpha)(const splat_raster_entry *e, splat_vf gaussian, bool clamped, splat_vm *mask)
 {
     splat_vf zero = {0}, alpha = e->alpha0 * gaussian;
@@ -158,19 +136,87 @@ SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) 
     *next = own->transmittance - *weight;
 }
 
-/* Blends one entry into a part of n rows, from -power there. `clamped`: alpha0 may be more than alpha. n, `clamped`,
- * `counted` and `walk` are constants of the caller, here and below. */
+/* e^power of rows in steps (reach.h). */
+typedef struct SIMD(steps) {
+    splat_vf gaussian, ratio;             /* of the next row, and of the one after it beside it */
+    splat_vf later_gaussian, later_ratio; /* where the second SPLAT_STEP_ROWS begin */
+} SIMD(steps);
+
+/* `gaussian`, which is e^-x, or 0 where x is so large that none of the rows after it blends, as steps are not valid
+ * there. */
+SPLAT_FORCE_INLINE splat_vf SIMD(anchor)(splat_vf x, splat_vf gaussian)
+{
+    splat_vi zero = {0};
+    return splat_vf_keep(splat_vm_within(splat_vm_at_least_int(zero, zero), x, SPLAT_STEP_MOST_FALL), gaussian);
+}
+
+/* Of the columns at dx, from the entry's first row on. */
+SPLAT_FORCE_INLINE void SIMD(steps_begin)(const splat_raster_tile *tile, const splat_raster_entry *e, splat_vf dx,
+                                          SIMD(steps) *steps)
+{
+    const float dy = e->v - (float)(tile->y + e->row_begin), later = dy - SPLAT_STEP_ROWS;
+    const splat_vf fall_x = 0.5f * (e->a * dx * dx), b_dx = e->b * dx;
+    splat_vf x[3], y[3] = {{0}};
+    x[0] = (fall_x + 0.5f * (e->c * dy * dy)) + b_dx * dy;
+    x[1] = e->c * (0.5f - dy) - b_dx; /* of the ratio */
+    if (e->row_end - e->row_begin > SPLAT_STEP_ROWS) {
+        x[2] = (fall_x + 0.5f * (e->c * later * later)) + b_dx * later;
+        splat_vf_exps_of_negative(x, y, 3);
+        y[2] = SIMD(anchor)(x[2], y[2]);
+    } else {
+        splat_vf_exps_of_negative(x, y, 2);
+    }
+    steps->gaussian = SIMD(anchor)(x[0], y[0]);
+    steps->ratio = y[1];
+    steps->later_gaussian = y[2];
+    steps->later_ratio = y[1] * e->step8;
+}
+
+#define STEPS_BATCH 16 /* entries whose exponentials are made before the first is blended: these wait for nothing */
+
+/* Of n <= STEPS_BATCH entries, those that are stepped through. */
+SPLAT_FORCE_INLINE void SIMD(steps_begin_all)(const splat_raster_tile *tile, const SIMD(positions) *positions,
+                                              const splat_raster_entry *entries, uint32_t n,
+                                              SIMD(steps) (*steps)[PARTS])
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (int part = 0; entries[i].step > 0 && part < PARTS; part++)
+            SIMD(steps_begin)(tile, &entries[i], entries[i].u - positions->x[0][part], &steps[i][part]);
+}
+
+/* Of the next n rows, `row` the first of them. */
+SPLAT_FORCE_INLINE void SIMD(steps_take)(const splat_raster_entry *e, int32_t row, SIMD(steps) *steps,
+                                         splat_vf *gaussian, int n)
+{
+    if (row - e->row_begin == SPLAT_STEP_ROWS) {
+        steps->gaussian = steps->later_gaussian;
+        steps->ratio = steps->later_ratio;
+    }
+    for EACH {
+        gaussian[k] = steps->gaussian;
+        steps->gaussian = steps->gaussian * steps->ratio;
+        steps->ratio = steps->ratio * e->step;
+    }
+}
+
+/* -power of n rows of a part from `row` on. */
+SPLAT_FORCE_INLINE void SIMD(falls)(const SIMD(positions) *positions, const splat_raster_entry *e, int32_t row,
+                                    int part, splat_vf *fall, int n)
+{
+    for EACH fall[k] = SIMD(fall)(e, e->u - positions->x[row + k][part], e->v - positions->y[row + k][part]);
+}
+
+/* Blends one entry into a part of n rows, from e^power there; `mask`: lanes that may. `clamped`: alpha0 may be above
+ * what alpha may be. n, `clamped`, `counted` and `walk` are constants of the caller, here and below. */
 SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part) (*own)[PARTS], int n,
-                                         const splat_raster_entry *e, const splat_vf *fall, int32_t position,
-                                         bool clamped, bool counted, splat_walk walk)
+                                         const splat_raster_entry *e, const splat_vf *gaussian, splat_vm *mask,
+                                         int32_t position, bool clamped, bool counted, splat_walk walk)
 {
     splat_vf zero = {0}, alpha[MANY], t[MANY], next[MANY], weight[MANY];
-    splat_vm mask[MANY], ends[MANY], any = {0}, any_ends = {0};
-    for EACH mask[k] = splat_vm_within(own[k]->alive, fall[k], -e->power_min);
+    splat_vm ends[MANY], any = {0}, any_ends = {0};
+    for EACH alpha[k] = SIMD(alpha)(e, gaussian[k], clamped, &mask[k]);
     for EACH any |= mask[k];
     if (!splat_vm_any(any)) return;
-    splat_vf_exps_of_negative(fall, alpha, n);
-    for EACH alpha[k] = SIMD(alpha)(e, alpha[k], clamped, &mask[k]);
     for EACH t[k] = own[k]->transmittance;
     for EACH weight[k] = splat_vf_keep(mask[k], alpha[k] * t[k]);
     for EACH next[k] = t[k] - weight[k]; /* T (1 - alpha) */
@@ -201,39 +247,43 @@ SPLAT_FORCE_INLINE void SIMD(blend_rows)(SIMD(pixels) *pixels, SIMD(pixels_part)
     }
 }
 
-/* blend_rows of the rows from `row` on. */
-SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(positions) *positions, const SIMD(rows) *rows,
-                                       int32_t row, int part, int n, const splat_raster_entry *e, splat_vf fall_x,
-                                       splat_vf b_dx, int32_t position, bool jittered, bool clamped, bool counted,
-                                       splat_walk walk)
+/* blend_rows of the rows from `row` on. `stepped`, a constant of the caller, here and below: e^power is found in
+ * steps. */
+SPLAT_FORCE_INLINE void SIMD(blend_at)(SIMD(pixels) *pixels, const SIMD(positions) *positions, int32_t row, int part,
+                                       int n, const splat_raster_entry *e, SIMD(steps) *steps, int32_t position,
+                                       bool stepped, bool clamped, bool counted, splat_walk walk)
 {
-    splat_vf fall[MANY];
-    if (jittered)
-        for EACH fall[k] = SIMD(fall)(e, e->u - positions->x[row + k][part], e->v - positions->y[row + k][part]);
-    else
-        for EACH fall[k] = SIMD(row_fall)(rows, row + k, fall_x, b_dx);
-    SIMD(blend_rows)(pixels, (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part], n, e, fall, position, clamped,
-                     counted, walk);
+    SIMD(pixels_part) (*own)[PARTS] = (SIMD(pixels_part) (*)[PARTS])&pixels->rows[row][part];
+    splat_vf fall[MANY], gaussian[MANY];
+    splat_vm mask[MANY], any = {0};
+    for EACH mask[k] = own[k]->alive;
+    if (stepped) {
+        SIMD(steps_take)(e, row, steps, gaussian, n);
+    } else {
+        SIMD(falls)(positions, e, row, part, fall, n);
+        for EACH mask[k] = splat_vm_within(mask[k], fall[k], -e->power_min);
+        for EACH any |= mask[k];
+        if (!splat_vm_any(any)) return;
+        splat_vf_exps_of_negative(fall, gaussian, n);
+    }
+    SIMD(blend_rows)(pixels, own, n, e, gaussian, mask, position, clamped, counted, walk);
 }
 
-/* Blends one entry, `position` 1-based in the tile's list. `jittered` is a constant of the caller, here and below. */
+/* Blends one entry, `position` 1-based in the tile's list. */
 SPLAT_FORCE_INLINE void SIMD(blend)(SIMD(pixels) *pixels, const SIMD(positions) *positions,
-                                    const splat_raster_tile *tile, const splat_raster_entry *e, int32_t position,
-                                    bool jittered, bool clamped, bool counted, splat_walk walk)
+                                    const splat_raster_entry *e, const SIMD(steps) *begun, int32_t position,
+                                    bool stepped, bool clamped, bool counted, splat_walk walk)
 {
     const splat_raster_entry own = *e; /* what is written to the pixels cannot change it: it stays in registers */
-    SIMD(rows) rows;
     e = &own;
-    if (!jittered) SIMD(rows_make)(tile, e, &rows);
     for (int part = 0; part < PARTS; part++) {
-        splat_vf dx = e->u - positions->x[0][part], fall_x = 0.5f * (e->a * dx * dx), b_dx = e->b * dx;
+        SIMD(steps) steps;
         int32_t row = e->row_begin;
+        if (stepped) steps = begun[part];
         for (; e->row_end - row > FEW; row += MANY)
-            SIMD(blend_at)(pixels, positions, &rows, row, part, MANY, e, fall_x, b_dx, position, jittered, clamped,
-                           counted, walk);
-        for (; row < e->row_end; row += FEW)
-            SIMD(blend_at)(pixels, positions, &rows, row, part, FEW, e, fall_x, b_dx, position, jittered, clamped,
-                           counted, walk);
+            SIMD(blend_at)(pixels, positions, row, part, MANY, e, &steps, position, stepped, clamped, counted, walk);
+        if (row < e->row_end)
+            SIMD(blend_at)(pixels, positions, row, part, FEW, e, &steps, position, stepped, clamped, counted, walk);
     }
 }
 
@@ -243,19 +293,25 @@ SPLAT_FORCE_INLINE void SIMD(walk)(const splat_frame *frame, const float *featur
 {
     splat_raster_entry entries[SPLAT_RASTER_BATCH];
     SIMD(positions) positions;
+    SIMD(steps) steps[STEPS_BATCH][PARTS];
     SIMD(positions_make)(frame, tile, &positions);
     SIMD(pixels_begin)(tile, pixels);
     for (uint32_t first = tile->begin; first < tile->end && pixels->parts_alive; first += SPLAT_RASTER_BATCH) {
         uint32_t n = tile->end - first < SPLAT_RASTER_BATCH ? tile->end - first : SPLAT_RASTER_BATCH;
         splat_raster_load(frame, features, tile, first, n, entries);
-        int32_t position = (int32_t)(first - tile->begin) + 1;
-        for (uint32_t i = 0; i < n && pixels->parts_alive; i++, position++)
-            if (frame->jitter)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position, true, true, counted, walk);
-            else if (entries[i].alpha0 > SPLAT_ALPHA_MAX)
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position, false, true, counted, walk);
+        for (uint32_t i = 0; i < n && pixels->parts_alive; i++) {
+            const splat_raster_entry *e = &entries[i];
+            const SIMD(steps) *of = steps[i % STEPS_BATCH];
+            const int32_t position = (int32_t)(first + i - tile->begin) + 1;
+            if (i % STEPS_BATCH == 0 && !frame->jitter)
+                SIMD(steps_begin_all)(tile, &positions, e, n - i < STEPS_BATCH ? n - i : STEPS_BATCH, steps);
+            if (frame->jitter || e->step == 0)
+                SIMD(blend)(pixels, &positions, e, of, position, false, true, counted, walk);
+            else if (e->alpha0 > SPLAT_ALPHA_MAX)
+                SIMD(blend)(pixels, &positions, e, of, position, true, true, counted, walk);
             else
-                SIMD(blend)(pixels, &positions, tile, &entries[i], position, false, false, counted, walk);
+                SIMD(blend)(pixels, &positions, e, of, position, true, false, counted, walk);
+        }
     }
 }
 
