@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define AHEAD 8 /* instances whose rows are fetched while others are worked on */
+#define AHEAD 16 /* instances whose rows are fetched while others are worked on */
 
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
 {
@@ -25,9 +25,7 @@ void splat_raster_load(const splat_frame *frame, const float *features, const sp
     const uint32_t *instances = frame->instances + first;
     for (uint32_t i = 0; i < n; i++) {
         const splat_raster_row *row = frame->raster_rows + instances[i];
-        const splat_raster_row *ahead = frame->raster_rows + instances[i + AHEAD < n ? i + AHEAD : i];
-        __builtin_prefetch(ahead);
-        __builtin_prefetch((const char *)(ahead + 1) - 1);
+        __builtin_prefetch(frame->raster_rows + instances[first + i + AHEAD < tile->end ? i + AHEAD : i]);
         memcpy(&entries[i], row, COMMON_BYTES);
         if (features) memcpy(&entries[i].red, features + SPLAT_GEOMETRY_CHANNELS * (size_t)instances[i], FEATURE_BYTES);
         int32_t begin = row->first_row - tile->y, end = row->last_row + 1 - tile->y;
