@@ -179,7 +179,6 @@ static splat_image decode(const char *text)
     return image;
 }
 
-/* The first photo, through a JPEG of quality 88: four steps off, as it has much detail; another photo is tens off. */
 /* Whether the page says it, beside the base64 of pictures, which may have any letters. */
 static bool says(const char *page, const char *word)
 {
@@ -191,6 +190,7 @@ static bool says(const char *page, const char *word)
     return false;
 }
 
+/* The first photo, through a JPEG of quality 88: four steps off, as it has much detail; another photo is tens off. */
 static void check_pictures(const char *page)
 {
     static const char start[] = "src=\"data:image/jpeg;base64,";
