@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
     owner[k] = j + 1;
 }
 
-/* What moves at home and within the cache, whose slots are those of the survivors from here on. n: rows before. */
+/* What moves at home and within the cache, whose slots are those of the survivors from here on. */
 static splat_status list_cached(splat_cuda_backend *cuda, const prune_parameters &P, const splat_rest_cache *cache,
                                 const move_list &all, const work_memory *work, move_list *at_home, move_list *in_cache,
                                 splat_error *error)
