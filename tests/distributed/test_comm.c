@@ -222,7 +222,10 @@ static void a_killed_process_is_named(void **state)
     const char *mpirun = mpirun_command(3);
     if (!mpirun) skip();
     remove("lost.txt");
+    /* mpirun leaves the others a second, in which on a busy machine they may not have written it */
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "5", 1);
     assert_true(run_processes(mpirun, "kill") != 0);
+    unsetenv("OMPI_MCA_odls_base_sigkill_timeout");
     char line[256] = "";
     FILE *file = fopen("lost.txt", "r");
     assert_non_null(file);
