@@ -6,7 +6,7 @@
 splat_status splat_density_begin(splat_trainer *t, size_t bytes, void **scratch, splat_error *error)
 {
     splat_region *idle = &t->model->frame.region;
-    if (t->backend->memory.limit) SPLAT_TRY(splat_rest_cache_drop(t, error));
+    SPLAT_TRY(splat_rest_cache_resize(t, t->model->gaussians.n, error));
     SPLAT_TRY(splat_region_reset(t->backend, idle, error));
     SPLAT_TRY(splat_region_take(t->backend, idle, bytes, scratch, error));
     t->is_broken = true;
