@@ -58,7 +58,8 @@ static void print_command(const cli_values *values, const splat_train_options *o
     size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : values->n_gaussians;
     if (named) ADD(" --target_gaussian_count %zu", named < o->target_gaussian_count ? named : o->target_gaussian_count);
 #undef ADD
-    cli_say("\nRecommended:\n  %s", line);
+    cli_say("\nRecommended:");
+    cli_say("  %s", line);
 }
 
 #define USUAL_SHARE 0.95 /* a screen and the driver keep a little of a card */

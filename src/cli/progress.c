@@ -1,6 +1,7 @@
 /* Messages on stderr, and the line that is redrawn on a terminal or printed now and then elsewhere. */
 #include "progress.h"
 #include "cli.h"
+#include "printable.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -10,6 +11,9 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LINE_MAX_LENGTH 512
+#define SENTENCE_MAX 8192 /* two long paths; what is longer is cut */
 
 /* The screen is one, so is its state. */
 static bool screen_quiet, screen_silent;
@@ -56,14 +60,21 @@ void cli_progress_end(void)
     screen_has_line = false;
 }
 
+/* A line of formatted text. Paths and names in it may come from anybody: their control characters are made visible. */
+static void print_line(FILE *out, const char *format, va_list arguments)
+{
+    char text[SENTENCE_MAX], shown[2 * SENTENCE_MAX];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(out, "%s\n", cli_printable(text, shown, sizeof shown));
+}
+
 static void print_message(const char *kind, const char *colour, const char *format, va_list arguments)
 {
     bool coloured = has_colour();
     cli_progress_end();
     fflush(stdout); /* where both go to one place the order is kept */
     fprintf(stderr, "splatsmith: %s%s:%s ", coloured ? colour : "", kind, coloured ? "\x1b[0m" : "");
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    print_line(stderr, format, arguments);
 }
 
 void cli_error(const char *format, ...)
@@ -100,8 +111,8 @@ void cli_say(const char *format, ...)
     if (!cli_is_quiet()) {
         cli_progress_end();
         fflush(stderr);
-        vprintf(format, arguments);
-        putchar('\n');
+        for (; *format == '\n'; format++) putchar('\n');
+        print_line(stdout, format, arguments);
         fflush(stdout);
     }
     va_end(arguments);
@@ -192,8 +203,10 @@ static int fitting(const char *line, int width)
 }
 
 /* Draws over the line before; what is wider than the terminal would wrap and stay, so it is cut. */
-static void draw(const char *line)
+static void draw(const char *text)
 {
+    char line[LINE_MAX_LENGTH];
+    cli_printable(text, line, sizeof line);
     if (!is_terminal()) {
         fprintf(stderr, "%s\n", line);
         return;
@@ -241,7 +254,7 @@ static const char *short_duration(double seconds, char text[32])
 }
 
 typedef struct status_line {
-    char text[512];
+    char text[LINE_MAX_LENGTH];
     size_t length;
 } status_line;
 

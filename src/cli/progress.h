@@ -22,7 +22,8 @@ const char *cli_last_error(void);
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 void cli_warning(const char *format, ...) CLI_PRINTF(1, 2);
 void cli_notice(const char *format, ...) CLI_PRINTF(1, 2);
-/* A result, on the standard output. */
+/* A result, on the standard output. Empty lines before it are those at the start of the format; a later newline is
+ * shown as \x0a, since it may come from a name. */
 void cli_say(const char *format, ...) CLI_PRINTF(1, 2);
 /* A sentence of the library as a command line has it: options, which stand between backquotes there, get their dashes,
  * "name another with `images`" becomes "name another with --images". Returns text. */

@@ -1,0 +1,56 @@
+/* The command line as newcomers meet it: names that would harm a terminal, words of other programs, the first help. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+
+/* ---------------------------------------------------------------- names with control characters */
+
+static void assert_no_controls(const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if ((*c < 0x20 && *c != '\n') || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) || *c == 0xff)
+            fail_msg("byte %02x reaches the terminal: %s", *c, text);
+}
+
+/* A name clears no screen, sets no title and begins no line of its own. */
+static void control_characters_are_shown(void **state)
+{
+    (void)state;
+    RUN_ERR(1, "(a\\x1b[2Jb\\x07\\x0ac\\x7f\\x09\\xc2\\x9bd\\xff)", "train", "-s",
+            "a\x1b[2Jb\x07\nc\x7f\t\xc2\x9b" "d\xff", "-m", "never");
+    assert_no_controls(standard_error);
+    RUN_ERR(1, "(K\u00f6ln \u6771\u4eac \U0001f600)", "train", "-s", "K\u00f6ln \u6771\u4eac \U0001f600", "-m", "never");
+    RUN_ERR(2, "unknown command '\\x1b[31m'", "\x1b[31m");
+    RUN_ERR(1, "\\xc0\\x9b", "train", "-s", "\xc0\x9b", "-m", "never"); /* the long way to write ESC is no UTF-8 */
+}
+
+/* Results and progress are lines as well. */
+static void control_characters_of_results_are_shown(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "a\\x1b]0;x\\x07: 6 pictures", "sample", "a\x1b]0;x\x07", "--width", "48", "--height", "36", "--cameras",
+            "6", "--points", "100", "--truth_points", "10", "--supersample", "1");
+    assert_no_controls(standard_output);
+    RUN_OUT(0, "Output folder: out\\x1b[1A", "train", "-s", "a\x1b]0;x\x07", "-m", "out\x1b[1A", "--iterations", "2");
+    assert_no_controls(standard_output);
+    assert_no_controls(standard_error);
+    write_text("t\x1b.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    RUN_OUT(0, "\n\nTopology\n", "mesh-report", "t\x1b.obj");
+    assert_no_controls(standard_output);
+    assert_null(strstr(standard_output, "\\x0a")); /* empty lines between parts stay what they are */
+}
+
+int main(void)
+{
+    if (!has_binary()) return 0;
+    if (!enter_work_folder()) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_characters_are_shown),
+        cmocka_unit_test(control_characters_of_results_are_shown),
+    };
+    return cmocka_run_group_tests_name("cli_newcomers", tests, NULL, NULL);
+}
