@@ -77,7 +77,7 @@ def write(program, folder):
     for name, summary in listed:
         index += f'| [{name}]({name}.md) | {plain(summary)} |\n'
         with open(os.path.join(folder, name + '.md'), 'w', encoding='utf-8') as out:
-            out.write(page(name, ask(program, 'help', name)))
+            out.write(page(name, ask(program, 'help', name, 'all')))
     index += '\n```{toctree}\n:hidden:\n\n' + '\n'.join(name for name, _ in listed) + '\n```\n'
     with open(os.path.join(folder, 'index.md'), 'w', encoding='utf-8') as out:
         out.write(index)

@@ -67,8 +67,8 @@ const char *cli_word_hint(const cli_command *command, const char *word);
 /* --bboxmin and --bboxmax, in the world; false, with a message, when they are wrong. */
 bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double high[3]);
 
-/* The help of one command; NULL: the list of commands. */
-void cli_print_help(FILE *out, const cli_command *command);
+/* The help of one command, with the options that people need first or with all; NULL: the list of commands. */
+void cli_print_help(FILE *out, const cli_command *command, cli_help help);
 
 /* Whether --backend names the CPU. */
 bool cli_names_cpu(const cli_values *values);

@@ -2,22 +2,33 @@
 #include "cli.h"
 #include "progress.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HELP_WIDTH 100
 #define HELP_COLUMN 36
+#define FEW_OPTIONS 15 /* so many are shown without being asked for */
 
 static bool has_option(const cli_command *command, const cli_option *option)
 {
     return (option->commands & command->bit) != 0;
 }
 
-static bool has_group(const cli_command *command, cli_group group)
+static bool is_shown(const cli_command *command, const cli_option *option, cli_help help)
 {
+    if (!has_option(command, option)) return false;
+    if (help == CLI_HELP_ALL || option->level == CLI_BASIC) return true;
+    return option->level == CLI_STAGE && command->run != cmd_pipeline;
+}
+
+/* How many options of a group are shown; CLI_N_GROUPS: of all groups. */
+static size_t count_shown(const cli_command *command, cli_group group, cli_help help)
+{
+    size_t n = 0;
     for (size_t i = 0; i < cli_n_options; i++)
-        if (has_option(command, &cli_options[i]) && cli_options[i].group == group) return true;
-    return false;
+        n += is_shown(command, &cli_options[i], help) && (group == CLI_N_GROUPS || cli_options[i].group == group);
+    return n;
 }
 
 static const cli_values *default_values(void)
@@ -74,33 +85,46 @@ static void print_ignored(FILE *out, const cli_command *command)
     print_wrapped(out, list, 2, 2);
 }
 
-static void print_command_help(FILE *out, const cli_command *command)
+static void print_command_help(FILE *out, const cli_command *command, cli_help help)
 {
+    const size_t n = count_shown(command, CLI_N_GROUPS, CLI_HELP_ALL);
+    if (n <= FEW_OPTIONS) help = CLI_HELP_ALL;
     fprintf(out, "usage: splatsmith %s %s\n\n%s: %s\n", command->name, command->usage, command->name, command->summary);
     if (command->details) fprintf(out, "\n%s\n", command->details);
     for (int group = 0; group < CLI_N_GROUPS; group++) {
-        if (!has_group(command, (cli_group)group)) continue;
+        if (count_shown(command, (cli_group)group, help) == 0) continue;
         fprintf(out, "\n%s\n", cli_group_titles[group]);
         if (group == CLI_GROUP_IGNORED) {
             print_ignored(out, command);
             continue;
         }
         for (size_t i = 0; i < cli_n_options; i++)
-            if (has_option(command, &cli_options[i]) && (int)cli_options[i].group == group)
+            if (is_shown(command, &cli_options[i], help) && (int)cli_options[i].group == group)
                 print_option(out, &cli_options[i]);
     }
+    const size_t n_shown = count_shown(command, CLI_N_GROUPS, help);
+    if (n_shown < n)
+        fprintf(out, "\nThese are %zu of %zu options. 'splatsmith %s --help all' shows all of them.\n", n_shown, n,
+                command->name);
 }
 
-void cli_print_help(FILE *out, const cli_command *command)
+static const char about[] = "Photos or a video in, a Gaussian splat and a textured mesh out.";
+
+void cli_print_help(FILE *out, const cli_command *command, cli_help help)
 {
     if (command) {
-        print_command_help(out, command);
+        print_command_help(out, command, help);
         return;
     }
-    fputs("usage: splatsmith COMMAND [options]\n\nPhotos in, a Gaussian splat out.\n\nCommands\n", out);
+    fprintf(out, "usage: splatsmith COMMAND [options]\n\n%s\n\n"
+                 "  splatsmith train -s photos -m out/garden         a splat\n"
+                 "  splatsmith pipeline -s photos -o out/garden      a splat and a textured mesh\n"
+                 "  splatsmith view out/garden                       look at it\n\n"
+                 "Photos need no cameras: COLMAP finds them.\n\nCommands\n", about);
     for (size_t i = 0; i < cli_n_commands; i++)
         if (!cli_commands[i].hidden) fprintf(out, "  %-15s%s\n", cli_commands[i].name, cli_commands[i].summary);
-    fputs("\n'splatsmith COMMAND --help' lists the options of a command, 'splatsmith --version' prints the version.\n"
+    fputs("\n'splatsmith COMMAND --help' lists the options that people need, 'splatsmith COMMAND --help all' every\n"
+          "option, and 'splatsmith --version' prints the version.\n"
           "In option names - and _ are the same, and a beginning that fits one option is enough.\n", out);
 }
 
@@ -111,7 +135,11 @@ int cmd_help(const cli_values *values)
         cli_unknown_command(values->operand);
         return CLI_USAGE;
     }
-    cli_print_help(stdout, command);
+    if (values->n_words > 1 || (values->n_words == 1 && strcmp(values->words[0], "all") != 0)) {
+        cli_error("help takes a command, and all after it for every option: splatsmith help %s all", command->name);
+        return CLI_USAGE;
+    }
+    cli_print_help(stdout, command, values->n_words ? CLI_HELP_ALL : CLI_HELP_BASIC);
     return CLI_OK;
 }
 
@@ -153,51 +181,88 @@ static void print_roff_option(const cli_option *option)
     putchar('\n');
 }
 
-static void print_roff_command(const cli_command *command)
+/* "SPLATSMITH\-MESH\-REPORT" of "mesh-report" */
+static void print_roff_title(const cli_command *command)
 {
-    fputs(".SS \"splatsmith ", stdout);
-    print_roff(command->name);
-    fputs("\"\n.B splatsmith ", stdout);
-    print_roff(command->name);
-    putchar('\n');
-    print_roff(command->usage);
-    fputs("\n.PP\n", stdout);
-    print_roff(command->summary);
-    fputs(".\n", stdout);
-    if (command->details) {
-        fputs(".PP\n.nf\n", stdout);
-        print_roff(command->details);
-        fputs("\n.fi\n", stdout);
-    }
+    fputs(".TH SPLATSMITH", stdout);
+    if (command) fputs("\\-", stdout);
+    for (const char *c = command ? command->name : ""; *c; c++)
+        if (*c == '-') fputs("\\-", stdout);
+        else putchar(toupper((unsigned char)*c));
+    printf(" 1 \"\" \"Splatsmith %s\" \"User Commands\"\n", splat_version());
+}
+
+static void print_roff_options(const cli_command *command)
+{
+    fputs(".SH OPTIONS\n", stdout);
     for (int group = 0; group < CLI_N_GROUPS; group++) {
-        if (!has_group(command, (cli_group)group)) continue;
-        printf(".PP\n.I %s\n", cli_group_titles[group]);
+        if (count_shown(command, (cli_group)group, CLI_HELP_ALL) == 0) continue;
+        printf(".SS %s\n", cli_group_titles[group]);
         for (size_t i = 0; i < cli_n_options; i++)
             if (has_option(command, &cli_options[i]) && (int)cli_options[i].group == group)
                 print_roff_option(&cli_options[i]);
     }
 }
 
-int cmd_man(const cli_values *values)
+/* splatsmith-train(1) and so on */
+static void print_command_page(const cli_command *command)
 {
-    (void)values;
-    printf(".TH SPLATSMITH 1 \"\" \"Splatsmith %s\" \"User Commands\"\n", splat_version());
-    fputs(".SH NAME\nsplatsmith \\- photos in, a Gaussian splat out\n"
+    print_roff_title(command);
+    fputs(".SH NAME\nsplatsmith\\-", stdout);
+    print_roff(command->name);
+    fputs(" \\- ", stdout);
+    print_roff(command->summary);
+    fputs("\n.SH SYNOPSIS\n.B splatsmith ", stdout);
+    print_roff(command->name);
+    putchar('\n');
+    print_roff(command->usage);
+    putchar('\n');
+    if (command->details) {
+        fputs(".SH DESCRIPTION\n.nf\n", stdout);
+        print_roff(command->details);
+        fputs("\n.fi\n", stdout);
+    }
+    print_roff_options(command);
+    fputs(".SH SEE ALSO\n.BR splatsmith (1)\n", stdout);
+}
+
+static void print_main_page(void)
+{
+    print_roff_title(NULL);
+    fputs(".SH NAME\nsplatsmith \\- photos in, a Gaussian splat and a textured mesh out\n"
           ".SH SYNOPSIS\n.B splatsmith\n.I COMMAND\n.RI [ options ]\n"
-          ".SH DESCRIPTION\nTrains 3D Gaussian splats (Mip\\-Splatting) from photos whose cameras are known,\n"
-          "measures them, renders them and writes them for other viewers.\n.PP\n"
+          ".SH DESCRIPTION\nTrains 3D Gaussian splats (Mip\\-Splatting) from photos or a video, measures and renders\n"
+          "them, writes them for other viewers, and makes textured meshes of them (SuGaR). Photos need no\n"
+          "cameras: COLMAP finds them.\n.PP\n"
           "Options are written \\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\n"
           "In names \\- and _ are the same, and a beginning that fits one option is enough.\n"
           "Switches may be followed by True or False.\n"
-          ".SH COMMANDS\n", stdout);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) print_roff_command(&cli_commands[i]);
+          ".SH COMMANDS\nEach has a page with its options: \\fBsplatsmith\\-train\\fR(1) and so on.\n", stdout);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        if (cli_commands[i].hidden) continue;
+        fputs(".TP\n.BR splatsmith\\-", stdout);
+        print_roff(cli_commands[i].name);
+        fputs(" (1)\n", stdout);
+        print_roff(cli_commands[i].summary);
+        putchar('\n');
+    }
     fputs(".SH FILES\nA model folder holds cfg_args, cameras.json, input.ply, split.json,\n"
           "point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, results.json and per_view.json.\n"
           ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours on the terminal when set\n"
           ".SH EXIT STATUS\n.TP\n.B 0\nsuccess\n.TP\n.B 1\nthe work could not be done\n"
           ".TP\n.B 2\nthe command line is wrong\n"
           ".TP\n.B 130\nended by Ctrl\\-C; a splat in training was saved\n", stdout);
+}
+
+int cmd_man(const cli_values *values)
+{
+    const cli_command *command = values->operand ? cli_find_command(values->operand) : NULL;
+    if (values->operand && !command) {
+        cli_unknown_command(values->operand);
+        return CLI_USAGE;
+    }
+    if (command) print_command_page(command);
+    else print_main_page();
     return CLI_OK;
 }
 

@@ -102,8 +102,9 @@ const cli_command cli_commands[] = {
      "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json\n"
      "  splatsmith mesh-report mesh.ply --reference ground_truth_mesh.ply \\\n"
      "    --reference_points ground_truth.ply", false},
-    {"help", DOCS, cmd_help, "[COMMAND]", "COMMAND", "print the help of a command", NULL, false},
-    {"man", DOCS, cmd_man, "", NULL, "print the manual page", NULL, true},
+    {"help", DOCS, cmd_help, "[COMMAND [all]]", "COMMAND...", 
+     "print the help of a command; all: with every option", NULL, false},
+    {"man", DOCS, cmd_man, "[COMMAND]", "COMMAND", "print the manual page, or that of a command", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];

@@ -54,6 +54,7 @@ static const hint options[] = {
     {"pose_opt", "cameras stay as the scene has them in this version"},
     {"max_resolution", "'--resolution' takes a width"},
     {"alpha_mode", "'--mask_mode' says what the alpha of photos is"},
+    {"help_all", "'--help all' shows every option"},
     {"compare", "'splatsmith bench compare BASELINE CANDIDATE' does it"},
 };
 

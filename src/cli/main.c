@@ -62,8 +62,8 @@ static int run_command(const cli_command *command, int argc, char **argv)
     values.command_line = argv;
     if (cli_ranks_knows(command)) cli_ranks_hush();
     if (!cli_parse(&values, command, argc - 2, argv + 2) || !take_quality(&values)) return CLI_USAGE;
-    if (values.help) {
-        cli_print_help(stdout, command);
+    if (values.help != CLI_NO_HELP) {
+        cli_print_help(stdout, command, values.help);
         return CLI_OK;
     }
     /* A write that a limit on the size of files forbids fails, and so does one to a pipe that nobody reads any more:
@@ -79,11 +79,11 @@ static int run_command(const cli_command *command, int argc, char **argv)
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
-        cli_print_help(stderr, NULL);
+        cli_print_help(stderr, NULL, CLI_HELP_BASIC);
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        cli_print_help(stdout, NULL);
+        cli_print_help(stdout, NULL, CLI_HELP_BASIC);
         return CLI_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

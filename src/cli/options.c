@@ -138,6 +138,7 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
         break;
     }
     case CLI_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "True" : "False"); break;
+    case CLI_HELP: break;
     case CLI_INTS: list_text(field, text, size); break;
     }
 }

@@ -17,6 +17,9 @@ typedef struct cli_list {
     size_t n;
 } cli_list;
 
+/* The help that is asked for: of the options that people need first, or of all. */
+typedef enum cli_help { CLI_NO_HELP, CLI_HELP_BASIC, CLI_HELP_ALL } cli_help;
+
 /* Everything a command line can say. The library's own structs are filled by the library's own init functions, so that
  * a default is written down once. Strings point into argv. */
 typedef struct cli_values {
@@ -85,7 +88,8 @@ typedef struct cli_values {
     bool split_views;           /* of train: several processes share each view */
     const char *gpus;           /* of train: how many GPUs, or "all"; NULL: one */
     int n_gpus;                 /* the same as a number, once it is looked at; 0: one */
-    bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet, help;
+    bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet;
+    cli_help help;
     const char *ignored_text;   /* where options without effect leave their value */
     bool ignored_flag;
     const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
@@ -103,6 +107,7 @@ typedef enum cli_kind {
     CLI_INT,    /* int */
     CLI_SIZE,   /* int, like CLI_INT but never 0 */
     CLI_PORT,   /* int; the value may be left out: that of the metavar, [PORT=8080] */
+    CLI_HELP,   /* cli_help; "all" may follow */
     CLI_INTS,   /* cli_list */
     CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
     CLI_SEED,   /* uint64_t */
@@ -131,11 +136,19 @@ typedef enum cli_group {
     CLI_N_GROUPS
 } cli_group;
 
+/* Who sees an option in --help; --help all, the man page and the completion have every option. */
+typedef enum cli_level {
+    CLI_BASIC,   /* everybody */
+    CLI_STAGE,   /* those who ask a command for help, but not the pipeline that takes the options of its stages */
+    CLI_ADVANCED /* nobody */
+} cli_level;
+
 typedef struct cli_option {
     const char *name;     /* with underscores */
     char letter;          /* 0: none */
     const char *aliases;  /* names with commas between, or NULL */
     unsigned commands;    /* cli_command.bit of every command that has it */
+    cli_level level;
     cli_group group;
     cli_kind kind;
     size_t offset;        /* in cli_values */

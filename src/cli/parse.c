@@ -322,6 +322,16 @@ static bool set_word(const cli_option *option, const char *text, int *value)
     return true;
 }
 
+/* "all", or what a flag takes. */
+static bool read_help(const char *text, cli_help *value)
+{
+    bool is_on;
+    if (strcmp(text, "all") == 0) return *value = CLI_HELP_ALL, true;
+    if (!read_flag(text, &is_on)) return false;
+    *value = is_on ? CLI_HELP_BASIC : CLI_NO_HELP;
+    return true;
+}
+
 static bool set_value(cli_values *values, const cli_option *option, const char *text)
 {
     void *field = (char *)values + option->offset;
@@ -345,6 +355,10 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
     case CLI_DOUBLE: return set_double(option, text, field);
     case CLI_GIB: return set_gib(option, text, field);
     case CLI_LIMIT: return set_limit(option, text, field);
+    case CLI_HELP:
+        if (read_help(text, field)) return true;
+        cli_error("--%s takes nothing or all, not '%s'", option->name, text);
+        return false;
     case CLI_INTS: {
         cli_list *list = field;
         if (list->n < CLI_LIST_MAX) return set_int(option, text, &list->values[list->n++]);
@@ -378,9 +392,12 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     const char *text = attached ? attached : peek_value(words, option);
     char usual[8];
     bool ignored;
+    cli_help ignored_help;
     values->given[option - cli_options] = true;
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
     if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
+        return set_value(values, option, "true");
+    if (option->kind == CLI_HELP && !attached && !(text && read_help(text, &ignored_help)))
         return set_value(values, option, "true");
     if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0])))
         return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(values, option, usual);

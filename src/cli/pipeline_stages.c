@@ -178,6 +178,7 @@ static size_t kind_size(cli_kind kind)
     case CLI_DOUBLE:
     case CLI_GIB: return sizeof(double);
     case CLI_LIMIT: return sizeof(cli_limit);
+    case CLI_HELP: return sizeof(cli_help);
     }
     return 0;
 }

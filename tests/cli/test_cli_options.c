@@ -33,14 +33,58 @@ static void test_help(void **state)
     for (size_t i = 0; i < N_COMMANDS; i++) assert_non_null(strstr(standard_output, commands[i]));
     RUN_ERR(2, "usage: splatsmith COMMAND", NULL);
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        RUN_OUT(0, "usage: splatsmith ", commands[i], "--help");
+        RUN_OUT(0, "usage: splatsmith ", commands[i], "--help", "all");
         assert_true(longest_line(standard_output) <= 100);
         RUN_OUT(0, "usage: splatsmith ", "help", commands[i]);
     }
     RUN_OUT(0, "-n, --iterations N                training steps [default: 30000; with --strategy fast 20000]", "train",
             "-h");
-    RUN_OUT(0, "[default: 1.6e-06]", "help", "train"); /* the library's own default, as a float prints */
+    RUN_OUT(0, "[default: 1.6e-06]", "help", "train", "all"); /* the library's own default, as a float prints */
     RUN_ERR(2, "did you mean 'train'", "help", "trian");
+}
+
+/* Lines of options in the help. */
+static size_t count_options(const char *text)
+{
+    size_t n = 0;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        n += strncmp(line, "      --", 8) == 0 || (strncmp(line, "  -", 3) == 0 && strncmp(line + 4, ", --", 4) == 0);
+    }
+    return n;
+}
+
+/* --help has what people need, and its last line says how many there are and how to see them. */
+static void test_levels_of_help(void **state)
+{
+    static const char *const needed[] = {"--source_path", "--model_path", "--resolution", "--eval", "--iterations",
+                                         "--target_gaussian_count", "--save_iterations", "--viewer", "--vram_limit"};
+    static char basic[MAX_OUTPUT];
+    (void)state;
+    RUN_OUT(0, "'splatsmith train --help all' shows all of them.\n", "train", "--help");
+    strcpy(basic, standard_output);
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) assert_non_null(strstr(basic, needed[i]));
+    assert_null(strstr(basic, "--position_lr_final"));
+    assert_true(count_options(basic) >= 20 && count_options(basic) <= 28);
+    RUN_OUT(0, "--position_lr_final", "train", "--help", "all");
+    assert_null(strstr(standard_output, "--help all' shows"));
+    size_t n_all = count_options(standard_output), n_basic, n_said;
+    assert_int_equal(sscanf(strstr(basic, "These are"), "These are %zu of %zu options", &n_basic, &n_said), 2);
+    assert_int_equal(n_basic, count_options(basic));
+    assert_true(n_said >= n_all && n_all > 90); /* those without effect share a paragraph */
+    RUN_OUT(0, "--position_lr_final", "help", "train", "all");
+    RUN_OUT(0, "--position_lr_final", "train", "--help=all");
+    RUN_OUT(0, "--help all' shows", "pipeline", "-s", "x", "-h", "--eval");
+    RUN_OUT(0, "--help all' shows", "pipeline", "-h");
+    assert_true(count_options(standard_output) <= 28);
+    RUN_OUT(0, "--threads", "info", "--help"); /* has three options */
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        RUN_OUT(0, "usage: splatsmith ", commands[i], "--help");
+        assert_true(count_options(standard_output) <= 35);
+    }
+    RUN_ERR(2, "--help takes nothing or all, not 'some'", "train", "--help=some");
+    RUN_ERR(2, "splatsmith help train all", "help", "train", "everything");
+    RUN_ERR(2, "'--help all' shows every option", "train", "--help-all");
 }
 
 static void test_documents(void **state)
@@ -48,15 +92,25 @@ static void test_documents(void **state)
     (void)state;
     RUN_OUT(0, ".TH SPLATSMITH 1", "man");
     assert_memory_equal(standard_output, ".TH", 3);
-    assert_non_null(strstr(standard_output, "\\-\\-iterations"));
+    assert_non_null(strstr(standard_output, "photos or a video"));
+    assert_non_null(strstr(standard_output, "textured mesh"));
+    static char page[MAX_OUTPUT];
+    strcpy(page, standard_output);
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        char heading[64];
+        char name[64], heading[96];
         const char *dash = strchr(commands[i], '-'); /* roff writes hyphens as \- */
-        snprintf(heading, sizeof heading, ".SS \"splatsmith %.*s%s%s\"", (int)strcspn(commands[i], "-"), commands[i],
+        snprintf(name, sizeof name, "splatsmith\\-%.*s%s%s", (int)strcspn(commands[i], "-"), commands[i],
                  dash ? "\\-" : "", dash ? dash + 1 : "");
-        assert_non_null(strstr(standard_output, heading));
+        snprintf(heading, sizeof heading, ".BR %s (1)\n", name);
+        assert_non_null(strstr(page, heading));
+        snprintf(heading, sizeof heading, ".SH NAME\n%s \\- ", name);
+        RUN_OUT(0, heading, "man", commands[i]);
+        assert_memory_equal(standard_output, ".TH SPLATSMITH\\-", 16);
     }
+    RUN_OUT(0, "\\-\\-position_lr_final", "man", "train"); /* every option, whatever its level */
+    RUN_ERR(2, "did you mean 'train'", "man", "trian");
     RUN_OUT(0, "complete -F _splatsmith splatsmith", "completion", "bash");
+    assert_non_null(strstr(standard_output, "--position_lr_final"));
     for (size_t i = 0; i < N_COMMANDS; i++) assert_non_null(strstr(standard_output, commands[i]));
     RUN_ERR(2, "bash", "completion", "fish");
 }
@@ -232,6 +286,7 @@ int main(void)
     if (!enter_work_folder()) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help),
+        cmocka_unit_test(test_levels_of_help),
         cmocka_unit_test(test_documents),
         cmocka_unit_test(test_completion_in_bash),
         cmocka_unit_test(test_names),

@@ -394,7 +394,7 @@ static void mistakes_of_later_stages(void **state)
 static void help(void **state)
 {
     (void)state;
-    RUN_OUT(0, "usage: splatsmith pipeline -s SCENE", "pipeline", "--help");
+    RUN_OUT(0, "usage: splatsmith pipeline -s SCENE", "pipeline", "--help", "all");
     SAID("-r, --regularization_type dn_consistency|density|sdf|multiview");
     SAID("--iterations N                training steps of the first stage [default: 7000]");
     SAID("-c, --gs_output_dir FOLDER|FILE");
@@ -402,7 +402,7 @@ static void help(void **state)
     RUN_ERR(2, "unknown option '--start_checkpoint'", "pipeline", "--start_checkpoint", "latest");
     RUN_ERR(2, "ambiguous", "pipeline", "--skip", "x");
     /* names and letters exist once */
-    RUN_OUT(0, NULL, "pipeline", "--help");
+    RUN_OUT(0, NULL, "pipeline", "--help", "all");
     write_text("help.txt", standard_output);
     shell("test -z \"$(grep -oE '^ {2,6}(-[A-Za-z], )?--[0-9a-z_A-Z]+' help.txt | sed 's/.*--//' | sort | uniq -d)\"");
     shell("test -z \"$(grep -oE '^  -[A-Za-z],' help.txt | sort | uniq -d)\"");

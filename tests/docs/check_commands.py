@@ -85,7 +85,7 @@ def help_texts(program):
     """(command, its help) of all commands."""
     listed = subprocess.run([program, '--help'], capture_output=True, text=True, check=True).stdout
     for name in re.findall(r'^  ([a-z-]+)  ', listed, re.M):
-        yield name, subprocess.run([program, 'help', name], capture_output=True, text=True, check=True).stdout
+        yield name, subprocess.run([program, 'help', name, 'all'], capture_output=True, text=True, check=True).stdout
 
 
 def examples_of(text):
