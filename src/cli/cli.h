@@ -61,6 +61,11 @@ void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 const char *cli_command_hint(const char *name);
 const char *cli_option_hint(const cli_command *command, const char *name);
 const char *cli_value_hint(const cli_option *option, const char *value);
+/* What to type instead of a path where a command belongs; NULL: it looks like no path. Returns text. */
+const char *cli_path_hint(const char *path, char *text, size_t size);
+/* -r before a whole number is the resolution, as in 3DGS, also where SuGaR's -r is a regularization: returns the option
+ * that is meant. value: NULL when there is none. */
+const cli_option *cli_number_option(const cli_command *command, const cli_option *option, const char *value);
 /* The option that a word without one was probably meant for: "-s" before the folder of a scene; NULL: unknown. */
 const char *cli_word_hint(const cli_command *command, const char *word);
 

@@ -1,7 +1,10 @@
 /* What users of other programs type: which command or option does it here, or that nothing does. */
 #include "cli.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct hint {
     const char *name, *text; /* as typed, with underscores */
@@ -9,14 +12,28 @@ typedef struct hint {
 
 #define TEXTURE "it belongs to 'splatsmith texture'"
 #define REFINEMENT "it belongs to 'splatsmith refine'"
+#define TRAIN_COMMAND "type 'splatsmith train -s SCENE -m MODEL'"
+#define CAMERAS_COMMAND "type 'splatsmith cameras PHOTOS -o SCENE'"
+#define VIEW_COMMAND "type 'splatsmith view MODEL'"
 #define EXPOSURE "'--exposure' of train finds the exposure of each photo"
 
-/* Scripts of 3DGS, Mip-Splatting, gsplat and SuGaR. Their endings (.py) are left out. */
+/* Programs and scripts of 3DGS, Mip-Splatting, gsplat, nerfstudio and SuGaR. Their endings (.py) are left out. */
 static const hint commands[] = {
-    {"metrics", "'splatsmith eval' measures the test views and writes results.json"},
-    {"full_eval", "'splatsmith eval' measures model folders"},
+    {"train", TRAIN_COMMAND "; -s, -m, -r, -i, -w, --eval and --iterations mean the same"},
+    {"render", "type 'splatsmith render -m MODEL'"},
+    {"metrics", "'splatsmith eval' measures the test views and writes results.json; type 'splatsmith eval -m MODEL'"},
+    {"full_eval", "'splatsmith eval' measures model folders; type 'splatsmith eval -m MODEL MODEL'"},
     {"create_fused_ply", "'splatsmith export' does it"},
-    {"convert", "'splatsmith cameras' finds the cameras of photos; train and pipeline take photos alone, too"},
+    {"convert", CAMERAS_COMMAND "; train and pipeline take photos alone, too"},
+    {"colmap", CAMERAS_COMMAND ", which runs COLMAP; train and pipeline take photos alone, too"},
+    {"gaussian_splatting", TRAIN_COMMAND},
+    {"gsplat", TRAIN_COMMAND},
+    {"ns_train", TRAIN_COMMAND},
+    {"ns_process_data", CAMERAS_COMMAND "; PHOTOS may be a video"},
+    {"ns_export", "type 'splatsmith export -m MODEL -o splat.ply'"},
+    {"ns_viewer", VIEW_COMMAND},
+    {"ns_eval", "type 'splatsmith eval -m MODEL'"},
+    {"ns_render", "type 'splatsmith render -m MODEL'"},
     {"train_full_pipeline", "'splatsmith pipeline' does it"},
     {"train_coarse_density", "'splatsmith coarse -r density' does it"},
     {"train_coarse_sdf", "'splatsmith coarse -r sdf' does it"},
@@ -72,6 +89,31 @@ const char *cli_command_hint(const char *name)
     return find(commands, sizeof commands / sizeof commands[0], name, length);
 }
 
+static bool has_ending(const char *path, bool (*get_format)(size_t index, splat_file_format *format))
+{
+    const char *dot = strrchr(path, '.');
+    splat_file_format format;
+    for (size_t i = 0; dot && get_format(i, &format); i++)
+        if (strcasecmp(dot, format.ending) == 0) return true;
+    return false;
+}
+
+const char *cli_path_hint(const char *path, char *text, size_t size)
+{
+    bool is_path = strchr(path, '/') || strchr(path, '.');
+    if (strlen(path) >= CLI_PATH_MAX - 64) return NULL;
+    if (!cli_path_exists(path)) return is_path ? "it is no command, and there is no such file or folder" : NULL;
+    char *word = cli_command_text((char *[]){(char *)(uintptr_t)path, NULL}); /* as a shell takes it */
+    if (!word) return NULL;
+    if (cli_is_model_folder(path) || has_ending(path, splat_model_get_format) || has_ending(path, splat_mesh_get_format))
+        snprintf(text, size, "a command comes first: 'splatsmith view %s' shows it", word);
+    else
+        snprintf(text, size, "a command comes first: 'splatsmith train -s %s -m MODEL' makes a splat of it, "
+                 "'splatsmith pipeline -s %s -o FOLDER' a textured mesh, too", word, word);
+    free(word);
+    return text;
+}
+
 /* What SuGaR's scripts call -c and -r belongs to other commands here. */
 static const hint letters_of_train[] = {
     {"c", "train starts from photos; 'splatsmith coarse -c MODEL' goes on from a splat, and 'splatsmith pipeline' runs "
@@ -85,6 +127,17 @@ const char *cli_option_hint(const cli_command *command, const char *name)
         return find(letters_of_train, sizeof letters_of_train / sizeof letters_of_train[0], name, 1);
     if (is_letter && strcmp(command->name, "pipeline") != 0) return NULL;
     return find(options, sizeof options / sizeof options[0], name, strlen(name));
+}
+
+const cli_option *cli_number_option(const cli_command *command, const cli_option *option, const char *value)
+{
+    bool is_number = value && *value && strspn(value, "0123456789") == strlen(value);
+    if (value && *value == '-') is_number = value[1] && strspn(value + 1, "0123456789") == strlen(value + 1);
+    if (option->letter != 'r' || option->kind != CLI_CHOICE || !is_number) return option;
+    for (size_t i = 0; i < cli_n_options; i++)
+        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, "resolution") == 0)
+            return &cli_options[i];
+    return option;
 }
 
 /* -r is a size in 'train', and the regularization in the others, as in SuGaR. */

@@ -464,6 +464,8 @@ bool cli_parse(cli_values *values, const cli_command *command, int n_words, char
         } else if (word[2]) {
             attached = word + 2 + (word[2] == '=');
         }
+        if (word[1] != '-')
+            option = cli_number_option(command, option, attached ? attached : peek_value(&words, option));
         if (!take_values(values, option, attached, &words)) return false;
     }
     return true;
@@ -512,7 +514,9 @@ void cli_unknown_command(const char *name)
     normalise(name, strlen(name), wanted);
     for (size_t i = 0; i < cli_n_commands; i++)
         if (!cli_commands[i].hidden) consider(wanted, cli_commands[i].name, &distance, best);
+    char text[CLI_PATH_MAX];
     const char *hint = cli_command_hint(wanted);
+    if (!hint) hint = cli_path_hint(name, text, sizeof text);
     if (hint)
         cli_error("unknown command '%s': %s", name, hint);
     else if (best[0])

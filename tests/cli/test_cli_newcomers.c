@@ -44,6 +44,53 @@ static void control_characters_of_results_are_shown(void **state)
     assert_null(strstr(standard_output, "\\x0a")); /* empty lines between parts stay what they are */
 }
 
+/* ---------------------------------------------------------------- words of other programs */
+
+static void words_of_other_programs_are_answered(void **state)
+{
+    static const char *const trainers[] = {"train.py", "gaussian_splatting", "gaussian-splatting", "gsplat", "ns-train"};
+    static const char *const finders[] = {"convert.py", "colmap", "ns-process-data"};
+    (void)state;
+    for (size_t i = 0; i < sizeof trainers / sizeof trainers[0]; i++)
+        RUN_ERR(2, ": type 'splatsmith train -s SCENE -m MODEL'", trainers[i], "-s", "photos");
+    for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++)
+        RUN_ERR(2, ": type 'splatsmith cameras PHOTOS -o SCENE'", finders[i], "-s", "photos");
+    RUN_ERR(2, "type 'splatsmith eval -m MODEL MODEL'", "full_eval.py");
+    RUN_ERR(2, "type 'splatsmith render -m MODEL'", "render.py", "-m", "out");
+}
+
+static void paths_are_answered_with_a_command(void **state)
+{
+    (void)state;
+    assert_int_equal(system("mkdir -p photos 'my photos' model && touch photos/a.jpg garden.mp4 garden.ply "
+                            "model/cfg_args"), 0);
+    RUN_ERR(2, "'splatsmith train -s photos/ -m MODEL'", "photos/");
+    assert_non_null(strstr(standard_error, "'splatsmith pipeline -s photos/ -o FOLDER'"));
+    RUN_ERR(2, "'splatsmith train -s garden.mp4 -m MODEL'", "garden.mp4");
+    RUN_ERR(2, "train -s 'my photos' -m MODEL", "my photos");
+    RUN_ERR(2, "'splatsmith view garden.ply' shows it", "garden.ply");
+    RUN_ERR(2, "'splatsmith view model' shows it", "model");
+    RUN_ERR(2, "'absent.mp4': it is no command, and there is no such file or folder", "absent.mp4");
+    RUN_ERR(2, "did you mean 'train'?", "trian");
+}
+
+/* -r before a whole number is the resolution in every command, as the README says; before a word the regularization. */
+static void r_with_a_number_is_the_resolution(void **state)
+{
+    static const char *const commands[] = {"pipeline", "coarse"};
+    static const char *const letters[] = {"-s", "-c"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        RUN_ERR(1, "absent", commands[i], letters[i], "absent", "-o", "never", "-r", "8");
+        RUN_ERR(1, "absent", commands[i], letters[i], "absent", "-o", "never", "-r", "-1");
+        RUN_ERR(1, "absent", commands[i], letters[i], "absent", "-o", "never", "-r8");
+        RUN_ERR(1, "absent", commands[i], letters[i], "absent", "-o", "never", "-r", "density");
+        RUN_ERR(2, "--resolution takes -1 or a whole number of at least 1", commands[i], "-r", "0");
+        RUN_ERR(2, "--regularization_type takes one of", commands[i], "-r", "densty");
+        RUN_ERR(2, "--regularization_type needs a value", commands[i], "-r");
+    }
+}
+
 int main(void)
 {
     if (!has_binary()) return 0;
@@ -51,6 +98,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_shown),
         cmocka_unit_test(control_characters_of_results_are_shown),
+        cmocka_unit_test(words_of_other_programs_are_answered),
+        cmocka_unit_test(paths_are_answered_with_a_command),
+        cmocka_unit_test(r_with_a_number_is_the_resolution),
     };
     return cmocka_run_group_tests_name("cli_newcomers", tests, NULL, NULL);
 }

@@ -317,7 +317,7 @@ static void mistakes(void **state)
     PIPELINE(1, "base/mesh/mesh.ply/out");
     NOTED("cannot create the folder base/mesh/mesh.ply");
     RUN_ERR(2, "--experiment_name takes the name of a folder", "pipeline", "-s", "scene", "--experiment_name", "a/b");
-    RUN_ERR(2, "the size of the pictures is --resolution", "pipeline", "-s", "scene", "-r", "2"); /* as for train */
+    RUN_ERR(2, "the size of the pictures is --resolution", "pipeline", "-s", "scene", "-r", "1.5");
     PIPELINE(2, "mistakes", "-c", "mistakes/coarse"); /* which the coarse stage would write */
     NOTED("which this stage has to write");
     assert_true(exists("mistakes" COARSE_PLY));
