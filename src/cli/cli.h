@@ -12,6 +12,9 @@
 /* After a signal: 128 + its number, as shells report it (130 for Ctrl-C). */
 
 #define CLI_PATH_MAX 4096
+/* The sentence about a scene that was not named. */
+#define CLI_NO_SCENE                                                                                                   \
+    "give the scene's folder with -s; without photos of your own, 'splatsmith sample FOLDER' writes a scene to try"
 
 int cmd_cameras(const cli_values *values);
 int cmd_train(const cli_values *values);

@@ -44,7 +44,7 @@ static bool options_agree(const cli_values *v)
     const char *name = v->experiment_name;
     bool given = v->gs_output_dir || v->coarse_checkpoint;
     if (!v->scene.source_path) {
-        cli_error("give the scene's folder with -s");
+        cli_error(CLI_NO_SCENE);
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
     } else if (v->skip_training && !given) {

@@ -136,7 +136,7 @@ int cmd_plan(const cli_values *values)
     splat_scene *scene = NULL;
     splat_error error;
     if (!values->scene.source_path) {
-        cli_error("give the scene's folder with -s");
+        cli_error(CLI_NO_SCENE);
         return CLI_USAGE;
     }
     scene_options.seed = values->train.seed;

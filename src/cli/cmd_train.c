@@ -17,7 +17,7 @@ static bool options_agree(const cli_values *values)
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
     } else if (!values->scene.source_path && !values->eval_only) {
-        cli_error("give the scene's folder with -s");
+        cli_error(CLI_NO_SCENE);
     } else if (values->eval_only && !values->model_path && !(values->scene.source_path && name)) {
         cli_error("--eval_only needs the model folder: give it with -m");
     } else if (values->delete_first && values->start_checkpoint && strcmp(values->start_checkpoint, "latest") == 0) {

@@ -171,7 +171,7 @@ int cli_session_open_scene(cli_session *session, const cli_values *values, bool 
         options->eval = hold_out;
     }
     if (!options->source_path) {
-        cli_error("give the scene's folder with -s");
+        cli_error(CLI_NO_SCENE);
         return CLI_USAGE;
     }
     if (splat_scene_open(session->context, options, &session->scene, &error) != SPLAT_OK) return cli_report(&error);

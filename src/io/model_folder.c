@@ -179,6 +179,11 @@ splat_status splat_find_iteration(const char *model_path, int iteration, char *p
     char *folder = splat_format("%s/point_cloud", model_path);
     int best;
     if (!folder) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (!splat_path_exists(model_path)) {
+        free(folder);
+        return splat_fail_at(error, SPLAT_ERROR_IO, model_path, SPLAT_NO_OFFSET,
+                             "there is no such folder: name the model folder that train wrote");
+    }
     splat_status status = best_iteration(folder, iteration, &best, error);
     free(folder);
     if (status != SPLAT_OK) return status;

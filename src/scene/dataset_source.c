@@ -315,6 +315,9 @@ splat_status splat_source_read(const splat_scene_options *options, splat_source 
 {
     const char *images = options->images ? options->images : "images";
     *source = (splat_source){0};
+    if (!splat_path_exists(options->source_path))
+        return splat_fail_at(error, SPLAT_ERROR_IO, options->source_path, SPLAT_NO_OFFSET,
+                             "there is no such file or folder: name the folder of a scene");
     if (!splat_path_is_folder(options->source_path))
         return splat_fail_at(error, SPLAT_ERROR_IO, options->source_path, SPLAT_NO_OFFSET,
                              "the scene is not a folder that can be opened");

@@ -171,7 +171,7 @@ static void test_eval(void **state)
     RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model", "--enable_lpips", "False");
     assert_null(strstr(standard_error, "LPIPS"));
     RUN_ERR(1, "absent.safetensors", "eval", "-m", "model", "--lpips_weights", "absent.safetensors");
-    RUN_ERR(1, "not a model folder", "eval", "-m", "absent_model", "model"); /* as metrics.py: the others go on */
+    RUN_ERR(1, "there is no such folder", "eval", "-m", "absent_model", "model"); /* as metrics.py: the others go on */
     assert_non_null(strstr(standard_output, "PSNR (all channels)"));
     RUN_ERR(2, "--ply is one splat", "eval", "model", "--ply", "x.ply", "-s", "scene");
     eval_with_lpips();

@@ -91,6 +91,30 @@ static void r_with_a_number_is_the_resolution(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- files that are missing */
+
+static void missing_files_are_reported_as_missing(void **state)
+{
+    static const char *const readers[] = {"eval", "render", "mesh", "export"};
+    (void)state;
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        RUN_ERR(1, "there is no such folder: name the model folder that train wrote (absent)", readers[i], "-m", "absent");
+        assert_null(strstr(standard_error, "point_cloud/iteration_N"));
+    }
+    RUN_ERR(1, "there is no such file or folder: name the folder of a scene (absent)", "train", "-s", "absent", "-m",
+            "never");
+    write_text("file.txt", "no scene");
+    RUN_ERR(1, "not a folder that can be opened (file.txt)", "train", "-s", "file.txt", "-m", "never");
+    RUN_ERR(1, "this is not a model folder", "eval", "-m", "photos");
+}
+
+static void a_scene_to_try_is_suggested(void **state)
+{
+    (void)state;
+    RUN_ERR(2, "'splatsmith sample FOLDER' writes a scene to try", "train");
+    RUN_ERR(2, "'splatsmith sample FOLDER' writes a scene to try", "pipeline");
+}
+
 int main(void)
 {
     if (!has_binary()) return 0;
@@ -101,6 +125,8 @@ int main(void)
         cmocka_unit_test(words_of_other_programs_are_answered),
         cmocka_unit_test(paths_are_answered_with_a_command),
         cmocka_unit_test(r_with_a_number_is_the_resolution),
+        cmocka_unit_test(missing_files_are_reported_as_missing),
+        cmocka_unit_test(a_scene_to_try_is_suggested),
     };
     return cmocka_run_group_tests_name("cli_newcomers", tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ class Scenes(unittest.TestCase):
             splatsmith.Scene.open("/nowhere", context=fixture.context)
         self.assertEqual((raised.exception.file, raised.exception.status), ("/nowhere", c.Status.ERROR_IO))
         self.assertIsInstance(raised.exception, OSError)
-        self.assertIn("is not a folder that can be opened (/nowhere)", str(raised.exception))
+        self.assertIn("there is no such file or folder: name the folder of a scene (/nowhere)", str(raised.exception))
         create = splatsmith.Scene.create
         for error, words, make in (
                 (ValueError, "its determinant must be 1", lambda: splatsmith.Camera(4, 4, 4, rotation=[1, 0, 0] * 3)),
