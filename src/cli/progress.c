@@ -188,9 +188,21 @@ const char *cli_bytes(size_t bytes, char text[32])
 
 /* ---------------------------------------------------------------- the line */
 
-static double draw_interval(void)
+/* Whether it is time for a line. On a terminal the line is drawn over itself; a log file gets one when the percent has
+ * changed, a hundred in all. */
+static bool is_due(cli_pace *pace, double fraction, double now)
 {
-    return is_terminal() ? 0.1 : 10.0;
+    const int percent = (int)(100 * fraction);
+    if (now - pace->last_draw < (is_terminal() ? 0.1 : 1.0)) return false;
+    if (!is_terminal() && percent == pace->last_percent) return false;
+    pace->last_draw = now;
+    pace->last_percent = percent;
+    return true;
+}
+
+static cli_pace pace_start(void)
+{
+    return (cli_pace){cli_seconds(), -1};
 }
 
 /* The length of the part that a terminal can show: cut between two figures, as half a number is another number. */
@@ -223,7 +235,8 @@ void cli_progress_start(cli_progress *progress, const splat_context *context, in
     memset(progress, 0, sizeof *progress);
     progress->context = context;
     progress->total = total;
-    progress->started = progress->last_draw = progress->last_measure = cli_seconds();
+    progress->pace = pace_start();
+    progress->started = progress->last_measure = cli_seconds();
 }
 
 void cli_progress_watch(cli_progress *progress, splat_monitor *monitor)
@@ -297,9 +310,10 @@ void cli_progress_step(cli_progress *progress, const splat_step_info *step)
     char elapsed[32], eta[32] = "?";
     double now = cli_seconds();
     progress->loss = progress->loss > 0 ? 0.4 * step->loss + 0.6 * progress->loss : step->loss;
-    if (cli_is_quiet() || (now - progress->last_draw < draw_interval() && step->iteration != progress->total)) return;
+    if (cli_is_quiet()) return;
+    bool due = is_due(&progress->pace, (double)step->iteration / progress->total, now);
+    if (!due && step->iteration != progress->total) return;
     measure_rate(progress, step->iteration, now);
-    progress->last_draw = now;
 
     status_line l = {.length = 0};
     if (progress->rate > 0) short_duration((progress->total - step->iteration) / progress->rate, eta);
@@ -319,16 +333,14 @@ void cli_progress_resume(cli_progress *progress, int iteration)
 void cli_counter_show(cli_counter *counter, const char *stage, double fraction)
 {
     char line[256];
-    double now = cli_seconds();
-    if (cli_is_quiet() || now - counter->last_draw < draw_interval()) return;
-    counter->last_draw = now;
+    if (cli_is_quiet() || !is_due(&counter->pace, fraction, cli_seconds())) return;
     snprintf(line, sizeof line, "%s: %s, %.0f%%", counter->what, stage, 100 * fraction);
     draw(line);
 }
 
 cli_counter cli_counter_start(const char *what, size_t total)
 {
-    cli_counter counter = {what, total, cli_seconds()};
+    cli_counter counter = {what, total, pace_start()};
     return counter;
 }
 
@@ -337,13 +349,12 @@ bool cli_count_view(void *user, size_t index_in_set, const splat_view_info *view
 {
     cli_counter *counter = user;
     char line[256];
-    double now = cli_seconds();
     (void)view;
     (void)render;
     (void)photo;
     (void)metrics;
-    if (cli_is_quiet() || now - counter->last_draw < draw_interval()) return true;
-    counter->last_draw = now;
+    double fraction = (double)(index_in_set + 1) / (double)counter->total;
+    if (cli_is_quiet() || !is_due(&counter->pace, fraction, cli_seconds())) return true;
     snprintf(line, sizeof line, "%s: %zu/%zu", counter->what, index_in_set + 1, counter->total);
     draw(line);
     return true;

@@ -39,13 +39,20 @@ const char *cli_duration(double seconds, char text[32]);
 /* "1.25 GiB", "312 MiB": splat_bytes_format */
 const char *cli_bytes(size_t bytes, char text[32]);
 
-/* On a terminal one line that is redrawn, elsewhere a plain line every ten seconds. */
+/* When a line was shown last. */
+typedef struct cli_pace {
+    double last_draw;
+    int last_percent; /* -1: there was none */
+} cli_pace;
+
+/* On a terminal one line that is redrawn, elsewhere a plain line when the percent changes. */
 typedef struct cli_progress {
     const splat_context *context;
     splat_monitor *monitor; /* NULL: none */
     int total;
     int last_iteration;  /* when the rate was last measured */
-    double started, last_draw, last_measure;
+    double started, last_measure;
+    cli_pace pace;
     double rate;         /* steps a second, smoothed */
     double loss;         /* smoothed as 3DGS does */
 } cli_progress;
@@ -64,7 +71,7 @@ void cli_masked_words(const splat_metrics *metrics, char *text, size_t size);
 typedef struct cli_counter {
     const char *what;
     size_t total;
-    double last_draw;
+    cli_pace pace;
 } cli_counter;
 
 cli_counter cli_counter_start(const char *what, size_t total);
