@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PATIENCE_SECONDS 1200.0 /* a training on the CPU that takes longer is told how to take less */
+#define ESTIMATE_STEPS 20       /* after the first one */
 #define PAUSE_SECONDS 1.0 /* an event that takes the viewer longer was a pause, no picture */
 
 /* ---------------------------------------------------------------- Ctrl-C, SIGTERM, a lost terminal */
@@ -64,6 +66,28 @@ static void remove_signals(void)
 
 /* ---------------------------------------------------------------- what the run reports */
 
+/* What --resolution makes the sides of the photos a quarter of what they are; 0: nothing does, they are small. */
+static int quarter_size(const cli_report_state *r)
+{
+    if (r->max_width < 800) return 0;
+    bool divides = r->resolution == 1 || r->resolution == 2 || r->resolution == 4 || r->resolution == 8;
+    bool is_full_size = r->resolution == -1 && r->max_width < 1600; /* which -1 makes of wider photos */
+    return divides ? 4 * r->resolution : is_full_size ? 4 : r->max_width / 4;
+}
+
+/* On a CPU photos of full size take hours, which people learn too late. The time of a step goes with the pixels. */
+static void tell_smaller_photos(const cli_report_state *r, const splat_step_info *step)
+{
+    char long_text[32], short_text[32];
+    const int steps = step->iteration - r->first_iteration, quarter = quarter_size(r);
+    if (!r->on_cpu || steps != ESTIMATE_STEPS || quarter == 0) return;
+    double seconds = (cli_seconds() - r->first_step) / steps * (r->progress.total - step->iteration);
+    if (seconds < PATIENCE_SECONDS) return;
+    cli_notice("on the CPU this takes about %s with photos of %d x %d pixels; with -r %d, a quarter of their sides, it "
+               "would take about %s", cli_duration(seconds, long_text), r->max_width, r->max_height, quarter,
+               cli_duration(seconds / 16, short_text));
+}
+
 static void on_step(cli_report_state *r, const splat_step_info *step)
 {
     r->last_step = *step;
@@ -74,7 +98,12 @@ static void on_step(cli_report_state *r, const splat_step_info *step)
             "gradients win",
             step->n_refused, step->iteration);
     r->n_refused += step->n_refused;
-    if (r->n_steps == 0) cli_progress_resume(&r->progress, step->iteration);
+    if (r->n_steps == 0) {
+        cli_progress_resume(&r->progress, step->iteration);
+        r->first_step = r->mark;
+        r->first_iteration = step->iteration;
+    }
+    tell_smaller_photos(r, step);
     r->n_steps += step->n_views;
     cli_progress_step(&r->progress, step);
 }
@@ -289,6 +318,12 @@ static int train(cli_training *j, const cli_values *values)
 {
     splat_error error = {0};
     cli_report_state *r = &j->report;
+    splat_scene_info scene;
+    splat_scene_get_info(j->scene, &scene);
+    r->on_cpu = !splat_context_get_pci_bus_id(j->context)[0];
+    r->resolution = j->scene_options.resolution;
+    r->max_width = scene.max_width;
+    r->max_height = scene.max_height;
     r->started = r->mark = cli_seconds();
     cli_progress_start(&r->progress, j->context, j->train_options.iterations);
     cli_progress_watch(&r->progress, j->monitor);

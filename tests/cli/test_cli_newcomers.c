@@ -115,6 +115,56 @@ static void a_scene_to_try_is_suggested(void **state)
     RUN_ERR(2, "'splatsmith sample FOLDER' writes a scene to try", "pipeline");
 }
 
+/* ---------------------------------------------------------------- a training that takes long */
+
+/* Begins a training of 10^8 steps, and ends it after 40 steps and at least three seconds. */
+static void train_for_a_while(const char *scene, const char *resolution)
+{
+    pid_t child = begin("train", "-s", scene, "-m", "long", "-r", resolution, "--backend", "cpu", "--iterations",
+                        "100000000", "--test_iterations", "-1", "--save_iterations", "40", NULL);
+    sleep(3);
+    for (int i = 0; i < LIMIT_S && !file_contains("stdout.txt", "[ITER 40] Saving"); i++) sleep(1);
+    kill(child, SIGINT);
+    assert_int_equal(finish(child), 130);
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, part)); text++) n++;
+    return n;
+}
+
+/* After 20 steps the notice says which size takes a sixteenth of the time. */
+static void a_long_training_on_the_cpu_suggests_smaller_photos(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "", "sample", "large", "--width", "820", "--height", "100", "--cameras", "6", "--points", "100",
+            "--truth_points", "10", "--supersample", "1");
+    train_for_a_while("large", "-1");
+    const char *notice = strstr(standard_error, "on the CPU this takes about ");
+    assert_non_null(notice);
+    assert_int_equal(count(standard_error, "on the CPU this takes"), 1);
+    assert_non_null(strstr(notice, "photos of 820 x 100 pixels; with -r 4, a quarter of their sides"));
+    int hours, fewer;
+    assert_int_equal(sscanf(notice, "on the CPU this takes about %dh", &hours), 1);
+    assert_int_equal(sscanf(strstr(notice, "would take about "), "would take about %dh", &fewer), 1);
+    assert_in_range(hours, 16 * fewer - 1, 16 * fewer + 17);
+    train_for_a_while("large", "2"); /* 410 pixels wide: small */
+    assert_null(strstr(standard_error, "on the CPU this takes"));
+}
+
+/* A log file gets a line when the percent changes, and a training of 10^8 steps stays at 0 % for a while. */
+static void a_log_file_gets_a_line_a_percent(void **state)
+{
+    (void)state;
+    train_for_a_while("large", "4");
+    assert_int_equal(count(standard_error, "it/s | "), 1);
+    RUN_OUT(0, "", "train", "-s", "large", "-m", "short", "-r", "8", "--iterations", "300");
+    assert_true(count(standard_error, "it/s | ") >= 1);
+    assert_non_null(strstr(standard_error, "300/300 | "));
+}
+
 int main(void)
 {
     if (!has_binary()) return 0;
@@ -127,6 +177,8 @@ int main(void)
         cmocka_unit_test(r_with_a_number_is_the_resolution),
         cmocka_unit_test(missing_files_are_reported_as_missing),
         cmocka_unit_test(a_scene_to_try_is_suggested),
+        cmocka_unit_test(a_long_training_on_the_cpu_suggests_smaller_photos),
+        cmocka_unit_test(a_log_file_gets_a_line_a_percent),
     };
     return cmocka_run_group_tests_name("cli_newcomers", tests, NULL, NULL);
 }
