@@ -16,8 +16,9 @@ def page(name, text):
 
     def end_option():
         nonlocal heading, body
-        if heading:
-            out.append(f'`{heading}`\n: {plain(" ".join(body))}\n')
+        if heading:  # the entry of the index brings the option to the top of a search for its name
+            name = re.search(r'--\w+', heading).group()
+            out.append(f'```{{index}} single: {name}\n```\n\n`{heading}`\n: {plain(" ".join(body))}\n')
         heading, body = None, []
 
     out.append(f'# splatsmith {name}\n\n```text\n{usage.replace("usage: ", "")}\n```\n')

@@ -1,4 +1,5 @@
 """Sphinx's settings of the site; scripts/site.sh calls it with the pages that stage.py has laid out."""
+import glob, os, re
 project = 'Splatsmith'
 author = 'the Splatsmith contributors'
 extensions = ['myst_parser']
@@ -20,3 +21,22 @@ html_theme_options = {
 }
 pygments_style = 'friendly'
 pygments_dark_style = 'native'
+
+
+def take_imports_in(app, error):
+    """Debian's furo imports normalize.css from /javascript/, which only Debian's Apache serves: its text replaces the import."""
+    def text_of(match):
+        with open('/usr/share/javascript/' + match.group(1), encoding='utf-8') as file:
+            return file.read()
+
+    for path in [] if error else glob.glob(os.path.join(app.outdir, '_static', 'styles', '*.css')):
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        whole = re.sub(r'@import url\("?/javascript/([\w./-]+)"?\);', text_of, text)
+        if whole != text:
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(whole)
+
+
+def setup(app):
+    app.connect('build-finished', take_imports_in)

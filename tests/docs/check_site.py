@@ -2,7 +2,7 @@
 elsewhere, the search knows every page, and every function of the headers has its place.
 
     check_site.py PROGRAM SOURCE     # in a scratch folder; 77: there is no Sphinx"""
-import os, re, subprocess, sys, urllib.parse
+import json, os, re, subprocess, sys, urllib.parse
 
 WORDS = {'docs/viewer': 'token', 'commands/train': 'densify_grad_threshold', 'api/viewer': 'splat_viewer_serve'}
 
@@ -36,6 +36,23 @@ def problems_of(folder, path, text, ids):
             yield f'{target}: there is no such place'
 
 
+def style_problems(folder):
+    """Style sheets take nothing from the root of a server or from elsewhere."""
+    for at, _, names in os.walk(folder):
+        for name in (n for n in names if n.endswith('.css')):
+            with open(os.path.join(at, name), encoding='utf-8') as file:
+                for target in re.findall(r'url\(["\']?([^"\')]+)', file.read()):
+                    if re.match(r'/|[a-z]+:(?<!data:)', target) or \
+                            not (target.startswith('data:') or os.path.exists(os.path.join(at, target))):
+                        yield f'{name}: {target} is not part of the site'
+
+
+def pages_of_entry(index, entry):
+    """Pages that the search puts first for an entry of the index."""
+    content = json.loads(index.removeprefix('Search.setIndex(').rstrip().removesuffix(')'))
+    return {content['docnames'][page] for page, *_ in content['indexentries'].get(entry, [])}
+
+
 def main(program, source):
     done = subprocess.run([os.path.join(source, 'scripts', 'site.sh'), os.path.abspath('site')],
                           env={**os.environ, 'BINARY': program}, stdout=subprocess.PIPE,
@@ -53,6 +70,9 @@ def main(program, source):
     for page, word in WORDS.items():
         if word not in found[page + '.html'] or not re.search(rf'\b{word}', index):
             failed.append(f'{page}: {word} is not found')
+    failed += style_problems('site')
+    if 'commands/train' not in pages_of_entry(index, '--densify_grad_threshold'):
+        failed.append('a search for densify_grad_threshold does not begin with the page of train')
     headers = os.path.join(source, 'include', 'splatsmith')
     for name in (n for n in os.listdir(headers) if n.endswith('.h')):
         with open(os.path.join(headers, name), encoding='utf-8') as file:
