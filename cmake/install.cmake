@@ -1,12 +1,22 @@
-# What `cmake --install` puts where, and the two documents that the program prints about itself.
+# What `cmake --install` puts where, and the documents that the program prints about itself: a man page, one for each of its
+# commands (tests/check_install.sh compares them with `splatsmith --help`), and the completion.
 
-set(splatsmith_man ${CMAKE_BINARY_DIR}/splatsmith.1)
+set(splatsmith_commands cameras train eval render export contact-sheet bench coarse mesh refine pipeline plan sample info
+  view monitor profile texture mesh-report help)
+set(splatsmith_man ${CMAKE_BINARY_DIR}/man/splatsmith.1)
+set(splatsmith_print_pages COMMAND splatsmith man > ${splatsmith_man})
+foreach(command ${splatsmith_commands})
+  set(page ${CMAKE_BINARY_DIR}/man/splatsmith-${command}.1)
+  list(APPEND splatsmith_man ${page})
+  list(APPEND splatsmith_print_pages COMMAND splatsmith man ${command} > ${page})
+endforeach()
 set(splatsmith_completion ${CMAKE_BINARY_DIR}/splatsmith.bash)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
 add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
-  COMMAND splatsmith man > ${splatsmith_man}
+  ${splatsmith_print_pages}
   COMMAND splatsmith completion bash > ${splatsmith_completion}
   DEPENDS splatsmith
-  COMMENT "Printing the man page and the bash completion"
+  COMMENT "Printing the man pages and the bash completion"
   VERBATIM)
 add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
 
@@ -64,3 +74,8 @@ install(FILES ${splatsmith_man} ${CMAKE_SOURCE_DIR}/tools/splatsmith-lpips-conve
   DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT splatsmith)
 install(FILES ${splatsmith_completion}
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME splatsmith COMPONENT splatsmith)
+# The licence, and the documents that messages and headers name.
+file(GLOB splatsmith_texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT splatsmith)
+install(FILES ${splatsmith_texts} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT splatsmith)

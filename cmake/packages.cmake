@@ -61,6 +61,9 @@ foreach(need EXPAT=libexpat1-dev ZSTD=libzstd-dev WEBP=libwebp-dev CIVETWEB=libc
 endforeach()
 list(JOIN static_needs ", " static_needs)
 
+# Programs that find the cameras of photos and read videos: apt installs them unless it is asked not to.
+set(CPACK_DEBIAN_SPLATSMITH_PACKAGE_RECOMMENDS "colmap, ffmpeg")
+
 set(same "(= ${PROJECT_VERSION})")
 set(about "Splatsmith trains Gaussian splats (Mip-Splatting) from photos, measures and
 renders them, lays them on surfaces, and makes textured meshes (SuGaR).

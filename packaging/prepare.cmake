@@ -21,6 +21,7 @@ endforeach()
 if(CPACK_GENERATOR STREQUAL DEB)
   foreach(package ${CPACK_COMPONENTS_ALL})
     set(root ${stage}/${package}/usr)
+    file(REMOVE ${root}/share/doc/${package}/LICENSE) # Debian's is the copyright file
     add_documents(${root}/share/doc/${package})
     file(COPY_FILE ${CPACK_SPLATSMITH_SOURCE}/packaging/debian/changelog ${root}/share/doc/${package}/changelog)
     compress(${root}/share/doc/${package}/changelog)
@@ -43,7 +44,7 @@ else()
   # The libraries that program and library need, but for the C library's own, those of the compiler that every system has,
   # and what MPI and the GPU's driver bring. Each with the licence that its package states.
   add_documents(${stage}/share/doc/splatsmith)
-  file(COPY ${CPACK_SPLATSMITH_SOURCE}/LICENSE ${CPACK_SPLATSMITH_SOURCE}/CHANGELOG.md DESTINATION ${stage}/share/doc/splatsmith)
+  file(COPY ${CPACK_SPLATSMITH_SOURCE}/CHANGELOG.md DESTINATION ${stage}/share/doc/splatsmith)
   file(GLOB own ${stage}/bin/splatsmith ${stage}/${CPACK_SPLATSMITH_LIBDIR}/libsplatsmith.so.*.*)
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${own} RESOLVED_DEPENDENCIES_VAR needed UNRESOLVED_DEPENDENCIES_VAR missing
     PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|splatsmith)\\.so")

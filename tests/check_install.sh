@@ -28,8 +28,19 @@ fi
 DESTDIR=$scratch/destdir cmake --install "$build" --prefix /opt/splat >/dev/null
 prefix=$scratch/destdir/opt/splat
 for file in bin/splatsmith bin/splatsmith-lpips-convert share/man/man1/splatsmith.1 include/splatsmith.h \
-    share/bash-completion/completions/splatsmith; do
+    share/bash-completion/completions/splatsmith share/doc/splatsmith/LICENSE share/doc/splatsmith/README.md; do
     [ -s "$prefix/$file" ] || fail "$file was not installed"
+done
+# A man page a command, and no more; and the documents that messages and headers name.
+"$prefix/bin/splatsmith" --help | sed -n 's/^  \([a-z-]*\)   *[^ ].*/splatsmith-\1.1/p' | grep -v '^splatsmith-splatsmith' |
+    LC_ALL=C sort >"$scratch/wanted"
+find "$prefix/share/man/man1" -name 'splatsmith-*.1' ! -name splatsmith-lpips-convert.1 -printf '%f\n' |
+    LC_ALL=C sort >"$scratch/pages"
+[ "$(wc -l <"$scratch/wanted")" -ge 18 ] || fail "splatsmith --help lists too few commands"
+diff "$scratch/wanted" "$scratch/pages" || fail "commands and man pages differ: see cmake/install.cmake"
+grep -q '^\.SH OPTIONS' "$prefix/share/man/man1/splatsmith-train.1" || fail "the page of train has no options"
+grep -rhoE 'docs/[a-z-]+\.md' "$source/src/cli" "$prefix/include" | sort -u | while read -r document; do
+    [ -s "$prefix/share/doc/splatsmith/$document" ] || fail "$document is named and was not installed"
 done
 for path in "$source" "$build"; do
     if found=$(grep -rlF "$path" "$prefix"); then fail "a path of the build, $path, stands in: $found"; fi

@@ -46,6 +46,9 @@ for package in splatsmith libsplatsmith0 libsplatsmith-dev; do
     [ -s "${package}_${version}_$architecture.deb" ] || fail "there is no package $package of version $version, that of the change log"
 done
 
+[ "$(dpkg-deb -f "splatsmith_${version}_$architecture.deb" Recommends)" = "colmap, ffmpeg" ] ||
+    fail "the program does not recommend what finds cameras and reads videos"
+
 # what is downloaded to work on a CPU
 bytes=$(cat "splatsmith_${version}_$architecture.deb" "libsplatsmith0_${version}_$architecture.deb" | wc -c)
 [ "$bytes" -lt 3000000 ] || fail "program and library are packages of $bytes bytes; 3 MB are allowed"
