@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 
 #include "base/clock.h"
+#include "base/plural.h"
 
 #include <omp.h>
 #include <sched.h>
@@ -222,7 +223,7 @@ splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backe
     backend->threads = threads ? threads : splat_usable_cpus();
     backend->simd = level;
     snprintf(backend->description, sizeof backend->description, "cpu (%s, %d thread%s)", names[level], backend->threads,
-             backend->threads == 1 ? "" : "s");
+             splat_plural((size_t)backend->threads));
     *result = backend;
     return SPLAT_OK;
 }

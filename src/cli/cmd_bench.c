@@ -63,8 +63,8 @@ static void print_quality(const splat_metrics *m, int iteration)
         return;
     }
     if (m->lpips_net) snprintf(lpips, sizeof lpips, ", LPIPS %.4f (%s)", m->lpips, m->lpips_net);
-    cli_say("%zu test views after iteration %d: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, iteration, m->psnr,
-            m->ssim, m->l1, lpips);
+    cli_say("%zu test view%s after iteration %d: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, cli_plural(m->n_views),
+            iteration, m->psnr, m->ssim, m->l1, lpips);
 }
 
 static void print_stages(const splat_bench_result *r)

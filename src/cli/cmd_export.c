@@ -86,8 +86,8 @@ static int remove_unseen(cli_session *session, int least_views)
     splat_model_get_info(session->model, &info);
     if (splat_model_remove_unseen(session->scene, session->model, least_views, &n_removed, &error) != SPLAT_OK)
         return cli_report(&error);
-    cli_say("removed %zu of %zu Gaussians, which fewer than %d training views show", n_removed, info.n_gaussians,
-            least_views);
+    cli_say("removed %zu of %zu Gaussians, which fewer than %d training view%s show", n_removed, info.n_gaussians,
+            least_views, cli_plural((size_t)least_views));
     return CLI_OK;
 }
 

@@ -299,11 +299,12 @@ static bool choose_paths(const cli_values *values, const splat_mesh_extract_opti
 
 static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *paths, size_t mesh)
 {
-    if (info->n_gaussians) cli_say("%zu opaque Gaussians", info->n_gaussians);
-    if (info->n_points) cli_say("%zu surface points", info->n_points);
+    if (info->n_gaussians) cli_say("%zu opaque Gaussian%s", info->n_gaussians, cli_plural(info->n_gaussians));
+    if (info->n_points) cli_say("%zu surface point%s", info->n_points, cli_plural(info->n_points));
     cli_say("%zu vertices and %zu faces (%zu and %zu before cleaning and simplifying)", info->n_vertices, info->n_faces,
             info->n_vertices_first, info->n_faces_first);
-    if (info->n_faces_unseen) cli_say("%zu faces that no training view sees went", info->n_faces_unseen);
+    if (info->n_faces_unseen)
+        cli_say("%zu face%s that no training view sees went", info->n_faces_unseen, cli_plural(info->n_faces_unseen));
     for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
 }
 

@@ -73,7 +73,8 @@ static int render_maps(cli_session *session, const char *folder, splat_view_set 
                                            session->iteration, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("maps of %zu views in %s/%s/ours_%d", c.total, folder, is_test ? "test" : "train", session->iteration);
+    cli_say("maps of %zu view%s in %s/%s/ours_%d", c.total, cli_plural(c.total), folder, is_test ? "test" : "train",
+            session->iteration);
     return CLI_OK;
 }
 
@@ -90,7 +91,8 @@ static int render_colours(cli_session *session, const char *folder, splat_view_s
                                               &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu pictures in %s/%s/ours_%d", c.total, folder, is_test ? "test" : "train", session->iteration);
+    cli_say("%zu picture%s in %s/%s/ours_%d", c.total, cli_plural(c.total), folder, is_test ? "test" : "train",
+            session->iteration);
     return CLI_OK;
 }
 
@@ -116,7 +118,7 @@ static int render_mesh_set(cli_session *session, const cli_values *values, const
                                                  folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("the mesh in %zu views in %s/%s", c.total, folder, is_test ? "test" : "train");
+    cli_say("the mesh in %zu view%s in %s/%s", c.total, cli_plural(c.total), folder, is_test ? "test" : "train");
     return CLI_OK;
 }
 
@@ -184,7 +186,8 @@ static int render_random_views(cli_session *session, const cli_values *values)
         status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu pictures in %s/images, their poses in transforms.json and sparse/0", options.n, folder);
+    cli_say("%zu picture%s in %s/images, their poses in transforms.json and sparse/0", options.n, cli_plural(options.n),
+            folder);
     return CLI_OK;
 }
 
@@ -213,7 +216,7 @@ static int write_path(cli_session *session, const cli_values *values, bool white
                           : splat_path_write(session->model, values->camera_path, background, &job, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu pictures in %s", n, folder);
+    cli_say("%zu picture%s in %s", n, cli_plural(n), folder);
     return CLI_OK;
 }
 

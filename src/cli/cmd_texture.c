@@ -88,14 +88,16 @@ static int open_model(cli_session *session, const cli_values *values, const text
 static void say_texture(const splat_texture_options *options, const splat_texture_info *info,
                         const texture_paths *paths)
 {
-    cli_say("%zu of %zu faces are seen; %zu charts", info->n_faces_seen, info->n_faces, info->n_charts);
-    cli_say("%zu %s of %d x %d texels, %.0f %% of them on faces", info->n_pages, info->n_pages == 1 ? "page" : "pages",
+    cli_say("%zu of %zu faces are seen; %zu chart%s", info->n_faces_seen, info->n_faces, info->n_charts,
+            cli_plural(info->n_charts));
+    cli_say("%zu page%s of %d x %d texels, %.0f %% of them on faces", info->n_pages, cli_plural(info->n_pages),
             info->width, info->height, 100 * info->used);
     cli_say("texels from photos %.1f %%, from Gaussians %.1f %%, from neighbours %.1f %%", 100 * info->from_photos,
             100 * info->from_gaussians, 100 * info->filled);
     if (options->bake == SPLAT_BAKE_PHOTOS && options->reject_outliers)
         cli_say("%zu of %zu views of faces left out as outliers", info->n_outliers, info->n_candidates);
-    if (info->n_rim_faces) cli_say("%zu faces of the rim taken away", info->n_rim_faces);
+    if (info->n_rim_faces)
+        cli_say("%zu face%s of the rim taken away", info->n_rim_faces, cli_plural(info->n_rim_faces));
     if (info->polish_losses[1] > 0)
         cli_say("polished: the loss went from %.4f to %.4f", info->polish_losses[0], info->polish_losses[1]);
     cli_say("the two sides of seams differ by %.1f of 255", info->seams[1]);

@@ -73,7 +73,8 @@ static void say_result(const splat_cameras_info *info, const char *folder, doubl
 {
     char time_text[32];
     if (info->is_done_before)
-        cli_say("cameras: found before for %zu of %zu photos: %s", info->n_registered, info->n_photos, folder);
+        cli_say("cameras: found before for %zu of %zu photo%s: %s", info->n_registered, info->n_photos,
+                cli_plural(info->n_photos), folder);
     else
         cli_say("cameras: %zu of %zu photos have them, and %zu points (%s), in %s: %s", info->n_registered,
                 info->n_photos, info->n_points, info->camera_model, cli_duration(seconds, time_text), folder);

@@ -16,8 +16,8 @@ static int evaluate(const cli_session *session, const char *mesh, json_t *result
     splat_status status = splat_mesh_evaluate(session->scene, mesh, &job, NULL, &mean, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("PSNR of the mesh on %zu test views: %.2f dB, where it covers them (%.1f %%) %.2f dB", mean.all.n_views,
-            mean.all.psnr, 100 * mean.coverage, mean.covered.psnr);
+    cli_say("PSNR of the mesh on %zu test view%s: %.2f dB, where it covers them (%.1f %%) %.2f dB", mean.all.n_views,
+            cli_plural(mean.all.n_views), mean.all.psnr, 100 * mean.coverage, mean.covered.psnr);
     json_object_set_new(results, "test_psnr", json_real(mean.all.psnr));
     json_object_set_new(results, "test_psnr_covered", json_real(mean.covered.psnr));
     json_object_set_new(results, "test_coverage", json_real(mean.coverage));

@@ -161,6 +161,11 @@ void cli_log(void *user, splat_log_level level, const char *message)
 
 /* ---------------------------------------------------------------- numbers for people */
 
+const char *cli_plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 double cli_seconds(void)
 {
     struct timespec now;

@@ -33,6 +33,8 @@ int cli_report(const splat_error *error);
 /* The splat_log_function of every context. */
 void cli_log(void *user, splat_log_level level, const char *message);
 
+/* The end of a noun after its count: "%zu photo%s". */
+const char *cli_plural(size_t n);
 double cli_seconds(void);
 /* "1h02m", "3m07s", "42s" */
 const char *cli_duration(double seconds, char text[32]);

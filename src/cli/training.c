@@ -204,9 +204,11 @@ static void print_summary(const cli_training *j)
     double opacity;
     if (splat_trainer_get_mean_opacity(j->trainer, &opacity, NULL) == SPLAT_OK)
         snprintf(opacity_text, sizeof opacity_text, " of mean opacity %.2f", opacity);
-    cli_say("Trained %d steps in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_duration(seconds, time_text),
-            training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);
-    if (r->n_refused) cli_say("  refused      %zu Gaussians for want of memory", r->n_refused);
+    cli_say("Trained %d step%s in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_plural((size_t)r->n_steps),
+            cli_duration(seconds, time_text), training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians,
+            opacity_text, psnr_text);
+    if (r->n_refused)
+        cli_say("  refused      %zu Gaussian%s for want of memory", r->n_refused, cli_plural(r->n_refused));
     print_memory(r);
     print_ranks(j);
     if (j->run_options.report) cli_say("  report       %s/report.html", j->model_path);
@@ -285,8 +287,8 @@ void cli_training_describe(const cli_training *j)
     splat_scene_info info;
     splat_scene_get_info(j->scene, &info);
     cli_say("Output folder: %s", j->model_path);
-    cli_say("Scene: %s, %zu train and %zu test views up to %dx%d, %zu points%s; %s", info.format, info.n_train,
-            info.n_test, info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
+    cli_say("Scene: %s, %zu train and %zu test view%s up to %dx%d, %zu points%s; %s", info.format, info.n_train,
+            info.n_test, cli_plural(info.n_test), info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
             splat_context_get_description(j->context));
 }
 

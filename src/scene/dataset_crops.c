@@ -1,6 +1,7 @@
 /* Photos of lenses that see too much for one pinhole camera (wide fisheyes, panoramas) become several views each. */
 #include "scene/dataset_parts.h"
 
+#include "base/plural.h"
 #include "io/picture/image.h"
 #include "scene/photo.h"
 
@@ -128,7 +129,7 @@ static void say_cut(const splat_source *source, size_t n_cut, const cutter *firs
     size_t n_views = 0;
     for (size_t i = 0; i < source->n_views; i++) n_views += source->views[i].n_crops > 0;
     splat_dataset_say(log, SPLAT_LOG_NOTICE, "cutting %zu wide photo%s of %s (%s, %d x %d) into %zu views, the first "
-                      "of %d x %d pixels; a step trains on one view", n_cut, n_cut == 1 ? "" : "s",
+                      "of %d x %d pixels; a step trains on one view", n_cut, splat_plural(n_cut),
                       is_one ? "1 camera" : "several cameras", splat_lens_form_get(first->lens.model)->name,
                       first->lens.width, first->lens.height, n_views, first->crops[0].frame.width,
                       first->crops[0].frame.height);

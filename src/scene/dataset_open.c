@@ -2,6 +2,7 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "base/plural.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +47,10 @@ static void say_undistorted(const splat_dataset *dataset, const splat_dataset_lo
     }
     if (n_rims)
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "the black rim of %zu photo%s is cut off", n_rims,
-                          n_rims == 1 ? "" : "s");
+                          splat_plural(n_rims));
     if (!n) return;
     splat_dataset_say(log, SPLAT_LOG_NOTICE, "undistorting %zu photo%s of %s (%s, %d x %d -> %d x %d%s)", n,
-                      n == 1 ? "" : "s", is_one ? "1 camera" : "several cameras",
+                      splat_plural(n), is_one ? "1 camera" : "several cameras",
                       splat_lens_form_get(first->lens.model)->name, first->lens.width, first->lens.height,
                       first->frame.width, first->frame.height, is_one ? "" : " the first");
 }
@@ -129,8 +130,9 @@ static void say_chosen(const splat_source *source, const splat_dataset_log *log)
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "of %zu reconstructions in %s the largest is taken, with %zu photos",
                           source->n_reconstructions, source->reconstruction, source->n_views);
     if (source->n_left_out)
-        splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu cameras without a pose, or switched off, are left out: %s%s",
-                          source->n_left_out, source->left_out, source->n_left_out > 5 ? ", ..." : "");
+        splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu camera%s without a pose, or switched off, %s left out: "
+                          "%s%s", source->n_left_out, splat_plural(source->n_left_out),
+                          source->n_left_out == 1 ? "is" : "are", source->left_out, source->n_left_out > 5 ? ", ..." : "");
     say_origin(source, log);
 }
 

@@ -3,6 +3,7 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "io/model_folder.h"
 
@@ -203,7 +204,8 @@ static splat_status apply_rules(const splat_dataset *dataset, const splat_source
         splat_status status = apply_list(index, path, marks, &n_unknown, error);
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "test photos are taken from %s", path);
         if (status == SPLAT_OK && n_unknown)
-            splat_dataset_say(log, SPLAT_LOG_WARNING, "%zu names of %s are no photos of the scene", n_unknown, path);
+            splat_dataset_say(log, SPLAT_LOG_WARNING, "%zu name%s of %s %s no photo of the scene", n_unknown,
+                              splat_plural(n_unknown), path, n_unknown == 1 ? "is" : "are");
         free(path);
         return status;
     }
@@ -256,8 +258,8 @@ splat_status splat_dataset_split(splat_dataset *dataset, const splat_source *sou
         for (size_t i = 0; i < dataset->n_views; i++)
             n_left += !marks[i] && !dataset->views[i].is_lower_scale && dataset->views[i].crop == 0;
         if (n_left) /* only after a split file: the rules leave none out */
-            splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu photos are not in %s and are left out", n_left,
-                              options->split_file);
+            splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu photo%s %s not in %s and left out", n_left,
+                              splat_plural(n_left), n_left == 1 ? "is" : "are", options->split_file);
         if (dataset->n_train == 0)
             status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "all %zu photos of the scene are held out for testing, "
                                 "none is left to train on; leave `eval` away or hold out fewer", dataset->n_photos);

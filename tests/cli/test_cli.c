@@ -121,13 +121,13 @@ static void test_checkpoint_interval(void **state)
 static void test_delete_first(void **state)
 {
     (void)state;
-    RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again", "-n", "1");
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "scene", "-m", "again", "-n", "1");
     write_text("again/marker", "");
     RUN_ERR(0, "again held an earlier run, which is now in again/earlier_", "train", "-s", "scene", "-m", "again", "-n",
             "1");
     assert_true(exists("again/marker"));
     assert_true(exists_like("again/earlier_*/point_cloud/iteration_1/point_cloud.ply"));
-    RUN_OUT(0, "Trained 1 steps", "train", "-s", "scene", "-m", "again/", "-n", "1", "--delete_first");
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "scene", "-m", "again/", "-n", "1", "--delete_first");
     assert_false(exists("again/marker") || exists_like("again/earlier_*"));
     assert_true(exists("again/point_cloud/iteration_1/point_cloud.ply"));
 }

@@ -115,6 +115,24 @@ static void a_scene_to_try_is_suggested(void **state)
     RUN_ERR(2, "'splatsmith sample FOLDER' writes a scene to try", "pipeline");
 }
 
+/* ---------------------------------------------------------------- counts */
+
+static void one_thing_is_singular(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "", "sample", "few", "--width", "48", "--height", "36", "--cameras", "6", "--points", "100",
+            "--truth_points", "10", "--supersample", "1");
+    RUN_OUT(0, "5 train and 1 test view up to 48x36", "train", "-s", "few", "-m", "one", "--eval", "--llffhold", "6",
+            "--iterations", "1");
+    assert_non_null(strstr(standard_output, "Trained 1 step in "));
+    RUN_OUT(0, "1 picture in one/test", "render", "-m", "one", "--skip_train");
+    RUN_OUT(0, "4 train and 2 test views up to 48x36", "train", "-s", "few", "-m", "two", "--eval", "--llffhold",
+            "3", "--iterations", "2");
+    assert_non_null(strstr(standard_output, "Trained 2 steps in "));
+    write_text("triangle.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    RUN_OUT(0, "1 in 1 piece\n", "mesh-report", "triangle.obj");
+}
+
 /* ---------------------------------------------------------------- a training that takes long */
 
 /* Begins a training of 10^8 steps, and ends it after 40 steps and at least three seconds. */
@@ -177,6 +195,7 @@ int main(void)
         cmocka_unit_test(r_with_a_number_is_the_resolution),
         cmocka_unit_test(missing_files_are_reported_as_missing),
         cmocka_unit_test(a_scene_to_try_is_suggested),
+        cmocka_unit_test(one_thing_is_singular),
         cmocka_unit_test(a_long_training_on_the_cpu_suggests_smaller_photos),
         cmocka_unit_test(a_log_file_gets_a_line_a_percent),
     };

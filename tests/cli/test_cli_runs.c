@@ -272,7 +272,7 @@ static void nothing_is_deleted_before_the_run_has_begun(void **state)
         assert_true(code == 1 || code == 2);
         if (shell("diff -r before old") != 0) fail_msg("%s costs files of the old run", mistakes[i][0]);
     }
-    RUN_OUT(0, "Trained 1 steps", "train", "-s", "tiny", "-m", "old/.", "-n", "1", "--delete_first", QUICK);
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "tiny", "-m", "old/.", "-n", "1", "--delete_first", QUICK);
     assert_false(exists("old/marker") || exists("old/point_cloud/iteration_2") || exists_like("old/earlier_*"));
     assert_true(exists("old/point_cloud/iteration_1/point_cloud.ply"));
 }
@@ -309,7 +309,7 @@ static void a_folder_in_use_is_refused(void **state)
     assert_true(exists("living/point_cloud/iteration_1/point_cloud.ply") && !exists_like("living/earlier_*"));
     kill(child, SIGKILL);
     assert_int_equal(finish(child), 128 + SIGKILL);
-    RUN_OUT(0, "Trained 1 steps", "train", "-s", "tiny", "-m", "living", "-n", "1", QUICK); /* no lock is left */
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "tiny", "-m", "living", "-n", "1", QUICK); /* no lock is left */
     RUN_ERR(2, "the splat to begin with lies in splat; name another folder", "coarse", "-c", "splat", "-o", "splat",
             QUICK);
     RUN_ERR(2, "the splat to begin with lies in splat/.", "coarse", "-s", "tiny", "--ply",

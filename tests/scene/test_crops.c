@@ -230,7 +230,7 @@ static void crops_are_on_the_side_of_their_photo(void **state)
     ASSERT_OK(open_scene(&options, &d, &error));
     assert_int_equal(d.n_train, 24);
     assert_int_equal(d.n_test, 6);
-    assert_non_null(strstr(log_text, "1 photos are not in model/split.json"));
+    assert_non_null(strstr(log_text, "1 photo is not in model/split.json"));
     splat_dataset_free(&d);
 }
 

@@ -237,7 +237,7 @@ static void test_folders(void **state)
     free(absolute);
     options.source_path = "empty";
     ASSERT_OK(splat_folder_delete("empty", &error));
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "not a folder");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "there is no such file or folder");
     fixture_folder("empty");
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "transforms_train.json");
     options.source_path = NULL;
@@ -304,7 +304,7 @@ static void test_lists(void **state)
     /* the scene's own list comes first; blanks, comments, Windows line ends, names without extension, unknown names */
     fixture_text("scene/list_test.txt", "# held out\r\np03\r\n\r\n  p05.png \r\nunplaced.png");
     expect_split(&options, "3 5");
-    assert_non_null(strstr(log_text, "1 names of scene/list_test.txt are no photos"));
+    assert_non_null(strstr(log_text, "1 name of scene/list_test.txt is no photo of the scene"));
     fixture_text("scene/list_test.txt", "x\ny\n");
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "names no photo of the scene");
     fixture_text("scene/list_test.txt", "");

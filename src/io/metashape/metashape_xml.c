@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/plural.h"
 #include "io/number.h"
 
 #include <math.h>
@@ -109,7 +110,7 @@ static void get_numbers(xml_reader *r, int n, double *values)
         bool is_ended = !*end || strchr(" \t\r\n", *end);
         if (end == at || !is_ended || !isfinite((float)values[i])) {
             char what[96];
-            snprintf(what, sizeof what, "<%s> is not %d finite number%s", name_of(r, 0), n, n == 1 ? "" : "s");
+            snprintf(what, sizeof what, "<%s> is not %d finite number%s", name_of(r, 0), n, splat_plural((size_t)n));
             fail(r, SPLAT_ERROR_FORMAT, what);
             return;
         }
