@@ -117,9 +117,9 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help help)
         return;
     }
     fprintf(out, "usage: splatsmith COMMAND [options]\n\n%s\n\n"
-                 "  splatsmith train -s photos -m out/garden         a splat\n"
-                 "  splatsmith pipeline -s photos -o out/garden      a splat and a textured mesh\n"
-                 "  splatsmith view out/garden                       look at it\n\n"
+                 "  splatsmith train -s photos -m out/garden           a splat\n"
+                 "  splatsmith pipeline -s photos -o out/garden_mesh   a splat and a textured mesh\n"
+                 "  splatsmith view out/garden                         look at it\n\n"
                  "Photos need no cameras: COLMAP finds them.\n\nCommands\n", about);
     for (size_t i = 0; i < cli_n_commands; i++)
         if (!cli_commands[i].hidden) fprintf(out, "  %-15s%s\n", cli_commands[i].name, cli_commands[i].summary);

@@ -102,7 +102,7 @@ const cli_command cli_commands[] = {
      "  splatsmith mesh-report mesh.ply --reference ground_truth.ply --json report.json\n"
      "  splatsmith mesh-report mesh.ply --reference ground_truth_mesh.ply \\\n"
      "    --reference_points ground_truth.ply", false},
-    {"help", DOCS, cmd_help, "[COMMAND [all]]", "COMMAND...", 
+    {"help", DOCS, cmd_help, "[COMMAND [all]]", "COMMAND...",
      "print the help of a command; all: with every option", NULL, false},
     {"man", DOCS, cmd_man, "[COMMAND]", "COMMAND", "print the manual page, or that of a command", NULL, true},
     {"completion", DOCS, cmd_completion, "bash", "SHELL", "print the completion script of a shell", NULL, true},

@@ -105,7 +105,8 @@ const char *cli_path_hint(const char *path, char *text, size_t size)
     if (!cli_path_exists(path)) return is_path ? "it is no command, and there is no such file or folder" : NULL;
     char *word = cli_command_text((char *[]){(char *)(uintptr_t)path, NULL}); /* as a shell takes it */
     if (!word) return NULL;
-    if (cli_is_model_folder(path) || has_ending(path, splat_model_get_format) || has_ending(path, splat_mesh_get_format))
+    bool is_file = has_ending(path, splat_model_get_format) || has_ending(path, splat_mesh_get_format);
+    if (is_file || cli_is_model_folder(path))
         snprintf(text, size, "a command comes first: 'splatsmith view %s' shows it", word);
     else
         snprintf(text, size, "a command comes first: 'splatsmith train -s %s -m MODEL' makes a splat of it, "

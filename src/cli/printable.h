@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Copies text. Control characters (below 0x20, 0x7f, and U+0080 to U+009F) and bytes that are no UTF-8 become \x1b and the
- * like: a terminal would obey them. Cuts what does not fit. Returns out. */
+/* Copies text. Control characters (below 0x20, 0x7f, and U+0080 to U+009F) and bytes that are no UTF-8 become \x1b and
+ * the like: a terminal would obey them. Cuts what does not fit. Returns out. */
 const char *cli_printable(const char *text, char *out, size_t size);
 
 #endif

@@ -288,7 +288,8 @@ void cli_training_describe(const cli_training *j)
     splat_scene_get_info(j->scene, &info);
     cli_say("Output folder: %s", j->model_path);
     cli_say("Scene: %s, %zu train and %zu test view%s up to %dx%d, %zu points%s; %s", info.format, info.n_train,
-            info.n_test, cli_plural(info.n_test), info.max_width, info.max_height, info.n_points, info.random_points ? " drawn at random" : "",
+            info.n_test, cli_plural(info.n_test), info.max_width, info.max_height, info.n_points,
+            info.random_points ? " drawn at random" : "",
             splat_context_get_description(j->context));
 }
 

@@ -13,7 +13,7 @@ typedef struct cli_report_state {
     size_t n_refused;                /* Gaussians that memory did not allow */
     double started, other_seconds; /* when the run began; spent on evaluations and saves */
     double mark;                   /* end of the last step */
-    double first_step;             /* when the first step of the run ended, and which it was: the estimate begins here */
+    double first_step;             /* when the first step of the run ended; the estimate begins here */
     int first_iteration;
     int resolution;                /* of the scene, as --resolution says it; 0: of a model */
     int max_width, max_height;     /* pixels of the largest photo */

@@ -132,7 +132,8 @@ static void say_chosen(const splat_source *source, const splat_dataset_log *log)
     if (source->n_left_out)
         splat_dataset_say(log, SPLAT_LOG_NOTICE, "%zu camera%s without a pose, or switched off, %s left out: "
                           "%s%s", source->n_left_out, splat_plural(source->n_left_out),
-                          source->n_left_out == 1 ? "is" : "are", source->left_out, source->n_left_out > 5 ? ", ..." : "");
+                          source->n_left_out == 1 ? "is" : "are", source->left_out,
+                          source->n_left_out > 5 ? ", ..." : "");
     say_origin(source, log);
 }
 

@@ -23,7 +23,8 @@ static void control_characters_are_shown(void **state)
     RUN_ERR(1, "(a\\x1b[2Jb\\x07\\x0ac\\x7f\\x09\\xc2\\x9bd\\xff)", "train", "-s",
             "a\x1b[2Jb\x07\nc\x7f\t\xc2\x9b" "d\xff", "-m", "never");
     assert_no_controls(standard_error);
-    RUN_ERR(1, "(K\u00f6ln \u6771\u4eac \U0001f600)", "train", "-s", "K\u00f6ln \u6771\u4eac \U0001f600", "-m", "never");
+    RUN_ERR(1, "(K\u00f6ln \u6771\u4eac \U0001f600)", "train", "-s", "K\u00f6ln \u6771\u4eac \U0001f600", "-m",
+            "never");
     RUN_ERR(2, "unknown command '\\x1b[31m'", "\x1b[31m");
     RUN_ERR(1, "\\xc0\\x9b", "train", "-s", "\xc0\x9b", "-m", "never"); /* the long way to write ESC is no UTF-8 */
 }
@@ -48,7 +49,8 @@ static void control_characters_of_results_are_shown(void **state)
 
 static void words_of_other_programs_are_answered(void **state)
 {
-    static const char *const trainers[] = {"train.py", "gaussian_splatting", "gaussian-splatting", "gsplat", "ns-train"};
+    static const char *const trainers[] = {"train.py", "gaussian_splatting", "gaussian-splatting", "gsplat",
+                                           "ns-train"};
     static const char *const finders[] = {"convert.py", "colmap", "ns-process-data"};
     (void)state;
     for (size_t i = 0; i < sizeof trainers / sizeof trainers[0]; i++)
@@ -98,7 +100,8 @@ static void missing_files_are_reported_as_missing(void **state)
     static const char *const readers[] = {"eval", "render", "mesh", "export"};
     (void)state;
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
-        RUN_ERR(1, "there is no such folder: name the model folder that train wrote (absent)", readers[i], "-m", "absent");
+        RUN_ERR(1, "there is no such folder: name the model folder that train wrote (absent)", readers[i], "-m",
+                "absent");
         assert_null(strstr(standard_error, "point_cloud/iteration_N"));
     }
     RUN_ERR(1, "there is no such file or folder: name the folder of a scene (absent)", "train", "-s", "absent", "-m",

@@ -163,7 +163,8 @@ static void test_names(void **state)
     RUN_ERR(2, "--resolution takes a whole number", "train", "--data_factor", "x");
     RUN_ERR(2, "train cannot use the word 'scene'", "train", "scene");
     RUN_ERR(2, "there is another word, 'b'", "sample", "a", "b");
-    RUN_ERR(1, "there is no such file or folder: name the folder of a scene (absent)", "train", "--data_dir", "absent", "-m", "never");
+    RUN_ERR(1, "there is no such file or folder: name the folder of a scene (absent)", "train", "--data_dir",
+            "absent", "-m", "never");
 }
 
 /* What scripts of other programs call, and what does not exist. */

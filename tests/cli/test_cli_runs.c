@@ -87,7 +87,8 @@ static void a_closed_pipe_costs_nothing(void **state)
     assert_true(file_contains("code.txt", "1\n"));
     assert_non_null(strstr(standard_error, "the standard output could not be written: its reader ended"));
     /* what only prints has nothing more to do */
-    assert_int_equal(shell("{ '%s' completion bash 2> stderr.txt; echo $? > code.txt; } | head -1 > stdout.txt", binary), 0);
+    assert_int_equal(shell("{ '%s' completion bash 2> stderr.txt; echo $? > code.txt; } | head -1 > stdout.txt",
+                           binary), 0);
     assert_true(file_contains("code.txt", "141\n"));
     assert_string_equal(standard_error, "");
 }
