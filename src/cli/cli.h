@@ -64,7 +64,7 @@ void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 const char *cli_command_hint(const char *name);
 const char *cli_option_hint(const cli_command *command, const char *name);
 const char *cli_value_hint(const cli_option *option, const char *value);
-/* What to type instead of a path where a command belongs; NULL: it looks like no path. Returns text. */
+/* The command to type instead of a path that stands where a command belongs; NULL: it looks like no path. */
 const char *cli_path_hint(const char *path, char *text, size_t size);
 /* -r before a whole number is the resolution, as in 3DGS, also where SuGaR's -r is a regularization: returns the option
  * that is meant. value: NULL when there is none. */

@@ -193,8 +193,8 @@ const char *cli_bytes(size_t bytes, char text[32])
 
 /* ---------------------------------------------------------------- the line */
 
-/* Whether it is time for a line. On a terminal the line is drawn over itself; a log file gets one when the percent has
- * changed, a hundred in all. */
+/* True when a line is due. On a terminal the line is drawn over itself; a log file gets one when the percent changes,
+ * a hundred in all. */
 static bool is_due(cli_pace *pace, double fraction, double now)
 {
     const int percent = (int)(100 * fraction);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE_SECONDS 1200.0 /* a training on the CPU that takes longer is told how to take less */
+#define PATIENCE_SECONDS 1200.0 /* a longer training on the CPU gets a notice */
 #define ESTIMATE_STEPS 20       /* after the first one */
 #define PAUSE_SECONDS 1.0 /* an event that takes the viewer longer was a pause, no picture */
 
@@ -66,7 +66,7 @@ static void remove_signals(void)
 
 /* ---------------------------------------------------------------- what the run reports */
 
-/* What --resolution makes the sides of the photos a quarter of what they are; 0: nothing does, they are small. */
+/* The --resolution at which the sides of the photos are a quarter of the present ones; 0: the photos are small. */
 static int quarter_size(const cli_report_state *r)
 {
     if (r->max_width < 800) return 0;
@@ -76,11 +76,13 @@ static int quarter_size(const cli_report_state *r)
 }
 
 /* On a CPU photos of full size take hours, which people learn too late. The time of a step goes with the pixels. */
-static void tell_smaller_photos(const cli_report_state *r, const splat_step_info *step)
+static void tell_smaller_photos(cli_report_state *r, const splat_step_info *step)
 {
     char long_text[32], short_text[32];
     const int steps = step->iteration - r->first_iteration, quarter = quarter_size(r);
-    if (!r->on_cpu || steps != ESTIMATE_STEPS || quarter == 0) return;
+    if (r->is_estimated || steps < ESTIMATE_STEPS) return;
+    r->is_estimated = true;
+    if (!r->on_cpu || quarter == 0) return;
     double seconds = (cli_seconds() - r->first_step) / steps * (r->progress.total - step->iteration);
     if (seconds < PATIENCE_SECONDS) return;
     cli_notice("on the CPU this takes about %s with photos of %d x %d pixels; with -r %d, a quarter of their sides, it "

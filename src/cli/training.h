@@ -15,6 +15,7 @@ typedef struct cli_report_state {
     double mark;                   /* end of the last step */
     double first_step;             /* when the first step of the run ended; the estimate begins here */
     int first_iteration;
+    bool is_estimated;             /* how long the run takes */
     int resolution;                /* of the scene, as --resolution says it; 0: of a model */
     int max_width, max_height;     /* pixels of the largest photo */
     bool on_cpu;
