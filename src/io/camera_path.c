@@ -97,15 +97,13 @@ splat_status splat_camera_path_parse(const char *name, const char *text, size_t 
                                      splat_error *error)
 {
     json_t *root;
-    json_error_t problem;
+    splat_error problem;
     *path = (splat_camera_path){.fps = 30, .width = 1280, .height = 720};
     if (size > SPLAT_CAMERA_PATH_BYTES_MAX)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, name, SPLAT_NO_OFFSET, "a camera path has at most %d bytes",
                              SPLAT_CAMERA_PATH_BYTES_MAX);
-    splat_status status = splat_json_parse(text, size, JSON_REJECT_DUPLICATES, &root, &problem);
-    if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory for a camera path");
-    if (status != SPLAT_OK)
-        return splat_fail_at(error, status, name, SPLAT_NO_OFFSET, "not JSON, line %d: %s", problem.line, problem.text);
+    splat_status status = splat_json_parse_message("the camera path", text, size, &root, &problem);
+    if (status != SPLAT_OK) return splat_fail_at(error, status, name, SPLAT_NO_OFFSET, "%s", problem.message);
     status = read_path(name, root, path, error);
     json_decref(root);
     if (status != SPLAT_OK) splat_camera_path_free(path);

@@ -55,6 +55,40 @@ splat_status splat_json_parse(const char *text, size_t size, size_t flags, json_
     return *root ? SPLAT_OK : SPLAT_ERROR_FORMAT;
 }
 
+/* Whether no more than `most` brackets are open at a time. Brackets in strings do not count. */
+static bool is_nested_within(const char *text, size_t size, int most)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        const char c = text[i];
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == '[' || c == '{') && ++depth > most)
+            return false;
+        else if (!in_string && (c == ']' || c == '}'))
+            depth--;
+    }
+    return true;
+}
+
+splat_status splat_json_parse_message(const char *what, const char *text, size_t size, json_t **root,
+                                      splat_error *error)
+{
+    json_error_t problem;
+    *root = NULL;
+    if (!is_nested_within(text, size, SPLAT_JSON_MESSAGE_DEPTH))
+        return splat_fail(error, SPLAT_ERROR_FORMAT,
+                          "%s nests arrays and objects deeper than %d levels, which no message needs", what,
+                          SPLAT_JSON_MESSAGE_DEPTH);
+    splat_status status = splat_json_parse(text, size, JSON_REJECT_DUPLICATES, root, &problem);
+    if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory to parse %s", what);
+    if (status == SPLAT_OK) return SPLAT_OK;
+    return splat_fail(error, status, "%s is not JSON, line %d: %s", what, problem.line, problem.text);
+}
+
 char *splat_json_print(const json_t *root, size_t flags)
 {
     watch_memory();

@@ -13,6 +13,12 @@ splat_status splat_json_read(const char *path, json_t **root, splat_error *error
 /* json_loadb that knows why it failed: MEMORY, or FORMAT with *problem filled in; *root is NULL then. No splat_error:
  * callers know what the text is. */
 splat_status splat_json_parse(const char *text, size_t size, size_t flags, json_t **root, json_error_t *problem);
+/* The same of a text that came over a network, where a parse may run on a small stack: the depth of arrays and objects
+ * is counted before jansson follows it, and a key given twice is an error. `what` begins the sentences: "the camera
+ * path". Errors: FORMAT, MEMORY. */
+#define SPLAT_JSON_MESSAGE_DEPTH 8
+splat_status splat_json_parse_message(const char *what, const char *text, size_t size, json_t **root,
+                                      splat_error *error);
 /* json_dumps that returns NULL when memory is exhausted, and for NULL. The caller frees. */
 char *splat_json_print(const json_t *root, size_t flags);
 

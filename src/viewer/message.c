@@ -118,13 +118,10 @@ splat_status splat_viewer_message_parse(const char *text, size_t size, splat_vie
                                         splat_error *error)
 {
     json_t *root;
-    json_error_t problem;
     splat_viewer_message read = {0};
     if (size > SPLAT_VIEWER_MESSAGE_MAX) return FAIL("is too long");
-    splat_status status = splat_json_parse(text, size, JSON_REJECT_DUPLICATES, &root, &problem);
-    if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory for a viewer's message");
-    if (status != SPLAT_OK) return FAIL("is not JSON");
-    status = read_message(root, &read, error);
+    SPLAT_TRY(splat_json_parse_message("a viewer's message", text, size, &root, error));
+    splat_status status = read_message(root, &read, error);
     json_decref(root);
     if (status == SPLAT_OK) *message = read;
     return status;

@@ -92,13 +92,10 @@ static splat_status read_request(const json_t *root, splat_sibr_request *read, s
 splat_status splat_sibr_request_parse(const char *text, size_t size, splat_sibr_request *request, splat_error *error)
 {
     json_t *root;
-    json_error_t problem;
     splat_sibr_request read = {0};
     if (size > SPLAT_SIBR_REQUEST_MAX) return FAIL("is too long");
-    splat_status status = splat_json_parse(text, size, JSON_REJECT_DUPLICATES, &root, &problem);
-    if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory for a request of SIBR's protocol");
-    if (status != SPLAT_OK) return FAIL("is not JSON");
-    status = read_request(root, &read, error);
+    SPLAT_TRY(splat_json_parse_message("a request of SIBR's protocol", text, size, &root, error));
+    splat_status status = read_request(root, &read, error);
     json_decref(root);
     if (status == SPLAT_OK) *request = read;
     return status;

@@ -117,22 +117,6 @@ static void test_hosts_and_origins(void **state)
 
 /* ---------------------------------------------------------------- the server */
 
-static splat_viewer *open_viewer(void)
-{
-    splat_viewer_options options;
-    splat_viewer *viewer;
-    splat_error error;
-    splat_viewer_options_init(&options);
-    options.port = 0;
-    splat_status status = splat_viewer_open(&options, &viewer, &error);
-    if (status == SPLAT_ERROR_UNSUPPORTED) {
-        printf("SKIPPED: the viewer's server: built without civetweb\n");
-        skip();
-    }
-    if (status != SPLAT_OK) fail_msg("%s", error.message);
-    return viewer;
-}
-
 static void test_pages_need_token_host_and_origin(void **state)
 {
     (void)state;
@@ -247,21 +231,6 @@ static void test_clients_are_few(void **state)
     splat_viewer_close(v);
 }
 
-/* Posts a text and returns the status of the answer. */
-static int post_path(const splat_viewer *v, const char *text)
-{
-    char headers[256];
-    int s = dial(v);
-    snprintf(headers, sizeof headers, LOCAL "Content-Length: %zu\r\n", strlen(text));
-    char *whole = splat_format("POST /api/path?token=%s HTTP/1.1\r\n%s\r\n%s", v->token, headers, text);
-    char answer[16] = "";
-    send(s, whole, strlen(whole), MSG_NOSIGNAL);
-    recv(s, answer, sizeof answer - 1, MSG_WAITALL);
-    free(whole);
-    close(s);
-    return atoi(answer + 9);
-}
-
 #define PATH_BEGIN "{\"format\":\"splatsmith camera path\",\"keyframes\":["
 #define PATH_KEY "{\"time\":0,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":50}"
 
@@ -279,11 +248,11 @@ static void test_a_path_is_kept_as_it_came(void **state)
     char *long_text = malloc(70001);
     memset(long_text, ' ', 70000);
     long_text[70000] = '\0';
-    assert_int_equal(post_path(v, PATH_BEGIN PATH_KEY "]} "), 200);
+    assert_int_equal(post_path(v, PATH_BEGIN PATH_KEY "]} ", NULL), 200);
     assert_kept_path(v, PATH_BEGIN PATH_KEY "]} ");
-    assert_int_equal(post_path(v, PATH_BEGIN "]}"), 400);
-    assert_int_equal(post_path(v, "hello"), 400);
-    assert_int_equal(post_path(v, long_text), 413);
+    assert_int_equal(post_path(v, PATH_BEGIN "]}", NULL), 400);
+    assert_int_equal(post_path(v, "hello", NULL), 400);
+    assert_int_equal(post_path(v, long_text, NULL), 413);
     assert_kept_path(v, PATH_BEGIN PATH_KEY "]} ");
     free(long_text);
     splat_viewer_close(v);
