@@ -113,9 +113,14 @@ static void test_hosts_and_origins(void **state)
     assert_false(splat_viewer_origin_is_good("http://localhost:81", "localhost:80"));
     assert_false(splat_viewer_origin_is_good("http://evil.example", "localhost:80"));
     assert_false(splat_viewer_origin_is_good("null", "localhost:80"));
+    assert_false(splat_viewer_origin_is_good("http://localhost:8080.evil.example", "localhost:8080"));
+    assert_false(splat_viewer_origin_is_good("http://localhost:80801", "localhost:8080"));
+    assert_false(splat_viewer_origin_is_good("http://localhost:80", "localhost:8080"));
 }
 
 /* ---------------------------------------------------------------- the server */
+
+#define AT_8080 "Host: localhost:8080\r\n"
 
 static void test_pages_need_token_host_and_origin(void **state)
 {
@@ -135,6 +140,10 @@ static void test_pages_need_token_host_and_origin(void **state)
     assert_int_equal(ask(v, "GET", "/", "", LOCAL), 403);
     assert_int_equal(ask(v, "GET", "/", v->token, "Host: evil.example\r\n"), 403);
     assert_int_equal(ask(v, "GET", "/", v->token, LOCAL "Origin: http://evil.example\r\n"), 403);
+    assert_int_equal(ask(v, "GET", "/", v->token, AT_8080 "Origin: http://localhost:8080\r\n"), 200);
+    assert_int_equal(ask(v, "GET", "/", v->token, AT_8080 "Origin: http://localhost:80801\r\n"), 403);
+    assert_int_equal(ask(v, "GET", "/", v->token, AT_8080 "Origin: http://localhost:8080.evil.example\r\n"), 403);
+    assert_int_equal(ask(v, "GET", "/ws", v->token, AT_8080 "Origin: http://localhost:80801\r\n" UPGRADE), 0);
     assert_int_equal(ask(v, "GET", "/ws", v->token, LOCAL UPGRADE), 101);
     assert_int_not_equal(ask(v, "GET", "/ws", wrong, LOCAL UPGRADE), 101);
     assert_int_not_equal(ask(v, "GET", "/ws", v->token, LOCAL "Origin: http://evil.example\r\n" UPGRADE), 101);
