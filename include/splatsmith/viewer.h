@@ -26,6 +26,7 @@ typedef struct splat_viewer_options {
     int sibr_port;     /* of the network viewers of the original 3D Gaussian splatting, who need no token; 0: any that
                           is free; -1, the default: they are not listened for */
     const char *sibr_host; /* where they are, an address as `host`; NULL: 127.0.0.1, whatever `host` is */
+    double pause_limit; /* a pause without any client ends by itself after so many seconds, above 0; 300 */
 } splat_viewer_options;
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);
@@ -76,9 +77,9 @@ splat_status splat_viewer_watch(splat_viewer *viewer, splat_trainer *trainer, co
 /* A splat_event_function, whose user is a viewer that watches the trainer: splat_run_options.event, or called from
  * there. Who steps the trainer alone gives it a SPLAT_EVENT_STEP after each step. It notes the event for the page.
  * After a step it renders at most one picture, if somebody looks and the budget allows it; it waits for no client, and
- * what fails is logged and ends nothing. When a client pauses the training it returns when one ends the pause, or the
- * run is to stop. Saves and stops that clients ask for become splat_trainer_request_save and _stop, which
- * splat_trainer_run obeys. Results do not depend on who looks. */
+ * what fails is logged and ends nothing. When a client pauses the training it returns when one ends the pause, when no
+ * client has been connected for `pause_limit` seconds, or when the run must stop. Saves and stops that clients ask for
+ * become splat_trainer_request_save and _stop, which splat_trainer_run obeys. Results do not depend on who looks. */
 void splat_viewer_event(void *viewer, const splat_event *event);
 
 #ifdef __cplusplus

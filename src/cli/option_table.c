@@ -646,6 +646,8 @@ const cli_option cli_options[] = {
      "the address of this machine where --sibr listens; any but 127.0.0.1 lets in whoever reaches it", "127.0.0.1"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(viewer_budget, 0.1, 100),
      "percent of the time of the training that pictures of --viewer and --sibr may take while somebody looks", NULL},
+    {"viewer_pause_limit", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(viewer.pause_limit, 0.1, 1e9),
+     "a pause ends by itself when no viewer has been connected for so many seconds", NULL},
     {"viewer_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, STAGE(MACHINE), TEXT(viewer.host, "ADDRESS"),
      "the address of this machine to listen at; 0.0.0.0 lets others in who know the token, unencrypted", "127.0.0.1"},
 

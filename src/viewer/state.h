@@ -55,6 +55,7 @@ struct splat_viewer {
     double moving_seconds;      /* what a picture may take while the camera moves: it is made smaller until it does */
     double moving_smallest;     /* of the side, at the least */
     double budget;              /* the share of the time of training that pictures may take */
+    double pause_limit;         /* seconds that a pause lasts without any client */
     double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
     splat_trainer *trainer;     /* NULL: none; borrowed */
     splat_viewer_mesh *mesh;    /* what is shown in place of a splat; NULL: none */

@@ -212,14 +212,33 @@ static void tell_pause(splat_viewer *v, bool is_paused)
               is_paused ? "pauses" : "goes on with", v->trainer->iteration);
 }
 
+/* A pause whose pages have all gone (a closed laptop) ends by itself. *alone_since: when the last one went; 0: one is
+ * there. */
+static void end_abandoned_pause(splat_viewer *v, double *alone_since)
+{
+    const double now = splat_clock_seconds();
+    pthread_mutex_lock(&v->mutex);
+    const bool is_alone = splat_viewer_count_clients(v) == 0;
+    const bool is_abandoned = is_alone && *alone_since > 0 && now - *alone_since >= v->pause_limit;
+    if (is_abandoned) v->status.is_paused = false;
+    pthread_mutex_unlock(&v->mutex);
+    if (!is_alone || *alone_since == 0) *alone_since = is_alone ? now : 0;
+    if (!is_abandoned) return;
+    splat_log(v->trainer->context, SPLAT_LOG_NOTICE,
+              "no page of the viewer has been open for %.0f seconds, so its pause ends", v->pause_limit);
+    note(v, "no page was open for %.0f seconds, so the pause ended", v->pause_limit);
+}
+
 /* The training stands; the model does not change, and pictures take no time from anybody. */
 static void wait_in_pause(splat_viewer *v)
 {
     splat_viewer_job job;
     bool waited = false;
+    double alone_since = 0;
     while (obey(v)) {
         tell_pause(v, true);
         waited = true;
+        end_abandoned_pause(v, &alone_since);
         if (splat_viewer_take(v, 0.1, true, &job)) make_picture(v, &job);
     }
     if (!waited) return;

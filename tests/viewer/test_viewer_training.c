@@ -19,7 +19,7 @@ typedef struct run {
     splat_workers *workers; /* NULL: this is the only rank */
     splat_viewer *viewer;   /* NULL: nobody looks */
     double in_events;       /* seconds that the viewer's events took, without pauses */
-    int n_pauses;
+    int n_pauses, n_ends;   /* pauses that began, and that ended because nobody was there */
 } run;
 
 static void on_log(void *user, splat_log_level level, const char *message)
@@ -27,11 +27,13 @@ static void on_log(void *user, splat_log_level level, const char *message)
     run *r = user;
     (void)level;
     r->n_pauses += strstr(message, "the viewer pauses") != NULL;
+    r->n_ends += strstr(message, "no page of the viewer has been open") != NULL;
 }
 
 /* How the runs of a test train. */
 static int n_ranks = 1;
 static bool in_batches; /* else ranks share views */
+static double pause_limit = 300;
 
 static void open_run(run *r, int iterations, bool watched, double budget)
 {
@@ -64,6 +66,7 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     splat_viewer_options_init(&viewer);
     viewer.port = 0;
     viewer.budget = budget;
+    viewer.pause_limit = pause_limit;
     splat_status status = splat_viewer_open(&viewer, &r->viewer, &error);
     if (status == SPLAT_ERROR_UNSUPPORTED) {
         printf("SKIPPED: the viewer beside a training: built without civetweb\n");
@@ -127,7 +130,8 @@ typedef struct looker {
     splat_viewer *viewer;
     pthread_t thread;
     _Atomic bool is_over;
-    bool saw_pause, saw_save, other_saw_end; /* in the texts */
+    bool saw_pause, saw_save, other_saw_end, still_paused; /* in the texts */
+    _Atomic double left_at;
     int n_pictures;
 } looker;
 
@@ -282,6 +286,83 @@ static void test_a_stop_in_a_pause_saves_and_can_be_gone_on_with(void **state)
     close_run(&r);
 }
 
+/* Pauses and goes; comes back before the limit, stays longer than it, and goes again. */
+static void *pause_and_go(void *user)
+{
+    looker *l = user;
+    int s = dial_socket(l->viewer);
+    send_frame(s, 0x81, "{\"do\":\"pause\"}");
+    l->saw_pause = wait_for_text(l, s, "\"paused\":true", 20);
+    l->left_at = splat_clock_seconds();
+    close(s);
+    usleep(600000);
+    s = dial_socket(l->viewer);
+    usleep(1200000); /* longer than the limit, and the pause lasts: a page is there */
+    l->still_paused = wait_for_text(l, s, "\"paused\":true", 20);
+    l->left_at = splat_clock_seconds();
+    close(s);
+    for (int i = 0; i < 150 && !l->is_over; i++) usleep(100000);
+    if (l->is_over) return NULL;
+    s = dial_socket(l->viewer); /* the pause lasts: the test fails, and ends */
+    send_frame(s, 0x81, "{\"do\":\"go on\"}");
+    wait_for_text(l, s, "\"paused\":false", 20);
+    close(s);
+    return NULL;
+}
+
+static void test_a_pause_that_everybody_left_ends(void **state)
+{
+    (void)state;
+    run r;
+    splat_error error;
+    splat_step_info step;
+    looker l = {0};
+    pause_limit = 1;
+    open_run(&r, 1000000, true, 1);
+    pause_limit = 300;
+    l.viewer = r.viewer;
+    assert_int_equal(pthread_create(&l.thread, NULL, pause_and_go, &l), 0);
+    while (!r.n_pauses) {
+        ASSERT_OK(splat_trainer_step(r.trainer, &step, &error));
+        on_event(&r, &(splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
+    }
+    const double seconds = splat_clock_seconds() - l.left_at;
+    l.is_over = true;
+    pthread_join(l.thread, NULL);
+    assert_true(l.saw_pause && l.still_paused);
+    assert_int_equal(r.n_ends, 1);
+    assert_true(seconds >= 1 && seconds < 10);
+    assert_false(r.viewer->status.is_paused);
+    assert_non_null(strstr(r.viewer->status.note, "the pause ended"));
+    close_run(&r);
+}
+
+static void note_loss(run *r, int iteration, float loss)
+{
+    splat_step_info step = {.iteration = iteration, .loss = loss, .n_gaussians = 1, .n_views = 1};
+    on_event(r, &(splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
+}
+
+/* The first loss counts whole, of later ones 0.4; a loss of 0 is not known yet. */
+static void test_the_loss_that_pages_show_is_a_running_mean(void **state)
+{
+    (void)state;
+    run r;
+    looker l = {0};
+    open_run(&r, 1000000, true, 1);
+    int s = dial_socket(r.viewer);
+    note_loss(&r, 1, 0.5f);
+    assert_true(wait_for_text(&l, s, "\"loss\":0.5,", 20));
+    note_loss(&r, 2, 0.25f);
+    assert_true(wait_for_text(&l, s, "\"loss\":0.4,", 20)); /* 0.4 x 0.25 + 0.6 x 0.5 */
+    note_loss(&r, 3, 0);
+    note_loss(&r, 4, 0.4f);
+    note_loss(&r, 5, 0.9f);
+    assert_true(wait_for_text(&l, s, "\"loss\":0.6,", 20)); /* 0.4 x 0.9 + 0.6 x 0.4 */
+    close(s);
+    close_run(&r);
+}
+
 /* Pictures of several ranks are made by all of them. */
 static void test_ranks_are_looked_at_likewise(void **state)
 {
@@ -386,6 +467,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bytes_are_the_same_whoever_looks),
         cmocka_unit_test(test_a_stop_in_a_pause_saves_and_can_be_gone_on_with),
+        cmocka_unit_test(test_a_pause_that_everybody_left_ends),
+        cmocka_unit_test(test_the_loss_that_pages_show_is_a_running_mean),
         cmocka_unit_test(test_ranks_are_looked_at_likewise),
         cmocka_unit_test(test_pictures_stay_within_their_share_of_the_time),
         cmocka_unit_test(test_nobody_looks_and_nothing_is_rendered),
