@@ -1,6 +1,7 @@
 /* The viewer's HTTP server, by civetweb: the page and what it asks for once. */
 #include "viewer/server.h"
 
+#include "base/clock.h"
 #include "io/camera_path.h"
 #include "viewer/saved.h"
 #include "viewer/websockets.h"
@@ -17,8 +18,17 @@
 #endif
 
 #include <civetweb.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define PATH_BYTES_MAX 65536
+#define PATH_SECONDS 10.0 /* in which a path must have arrived */
+
+/* A thread of civetweb serves one connection, also one that says nothing, for the time below. Threads are cheap: their
+ * stacks have 100 KiB, of which an idle one touches little. The time is for a complete header, and for each part of an
+ * answer that a client does not read. */
+#define WORKERS "64"
+#define REQUEST_MILLISECONDS "5000"
 
 /* ---------------------------------------------------------------- pages */
 
@@ -150,7 +160,8 @@ static void keep_path(splat_viewer *viewer, struct mg_connection *connection, lo
         return;
     }
     char *text = malloc((size_t)length + 1);
-    while (text && n < (size_t)length) {
+    const double end = splat_clock_seconds() + PATH_SECONDS;
+    while (text && n < (size_t)length && splat_clock_seconds() < end) {
         int got = mg_read(connection, text + n, (size_t)length - n);
         if (got <= 0) break;
         n += (size_t)got;
@@ -179,7 +190,7 @@ static int on_request(struct mg_connection *connection, void *user)
     const char *reason = splat_viewer_refusal(viewer, connection), *uri = request->local_uri;
     const bool posts_path = strcmp(request->request_method, "POST") == 0 && strcmp(uri, "/api/path") == 0;
     if (reason)
-        answer_text(connection, "403 Forbidden", reason);
+        answer_text(connection, splat_viewer_has_hosts(connection) ? "400 Bad Request" : "403 Forbidden", reason);
     else if (posts_path)
         keep_path(viewer, connection, request->content_length);
     else if (strcmp(request->request_method, "GET") != 0)
@@ -210,32 +221,33 @@ static int on_log(const struct mg_connection *connection, const char *message)
 
 splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
 {
-    char listening[320], why[256] = "", threads[16];
+    char listening[320], why[256] = "";
     const char *host = viewer->host[0] ? viewer->host : "127.0.0.1";
     const bool is_ipv6 = strchr(host, ':') != NULL;
     snprintf(listening, sizeof listening, is_ipv6 ? "[%s]:%d" : "%s:%d", host, viewer->port);
-    snprintf(threads, sizeof threads, "%d", SPLAT_VIEWER_CLIENTS_MAX + 4); /* a WebSocket holds one */
-    const char *options[] = {"listening_ports", listening, "num_threads", threads, "request_timeout_ms", "10000",
-                             "websocket_timeout_ms", "20000", "enable_websocket_ping_pong", "yes",
-                             "enable_keep_alive", "no", "max_request_size", "8192", "tcp_nodelay", "1", NULL};
+    const char *options[] = {"listening_ports", listening, "num_threads", WORKERS, "request_timeout_ms",
+                             REQUEST_MILLISECONDS, "enable_keep_alive", "no", "max_request_size", "8192",
+                             "tcp_nodelay", "1", NULL};
     struct mg_callbacks callbacks = {.log_message = on_log, .log_access = on_log};
     struct mg_init_data init = {&callbacks, viewer, options};
     struct mg_error_data problem = {.text = why, .text_buffer_size = sizeof why};
     struct mg_server_port port;
     if (!mg_check_feature(MG_FEATURES_WEBSOCKET))
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "this civetweb was built without WebSockets");
+    viewer->server_wake = eventfd(0, EFD_CLOEXEC);
+    if (viewer->server_wake < 0) return splat_fail_errno(error, "", "open an eventfd for the viewer");
     mg_init_library(MG_FEATURES_WEBSOCKET);
     struct mg_context *context = mg_start2(&init, &problem);
     if (!context) {
         mg_exit_library();
+        close(viewer->server_wake);
         return splat_fail(error, SPLAT_ERROR_IO,
                           "the viewer cannot listen at %s (is the port taken? choose another with `port`): %s",
                           listening, why);
     }
     viewer->server = (splat_viewer_server *)context;
     if (mg_get_server_ports(context, 1, &port) == 1) viewer->port = port.port;
-    mg_set_websocket_handler(context, "/ws$", splat_viewer_on_connect, splat_viewer_on_ready,
-                             splat_viewer_on_data, splat_viewer_on_close, viewer);
+    mg_set_websocket_handler(context, "/ws$", splat_viewer_on_connect, splat_viewer_on_ready, NULL, NULL, viewer);
     mg_set_request_handler(context, "/", on_request, viewer);
     return SPLAT_OK;
 }
@@ -243,8 +255,10 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
 void splat_viewer_server_stop(splat_viewer *viewer)
 {
     if (!viewer->server) return;
-    mg_stop((struct mg_context *)viewer->server); /* closes every connection: on_close */
+    eventfd_write(viewer->server_wake, 1); /* clients at WebSockets leave */
+    mg_stop((struct mg_context *)viewer->server);
     mg_exit_library();
+    close(viewer->server_wake);
     viewer->server = NULL;
 }
 

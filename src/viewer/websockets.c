@@ -1,5 +1,5 @@
-/* The viewer's clients at WebSockets, by civetweb: its threads read what they want, and a thread of each encodes and
- * sends. */
+/* The viewer's clients at WebSockets: the thread of civetweb that answered the handshake reads what a client wants, and
+ * a thread of the client encodes and sends. */
 #include "viewer/websockets.h"
 
 #if SPLATSMITH_HAS_CIVETWEB
@@ -7,20 +7,28 @@
 #include "base/clock.h"
 #include "io/picture/image.h"
 #include "viewer/clients.h"
+#include "viewer/frames.h"
 
 #include <civetweb.h>
+#include <dirent.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
 
 #define MESSAGES_PER_SECOND 240
 #define QUALITY_MOVING 75
 #define QUALITY_STILL 92
 #define STATUS_SECONDS 0.25 /* between two texts to a client */
+#define SILENT_SECONDS 20.0 /* then a client is asked for a sign of life, */
+#define SILENCES_MAX 3      /* so often */
 
 /* A client and its connection. */
 typedef struct page {
     splat_viewer_client client;
-    struct mg_connection *connection;
+    splat_viewer_wire wire;
     pthread_t sender;
     double told_at;            /* when client.told was sent */
     double second;             /* when the second began in which ... */
@@ -45,9 +53,18 @@ static bool has_token(const splat_viewer *viewer, const struct mg_request_info *
            tokens_are_equal(token, viewer->token);
 }
 
+bool splat_viewer_has_hosts(const struct mg_connection *connection)
+{
+    const struct mg_request_info *request = mg_get_request_info(connection);
+    int n = 0;
+    for (int i = 0; i < request->num_headers; i++) n += strcasecmp(request->http_headers[i].name, "Host") == 0;
+    return n > 1;
+}
+
 static const char *find_refusal(const splat_viewer *viewer, const struct mg_connection *connection)
 {
     const char *host = mg_get_header(connection, "Host");
+    if (splat_viewer_has_hosts(connection)) return "This request has several Host headers.";
     if (!splat_viewer_host_is_good(host, viewer->host))
         return "The Host of this request is not this machine's address.";
     if (!splat_viewer_origin_is_good(mg_get_header(connection, "Origin"), host))
@@ -80,8 +97,7 @@ static bool send_picture(page *p, const splat_viewer_wish *wish, uint32_t step, 
     if (good) {
         splat_viewer_header_write(message, wish->seq, step, width, height, wish->kind, full);
         memcpy(message + SPLAT_VIEWER_HEADER_BYTES, jpeg, size);
-        good = mg_websocket_write(p->connection, MG_WEBSOCKET_OPCODE_BINARY, (const char *)message,
-                                  SPLAT_VIEWER_HEADER_BYTES + size) > 0;
+        good = splat_viewer_frame_send(&p->wire, SPLAT_VIEWER_BINARY, message, SPLAT_VIEWER_HEADER_BYTES + size);
     }
     free(message);
     free(jpeg);
@@ -92,7 +108,7 @@ static bool send_picture(page *p, const splat_viewer_wish *wish, uint32_t step, 
 static bool send_status(page *p, const splat_viewer_status *status, int n_clients)
 {
     char *text = splat_viewer_status_json(status, n_clients);
-    bool good = text && mg_websocket_write(p->connection, MG_WEBSOCKET_OPCODE_TEXT, text, strlen(text)) > 0;
+    bool good = text && splat_viewer_frame_send(&p->wire, SPLAT_VIEWER_TEXT, text, strlen(text));
     free(text);
     return good;
 }
@@ -157,43 +173,7 @@ static void *sender(void *user)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- pages come and go */
-
-int splat_viewer_on_connect(const struct mg_connection *connection, void *user)
-{
-    splat_viewer *viewer = user;
-    return splat_viewer_refusal(viewer, connection) || !splat_viewer_has_room(viewer);
-}
-
-/* A connection without a client, for want of room or memory, is closed with its first message. */
-void splat_viewer_on_ready(struct mg_connection *connection, void *user)
-{
-    page *p = calloc(1, sizeof *p);
-    mg_set_user_connection_data(connection, NULL);
-    if (!p) return;
-    *p = (page){.client = {.sees = true, .reads_figures = true, .told = UINT32_MAX}, .connection = connection,
-                .second = splat_clock_seconds()};
-    if (splat_viewer_join(user, &p->client)) {
-        if (pthread_create(&p->sender, NULL, sender, p) == 0) {
-            mg_set_user_connection_data(connection, p);
-            return;
-        }
-        splat_viewer_leave(&p->client);
-        splat_viewer_forget(&p->client);
-    }
-    free(p);
-}
-
-void splat_viewer_on_close(const struct mg_connection *connection, void *user)
-{
-    page *p = mg_get_user_connection_data(connection);
-    (void)user;
-    if (!p) return;
-    splat_viewer_leave(&p->client);
-    pthread_join(p->sender, NULL);
-    splat_viewer_forget(&p->client);
-    free(p);
-}
+/* ---------------------------------------------------------------- a client's reader */
 
 static bool is_too_often(page *p)
 {
@@ -205,18 +185,121 @@ static bool is_too_often(page *p)
     return ++p->n_messages > MESSAGES_PER_SECOND;
 }
 
-/* Returns 0 to close the connection, which is what anything gets that our page does not send. */
-int splat_viewer_on_data(struct mg_connection *connection, int bits, char *data, size_t size, void *user)
+/* Closes the connection, which is what anything gets that our page does not send. */
+static bool turn_away(page *p, int code, const char *reason)
 {
-    page *p = mg_get_user_connection_data(connection);
+    splat_viewer_frame_close(&p->wire, code, reason);
+    return false;
+}
+
+/* False: the connection ends. */
+static bool take_frame(page *p, const splat_viewer_frame *frame)
+{
     splat_viewer_message message;
-    const int opcode = bits & 15;
-    (void)user;
-    if (!p || is_too_often(p)) return 0;
-    if (opcode == MG_WEBSOCKET_OPCODE_PING || opcode == MG_WEBSOCKET_OPCODE_PONG) return 1;
-    if (opcode != MG_WEBSOCKET_OPCODE_TEXT || !(bits & 128) || (bits & 112)) return 0; /* whole texts alone */
-    if (splat_viewer_message_parse(data, size, &message, NULL) != SPLAT_OK) return 0;
+    splat_error error;
+    if (is_too_often(p)) return turn_away(p, SPLAT_VIEWER_POLICY, "Too many messages a second.");
+    switch (frame->opcode) {
+    case SPLAT_VIEWER_PONG: return true;
+    case SPLAT_VIEWER_PING: return splat_viewer_frame_send(&p->wire, SPLAT_VIEWER_PONG, frame->data, frame->size);
+    case SPLAT_VIEWER_CLOSE: return turn_away(p, SPLAT_VIEWER_GOES, "");
+    case SPLAT_VIEWER_TEXT: break;
+    default: return turn_away(p, SPLAT_VIEWER_POLICY, "A client sends texts.");
+    }
+    if (splat_viewer_message_parse(frame->data, frame->size, &message, &error) != SPLAT_OK)
+        return turn_away(p, SPLAT_VIEWER_POLICY, error.message);
     return splat_viewer_post(&p->client, &message);
+}
+
+/* Reads what the client sends, until it goes or everything ends. */
+static void listen_to(page *p)
+{
+    splat_viewer_frame frame;
+    int n_silences = 0;
+    for (;;) {
+        switch (splat_viewer_frame_read(&p->wire, SILENT_SECONDS, &frame)) {
+        case SPLAT_VIEWER_ARRIVED:
+            n_silences = 0;
+            if (!take_frame(p, &frame)) return;
+            break;
+        case SPLAT_VIEWER_SILENT:
+            if (++n_silences > SILENCES_MAX || !splat_viewer_frame_send(&p->wire, SPLAT_VIEWER_PING, NULL, 0)) return;
+            break;
+        case SPLAT_VIEWER_GONE: return;
+        case SPLAT_VIEWER_REFUSED: turn_away(p, frame.code, frame.reason); return;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- the socket of a connection */
+
+/* The port, and the address in numbers, of an end of a socket. 0: it has none. */
+static int read_end(int (*get)(int, struct sockaddr *, socklen_t *), int s, char address[NI_MAXHOST])
+{
+    struct sockaddr_storage end;
+    socklen_t size = sizeof end;
+    char port[NI_MAXSERV];
+    if (get(s, (struct sockaddr *)&end, &size) != 0) return 0;
+    if (end.ss_family != AF_INET && end.ss_family != AF_INET6) return 0;
+    if (getnameinfo((struct sockaddr *)&end, size, address, NI_MAXHOST, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return 0;
+    return atoi(port);
+}
+
+/* civetweb does not give the socket of a connection. It is the one descriptor with the connection's two ends: no two
+ * TCP connections have the same. -1: there is none. */
+static int find_socket(const struct mg_request_info *request)
+{
+    char address[NI_MAXHOST];
+    int found = -1;
+    DIR *folder = opendir("/proc/self/fd");
+    for (const struct dirent *entry; folder && found < 0 && (entry = readdir(folder));) {
+        const int s = entry->d_name[0] == '.' ? -1 : atoi(entry->d_name);
+        if (s < 0 || read_end(getsockname, s, address) != request->server_port) continue;
+        if (read_end(getpeername, s, address) == request->remote_port && strcmp(address, request->remote_addr) == 0)
+            found = s;
+    }
+    if (folder) closedir(folder);
+    return found;
+}
+
+/* ---------------------------------------------------------------- pages come and go */
+
+int splat_viewer_on_connect(const struct mg_connection *connection, void *user)
+{
+    splat_viewer *viewer = user;
+    return splat_viewer_refusal(viewer, connection) || !splat_viewer_has_room(viewer) ||
+           find_socket(mg_get_request_info(connection)) < 0;
+}
+
+static void serve_client(splat_viewer *viewer, page *p)
+{
+    if (!splat_viewer_join(viewer, &p->client)) {
+        turn_away(p, SPLAT_VIEWER_LATER, "Too many pages look.");
+        return;
+    }
+    const bool has_sender = pthread_create(&p->sender, NULL, sender, p) == 0;
+    if (has_sender) listen_to(p);
+    shutdown(p->wire.socket, SHUT_RDWR); /* a sender that waits for the client returns */
+    splat_viewer_leave(&p->client);
+    if (has_sender) pthread_join(p->sender, NULL);
+    splat_viewer_forget(&p->client);
+}
+
+void splat_viewer_on_ready(struct mg_connection *connection, void *user)
+{
+    splat_viewer *viewer = user;
+    const int s = find_socket(mg_get_request_info(connection));
+    page *p = s < 0 ? NULL : calloc(1, sizeof *p);
+    if (p) {
+        *p = (page){.client = {.sees = true, .reads_figures = true, .told = UINT32_MAX},
+                    .wire = {.socket = s, .wake = viewer->server_wake}, .second = splat_clock_seconds()};
+        pthread_mutex_init(&p->wire.writing, NULL);
+        serve_client(viewer, p);
+        pthread_mutex_destroy(&p->wire.writing);
+        free(p);
+    }
+    if (s >= 0) shutdown(s, SHUT_RDWR); /* nothing is left to civetweb's reader, which would come next */
 }
 
 #endif
