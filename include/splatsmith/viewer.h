@@ -81,6 +81,14 @@ splat_status splat_viewer_watch(splat_viewer *viewer, splat_trainer *trainer, co
  * client has been connected for `pause_limit` seconds, or when the run must stop. Saves and stops that clients ask for
  * become splat_trainer_request_save and _stop, which splat_trainer_run obeys. Results do not depend on who looks. */
 void splat_viewer_event(void *viewer, const splat_event *event);
+/* The training has ended: pages show this sentence (copied), also when the program is gone, and take no more commands.
+ * In force until the next splat_viewer_watch. */
+void splat_viewer_finish(splat_viewer *viewer, const char *result);
+/* After splat_viewer_finish: splat_viewer_serve of the splat that was trained, whose trainer is still watched. Every rank
+ * but 0 must still serve. A picture that fails is logged. */
+void splat_viewer_stay(splat_viewer *viewer, double seconds);
+/* *now: clients that are connected; *ever: how many ever were. Either may be NULL. */
+void splat_viewer_get_clients(splat_viewer *viewer, int *now, uint64_t *ever);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ typedef struct cli_values {
     const char *camera_path; /* of render; NULL: the views of the scene */
     int viewer_port;      /* of --viewer beside a training; -1: none */
     double viewer_budget; /* percent */
+    bool viewer_stay;     /* the page stays after the training; of interest where it is given */
     splat_random_views_options random_views; /* n = 0: none */
     const char *bench_label, *bench_notes;
     const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;

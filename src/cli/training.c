@@ -197,7 +197,7 @@ static void print_ranks(const cli_training *j)
 static void print_summary(const cli_training *j)
 {
     const cli_report_state *r = &j->report;
-    char time_text[32], psnr_text[64] = "", opacity_text[48] = "";
+    char time_text[32], psnr_text[64] = "", opacity_text[48] = "", result[256];
     double seconds = cli_seconds() - r->started;
     double training = r->mark - r->started - r->other_seconds; /* the page of the run comes after the last mark */
     if (r->n_steps == 0) return;
@@ -206,9 +206,11 @@ static void print_summary(const cli_training *j)
     double opacity;
     if (splat_trainer_get_mean_opacity(j->trainer, &opacity, NULL) == SPLAT_OK)
         snprintf(opacity_text, sizeof opacity_text, " of mean opacity %.2f", opacity);
-    cli_say("Trained %d step%s in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps, cli_plural((size_t)r->n_steps),
-            cli_duration(seconds, time_text), training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians,
-            opacity_text, psnr_text);
+    snprintf(result, sizeof result, "Trained %d step%s in %s (%.2f it/s): %zu Gaussians%s%s", r->n_steps,
+             cli_plural((size_t)r->n_steps), cli_duration(seconds, time_text),
+             training > 0 ? r->n_steps / training : 0.0, r->last_step.n_gaussians, opacity_text, psnr_text);
+    cli_say("%s", result);
+    if (r->viewer) splat_viewer_finish(r->viewer, result);
     if (r->n_refused)
         cli_say("  refused      %zu Gaussian%s for want of memory", r->n_refused, cli_plural(r->n_refused));
     print_memory(r);
@@ -310,6 +312,23 @@ static int start_monitor(cli_training *j, const cli_values *values)
     return CLI_OK;
 }
 
+static const char *stage_name(const cli_training *j)
+{
+    return j->train_options.binding ? "refine" : j->train_options.regularizer ? "coarse" : "train";
+}
+
+/* How to look at the result; a pipeline has results of its own. */
+static void print_view(const cli_training *j, const cli_values *values)
+{
+    const bool has_splat = j->report.saved[0] || j->report.checkpoint[0];
+    if (!has_splat || values->outcome || strcmp(stage_name(j), "train") != 0) return;
+    char program[] = "splatsmith", view[] = "view", option[] = "-m", *path = strdup(j->model_path);
+    char *text = path ? cli_command_text((char *[]){program, view, option, path, NULL}) : NULL;
+    if (text) cli_say("  look at it   %s", text);
+    free(text);
+    free(path);
+}
+
 /* How to go on: a pipeline, which asks for the outcome, does so by itself. */
 static void tell_stop(const cli_training *j, const cli_values *values)
 {
@@ -336,7 +355,10 @@ static int train(cli_training *j, const cli_values *values)
     splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
     remove_signals();
     cli_progress_end();
-    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) print_summary(j);
+    if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) {
+        print_summary(j);
+        print_view(j, values);
+    }
     if (status == SPLAT_OK && r->n_steps == 0)
         cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
                    splat_trainer_get_iteration(j->trainer));
@@ -351,11 +373,6 @@ static int train(cli_training *j, const cli_values *values)
                    r->checkpoint, r->checkpoint[0] ? "; --start_checkpoint latest goes on from it" : "");
     if (r->saved[0]) cli_notice("the last splat that was saved is %s", r->saved);
     return code;
-}
-
-static const char *stage_name(const cli_training *j)
-{
-    return j->train_options.binding ? "refine" : j->train_options.regularizer ? "coarse" : "train";
 }
 
 /* What rank 0 orders, until it ends. */
@@ -379,6 +396,7 @@ int cli_training_run(cli_training *j, const cli_values *values)
         code = cli_viewer_begin(values, j->model_path, stage_name(j), j->trainer, &j->report.viewer);
     if (code != CLI_OK) return code;
     code = train(j, values);
+    if (code == CLI_OK) cli_viewer_stay(values, j->report.viewer);
     cli_viewer_end(values, j->report.viewer);
     cli_note_memory(values->outcome, j->context);
     if (values->outcome && j->report.psnr_iteration) {

@@ -1,6 +1,7 @@
 /* The viewer beside the commands: its address, and which training it shows. */
 #include "viewer.h"
 #include "progress.h"
+#include "stop.h"
 
 #include <unistd.h>
 
@@ -63,9 +64,30 @@ int cli_viewer_begin(const cli_values *values, const char *title, const char *st
     return cli_report(&error);
 }
 
+/* Unless the command line says it: where somebody looks, or has had no time to, and can press Ctrl-C. */
+static bool stays(const cli_values *values, splat_viewer *viewer)
+{
+    int now;
+    uint64_t ever;
+    if (viewer == values->shared_viewer) return false; /* the next stage waits */
+    if (cli_given(values, "viewer_stay")) return values->viewer_stay;
+    splat_viewer_get_clients(viewer, &now, &ever);
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && (now > 0 || ever == 0);
+}
+
+void cli_viewer_stay(const cli_values *values, splat_viewer *viewer)
+{
+    if (!viewer || !stays(values, viewer)) return;
+    cli_stop_install(true); /* the second one ends a render that takes long */
+    cli_notice("everything is saved; the viewer goes on showing the splat, and Ctrl-C ends it");
+    while (!cli_stop_is_asked()) splat_viewer_stay(viewer, 0.1);
+}
+
 void cli_viewer_end(const cli_values *values, splat_viewer *viewer)
 {
     if (!viewer) return;
-    splat_viewer_watch(viewer, NULL, NULL, NULL);
-    if (viewer != values->shared_viewer) splat_viewer_close(viewer);
+    if (viewer == values->shared_viewer)
+        splat_viewer_watch(viewer, NULL, NULL, NULL);
+    else
+        splat_viewer_close(viewer); /* its pages keep what they show */
 }

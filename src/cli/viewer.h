@@ -14,6 +14,8 @@ void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer);
  * trainer from now on. Returns an exit code. */
 int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
                      splat_viewer **viewer);
+/* After the training: its pages show how it ended, and with --viewer_stay the splat, until Ctrl-C. NULL is allowed. */
+void cli_viewer_stay(const cli_values *values, splat_viewer *viewer);
 /* Before the trainer goes. The viewer goes, too, unless it is the pipeline's. NULL is allowed. */
 void cli_viewer_end(const cli_values *values, splat_viewer *viewer);
 

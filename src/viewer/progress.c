@@ -75,6 +75,7 @@ char *splat_viewer_status_json(const splat_viewer_status *s, int n_clients)
     json_t *status = json_object(), *root = json_object();
     splat_json_set(&status, "stage", splat_json_text(s->stage));
     splat_json_set(&status, "stages", json_integer(s->n_stages));
+    splat_json_set(&status, "result", splat_json_text(s->result));
     splat_json_set(&status, "note", splat_json_text(s->note));
     splat_json_set(&status, "trains", json_boolean(s->trains));
     splat_json_set(&status, "paused", json_boolean(s->is_paused));

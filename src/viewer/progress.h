@@ -29,6 +29,7 @@ typedef struct splat_viewer_status {
     uint32_t n_changes;        /* told only when it has grown */
     uint32_t n_stages;         /* scene and curves are new with each */
     char stage[32];            /* "train"; "": pictures of a splat, no training */
+    char result[256];          /* how the training ended; "": it has not */
     char note[256];            /* what happened last: saved where, no memory for a picture; "": nothing */
     bool trains, is_paused, is_over;
     int iteration, iterations;
@@ -66,8 +67,8 @@ typedef struct splat_viewer_curves {
 /* A point after each step; those between two intervals are left out. */
 void splat_viewer_curves_add(splat_viewer_curves *curves, const splat_viewer_point *point);
 void splat_viewer_curves_measure(splat_viewer_curves *curves, const splat_viewer_measured *measured);
-/* {"status": {"stage", "stages", "note", "trains", "paused", "over", "iteration", "iterations", "loss", "rate", "left"
- * (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "saved" (absent: none), "bytes", "memory":
+/* {"status": {"stage", "stages", "result", "note", "trains", "paused", "over", "iteration", "iterations", "loss", "rate",
+ * "left" (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "saved" (absent: none), "bytes", "memory":
  * [[owner, name, bytes], ...], "clients"}}. The caller frees; NULL without memory. */
 char *splat_viewer_status_json(const splat_viewer_status *status, int n_clients);
 /* {"number", "iteration", "gaussians", "filter": "mip" or "classic", "kernel", "background": [r, g, b], "explore":

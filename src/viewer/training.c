@@ -185,7 +185,8 @@ static void make_picture(splat_viewer *v, const splat_viewer_job *job)
     splat_trainer *t = v->trainer;
     splat_scene_background(t->scene, background);
     if (splat_viewer_make(v, t->model, background, job, &error) != SPLAT_OK && !v->picture_failed) {
-        splat_log(t->context, SPLAT_LOG_WARNING, "the viewer has no picture, and training goes on: %s", error.message);
+        splat_log(t->context, SPLAT_LOG_WARNING, "the viewer has no picture%s: %s",
+                  v->status.trains ? ", and training goes on" : "", error.message);
         note(v, "no picture: %s", error.message);
         v->picture_failed = true;
     }
@@ -268,4 +269,25 @@ void splat_viewer_event(void *user, const splat_event *event)
         wait_in_pause(v); /* a save in a pause does not end it */
         break;
     }
+}
+
+/* ---------------------------------------------------------------- after the last step */
+
+void splat_viewer_finish(splat_viewer *v, const char *result)
+{
+    v->moving_seconds = SPLAT_VIEWER_MOVING_SECONDS; /* nothing else needs the time now */
+    v->moving_smallest = SPLAT_VIEWER_MOVING_SMALLEST;
+    lock(v);
+    v->status.trains = v->status.is_paused = false;
+    v->wants_save = v->wants_stop = false;
+    snprintf(v->status.result, sizeof v->status.result, "%s", result);
+    unlock(v);
+}
+
+void splat_viewer_stay(splat_viewer *v, double seconds)
+{
+    splat_viewer_job job;
+    if (!v->trainer) return;
+    splat_viewer_tell_refusal(v, v->trainer->context);
+    if (splat_viewer_take(v, seconds, true, &job)) make_picture(v, &job);
 }

@@ -41,7 +41,7 @@ static splat_viewer *create(const char *title)
     pthread_mutex_init(&viewer->packing, NULL);
     splat_viewer_condition_init(&viewer->wished);
     viewer->moving_seconds = SPLAT_VIEWER_MOVING_SECONDS;
-    viewer->moving_smallest = 0.125;
+    viewer->moving_smallest = SPLAT_VIEWER_MOVING_SMALLEST;
     return viewer;
 }
 
@@ -120,6 +120,14 @@ const char *splat_viewer_get_address(const splat_viewer *viewer)
 int splat_viewer_get_port(const splat_viewer *viewer)
 {
     return viewer->port;
+}
+
+void splat_viewer_get_clients(splat_viewer *viewer, int *now, uint64_t *ever)
+{
+    pthread_mutex_lock(&viewer->mutex);
+    if (now) *now = splat_viewer_count_clients(viewer);
+    if (ever) *ever = viewer->n_clients_ever;
+    pthread_mutex_unlock(&viewer->mutex);
 }
 
 int splat_viewer_get_sibr_port(const splat_viewer *viewer)

@@ -109,6 +109,16 @@ def check_path(page, url):
     page.click('path-clear')
 
 
+def check_end(page):
+    """The last picture stays, with a line that says how the training ended."""
+    page.until('ended')
+    text = page.value("$('message').textContent")
+    assert text.startswith(f'The program has ended. Trained {STEPS} steps'), text
+    assert page.value("$('message').getBoundingClientRect().height < 100 && !$('message').hidden")
+    assert page.value("document.elementFromPoint(300, 150).id") == 'picture'
+    assert page.value("$('picture').width") > 100
+
+
 # ---------------------------------------------------------------- who means ill
 
 def be_a_nuisance(url):
@@ -181,7 +191,7 @@ def test_two_pages_and_a_nuisance(browser):
     first.until('curves.measured.length > 0 && training.psnr > 5')
     for enemy in enemies:
         enemy.close()
-    first.until('ended')
+    check_end(first)
     second.until('ended')
     seen.end(0)
     assert seen.said.count('the viewer refuses a request') == 1, seen.said

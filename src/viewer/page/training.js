@@ -25,7 +25,8 @@ function onStatus(status) {
   if (status.over) {
     ended = true;
     if (loaded && !exploring) setExploring(true); /* that much is left */
-    say(status.trains || status.note ? 'The program has ended. ' + status.note : 'The program has ended.');
+    $('message').classList.add('ended'); /* the last picture stays to be seen */
+    say(['The program has ended.', status.result, status.note].filter(text => text).join(' '));
   }
   if (status.stages !== stages) {
     const first = stages < 0;
@@ -38,9 +39,9 @@ function onStatus(status) {
   $('training').hidden = !status.stage;
   addToCurves();
   $('stage').textContent = status.stage;
-  $('steps').textContent = status.trains ? `${status.iteration} of ${status.iterations}` : '';
+  $('steps').textContent = status.trains || status.result ? `${status.iteration} of ${status.iterations}` : '';
   $('done').value = status.iterations ? status.iteration / status.iterations : 0;
-  $('figures').textContent = !status.trains ? 'This stage trains nothing; the picture is the last one.' :
+  $('figures').textContent = status.result ? status.result : !status.trains ? 'This stage trains nothing; the picture is the last one.' :
     (status.paused ? 'paused' : status.rate ? `${status.rate.toPrecision(3)} steps/s, ${duration(status.left)} left` : 'starting') +
     (status.clients > 1 ? ` · ${status.clients} pages` : '');
   $('pause').textContent = status.paused ? 'go on' : 'pause';
