@@ -26,6 +26,7 @@ typedef struct splat_viewer_options {
     int sibr_port;     /* of the network viewers of the original 3D Gaussian splatting, who need no token; 0: any that
                           is free; -1, the default: they are not listened for */
     const char *sibr_host; /* where they are, an address as `host`; NULL: 127.0.0.1, whatever `host` is */
+    int n_ports;       /* how many ports are tried, from `port` on, until one is not busy; 1 */
     double pause_limit; /* a pause without any client ends by itself after so many seconds, above 0; 300 */
 } splat_viewer_options;
 
@@ -84,8 +85,8 @@ void splat_viewer_event(void *viewer, const splat_event *event);
 /* The training has ended: pages show this sentence (copied), also when the program is gone, and take no more commands.
  * In force until the next splat_viewer_watch. */
 void splat_viewer_finish(splat_viewer *viewer, const char *result);
-/* After splat_viewer_finish: splat_viewer_serve of the splat that was trained, whose trainer is still watched. Every rank
- * but 0 must still serve. A picture that fails is logged. */
+/* After splat_viewer_finish: splat_viewer_serve of the splat that was trained. Its trainer is still watched, and
+ * the other ranks still serve. A picture that fails is logged. */
 void splat_viewer_stay(splat_viewer *viewer, double seconds);
 /* *now: clients that are connected; *ever: how many ever were. Either may be NULL. */
 void splat_viewer_get_clients(splat_viewer *viewer, int *now, uint64_t *ever);

@@ -1222,6 +1222,7 @@ splat_viewer_options._fields_ = [
     ("budget", c_double),
     ("sibr_port", c_int),
     ("sibr_host", c_char_p),
+    ("n_ports", c_int),
     ("pause_limit", c_double),
 ]
 splat_lpips_options._fields_ = [

@@ -250,6 +250,7 @@ class ViewerOptions(TypedDict, total=False):
     budget: float
     sibr_port: int
     sibr_host: PathLike
+    n_ports: int
     pause_limit: float
 
 

@@ -482,7 +482,8 @@ static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
     if (code == CLI_OK && cli_viewer_is_wanted(r->p.values))
-        code = cli_viewer_open(r->p.values, r->p.values->viewer_port, r->p.folder, &r->p.viewer);
+        code = cli_viewer_open(r->p.values, r->p.values->viewer_port, cli_names_value(r->p.values, "viewer"),
+                               r->p.folder, &r->p.viewer);
     if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.values, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);

@@ -4,6 +4,7 @@
 #include "stop.h"
 #include "viewer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -33,7 +34,7 @@ static int show(cli_session *session, const cli_values *values, const char *mesh
     splat_error error;
     const float white = session->scene ? session->scene_options.white_background : values->scene.white_background;
     const float background[3] = {white, white, white};
-    int code = cli_viewer_open(values, values->viewer.port, title, &viewer);
+    int code = cli_viewer_open(values, values->viewer.port, cli_given(values, "port"), title, &viewer);
     if (code != CLI_OK) return code;
     splat_status status = fill_viewer(viewer, session, values, mesh, background, &error);
     if (status == SPLAT_OK) {
@@ -135,6 +136,11 @@ int cmd_view(const cli_values *values)
     if (values->operand && (values->model_path || values->ply)) {
         cli_error("what to show is named twice: give a folder, a file, -m or --ply");
         return CLI_USAGE;
+    }
+    if (values->operand && stat(values->operand, &about) != 0) {
+        cli_error("cannot open %s: %s; view takes a model folder, the folder of a scene, a splat or a mesh",
+                  values->operand, strerror(errno));
+        return CLI_FAILED;
     }
     if (!values->operand && own.scene.source_path && !values->model_path && !values->ply) return show_scene(&own);
     if (!values->operand) return show_splat(&own);

@@ -635,9 +635,10 @@ const cli_option cli_options[] = {
 
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
-     "the port of the page; 0: any that is free", NULL},
+     "the port of the page; 0: any that is free", "8080, or the next one that is not busy"},
     {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(viewer_port, "8080"),
-     "show the splat in a browser while it is trained, at this port (0: any that is free)",
+     "show the splat in a browser while it is trained, at this port (0: any that is free; without a port: 8080, or "
+     "the next one that is not busy)",
      "not shown"},
     {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), PORT(viewer.sibr_port, "6009"),
      "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free); "

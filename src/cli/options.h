@@ -98,6 +98,7 @@ typedef struct cli_values {
     size_t n_words;
     char **command_line;        /* as the program was called, NULL at the end */
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
+    bool unnamed[CLI_OPTIONS_MAX]; /* given without its value: a usual port */
 } cli_values;
 
 typedef enum cli_kind {
@@ -186,6 +187,8 @@ void cli_unknown_command(const char *name);
 bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
 /* Whether the command line set the option. */
 bool cli_given(const cli_values *values, const char *name);
+/* Whether it set the option's value, too. */
+bool cli_names_value(const cli_values *values, const char *name);
 /* Takes a text option back: not set, and its default. */
 void cli_forget(cli_values *values, const char *name);
 

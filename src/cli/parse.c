@@ -394,13 +394,16 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     bool ignored;
     cli_help ignored_help;
     values->given[option - cli_options] = true;
+    values->unnamed[option - cli_options] = false;
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
     if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
         return set_value(values, option, "true");
     if (option->kind == CLI_HELP && !attached && !(text && read_help(text, &ignored_help)))
         return set_value(values, option, "true");
-    if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0])))
+    if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0]))) {
+        values->unnamed[option - cli_options] = true;
         return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(values, option, usual);
+    }
     if (!text) {
         cli_error("--%s needs a value", option->name);
         return false;
@@ -475,6 +478,13 @@ bool cli_given(const cli_values *values, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)
         if (values->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
+    return false;
+}
+
+bool cli_names_value(const cli_values *values, const char *name)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if (values->given[i] && !values->unnamed[i] && strcmp(cli_options[i].name, name) == 0) return true;
     return false;
 }
 

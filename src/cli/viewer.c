@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#define PORTS_TRIED 100 /* from the usual one on, where none is named */
+
 /* The viewers without a token. */
 static void tell_sibr(const cli_values *values, const splat_viewer *viewer)
 {
@@ -37,14 +39,18 @@ bool cli_viewer_is_wanted(const cli_values *values)
     return values->viewer_port >= 0 || values->viewer.sibr_port >= 0;
 }
 
-int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer)
+int cli_viewer_open(const cli_values *values, int port, bool is_named, const char *title, splat_viewer **viewer)
 {
     splat_error error;
     splat_viewer_options options = values->viewer;
     options.port = port;
+    options.n_ports = is_named ? 1 : PORTS_TRIED;
     options.title = title;
     options.budget = 0.01 * values->viewer_budget;
-    return splat_viewer_open(&options, viewer, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    if (splat_viewer_open(&options, viewer, &error) != SPLAT_OK) return cli_report(&error);
+    const int found = splat_viewer_get_port(*viewer);
+    if (port > 0 && found != port) cli_notice("port %d is busy; the page is at port %d", port, found);
+    return CLI_OK;
 }
 
 int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
@@ -53,7 +59,8 @@ int cli_viewer_begin(const cli_values *values, const char *title, const char *st
     splat_error error;
     *viewer = values->shared_viewer;
     if (!*viewer && !cli_viewer_is_wanted(values)) return CLI_OK;
-    int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, title, viewer);
+    const bool is_named = cli_names_value(values, "viewer");
+    int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, is_named, title, viewer);
     if (code != CLI_OK) return code;
     if (splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) {
         if (!values->shared_viewer) cli_viewer_tell(values, *viewer);

@@ -6,8 +6,9 @@
 
 /* Whether --viewer or --sibr asks for one beside a training. */
 bool cli_viewer_is_wanted(const cli_values *values);
-/* Opens a viewer with its page at a port (-1: without a page). Returns an exit code. */
-int cli_viewer_open(const cli_values *values, int port, const char *title, splat_viewer **viewer);
+/* Opens a viewer with its page at a port (-1: without a page), or at the next that is not busy, unless the command line
+ * names it. Returns an exit code. */
+int cli_viewer_open(const cli_values *values, int port, bool is_named, const char *title, splat_viewer **viewer);
 /* Says where to look. */
 void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer);
 /* Beside a training: with --viewer or --sibr, or that of the pipeline around it; NULL without. Its pages show the

@@ -67,9 +67,9 @@ typedef struct splat_viewer_curves {
 /* A point after each step; those between two intervals are left out. */
 void splat_viewer_curves_add(splat_viewer_curves *curves, const splat_viewer_point *point);
 void splat_viewer_curves_measure(splat_viewer_curves *curves, const splat_viewer_measured *measured);
-/* {"status": {"stage", "stages", "result", "note", "trains", "paused", "over", "iteration", "iterations", "loss", "rate",
- * "left" (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "saved" (absent: none), "bytes", "memory":
- * [[owner, name, bytes], ...], "clients"}}. The caller frees; NULL without memory. */
+/* {"status": {"stage", "stages", "result", "note", "trains", "paused", "over", "iteration", "iterations", "loss",
+ * "rate", "left" (seconds; absent: not known), "gaussians", "psnr", "psnr_iteration", "saved" (absent: none), "bytes",
+ * "memory": [[owner, name, bytes], ...], "clients"}}. The caller frees; NULL without memory. */
 char *splat_viewer_status_json(const splat_viewer_status *status, int n_clients);
 /* {"number", "iteration", "gaussians", "filter": "mip" or "classic", "kernel", "background": [r, g, b], "explore":
  * whether the page can draw it}; as above. */

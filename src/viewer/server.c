@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "io/camera_path.h"
+#include "viewer/listening.h"
 #include "viewer/saved.h"
 #include "viewer/websockets.h"
 
@@ -18,6 +19,7 @@
 #endif
 
 #include <civetweb.h>
+#include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -219,10 +221,37 @@ static int on_log(const struct mg_connection *connection, const char *message)
     return 1; /* the library never prints */
 }
 
+/* Whether another program listens there. */
+static bool is_busy(const char *host, int port)
+{
+    const int s = port ? splat_viewer_listen(host, port) : -1;
+    const bool busy = s < 0 && port && errno == EADDRINUSE;
+    if (s >= 0) close(s);
+    return busy;
+}
+
+/* The first port that is not busy becomes the viewer's. */
+static splat_status choose_port(splat_viewer *viewer, const char *host, splat_error *error)
+{
+    const int first = viewer->port, n = viewer->n_ports;
+    for (int i = 0; i < n && first + i <= 65535; i++) {
+        viewer->port = first + i;
+        if (!is_busy(host, viewer->port)) return SPLAT_OK;
+    }
+    if (viewer->port == first)
+        return splat_fail(error, SPLAT_ERROR_IO,
+                          "port %d at %s is busy: another program listens there; choose another with `port`", first,
+                          host);
+    return splat_fail(error, SPLAT_ERROR_IO,
+                      "the ports %d to %d at %s are busy: other programs listen there; choose another with `port`",
+                      first, viewer->port, host);
+}
+
 splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
 {
     char listening[320], why[256] = "";
     const char *host = viewer->host[0] ? viewer->host : "127.0.0.1";
+    SPLAT_TRY(choose_port(viewer, host, error));
     const bool is_ipv6 = strchr(host, ':') != NULL;
     snprintf(listening, sizeof listening, is_ipv6 ? "[%s]:%d" : "%s:%d", host, viewer->port);
     const char *options[] = {"listening_ports", listening, "num_threads", WORKERS, "request_timeout_ms",
@@ -242,8 +271,7 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
         mg_exit_library();
         close(viewer->server_wake);
         return splat_fail(error, SPLAT_ERROR_IO,
-                          "the viewer cannot listen at %s (is the port taken? choose another with `port`): %s",
-                          listening, why);
+                          "the viewer cannot listen at %s (choose another port with `port`): %s", listening, why);
     }
     viewer->server = (splat_viewer_server *)context;
     if (mg_get_server_ports(context, 1, &port) == 1) viewer->port = port.port;

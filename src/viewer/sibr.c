@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "viewer/clients.h"
+#include "viewer/listening.h"
 #include "viewer/sibr_request.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -262,30 +262,13 @@ static int port_of(int s)
     return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-/* A socket that listens, or -1 with errno. */
-static int open_listening(const struct addrinfo *at)
-{
-    const int on = 1, s = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s < 0) return -1;
-    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(s, at->ai_addr, at->ai_addrlen) == 0 && listen(s, 4) == 0) return s;
-    const int problem = errno;
-    close(s);
-    errno = problem;
-    return -1;
-}
-
 static splat_status listen_at(splat_sibr *sibr, const char *host, int port, splat_error *error)
 {
-    char service[16];
-    struct addrinfo *at, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
-    snprintf(service, sizeof service, "%d", port);
-    if (getaddrinfo(host, service, &hints, &at) != 0)
+    sibr->listening = splat_viewer_listen(host, port);
+    if (sibr->listening >= 0) return SPLAT_OK;
+    if (errno == EINVAL)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`sibr_host` takes an address in numbers, such as 127.0.0.1 or 0.0.0.0, not '%.60s'", host);
-    sibr->listening = open_listening(at);
-    freeaddrinfo(at);
-    if (sibr->listening >= 0) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_IO,
                       "cannot listen for SIBR's viewers at %s, port %d: %s (choose another with `sibr`)", host, port,
                       strerror(errno));

@@ -47,6 +47,7 @@ struct splat_viewer {
     char address[512];
     char host[256];             /* as it was asked for; "" by default */
     int port;
+    int n_ports;                /* so many are tried from `port` on */
     char *title;
 
     /* of the thread that renders */

@@ -8,6 +8,9 @@
 
 #include "cli_fixture.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #define ON_CPU "--backend", "cpu", "--threads", "1"
 #define VERTEX                                                                                                         \
     "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n"
@@ -56,12 +59,40 @@ static void scenes_and_meshes(void **state)
     SHOWS("triangle.obj", "-s", "tiny");
 }
 
+static int listen_at(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(s, (struct sockaddr *)&at, sizeof at) != 0 || listen(s, 1) != 0) print_message("8080 is busy already\n");
+    return s;
+}
+
+static void a_busy_port(void **state)
+{
+    (void)state;
+    if (!has_viewer) skip();
+    int s = listen_at(8080); /* or another program does */
+    unlink("stdout.txt");
+    shows(__LINE__, begin("view", "triangle.obj", (char *)NULL));
+    assert_non_null(strstr(standard_error, "port 8080 is busy; the page is at port 80"));
+    RUN_ERR(1, "port 8080 at 127.0.0.1 is busy: another program listens there", "view", "triangle.obj", "--port",
+            "8080");
+    RUN_ERR(1, "port 8080 at 127.0.0.1 is busy", "train", "-s", "tiny", "-m", "busy", "--viewer", "8080", ON_CPU);
+    unlink("stdout.txt");
+    RUN_ERR(0, "port 8080 is busy; the page is at port 80", "train", "-s", "tiny", "-m", "next", "-n", "2", "--viewer",
+            ON_CPU);
+    close(s);
+}
+
 static void what_is_none_of_them(void **state)
 {
     (void)state;
     if (!has_viewer) skip();
-    RUN_ERR(1, "none.obj", "view", "none.obj", "--port", "0");
-    RUN_ERR(1, "none.ply", "view", "none.ply", "--port", "0");
+    RUN_ERR(1, "cannot open none.obj: No such file or directory; view takes a model folder, the folder of a scene, a "
+               "splat or a mesh", "view", "none.obj", "--port", "0");
+    RUN_ERR(1, "cannot open word: No such file or directory; view takes a model folder", "view", "word", "--port", "0",
+            ON_CPU);
     RUN_ERR(1, "points.ply", "view", "points.ply", "--port", "0");
     RUN_ERR(2, "no faces", "view", "empty.ply", "--port", "0");
     RUN_ERR(1, "nothing", "view", "nothing", "--port", "0");
@@ -81,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_and_meshes),
+        cmocka_unit_test(a_busy_port),
         cmocka_unit_test(what_is_none_of_them),
         cmocka_unit_test(options_that_do_not_go_with_them),
     };
