@@ -24,6 +24,8 @@ static const command commands[] = {
     {{"eval", "-m", "model"}},
     {{"render", "-m", "model", "--skip_train", "-o", "out"}},
     {{"export", "-m", "model", "-o", "out.ply"}},
+    {{"export", "--ply", "four.spz", "-o", "out.ply"}},
+    {{"export", "--ply", "model.sog", "-o", "out.ply"}},
     {{"contact-sheet", "-m", "model", "-o", "out.png"}},
     {{"plan", "-s", "scene", "--vram_limit", "1G"}},
     {{"profile", "model"}},
@@ -77,19 +79,24 @@ static void every_command_survives(void **state)
         print_message("SKIPPED: commands without memory: this is a build with AddressSanitizer, or run by hand\n");
         return;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        const char *splat = commands[i].words[2]; /* absent where its library is */
+        if (splat && strcmp(commands[i].words[1], "--ply") == 0 && !splat_path_exists(splat)) continue;
         for (int all = 0; all < 2; all++) fail_each(&commands[i], all);
+    }
     assert_int_equal(n_wrong, 0);
 }
 
 static int set_up(void **state)
 {
     (void)state;
-    assert_int_equal(system("rm -rf scene model out"), 0);
+    assert_int_equal(system("rm -rf scene model out four.spz model.sog"), 0);
     RUN_OUT(0, NULL, "sample", "scene", "--width", "48", "--height", "32", "--cameras", "6", "--points", "60",
             "--truth_points", "20", "--supersample", "1");
     RUN_OUT(0, NULL, "train", "-s", "scene", "-m", "model", "--eval", "--iterations", "2", "--profile_tensors",
             "--profile_interval", "1");
+    (void)run("export", "-m", "model", "-o", "four.spz", "--spz_version", "4", NULL);
+    (void)run("export", "-m", "model", "-o", "model.sog", NULL);
     write_text("mesh.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n");
     return 0;
 }

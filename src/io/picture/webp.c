@@ -57,6 +57,17 @@ splat_status splat_webp_encode(const uint8_t *rgba, int width, int height, uint8
     return status;
 }
 
+/* WebPDecodeRGBAInto that says why it failed. */
+static VP8StatusCode decode_into(const uint8_t *data, size_t size, uint8_t *rgba, size_t n_bytes, int stride)
+{
+    WebPDecoderConfig config;
+    if (!WebPInitDecoderConfig(&config)) return VP8_STATUS_INVALID_PARAM;
+    config.output.colorspace = MODE_RGBA;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA = (WebPRGBABuffer){rgba, stride, n_bytes};
+    return WebPDecode(data, size, &config);
+}
+
 splat_status splat_webp_decode(const char *name, const uint8_t *data, size_t size, size_t max_pixels, uint8_t **rgba,
                                int *width, int *height, splat_error *error)
 {
@@ -69,9 +80,12 @@ splat_status splat_webp_decode(const char *name, const uint8_t *data, size_t siz
                              "the WebP has %d x %d pixels, far more than there are numbers", *width, *height);
     *rgba = malloc(4 * pixels);
     if (!*rgba) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a WebP of %d x %d", *width, *height);
-    if (WebPDecodeRGBAInto(data, size, *rgba, 4 * pixels, 4 * *width)) return SPLAT_OK;
+    VP8StatusCode code = decode_into(data, size, *rgba, 4 * pixels, 4 * *width);
+    if (code == VP8_STATUS_OK) return SPLAT_OK;
     free(*rgba);
     *rgba = NULL;
+    if (code == VP8_STATUS_OUT_OF_MEMORY)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to read a WebP of %d x %d", *width, *height);
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, name, SPLAT_NO_OFFSET, "the WebP is corrupt or cut short");
 }
 

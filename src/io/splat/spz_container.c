@@ -8,6 +8,7 @@
 #include <zlib.h>
 #if SPLATSMITH_HAS_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 #define MAGIC 0x5053474eu /* "NGSP" */
@@ -163,6 +164,8 @@ static splat_status unpack_frames(const char *path, const uint8_t *data, size_t 
         if (plain != bytes) return bad(path, "a stream has another size than its Gaussians", error);
         if (frames.failed || packed > splat_reader_left(&frames)) return bad(path, "it is cut short", error);
         size_t made = ZSTD_decompress(streams, bytes, data + frames.position, (size_t)packed);
+        if (ZSTD_getErrorCode(made) == ZSTD_error_memory_allocation)
+            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to unpack an SPZ file");
         if (ZSTD_isError(made) || made != bytes) return bad(path, "a stream is corrupt", error);
         splat_read_skip(&frames, (size_t)packed);
         streams += bytes;
