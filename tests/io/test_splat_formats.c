@@ -374,7 +374,126 @@ static void damaged_spz_is_refused(void **state)
     }
 }
 
+/* Deflates `n` zeros after `head` into a file, in gzip's or a zip's wrapping. Returns the packed size. */
+static size_t pack_with_zeros(FILE *stream, const uint8_t *head, size_t n_head, size_t n, uint8_t fill, int window)
+{
+    uint8_t in[65536], out[65536];
+    size_t total = 0, taken = 0;
+    int code = Z_OK;
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)head, .avail_in = (uInt)n_head};
+    memset(in, fill, sizeof in);
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    while (code == Z_OK) {
+        if (z.avail_in == 0 && taken < n) {
+            z.next_in = in;
+            z.avail_in = (uInt)(n - taken < sizeof in ? n - taken : sizeof in);
+            taken += z.avail_in;
+        }
+        z.next_out = out;
+        z.avail_out = sizeof out;
+        code = deflate(&z, taken == n ? Z_FINISH : Z_NO_FLUSH);
+        total += fwrite(out, 1, sizeof out - z.avail_out, stream);
+    }
+    assert_int_equal(code, Z_STREAM_END);
+    deflateEnd(&z);
+    return total;
+}
+
+static void write_spz_with_rest(const uint8_t *head, size_t n_head, size_t n_zeros)
+{
+    FILE *stream = fopen("rest.spz", "wb");
+    pack_with_zeros(stream, head, n_head, n_zeros, 0, 16 + MAX_WBITS);
+    fclose(stream);
+}
+
+/* Bytes after the last stream are those of extensions, if the header says so, and few. Nothing follows the gzip. */
+static void spz_ends_with_its_last_stream(void **state)
+{
+    (void)state;
+    static const struct { size_t n; bool is_extension, is_read; } cases[] = {
+        {1, false, false},          {20, true, true},      {1 << 20, true, true},
+        {(1 << 20) + 1, true, false}, {1 << 26, true, false}, {1 << 26, false, false}};
+    splat_error error;
+    splat_cloud back;
+    uint8_t *data, head[sizeof spz_one];
+    size_t size;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memcpy(head, spz_one, sizeof head);
+        if (cases[i].is_extension) head[14] |= 2;
+        write_spz_with_rest(head, sizeof head, cases[i].n);
+        splat_status status = splat_cloud_read("rest.spz", &back, &error);
+        if (status != (cases[i].is_read ? SPLAT_OK : SPLAT_ERROR_FORMAT)) fail_msg("case %zu: status %d", i, status);
+        if (!cases[i].is_read) assert_says(&error, "bytes follow its last stream");
+        splat_cloud_free(&back);
+    }
+    for (int version = 3; version <= 4; version++) {
+        splat_cloud c = make_one(1);
+        splat_save_options options = {.sh_degree = 3, .spz_version = version};
+        splat_status status = splat_cloud_write("rest.spz", &c, &options, &error);
+        splat_cloud_free(&c);
+        if (status == SPLAT_ERROR_UNSUPPORTED) continue;
+        ASSERT_OK(status);
+        ASSERT_OK(splat_file_read("rest.spz", &data, &size, &error));
+        data[size] = 0; /* the byte that the reader of files adds */
+        ASSERT_OK(splat_file_write("rest.spz", data, size + 1, &error));
+        free(data);
+        assert_int_equal(splat_cloud_read("rest.spz", &back, &error), SPLAT_ERROR_FORMAT);
+        assert_says(&error, "bytes follow its");
+    }
+}
+
 /* ---------------------------------------------------------------- hostile files */
+
+static void put(uint8_t **at, uint32_t value, int n_bytes)
+{
+    for (int k = 0; k < n_bytes; k++) *(*at)++ = (uint8_t)(value >> 8 * k);
+}
+
+/* A zip of one deflated meta.json of `n` blanks. */
+static void write_blank_sog(const char *path, size_t n)
+{
+    static const char name[] = "meta.json";
+    uint8_t head[39], entry[55], end[22], *at = head;
+    FILE *stream = fopen(path, "wb");
+    uLong sum = 0;
+    uint8_t blanks[4096];
+    memset(blanks, ' ', sizeof blanks);
+    for (size_t done = 0; done < n; done += sizeof blanks) sum = crc32(sum, blanks, sizeof blanks);
+    fwrite(head, 1, sizeof head, stream);
+    uint32_t packed = (uint32_t)pack_with_zeros(stream, NULL, 0, n, ' ', -MAX_WBITS);
+    put(&at, 0x04034b50u, 4), put(&at, 20, 2), put(&at, 0, 2), put(&at, 8, 2), put(&at, 0, 4);
+    put(&at, (uint32_t)sum, 4), put(&at, packed, 4), put(&at, (uint32_t)n, 4), put(&at, 9, 2), put(&at, 0, 2);
+    memcpy(at, name, 9);
+    at = entry;
+    put(&at, 0x02014b50u, 4), put(&at, 20, 2), put(&at, 20, 2), put(&at, 0, 2), put(&at, 8, 2), put(&at, 0, 4);
+    put(&at, (uint32_t)sum, 4), put(&at, packed, 4), put(&at, (uint32_t)n, 4), put(&at, 9, 2);
+    for (int k = 0; k < 16; k++) *at++ = 0;
+    memcpy(at, name, 9);
+    at = end;
+    put(&at, 0x06054b50u, 4), put(&at, 0, 4), put(&at, 1, 2), put(&at, 1, 2), put(&at, sizeof entry, 4);
+    put(&at, (uint32_t)sizeof head + packed, 4), put(&at, 0, 2);
+    fwrite(entry, 1, sizeof entry, stream);
+    fwrite(end, 1, sizeof end, stream);
+    rewind(stream);
+    fwrite(head, 1, sizeof head, stream);
+    fclose(stream);
+}
+
+/* Deflate that stands for much text is refused before memory is asked for. */
+static void a_large_description_of_a_sog_is_refused(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud back;
+    write_blank_sog("blank.sog", 1 << 20);
+    splat_status status = splat_cloud_read("blank.sog", &back, &error);
+    if (status == SPLAT_ERROR_UNSUPPORTED) return; /* built without libwebp */
+    assert_int_equal(status, SPLAT_ERROR_FORMAT);
+    assert_says(&error, "meta.json is not valid JSON");
+    write_blank_sog("blank.sog", 1 << 26);
+    assert_int_equal(splat_cloud_read("blank.sog", &back, &error), SPLAT_ERROR_FORMAT);
+    assert_says(&error, "meta.json in the zip file has 67108864 bytes, far more than it needs (at most 1048576)");
+}
 
 /* Without a flush to the disk, which takes longer than all else here. */
 static void write_quickly(const char *path, const uint8_t *data, size_t n)
@@ -525,6 +644,8 @@ int main(void)
         cmocka_unit_test(spz_holds_far_gaussians),
         cmocka_unit_test(spz_of_version_2_and_of_degree_4_is_read),
         cmocka_unit_test(damaged_spz_is_refused),
+        cmocka_unit_test(spz_ends_with_its_last_stream),
+        cmocka_unit_test(a_large_description_of_a_sog_is_refused),
         cmocka_unit_test(damaged_files_are_refused_or_read),
         cmocka_unit_test(usd_of_others_is_read),
         cmocka_unit_test(numbers_that_are_not_finite_are_refused),

@@ -12,6 +12,9 @@
 
 enum { MAX_PALETTE = 65536 };
 
+/* The most bytes of a meta.json: three codebooks of 256 numbers take 20 KB, whatever the number of Gaussians. */
+enum { MAX_META = 1 << 20 };
+
 /* More Gaussians than so many times the bytes of a file are refused before memory is asked for: a picture of one
  * colour is small, however large it is. */
 static const double most_gain = 256;
@@ -42,7 +45,7 @@ static splat_status parse_meta(sog_file *sog, splat_error *error)
     uint8_t *text;
     size_t size;
     json_error_t problem;
-    SPLAT_TRY(splat_zip_read(&sog->zip, "meta.json", &text, &size, error));
+    SPLAT_TRY(splat_zip_read(&sog->zip, "meta.json", MAX_META, &text, &size, error));
     splat_status status = splat_json_parse((const char *)text, size, JSON_REJECT_DUPLICATES, &sog->meta, &problem);
     free(text);
     if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "no memory for the description of a SOG file");
@@ -104,9 +107,9 @@ static splat_status read_picture(const sog_file *sog, const char *object, size_t
     size_t size;
     *p = (picture){0};
     if (!name || !name[0]) return bad(sog, "its meta.json does not name its pictures", error);
-    SPLAT_TRY(splat_zip_read(&sog->zip, name, &data, &size, error));
-    splat_status status = splat_webp_decode(sog->path, data, size, 4 * n_pixels + 65536, &p->rgba, &p->width,
-                                            &p->height, error);
+    size_t most = 4 * n_pixels + 65536; /* pixels; a lossless WebP has hardly more than their four bytes */
+    SPLAT_TRY(splat_zip_read(&sog->zip, name, 5 * most, &data, &size, error));
+    splat_status status = splat_webp_decode(sog->path, data, size, most, &p->rgba, &p->width, &p->height, error);
     free(data);
     if (status != SPLAT_OK) return status;
     if ((size_t)p->width * (size_t)p->height >= n_pixels) return SPLAT_OK;

@@ -12,7 +12,7 @@ typedef struct splat_spz_header {
     uint32_t version, n;
     int sh_degree;       /* 0 to 4 */
     int fractional_bits; /* of a position */
-    bool is_antialiased;
+    bool is_antialiased, has_extensions;
     int n_streams;       /* of version 4; the smallest there can be: 5, or 6 with harmonics */
     uint32_t toc;        /* of version 4: where the table of streams begins */
 } splat_spz_header;

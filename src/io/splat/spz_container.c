@@ -15,7 +15,13 @@
 #define HEAD4 32          /* bytes of a header of version 4 */
 #define TOC_ENTRY 16
 
-enum { FLAG_ANTIALIASED = 1 };
+enum { FLAG_ANTIALIASED = 1, FLAG_EXTENSIONS = 2 };
+
+/* The most bytes of extensions, which are passed over. The published ones have at most 20. */
+static size_t most_extensions(const splat_spz_header *header)
+{
+    return header->has_extensions ? 1 << 20 : 0;
+}
 
 /* One byte of a file is at most so many of a stream: deflate's longest match takes two bits, a block of Zstandard has
  * at least four bytes and at most 128 KiB. No more memory is asked for than this. */
@@ -44,17 +50,19 @@ static splat_status no_zstd(const char *path, splat_error *error)
 
 /* ---------------------------------------------------------------- gzip */
 
-/* Fills out[size] from the beginning of what is compressed. `whole`: what comes after (extensions) is unpacked too, and
- * left out, so that the checksum of all is looked at. */
-static splat_status gunzip(const char *path, const uint8_t *data, size_t n, uint8_t *out, size_t size, bool whole,
-                           splat_error *error)
+/* Fills out[size] from the beginning of the stream; *end is where the input ends that was read. `extra`: the most bytes
+ * that may follow them in the stream, which are unpacked for the checksum; SIZE_MAX: the rest of the stream is not
+ * read. */
+static splat_status gunzip(const char *path, const uint8_t *data, size_t n, uint8_t *out, size_t size, size_t extra,
+                           size_t *end, splat_error *error)
 {
     z_stream z = {0};
     uint8_t rest[4096];
-    size_t taken = 0, made = 0;
+    size_t taken = 0, made = 0, n_extra = 0;
+    bool whole = extra != SIZE_MAX;
     int code = inflateInit2(&z, 16 + MAX_WBITS);
     if (code != Z_OK) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to unpack an SPZ file");
-    while (code == Z_OK && (made < size || whole)) {
+    while (code == Z_OK && (made < size || (whole && n_extra <= extra))) {
         size_t in = n - taken < INT_MAX ? n - taken : INT_MAX, room = size - made < INT_MAX ? size - made : INT_MAX;
         z.next_in = (Bytef *)(uintptr_t)(data + taken);
         z.avail_in = (uInt)in;
@@ -63,9 +71,12 @@ static splat_status gunzip(const char *path, const uint8_t *data, size_t n, uint
         code = inflate(&z, Z_NO_FLUSH); /* Z_BUF_ERROR where the input ends */
         taken += in - z.avail_in;
         if (room) made += room - z.avail_out;
+        else n_extra += sizeof rest - z.avail_out;
     }
     inflateEnd(&z);
+    *end = taken;
     if (code == Z_MEM_ERROR) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to unpack an SPZ file");
+    if (whole && n_extra > extra) return bad(path, "bytes follow its last stream", error);
     bool good = made == size && (!whole || code == Z_STREAM_END);
     return good ? SPLAT_OK : bad(path, "its gzip is cut short or corrupt", error);
 }
@@ -113,7 +124,8 @@ splat_status splat_spz_read_header(const char *path, const uint8_t *data, size_t
 {
     uint8_t head[SPLAT_SPZ_HEAD];
     bool packed = is_gzip(data, size);
-    if (packed) SPLAT_TRY(gunzip(path, data, size, head, sizeof head, false, error));
+    size_t end;
+    if (packed) SPLAT_TRY(gunzip(path, data, size, head, sizeof head, SIZE_MAX, &end, error));
     splat_reader r = packed ? splat_reader_make(head, sizeof head) : splat_reader_make(data, size);
     *header = (splat_spz_header){0};
     uint32_t magic = splat_read_u32(&r);
@@ -121,7 +133,9 @@ splat_status splat_spz_read_header(const char *path, const uint8_t *data, size_t
     header->n = splat_read_u32(&r);
     header->sh_degree = splat_read_u8(&r);
     header->fractional_bits = splat_read_u8(&r);
-    header->is_antialiased = splat_read_u8(&r) & FLAG_ANTIALIASED;
+    uint8_t flags = splat_read_u8(&r);
+    header->is_antialiased = flags & FLAG_ANTIALIASED;
+    header->has_extensions = flags & FLAG_EXTENSIONS;
     header->n_streams = splat_read_u8(&r);
     if (!packed) header->toc = splat_read_u32(&r);
     if (r.failed || magic != MAGIC) return bad(path, "it does not begin as one", error);
@@ -153,6 +167,8 @@ static splat_status unpack_frames(const char *path, const uint8_t *data, size_t 
     splat_reader toc = splat_reader_make(data, size), frames = toc;
     size_t n_streams = (size_t)header->n_streams;
     if (header->toc < HEAD4) return bad(path, "its table of streams lies in its header", error);
+    if (header->toc - HEAD4 > most_extensions(header))
+        return bad(path, "bytes lie between its header and its table of streams", error);
     splat_read_skip(&toc, header->toc);
     splat_read_skip(&frames, header->toc);
     splat_read_skip(&frames, n_streams * TOC_ENTRY);
@@ -170,7 +186,8 @@ static splat_status unpack_frames(const char *path, const uint8_t *data, size_t 
         splat_read_skip(&frames, (size_t)packed);
         streams += bytes;
     }
-    return SPLAT_OK;
+    bool ends = n_streams == 0 && !frames.failed && splat_reader_left(&frames) == 0;
+    return ends ? SPLAT_OK : bad(path, "bytes follow its last stream", error);
 }
 
 static void put_u32(uint8_t *at, uint32_t value)
@@ -227,7 +244,9 @@ splat_status splat_spz_inflate(const char *path, const uint8_t *data, size_t siz
     if (!all) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the streams of an SPZ file");
     splat_status status = SPLAT_OK;
     if (packed) {
-        status = gunzip(path, data, size, all, SPLAT_SPZ_HEAD + bytes, true, error);
+        size_t end;
+        status = gunzip(path, data, size, all, SPLAT_SPZ_HEAD + bytes, most_extensions(header), &end, error);
+        if (status == SPLAT_OK && end < size) status = bad(path, "bytes follow its gzip", error);
         memmove(all, all + SPLAT_SPZ_HEAD, bytes);
     } else {
 #if SPLATSMITH_HAS_ZSTD

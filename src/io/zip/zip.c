@@ -99,11 +99,16 @@ static splat_status unpack(const splat_zip *zip, const found *f, const uint8_t *
     return sum == f->checksum ? SPLAT_OK : bad(zip, "the checksum of an entry is wrong", error);
 }
 
-splat_status splat_zip_read(const splat_zip *zip, const char *name, uint8_t **bytes, size_t *size, splat_error *error)
+splat_status splat_zip_read(const splat_zip *zip, const char *name, size_t most, uint8_t **bytes, size_t *size,
+                            splat_error *error)
 {
     found f = {0};
     *bytes = NULL;
     SPLAT_TRY(find(zip, name, &f, error));
+    if (f.size > most)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, zip->path, f.header,
+                             "%s in the zip file has %zu bytes, far more than it needs (at most %zu)", name, f.size,
+                             most);
     splat_reader r = splat_reader_make(zip->data, zip->size);
     splat_read_skip(&r, f.header);
     uint32_t magic = splat_read_u32(&r);

@@ -17,9 +17,10 @@ typedef struct splat_zip {
 /* Finds the directory. Errors: FORMAT, UNSUPPORTED (zip64). Nothing is to be closed. */
 splat_status splat_zip_open(splat_zip *zip, const char *path, const uint8_t *data, size_t size, splat_error *error);
 /* The bytes of an entry, whatever folder it lies in, in malloc'd memory, with a NUL byte beyond *size. Stored or
- * deflated; its checksum is looked at. Errors: FORMAT (also: there is none), UNSUPPORTED (another compression,
- * encryption), MEMORY. */
-splat_status splat_zip_read(const splat_zip *zip, const char *name, uint8_t **bytes, size_t *size, splat_error *error);
+ * deflated; its checksum is looked at. Errors: FORMAT (also: there is none, or it has more than `most` bytes),
+ * UNSUPPORTED (another compression, encryption), MEMORY. */
+splat_status splat_zip_read(const splat_zip *zip, const char *name, size_t most, uint8_t **bytes, size_t *size,
+                            splat_error *error);
 
 typedef struct splat_zip_entry {
     const char *name;
