@@ -121,7 +121,66 @@ static void other_gltf_is_refused(void **state)
     splat_cloud_free(&c);
 }
 
-/* The binary chunk stays where the description grows: its length is mended. */
+/* The description, which may have another length now, and the binary chunk. */
+static void write_again(const char *path, const splat_glb_file *file)
+{
+    char *text = json_dumps(file->root, JSON_COMPACT);
+    uint32_t length = (uint32_t)strlen(text), binary = (uint32_t)file->binary_size;
+    const uint32_t head[5] = {0x46546C67u, 2, 28 + length + binary, length, 0x4E4F534Au};
+    const uint32_t chunk[2] = {binary, 0x004E4942u};
+    FILE *stream = fopen(path, "wb");
+    fwrite(head, sizeof head, 1, stream);
+    fputs(text, stream);
+    fwrite(chunk, sizeof chunk, 1, stream);
+    fwrite(file->binary, 1, binary, stream);
+    fclose(stream);
+    free(text);
+}
+
+/* Writes changed.glb: two.glb as that program would have written it, with these scales of the first Gaussian. */
+static void write_as(const char *generator, const float scales[3])
+{
+    splat_error error;
+    splat_glb_file file;
+    splat_glb_accessor scale;
+    ASSERT_OK(splat_glb_open(&file, "two.glb", &error));
+    const json_t *mesh = json_array_get(json_object_get(file.root, "meshes"), 0);
+    const json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), 0);
+    ASSERT_OK(splat_glb_find(&file, json_object_get(primitive, "attributes"), KHR ":SCALE", &scale, &error));
+    memcpy(file.data + (scale.data - file.data), scales, 3 * sizeof *scales);
+    json_object_set_new(json_object_get(file.root, "asset"), "generator", json_string(generator));
+    write_again("changed.glb", &file);
+    splat_glb_close(&file);
+}
+
+/* splat-transform stored logarithms up to 2.6. Its files are read; a negative scale of another program is refused. */
+static void logarithms_of_scales_are_known_by_the_generator(void **state)
+{
+    (void)state;
+    static const float logarithms[3] = {-1, 0.5f, -3}, scales[3] = {0.36787944f, 1.6487213f, 0.049787068f};
+    static const struct { const char *generator; const float *stored; bool is_read; } cases[] = {
+        {"splat-transform 1.9.0", logarithms, true},  {"splat-transform 1.10.2", logarithms, true},
+        {"splat-transform 2.6.0", logarithms, true},  {"splat-transform 2.7.0", logarithms, false},
+        {"splat-transform 3.2.0", logarithms, false}, {"my program 1.0", logarithms, false},
+        {"splat-transform 2.7.0", scales, true},      {"splat-transform 2.10.0", scales, true},
+        {"splat-transform", scales, true},            {"my program 1.0", scales, true},
+    };
+    splat_error error;
+    splat_cloud c = make_two(), back;
+    ASSERT_OK(splat_cloud_write("two.glb", &c, NULL, &error));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_as(cases[i].generator, cases[i].stored);
+        splat_status status = splat_cloud_read("changed.glb", &back, &error);
+        if ((status == SPLAT_OK) != cases[i].is_read) fail_msg("%s: %s", cases[i].generator, error.message);
+        for (int k = 0; k < 3 && cases[i].is_read; k++)
+            assert_float_equal(back.scales[k], logarithms[k], 1e-6);
+        if (!cases[i].is_read)
+            assert_non_null(strstr(error.message, "Gaussian 0 has a negative scale (-1): the file holds logarithms"));
+        splat_cloud_free(&back);
+    }
+    splat_cloud_free(&c);
+}
+
 static void a_node_that_moves_the_splat_is_refused(void **state)
 {
     (void)state;
@@ -139,17 +198,7 @@ static void a_node_that_moves_the_splat_is_refused(void **state)
     for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
         ASSERT_OK(splat_glb_open(&file, "two.glb", &error));
         json_object_set_new(file.root, "nodes", json_loads(nodes[i], 0, NULL));
-        char *text = json_dumps(file.root, JSON_COMPACT);
-        uint32_t length = (uint32_t)strlen(text), binary = (uint32_t)file.binary_size;
-        const uint32_t head[5] = {0x46546C67u, 2, 28 + length + binary, length, 0x4E4F534Au};
-        const uint32_t chunk[2] = {binary, 0x004E4942u};
-        FILE *stream = fopen("moved.glb", "wb");
-        fwrite(head, sizeof head, 1, stream);
-        fputs(text, stream);
-        fwrite(chunk, sizeof chunk, 1, stream);
-        fwrite(file.binary, 1, binary, stream);
-        fclose(stream);
-        free(text);
+        write_again("moved.glb", &file);
         splat_glb_close(&file);
         splat_status status = splat_cloud_read("moved.glb", &back, &error);
         if (status != statuses[i]) fail_msg("%s: status %d, %s", nodes[i], status, error.message);
@@ -231,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gltf_splat_is_as_the_extension_says),
         cmocka_unit_test(other_gltf_is_refused),
+        cmocka_unit_test(logarithms_of_scales_are_known_by_the_generator),
         cmocka_unit_test(a_node_that_moves_the_splat_is_refused),
         cmocka_unit_test(a_usd_splat_is_this_text),
         cmocka_unit_test(a_page_holds_the_spz_and_loads_nothing),

@@ -3,6 +3,7 @@
 #include "io/splat/glb_splat.h"
 #include "io/splat/packed.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_DEPTH = 32 };
@@ -120,19 +121,44 @@ static splat_render_mode mode_of(const splat_primitive *p)
 
 /* ---------------------------------------------------------------- reading */
 
+/* splat-transform 1.9 to 2.6 store the logarithms of the scales; later versions store the scales, as the extension
+ * says. */
+static bool has_logarithms(const splat_glb_file *file)
+{
+    int major, minor;
+    const char *generator = json_string_value(json_object_get(json_object_get(file->root, "asset"), "generator"));
+    if (!generator || sscanf(generator, "splat-transform %2d.%3d.", &major, &minor) != 2) return false;
+    return major < 2 || (major == 2 && minor < 7);
+}
+
+static splat_status read_scales(const splat_glb_file *file, const splat_primitive *p, splat_cloud *c,
+                                splat_error *error)
+{
+    splat_glb_accessor scale;
+    SPLAT_TRY(find_attribute(file, p->json, SPLAT_GLB_SCALE, 3, p->n, &scale, error));
+    bool is_logarithm = has_logarithms(file);
+    for (size_t i = 0; i < 3 * p->n; i++) {
+        double value = splat_glb_value(&scale, i / 3, (int)(i % 3));
+        if (!is_logarithm && value < 0)
+            return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET,
+                                 "Gaussian %zu has a negative scale (%g): the file holds logarithms of scales, or is "
+                                 "damaged; export it again with a newer version of the program that wrote it", i / 3,
+                                 value);
+        c->scales[i] = is_logarithm ? (float)value : splat_packed_log_scale(value);
+    }
+    return SPLAT_OK;
+}
+
 static splat_status read_shapes(const splat_glb_file *file, const splat_primitive *p, splat_cloud *c,
                                 splat_error *error)
 {
-    splat_glb_accessor position, rotation, scale, opacity;
+    splat_glb_accessor position, rotation, opacity;
     SPLAT_TRY(find_attribute(file, p->json, "POSITION", 3, p->n, &position, error));
     SPLAT_TRY(find_attribute(file, p->json, SPLAT_GLB_ROTATION, 4, p->n, &rotation, error));
-    SPLAT_TRY(find_attribute(file, p->json, SPLAT_GLB_SCALE, 3, p->n, &scale, error));
     SPLAT_TRY(find_attribute(file, p->json, SPLAT_GLB_OPACITY, 1, p->n, &opacity, error));
     for (size_t i = 0; i < p->n; i++) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 3; k++)
             c->means[3 * i + k] = splat_packed_axis_signs[k] * (float)splat_glb_value(&position, i, k);
-            c->scales[3 * i + k] = splat_packed_log_scale(splat_glb_value(&scale, i, k));
-        }
         for (int k = 0; k < 4; k++)
             c->rotations[4 * i + k] = splat_packed_rotation_signs[k] *
                                       (float)splat_glb_value(&rotation, i, (k + 3) % 4);
@@ -170,7 +196,8 @@ static splat_status read_open(const splat_glb_file *file, splat_cloud *cloud, sp
     SPLAT_TRY(find_attribute(file, p.json, SPLAT_GLB_ROTATION, 4, p.n, &rotation, error)); /* as many as there are */
     SPLAT_TRY(splat_cloud_make(cloud, p.n, p.sh_degree, false, error));
     cloud->render_mode = mode_of(&p);
-    splat_status status = read_shapes(file, &p, cloud, error);
+    splat_status status = read_scales(file, &p, cloud, error);
+    if (status == SPLAT_OK) status = read_shapes(file, &p, cloud, error);
     if (status == SPLAT_OK) status = read_colors(file, &p, cloud, error);
     if (status != SPLAT_OK) splat_cloud_free(cloud);
     return status;
