@@ -195,7 +195,9 @@ static void registrations_that_are_wrong(void **state)
         {HEADER "a.png,1,2,3,40,50,60,18,3e38,0,0,0,0,0,0,0\n", SPLAT_ERROR_FORMAT, "out of range"},
         {HEADER "b.png,1,2,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_IO, "\"b.png\" is neither in the folder"},
         {HEADER "../out.png,1,2,3,40,50,60,18,0,0,0,0,0,0,0,0\n", SPLAT_ERROR_IO, "\"../out.png\""},
-        {HEADER ROW ROW, SPLAT_ERROR_FORMAT, "two cameras"},
+        {HEADER ROW ROW, SPLAT_ERROR_FORMAT, "\"a.png\" has a camera in line 2 already"},
+        {HEADER "no" ROW "no" ROW, SPLAT_ERROR_FORMAT, "\"noa.png\" has a camera in line 2"}, /* found unopened */
+        {HEADER "images/" ROW ROW, SPLAT_ERROR_FORMAT, "two cameras"},
     };
     splat_error error;
     splat_dataset d;

@@ -13,6 +13,7 @@
 #include "io/number.h"
 #include "io/picture/image.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,75 @@ static splat_status read_header(csv_file *file, splat_error *error)
     return SPLAT_OK;
 }
 
+/* ---------------------------------------------------------------- rows */
+
+/* A camera. */
+typedef struct csv_row {
+    const char *name; /* of the photo, in the text */
+    uint64_t line;
+    double values[N_COLUMNS];
+} csv_row;
+
+static splat_status parse_row(const csv_file *file, char *line, csv_row *row, splat_error *error)
+{
+    char *cells[MAX_COLUMNS], *end;
+    *row = (csv_row){.line = file->line};
+    size_t n = cut(line, cells);
+    if (n != file->n_columns)
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                               "this line has %zu values, and the header names %zu columns", n, file->n_columns);
+    for (int c = X; c < N_COLUMNS; c++) {
+        if (file->column[c] < 0) continue;
+        const char *cell = cells[file->column[c]];
+        row->values[c] = splat_number_parse(cell, &end);
+        if (end == cell || *end || !splat_poses_is_sound(row->values[c]))
+            return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+                                   "\"%s\" is \"%.60s\", which is no finite number", column_names[c], cell);
+    }
+    row->name = cells[file->column[NAME]];
+    return SPLAT_OK;
+}
+
+/* By name, then as in the file. */
+static int compare_rows(const void *a, const void *b)
+{
+    const csv_row *first = *(const csv_row *const *)a, *second = *(const csv_row *const *)b;
+    int order = strcmp(first->name, second->name);
+    return order ? order : (first->line > second->line) - (first->line < second->line);
+}
+
+/* Before photos are opened: a file may name one a million times. */
+static splat_status check_names(const csv_file *file, const csv_row *rows, size_t n, splat_error *error)
+{
+    const csv_row **sorted = calloc(n, sizeof *sorted);
+    if (!sorted) return fail_memory(error);
+    for (size_t i = 0; i < n; i++) sorted[i] = &rows[i];
+    qsort(sorted, n, sizeof *sorted, compare_rows);
+    splat_status status = SPLAT_OK;
+    for (size_t i = 1; i < n && status == SPLAT_OK; i++)
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
+            status = splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, sorted[i]->line,
+                                     "the photo \"%.200s\" has a camera in line %" PRIu64 " already; keep one of them, "
+                                     "or name the photos with their sub-folders", sorted[i]->name,
+                                     sorted[i - 1]->line);
+    free(sorted);
+    return status;
+}
+
+static splat_status read_rows(csv_file *file, csv_row **rows, size_t *n, splat_error *error)
+{
+    size_t capacity = 0;
+    for (char *line; (line = next_line(file));) {
+        if (!*line || *line == '#') continue;
+        csv_row *grown = splat_array_grow(*rows, &capacity, *n, sizeof *grown);
+        if (!grown) return fail_memory(error);
+        *rows = grown;
+        SPLAT_TRY(parse_row(file, line, &grown[(*n)++], error));
+    }
+    if (*n) return check_names(file, *rows, *n, error);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET, "the file names no photo");
+}
+
 /* ---------------------------------------------------------------- cameras */
 
 static void set_pose(const double v[N_COLUMNS], splat_transforms_frame *frame)
@@ -119,10 +189,11 @@ static void set_pose(const double v[N_COLUMNS], splat_transforms_frame *frame)
     splat_poses_set(frame, axes, &v[X]);
 }
 
-static splat_status set_lens(const csv_file *file, const double v[N_COLUMNS], const char *photo,
-                             splat_transforms_frame *frame, splat_error *error)
+static splat_status set_lens(const csv_file *file, const csv_row *row, const char *photo, splat_transforms_frame *frame,
+                             splat_error *error)
 {
     int channels;
+    const double *v = row->values;
     SPLAT_TRY(splat_image_probe(photo, &frame->width, &frame->height, &channels, error));
     double side = frame->width > frame->height ? frame->width : frame->height;
     frame->fx = frame->fy = v[F] * side / FILM_SIDE;
@@ -130,7 +201,7 @@ static splat_status set_lens(const csv_file *file, const double v[N_COLUMNS], co
     frame->cy = v[PY] * side + 0.5 * frame->height;
     if (!((float)frame->fx > 0) || !splat_poses_is_sound(frame->fx) || !splat_poses_is_sound(frame->cx) ||
         !splat_poses_is_sound(frame->cy))
-        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
+        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, row->line,
                                "the focal length %g (mm) or the principal point %g, %g is out of range", v[F], v[PX],
                                v[PY]);
     const double coefficients[6] = {v[K1], v[K2], v[K3], v[K4], v[T1], v[T2]};
@@ -139,47 +210,27 @@ static splat_status set_lens(const csv_file *file, const double v[N_COLUMNS], co
     return SPLAT_OK;
 }
 
-static splat_status read_row(const csv_file *file, char *line, const char *scene, const char *images,
-                             splat_transforms_frame *frame, splat_error *error)
+static splat_status set_frame(const csv_file *file, const csv_row *row, const char *scene, const char *images,
+                              splat_transforms_frame *frame, splat_error *error)
 {
-    char *cells[MAX_COLUMNS], *end;
-    double values[N_COLUMNS] = {0};
-    size_t n = cut(line, cells);
-    if (n != file->n_columns)
-        return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
-                               "this line has %zu values, and the header names %zu columns", n, file->n_columns);
-    for (int c = X; c < N_COLUMNS; c++) {
-        if (file->column[c] < 0) continue;
-        const char *cell = cells[file->column[c]];
-        values[c] = splat_number_parse(cell, &end);
-        if (end == cell || *end || !splat_poses_is_sound(values[c]))
-            return splat_fail_line(error, SPLAT_ERROR_FORMAT, file->path, file->line,
-                                   "\"%s\" is \"%.60s\", which is no finite number", column_names[c], cell);
-    }
-    SPLAT_TRY(splat_poses_find_photo(scene, images, cells[file->column[NAME]], file->path, &frame->path, error));
-    set_pose(values, frame);
+    SPLAT_TRY(splat_poses_find_photo(scene, images, row->name, file->path, &frame->path, error));
+    set_pose(row->values, frame);
     char *photo = frame->path[0] == '/' ? strdup(frame->path) : splat_format("%s/%s", scene, frame->path);
-    splat_status status = photo ? set_lens(file, values, photo, frame, error) : fail_memory(error);
+    splat_status status = photo ? set_lens(file, row, photo, frame, error) : fail_memory(error);
     free(photo);
     return status;
 }
 
-static splat_status read_rows(csv_file *file, const char *scene, const char *images, splat_transforms *transforms,
-                              splat_error *error)
+static splat_status set_frames(const csv_file *file, const csv_row *rows, size_t n, const char *scene,
+                               const char *images, splat_transforms *transforms, splat_error *error)
 {
-    size_t capacity = 0;
-    for (char *line; (line = next_line(file));) {
-        if (!*line || *line == '#') continue;
-        splat_transforms_frame *grown =
-            splat_array_grow(transforms->frames, &capacity, transforms->n_frames, sizeof *grown);
-        if (!grown) return fail_memory(error);
-        transforms->frames = grown;
-        splat_transforms_frame *frame = &transforms->frames[transforms->n_frames++];
-        *frame = (splat_transforms_frame){0};
-        SPLAT_TRY(read_row(file, line, scene, images, frame, error));
+    transforms->frames = calloc(n, sizeof *transforms->frames);
+    if (!transforms->frames) return fail_memory(error);
+    for (size_t i = 0; i < n; i++) {
+        transforms->n_frames++; /* first: what a frame holds is freed with it */
+        SPLAT_TRY(set_frame(file, &rows[i], scene, images, &transforms->frames[i], error));
     }
-    if (transforms->n_frames) return SPLAT_OK;
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, file->path, SPLAT_NO_OFFSET, "the file names no photo");
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- the folder */
@@ -206,8 +257,12 @@ splat_status splat_realitycapture_read(const char *scene, const char *images, co
     SPLAT_TRY(splat_file_read(path, &data, &size, error));
     char *text = (char *)data; /* a NUL follows it */
     csv_file file = {.path = path, .next = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0)};
+    csv_row *rows = NULL;
+    size_t n = 0;
     splat_status status = read_header(&file, error);
-    if (status == SPLAT_OK) status = read_rows(&file, scene, images, transforms, error);
+    if (status == SPLAT_OK) status = read_rows(&file, &rows, &n, error);
+    if (status == SPLAT_OK) status = set_frames(&file, rows, n, scene, images, transforms, error);
+    free(rows);
     free(data);
     if (status == SPLAT_OK) status = splat_poses_find_points(scene, path, transforms, error);
     if (status == SPLAT_OK) splat_poses_recenter(transforms);
