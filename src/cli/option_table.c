@@ -133,7 +133,7 @@ const cli_option cli_options[] = {
      "with -m: point_cloud_fused.ply beside the input"},
     {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(spz_version, "3|4"),
-     "of SPZ files: 3, which most viewers read, or 4, which is newer", NULL},
+     "of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down in a PLY", NULL},
     {"fused", 0, NULL, EXPORT, BASIC(OUTPUT), FLAG(fused),
      "bake the 3D filter into scales and opacities, which is what other viewers read",
      "True with -m, False with --ply"},

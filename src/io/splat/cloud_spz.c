@@ -243,7 +243,7 @@ static splat_status write_spz(const char *path, const splat_cloud *cloud, const 
 const splat_cloud_format splat_cloud_format_spz = {
     .name = "SPZ",
     .ending = ".spz",
-    .description = "20 to 64 bytes a Gaussian before gzip or Zstandard, of Niantic; most viewers read it",
+    .description = "20 to 64 bytes a Gaussian before it is compressed, of Niantic; y points up; most viewers read it",
     .is_packed = true,
     .max_sh_degree = SPLAT_MAX_SH_DEGREE,
     .begins = begins_as_spz,
