@@ -14,6 +14,26 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+char *splat_path_word(const char *path)
+{
+    return splat_format("%s%s", path[0] == '/' ? "" : "./", path);
+}
+
+char *splat_pattern_word(const char *folder, const char *name)
+{
+    const char *prefix = folder[0] == '/' ? "" : "./";
+    char *word = malloc(strlen(prefix) + 2 * strlen(folder) + 1 + strlen(name) + 1), *to = word;
+    if (!word) return NULL;
+    to = stpcpy(to, prefix);
+    for (; *folder; folder++) {
+        *to++ = *folder;
+        if (*folder == '%') *to++ = '%';
+    }
+    *to++ = '/';
+    strcpy(to, name);
+    return word;
+}
+
 char *splat_format(const char *format, ...)
 {
     va_list arguments;

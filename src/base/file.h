@@ -57,6 +57,12 @@ splat_status splat_folder_list(const char *path, char ***names, size_t *n, splat
 void splat_names_free(char **names, size_t n);
 /* printf into malloc'd memory; NULL when memory is exhausted. */
 char *splat_format(const char *format, ...) SPLAT_PRINTF(1, 2);
+/* A path as a word for another program, which takes it neither for an option nor for a URL (ffmpeg knows pipe:1):
+ * a relative one begins with "./". malloc'd; NULL: memory is exhausted. */
+char *splat_path_word(const char *path);
+/* The word for the numbered files of a folder, `name` being ffmpeg's pattern ("%05d.jpg"): percent signs of the folder
+ * are doubled. malloc'd; NULL: memory is exhausted. */
+char *splat_pattern_word(const char *folder, const char *name);
 /* The part after the last slash. */
 const char *splat_basename(const char *path);
 /* True when the name ends so (".json"), in this case of letters, with something before it. */

@@ -170,17 +170,15 @@ static splat_status read_probe(const char *path, const char *text, int n_frames,
     return SPLAT_OK;
 }
 
-splat_status splat_video_open(const char *path, int n_frames, splat_video_tick tick, void *user, splat_video *video,
-                              splat_error *error)
+static splat_status probe(const char *path, const char *file, int n_frames, splat_video_tick tick, void *user,
+                          splat_video *video, splat_error *error)
 {
     const char *const words[] = {"ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
                                  "stream=width,height,nb_frames,avg_frame_rate,duration,color_transfer:format=duration",
-                                 "-of", "json", path, NULL};
+                                 "-of", "json", file, NULL};
     video_run r = {.tick = tick, .user = user};
     splat_process_end end;
     char *text;
-    *video = (splat_video){0};
-    SPLAT_TRY(check_programs(error));
     SPLAT_TRY(splat_process_ask(words, NULL, tick_run, &r, &text, &end, error));
     splat_status status = SPLAT_OK;
     if (end.exit_code != 0)
@@ -191,7 +189,24 @@ splat_status splat_video_open(const char *path, int n_frames, splat_video_tick t
     return status;
 }
 
+splat_status splat_video_open(const char *path, int n_frames, splat_video_tick tick, void *user, splat_video *video,
+                              splat_error *error)
+{
+    *video = (splat_video){0};
+    SPLAT_TRY(check_programs(error));
+    char *file = splat_path_word(path);
+    splat_status status = file ? probe(path, file, n_frames, tick, user, video, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a video");
+    free(file);
+    return status;
+}
+
 /* ---------------------------------------------------------------- candidates, and what is chosen */
+
+static splat_status fail_memory(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for frames");
+}
 
 splat_status splat_video_choose(const char *path, const splat_video *video, splat_video_tick tick, void *user,
                                 splat_frame_choice *choice, splat_error *error)
@@ -200,10 +215,13 @@ splat_status splat_video_choose(const char *path, const splat_video *video, spla
     video_run r = {.tick = tick, .user = user, .choice = choice, .expected = video->seconds * video->rate};
     *choice = (splat_frame_choice){.window = video->window};
     snprintf(filter, sizeof filter, "fps=%.9g," SMALL, video->rate);
-    const char *const words[] = {"ffmpeg", "-nostdin",   "-v",   "error", "-i",       path,   "-map", "0:v:0", "-vf",
+    char *file = splat_path_word(path);
+    const char *const words[] = {"ffmpeg", "-nostdin",   "-v",   "error", "-i",       file,   "-map", "0:v:0", "-vf",
                                  filter,   "-f", "image2pipe", "-c:v", "pgm",   "-pix_fmt", "gray", "-",    NULL};
-    SPLAT_TRY(run(path, words, &r, error));
-    if (!splat_frame_choice_end(choice)) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for frames");
+    splat_status status = file ? run(path, words, &r, error) : fail_memory(error);
+    free(file);
+    if (status != SPLAT_OK) return status;
+    if (!splat_frame_choice_end(choice)) return fail_memory(error);
     if (choice->n_seen > 0) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "there are no pictures in this video");
 }
@@ -252,19 +270,6 @@ static splat_status has_word(const char *option, const char *topic, const char *
     return SPLAT_OK;
 }
 
-/* folder/%05d.jpg, where a percent sign of the folder is doubled. malloc'd; NULL: no memory. */
-static char *make_pattern(const char *folder)
-{
-    char *text = malloc(2 * strlen(folder) + sizeof "/%05d.jpg"), *to = text;
-    if (!text) return NULL;
-    for (; *folder; folder++) {
-        *to++ = *folder;
-        if (*folder == '%') *to++ = '%';
-    }
-    strcpy(to, "/%05d.jpg");
-    return text;
-}
-
 splat_status splat_video_extract(const char *path, const splat_video *video, const splat_frame_choice *choice,
                                  const char *folder, splat_video_tick tick, void *user, splat_error *error)
 {
@@ -272,12 +277,13 @@ splat_status splat_video_extract(const char *path, const splat_video *video, con
     bool is_new, tone_maps = false;
     SPLAT_TRY(has_word("-h", "long", "-fps_mode", &r, &is_new, error)); /* from 5.1 on; -vsync goes */
     if (video->is_hdr) SPLAT_TRY(has_word("-filters", NULL, "zscale", &r, &tone_maps, error));
-    char *filter = make_filter(video, choice, tone_maps), *names = make_pattern(folder);
+    char *filter = make_filter(video, choice, tone_maps), *names = splat_pattern_word(folder, "%05d.jpg");
+    char *file = splat_path_word(path);
     const char *const words[] = {"ffmpeg",   "-nostdin", "-v",  "error",  "-progress", "pipe:1", "-i",
-                                 path,       "-map",     "0:v:0", "-vf",  filter,      is_new ? "-fps_mode" : "-vsync",
+                                 file,       "-map",     "0:v:0", "-vf",  filter,      is_new ? "-fps_mode" : "-vsync",
                                  is_new ? "passthrough" : "0", "-q:v", "2", "-f", "image2", names, NULL};
-    splat_status status = filter && names ? run(path, words, &r, error)
-                                          : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for frames");
+    splat_status status = filter && names && file ? run(path, words, &r, error) : fail_memory(error);
+    free(file);
     free(filter);
     free(names);
     return status;

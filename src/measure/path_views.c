@@ -92,13 +92,14 @@ static splat_status run_ffmpeg(const char *folder, double fps, const char *film,
 {
     complaint said = {0};
     splat_process_end end;
-    char *rate = splat_format("%.9g", fps), *pictures = splat_format("%s/%%06d.png", folder);
+    char *rate = splat_format("%.9g", fps), *pictures = splat_pattern_word(folder, "%06d.png");
+    char *file = splat_path_word(film);
     const char *const words[] = {"ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-framerate", rate, "-i", pictures,
                                  "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:v", "libx264", "-crf", "17", "-pix_fmt",
-                                 "yuv420p", "-movflags", "+faststart", film, NULL};
+                                 "yuv420p", "-movflags", "+faststart", file, NULL};
     const splat_process process = {.words = words, .output = take_bytes, .user = &said};
-    splat_status status = rate && pictures ? splat_process_run(&process, &end, error)
-                                           : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    splat_status status = rate && pictures && file ? splat_process_run(&process, &end, error)
+                                                   : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     splat_lines_add(&said.lines, NULL, 0, take_line, &said);
     splat_lines_free(&said.lines);
     if (status == SPLAT_OK && end.exit_code != 0)
@@ -106,6 +107,7 @@ static splat_status run_ffmpeg(const char *folder, double fps, const char *film,
                                said.last[0] ? said.last : "it does not say why");
     free(rate);
     free(pictures);
+    free(file);
     return status;
 }
 

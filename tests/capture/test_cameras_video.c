@@ -282,6 +282,18 @@ static void the_ffmpeg_of_this_machine(void **state)
     snprintf(name, sizeof name, "50%% of it/%05zu.jpg", choice.n_chosen + 1);
     assert_false(splat_path_exists(name));
     splat_frame_choice_free(&choice);
+
+    static const char *const names[] = {"concat:real.mp4", "-real.mp4"}; /* of files, also to ffmpeg */
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(rename(i == 0 ? "real.mp4" : names[0], names[i]), 0);
+        must_succeed(splat_video_open(names[i], 3, NULL, NULL, &video, &error), &error);
+        must_succeed(splat_video_choose(names[i], &video, NULL, NULL, &choice, &error), &error);
+        splat_folder_delete("file:frames", NULL);
+        must_succeed(splat_folder_create("file:frames", &error), &error);
+        must_succeed(splat_video_extract(names[i], &video, &choice, "file:frames", NULL, NULL, &error), &error);
+        assert_true(splat_path_exists("file:frames/00001.jpg"));
+        splat_frame_choice_free(&choice);
+    }
 }
 
 int main(void)

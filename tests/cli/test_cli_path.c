@@ -56,6 +56,15 @@ static void a_film_needs_ffmpeg(void **state)
     if (has_ffmpeg) {
         expect(__LINE__, code, 0, standard_output, "3 pictures in films/path.mp4");
         assert_true(exists("films/path.mp4"));
+        static const char *const names[] = {"file:film.mp4", "pipe:1.mp4", "-film.mp4", "films/a%03d.mp4"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) { /* names of files, also to ffmpeg */
+            char output[64];
+            snprintf(output, sizeof output, "--output=%s", names[i]);
+            remove(names[i]);
+            expect(__LINE__, run("render", "-m", "model", "--path", "path.json", output, ON_CPU, (char *)NULL), 0,
+                   standard_output, names[i]);
+            assert_true(exists(names[i]));
+        }
     } else {
         printf("SKIPPED: a film is made: there is no ffmpeg\n");
         expect(__LINE__, code, 1, standard_error, "a film needs ffmpeg");
