@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #define ANY 1e300 /* no limit but that of the type */
+#define SHARED 1, 0 /* the range of the field's line in option_ranges.def */
 
 /* The columns level and group: which help shows the option (cli_level), and under which title. */
 #define BASIC(group) CLI_BASIC, CLI_GROUP_##group
@@ -16,17 +17,17 @@
 #define FLAG(field) CLI_FLAG, AT(field, bool), NULL, 0, 0
 #define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
 #define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
-#define INT(field, low, high) CLI_INT, AT(field, int), "N", low, high
+#define INT(field, ...) CLI_INT, AT(field, int), "N", __VA_ARGS__
 #define PORT(field, usual) CLI_PORT, AT(field, int), "[PORT=" usual "]", 0, 65535
 #define HELP(field) CLI_HELP, AT(field, cli_help), "[all]", 0, 0
-#define SIZE(field, low, high) CLI_SIZE, AT(field, int), "N", low, high
+#define SIZE(field, ...) CLI_SIZE, AT(field, int), "N", __VA_ARGS__
 #define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
-#define COUNT(field, low, high) CLI_COUNT, AT(field, size_t), "N", low, high
+#define COUNT(field, ...) CLI_COUNT, AT(field, size_t), "N", __VA_ARGS__
 #define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
-#define REAL(field, low, high) CLI_REAL, AT(field, float), "X", low, high
-#define DOUBLE(field, low, high) CLI_DOUBLE, AT(field, double), "X", low, high
+#define REAL(field, ...) CLI_REAL, AT(field, float), "X", __VA_ARGS__
+#define DOUBLE(field, ...) CLI_DOUBLE, AT(field, double), "X", __VA_ARGS__
 #define WORD(field, type, words) CLI_WORD, AT(field, type), words, 0, 0
-#define GIB(field, low, high) CLI_GIB, AT(field, double), "SIZE", low, high
+#define GIB(field, ...) CLI_GIB, AT(field, double), "SIZE", __VA_ARGS__
 #define LIMIT(field, metavar) CLI_LIMIT, AT(field, cli_limit), metavar, 0, 0
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(ignored_flag)
@@ -140,15 +141,15 @@ const cli_option cli_options[] = {
     {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_min, "X,Y,Z"),
      "remove Gaussians with their centres outside a box, whose lower corner this is, in the world; as of mesh", ""},
     {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_max, "X,Y,Z"), "upper corner of that box", ""},
-    {"min_opacity", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.min_opacity, 0, 1),
+    {"min_opacity", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.min_opacity, SHARED),
      "remove Gaussians with less opacity; 0: none", NULL},
-    {"max_size", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.max_size, 0, 1e9),
+    {"max_size", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.max_size, SHARED),
      "remove Gaussians with a standard deviation above this share of the diagonal of the box, or without one of the "
      "box that holds 98 % of the centres along each axis; 0: none", NULL},
-    {"outlier_std", 0, NULL, EXPORT, ADVANCED(OUTPUT), DOUBLE(clean.outlier_std, 0, 1e9),
+    {"outlier_std", 0, NULL, EXPORT, ADVANCED(OUTPUT), DOUBLE(clean.outlier_std, SHARED),
      "of the rest, remove Gaussians farther from their neighbours than the mean and this many deviations; 0: none",
      NULL},
-    {"outlier_neighbors", 0, NULL, EXPORT, ADVANCED(OUTPUT), COUNT(clean.outlier_neighbors, 2, 32),
+    {"outlier_neighbors", 0, NULL, EXPORT, ADVANCED(OUTPUT), COUNT(clean.outlier_neighbors, SHARED),
      "neighbours that tell a lonely Gaussian, itself among them", NULL},
     {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(up_axis, "x|y|z|-x|-y|-z"),
      "turn the splat, colours included, until this axis points up", "the scene's"},
@@ -199,10 +200,10 @@ const cli_option cli_options[] = {
      "for photos alone: COLMAP's program, 3.6 to 4.1", "colmap"},
 
     /* scene */
-    {"resolution", 'r', "data_factor", ALONE(STEPS), BASIC(SCENE), SIZE(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", ALONE(STEPS), BASIC(SCENE), SIZE(scene.resolution, SHARED),
      "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
      "1600 wide", NULL},
-    {"resolution", 'r', "data_factor", MODEL | EXPORT, BASIC(SCENE), SIZE(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", MODEL | EXPORT, BASIC(SCENE), SIZE(scene.resolution, SHARED),
      "size of the photos, as for train", "the model's"},
     {"white_background", 'w', NULL, STEPS, BASIC(SCENE), FLAG(scene.white_background),
      "white instead of black behind the scene and behind photos with alpha", NULL},
@@ -211,10 +212,10 @@ const cli_option cli_options[] = {
     {"eval", 0, NULL, STEPS, BASIC(SCENE), FLAG(scene.eval), "hold test views out of the training", NULL},
     {"eval", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, BASIC(SCENE), FLAG(scene.eval),
      "hold test views out; a split.json in the model folder wins", "the model's"},
-    {"llffhold", 0, "test_every", STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), INT(scene.llffhold, 2, INT_MAX),
+    {"llffhold", 0, "test_every", STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), INT(scene.llffhold, SHARED),
      "with --eval: every N-th view by sorted name is a test view", NULL},
     {"test_camera_count", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     INT(scene.test_camera_count, -1, INT_MAX),
+     INT(scene.test_camera_count, SHARED),
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
     {"masks", 0, NULL, ALONE(STEPS), BASIC(SCENE), TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene: white pixels are kept. Names: NAME.EXT.png, NAME.png, "
@@ -241,10 +242,10 @@ const cli_option cli_options[] = {
     {"undistort", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE),
      WORD(scene.undistort, splat_undistort, SPLAT_WORDS_UNDISTORT),
      "how distorted photos are undistorted, as for train", "the model's"},
-    {"fisheye_degrees", 0, NULL, STEPS, ADVANCED(SCENE), REAL(scene.fisheye_degrees, 1, 200),
+    {"fisheye_degrees", 0, NULL, STEPS, ADVANCED(SCENE), REAL(scene.fisheye_degrees, SHARED),
      "the field of a fisheye's image circle: what is beyond half of it from the axis is no part of the photo", NULL},
     {"fisheye_degrees", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE),
-     REAL(scene.fisheye_degrees, 1, 200), "the field of a fisheye's image circle, as for train", "the model's"},
+     REAL(scene.fisheye_degrees, SHARED), "the field of a fisheye's image circle, as for train", "the model's"},
     {"eval_masks", 0, NULL, TRAIN | BENCH | EVAL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.eval_masks),
      "measure the pixels that masks keep (and beside them whole pictures); False: whole pictures alone", NULL},
     {"depths", 'd', NULL, ALONE(STEPS) | ALONE(COARSE), ADVANCED(SCENE), TEXT(scene.depths, "FOLDER"),
@@ -258,7 +259,7 @@ const cli_option cli_options[] = {
     {"load_allres", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.load_allres),
      "multi-scale Blender scenes: train on every scale", NULL},
     {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     GIB(scene.image_cache_gb, 0, 1e6),
+     GIB(scene.image_cache_gb, SHARED),
      "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
     {"low_dram", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.low_dram),
      "a small cache of decoded photos", NULL},
@@ -330,12 +331,12 @@ const cli_option cli_options[] = {
      "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
     {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(export_ply),
      "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
-    {"resolution", 'r', "data_factor", REFINE, BASIC(SCENE), SIZE(scene.resolution, -1, 65536),
+    {"resolution", 'r', "data_factor", REFINE, BASIC(SCENE), SIZE(scene.resolution, SHARED),
      "size of the photos, as for train", "the model's, else -1"},
-    {"resolution", 0, "data_factor", ALONE(COARSE), BASIC(SCENE), SIZE(scene.resolution, -1, 65536),
+    {"resolution", 0, "data_factor", ALONE(COARSE), BASIC(SCENE), SIZE(scene.resolution, SHARED),
      "size of the photos, as for train; -r with a number is the same", "the model's"},
     {"resolution_scale", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     DOUBLE(scene.resolution_scale, 1e-3, 1),
+     DOUBLE(scene.resolution_scale, SHARED),
      "both sides of the photos are multiplied by this, to save memory", NULL},
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
      "no graph of operations is kept, so there is nothing to compute twice", NULL},
@@ -397,7 +398,7 @@ const cli_option cli_options[] = {
     {"skip_refine", 0, "skip_refinement", PIPELINE, BASIC(TRAINING), FLAG(skip_refine),
      "bind no Gaussians to the mesh: the texture is that of the mesh as it was made", NULL},
     {"skip_texture", 0, NULL, PIPELINE, BASIC(TRAINING), FLAG(skip_texture), "end before the texture", NULL},
-    {"resolution", 0, "data_factor", PIPELINE, BASIC(SCENE), SIZE(scene.resolution, -1, 65536),
+    {"resolution", 0, "data_factor", PIPELINE, BASIC(SCENE), SIZE(scene.resolution, SHARED),
      "size of the photos, as for train; -r with a number is the same", "-1, with -c the model's"},
     {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, BASIC(TRAINING),
      INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
@@ -449,32 +450,32 @@ const cli_option cli_options[] = {
      "surface, look through at a surface that views agree on", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(min_views, 0, 100000),
      "remove Gaussians that fewer training views show, in a pixel that they give 1/255 at least; 0: none", NULL},
-    {"surface_points", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.n_points, 1000, 5e8),
+    {"surface_points", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.n_points, SHARED),
      "level, depth: points to take from the training views, for each level; views: the most to take", NULL},
-    {"mesh_extraction_resolution_factor", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.resolution_factor, 0.05, 8),
+    {"mesh_extraction_resolution_factor", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.resolution_factor, SHARED),
      "look at the splat in pictures whose sides are so many times those of the training views", NULL},
-    {"poisson_depth", 0, NULL, MESH, STAGE(MESH), INT(mesh.poisson_depth, 0, 12),
+    {"poisson_depth", 0, NULL, MESH, STAGE(MESH), INT(mesh.poisson_depth, SHARED),
      "poisson: levels of the octree, 6 to 12; one more is half the cell. 0: as the points lie close, 10 at most, and "
      "fewer where --max_host_memory asks for it", NULL},
-    {"density_quantile", 0, "vertices_density_quantile", MESH, ADVANCED(MESH), DOUBLE(mesh.density_quantile, 0, 0.99),
+    {"density_quantile", 0, "vertices_density_quantile", MESH, ADVANCED(MESH), DOUBLE(mesh.density_quantile, SHARED),
      "poisson: remove this share of the vertices, those with the fewest points around", NULL},
-    {"support_trim", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.support_trim, 0, 1000),
+    {"support_trim", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.support_trim, SHARED),
      "poisson: remove surface farther from the nearest point than this many cells, or spacings of the points there; 0: "
      "keep it", NULL},
-    {"voxel_size", 0, NULL, MESH, STAGE(MESH), DOUBLE(mesh.voxel_size, 0, 1e9),
+    {"voxel_size", 0, NULL, MESH, STAGE(MESH), DOUBLE(mesh.voxel_size, SHARED),
      "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box, or with tsdf what fits in "
      "--max_host_memory", NULL},
-    {"least_scale", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_scale, 0, 100),
+    {"least_scale", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_scale, SHARED),
      "marching_cubes: Gaussians are at least this many voxels thick; less gives thin sheets holes", NULL},
-    {"outlier_neighbors", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.outlier_neighbors, 0, 32),
+    {"outlier_neighbors", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.outlier_neighbors, SHARED),
      "poisson: neighbours that tell a lonely surface point; 0: all points are kept", NULL},
-    {"outlier_std", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.outlier_std, 0, 1e9),
+    {"outlier_std", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.outlier_std, SHARED),
      "poisson: points farther from their neighbours than the mean and this many deviations go", NULL},
     {"project_mesh_on_surface_points", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.project),
      "poisson: move vertices along their normals to the nearest surface point, where no face turns over", NULL},
-    {"max_depth", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.max_depth, 0, 1e9),
+    {"max_depth", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.max_depth, SHARED),
      "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
-    {"min_alpha", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.min_alpha, 0, 1),
+    {"min_alpha", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.min_alpha, SHARED),
      "depth, views, tsdf: pixels with less opacity show no surface", NULL},
     {"planes", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.planes),
      "views: where the photos are plain, take the planes that the rims of the plain parts lie on", "True"},
@@ -492,14 +493,14 @@ const cli_option cli_options[] = {
      "poisson: also a mesh of what lies around the box, up to four times as far; tsdf, marching_cubes: "
      "levels of larger voxels around the box, as far as there is surface", "True"},
     {"target_vertices", 'v', "n_vertices_in_mesh", MESH, BASIC(MESH),
-     COUNT(mesh.target_vertices, 0, 4e9), "simplify to about N vertices; 0: not at all", NULL},
-    {"decimation_target", 'd', NULL, MESH, ADVANCED(MESH), COUNT(mesh.target_vertices, 0, 4e9),
+     COUNT(mesh.target_vertices, SHARED), "simplify to about N vertices; 0: not at all", NULL},
+    {"decimation_target", 'd', NULL, MESH, ADVANCED(MESH), COUNT(mesh.target_vertices, SHARED),
      "the same as --target_vertices", NULL},
-    {"min_component_faces", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.min_component_faces, 0, 4e9),
+    {"min_component_faces", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.min_component_faces, SHARED),
      "remove pieces with fewer faces", NULL},
-    {"least_seen", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_seen, 0, 1),
+    {"least_seen", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_seen, SHARED),
      "remove pieces of which the training views see less than this share of the faces", NULL},
-    {"unseen_rim", 0, NULL, MESH, ADVANCED(MESH), INT(mesh.unseen_rim, -1, 1e9),
+    {"unseen_rim", 0, NULL, MESH, ADVANCED(MESH), INT(mesh.unseen_rim, SHARED),
      "remove faces that no training view sees, but for so many around those that one sees; -1: remove none", NULL},
     {"max_host_memory", 0, NULL, MESH | TEXTURE, STAGE(MEMORY), GIB(max_host_memory, 0, 1e6),
      "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
@@ -510,32 +511,32 @@ const cli_option cli_options[] = {
     {"bake", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), WORD(texture.bake, splat_texture_bake, "photos|gaussians"),
      "photos: the photos, levelled and blended; gaussians: the average of the views of the bound Gaussians, as SuGaR",
      NULL},
-    {"texel_density", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), DOUBLE(texture.texel_density, 1e-6, 16),
+    {"texel_density", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), DOUBLE(texture.texel_density, SHARED),
      "texels for a pixel of the best photo of a place", NULL},
-    {"texture_size", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.texture_size, 0, 65500),
+    {"texture_size", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.texture_size, SHARED),
      "sides of the texture, one page that is filled; 0: what --texel_density asks for", NULL},
-    {"max_texture", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.max_texture, 64, 65500),
+    {"max_texture", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.max_texture, SHARED),
      "largest sides of a page; what does not fit goes on to more pages", NULL},
-    {"square_size", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.square_size, 0, 1000),
+    {"square_size", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.square_size, SHARED),
      "SuGaR's packing: texels of the square that two triangles share; 0: charts", NULL},
     {"reject_outliers", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.reject_outliers),
      "photos: leave views out in which a triangle has another colour than in the rest", NULL},
     {"level_exposure", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.level_exposure),
      "photos: make brightness and colour of the photos alike", NULL},
-    {"texture_polish", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.polish_steps, 0, 100000),
+    {"texture_polish", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.polish_steps, SHARED),
      "photos: steps in which the texture learns to look like the photos; 0: none", NULL},
     {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", TEXTURE, STAGE(MESH),
      INT(texture.gaussians_per_triangle, 0, 6), "of the bound splat: 1, 3, 4 or 6", "by the counts"},
     {"postprocess_mesh", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.postprocess_mesh),
      "take the thin rim of the mesh away, as the bound Gaussians show it", NULL},
     {"postprocess_density_threshold", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH),
-     REAL(texture.postprocess_density_threshold, 0, 1e6),
+     REAL(texture.postprocess_density_threshold, SHARED),
      "a triangle of the rim stays when the density at its centre is above X", NULL},
     {"postprocess_iterations", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH),
-     INT(texture.postprocess_iterations, 0, 1000), "rings of triangles that may go", NULL},
+     INT(texture.postprocess_iterations, SHARED), "rings of triangles that may go", NULL},
     {"two_bands", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.two_bands),
      "photos: take details from one photo a place, and average the rest", NULL},
-    {"jpeg_quality", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.jpeg_quality, 0, 100),
+    {"jpeg_quality", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.jpeg_quality, SHARED),
      "write the texture as JPEG of this quality; 0: as PNG", NULL},
     {"lit", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.is_lit),
      "GLB, OBJ: a standard material, which lamps light; else the texture is shown as it is", NULL},
@@ -590,23 +591,23 @@ const cli_option cli_options[] = {
     {"distortion", 0, NULL, SAMPLE, BASIC(SAMPLE),
      WORD(sample.distortion, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION),
      "the pictures are those of this camera model of COLMAP, as lenses have them", NULL},
-    {"blobs", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_blobs, 0, 64),
+    {"blobs", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_blobs, SHARED),
      "paint N things over every picture, somewhere else in each, and write masks/ that says where", NULL},
-    {"exposure_spread", 0, NULL, SAMPLE, ADVANCED(SAMPLE), REAL(sample.exposure_spread, 0, 4),
+    {"exposure_spread", 0, NULL, SAMPLE, ADVANCED(SAMPLE), REAL(sample.exposure_spread, SHARED),
      "each picture is multiplied by a random 2^e, e up to so many stops beside their mean, with a white balance of an "
      "eighth of that, and clipped; ground_truth_exposure.json tells the gains", NULL},
     {"tracks", 0, NULL, SAMPLE, ADVANCED(SAMPLE), FLAG(sample.tracks),
      "the COLMAP model says which pictures see each point, as --sfm_depth of train needs it", NULL},
     {"depths", 0, NULL, SAMPLE, STAGE(SAMPLE), FLAG(sample.depths),
      "write depths/ and sparse/0/depth_params.json, exact inverse depths in 16 bits, for --depths of train", NULL},
-    {"width", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.width, 8, 8192), "of the pictures, in pixels", NULL},
-    {"height", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.height, 8, 8192), "of the pictures, in pixels", NULL},
-    {"cameras", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_cameras, 2, 999), "number of pictures", NULL},
-    {"points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_points, 4, 10000000), "noisy points to start from",
+    {"width", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.width, SHARED), "of the pictures, in pixels", NULL},
+    {"height", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.height, SHARED), "of the pictures, in pixels", NULL},
+    {"cameras", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_cameras, SHARED), "number of pictures", NULL},
+    {"points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_points, SHARED), "noisy points to start from",
      NULL},
-    {"truth_points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_truth, 1, 100000000),
+    {"truth_points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_truth, SHARED),
      "exact surface points in ground_truth.ply", NULL},
-    {"supersample", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.supersample, 1, 16), "rays along a pixel's side",
+    {"supersample", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.supersample, SHARED), "rays along a pixel's side",
      NULL},
     {"seed", 0, NULL, SAMPLE, BASIC(SAMPLE), SEED(sample.seed), "the same seed gives the same files", NULL},
 
@@ -719,8 +720,29 @@ const cli_option cli_options[] = {
     {"detect_anomaly", 0, NULL, TRAIN | COARSE, IGNORED_FLAG,
      "NaN and infinity always stop the training with an error", NULL},
     {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "viewers are off unless --viewer or --sibr asks for them", NULL},
+    {"position_lr_delay_mult", 0, NULL, STEPS | COARSE | REFINE, IGNORED_TEXT("X"),
+     "the rate of the means has no delayed start, in the published trainers neither", NULL},
     {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "for SIBR's network viewer: --sibr_host", NULL},
     {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer, which --sibr listens for", NULL},
 };
+
+cli_range cli_option_range(const cli_option *option)
+{
+    enum { RANGE, OR_ZERO };
+    static const struct { size_t offset; cli_range range; } shared[] = {
+#define ROW(group, field, zero, low, high) {offsetof(cli_values, group.field), {low, high, zero == OR_ZERO}},
+#define SPLAT_SCENE_RANGE(field, zero, low, high) ROW(scene, field, zero, low, high)
+#define SPLAT_MESH_RANGE(field, zero, low, high) ROW(mesh, field, zero, low, high)
+#define SPLAT_TEXTURE_RANGE(field, zero, low, high) ROW(texture, field, zero, low, high)
+#define SPLAT_CLEAN_RANGE(field, zero, low, high) ROW(clean, field, zero, low, high)
+#define SPLAT_SAMPLE_RANGE(field, zero, low, high) ROW(sample, field, zero, low, high)
+#include "splatsmith/option_ranges.def"
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0] && option->low > option->high; i++)
+        if (shared[i].offset == option->offset) return shared[i].range;
+    return (cli_range){option->low, option->high, false};
+}
+
 const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
 _Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");

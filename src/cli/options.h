@@ -155,7 +155,7 @@ typedef struct cli_option {
     cli_kind kind;
     size_t offset;        /* in cli_values */
     const char *metavar;
-    double low, high;     /* of numbers */
+    double low, high;     /* of numbers; low above high: the library's range */
     const char *help;     /* CLI_GROUP_IGNORED: why it has no effect */
     const char *fallback; /* shown as default where the value in the struct does not tell; "": show none */
 } cli_option;
@@ -171,11 +171,19 @@ typedef struct cli_command {
     bool hidden;
 } cli_command;
 
+/* Of an option that takes a number; both limits are included. */
+typedef struct cli_range {
+    double low, high;
+    bool or_zero; /* 0 is possible besides */
+} cli_range;
+
 extern const cli_option cli_options[];
 extern const size_t cli_n_options;
 extern const cli_command cli_commands[];
 extern const size_t cli_n_commands;
 extern const char *const cli_group_titles[CLI_N_GROUPS];
+
+cli_range cli_option_range(const cli_option *option);
 
 void cli_values_init(cli_values *values);
 /* NULL when there is none. */

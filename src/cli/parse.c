@@ -186,13 +186,15 @@ static bool out_of_range(const cli_option *option, const char *text)
     const char *what = option->kind == CLI_REAL || option->kind == CLI_DOUBLE || option->kind == CLI_GIB
                            ? "a number"
                            : "a whole number";
-    bool is_above = cli_parse_number(text, &value, &rest) && value > option->high;
-    limit_text(option->low, low);
-    limit_text(option->high, high);
+    const cli_range range = cli_option_range(option);
+    bool is_above = cli_parse_number(text, &value, &rest) && value > range.high;
+    limit_text(range.low, low);
+    limit_text(range.high, high);
     if (hint)
         cli_error("--%s takes %s, not '%s'; %s", option->name, what, text, hint);
-    else if (option->high < 1e8)
-        cli_error("--%s takes %s from %s to %s, not '%s'", option->name, what, low, high, text);
+    else if (range.high < 1e8)
+        cli_error("--%s takes %s from %s to %s%s, not '%s'", option->name, what, low, high,
+                  range.or_zero ? ", or 0" : "", text);
     else if (is_above)
         cli_error("--%s takes %s of at most %s, not '%s'", option->name, what, high, text);
     else
@@ -202,7 +204,8 @@ static bool out_of_range(const cli_option *option, const char *text)
 
 static bool in_range(const cli_option *option, double value)
 {
-    return value >= option->low && value <= option->high;
+    const cli_range range = cli_option_range(option);
+    return (value >= range.low && value <= range.high) || (range.or_zero && value == 0);
 }
 
 static bool set_int(const cli_option *option, const char *text, int *value)

@@ -20,13 +20,8 @@ splat_status splat_clean_options_check(const splat_clean_options *o, splat_error
     for (int k = 0; k < 3 && o->has_bbox; k++)
         if (!(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");
-    if (!(o->min_opacity >= 0 && o->min_opacity <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "min_opacity must be from 0 to 1, not %g", o->min_opacity);
-    if (!(o->max_size >= 0))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "max_size must not be negative, as %g is", o->max_size);
-    if (o->outlier_neighbors < 2 || o->outlier_neighbors > 32 || !(o->outlier_std >= 0))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "outlier_neighbors must be 2 to 32 and outlier_std not "
-                          "negative, not %zu and %g", o->outlier_neighbors, o->outlier_std);
+#define SPLAT_CLEAN_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
+#include "splatsmith/option_ranges.def"
     return SPLAT_OK;
 }
 

@@ -2,26 +2,30 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
+#include "base/options.h"
 #include "base/plural.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+splat_status splat_scene_options_check(const splat_scene_options *o, splat_error *error)
+{
+#define SPLAT_SCENE_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
+#include "splatsmith/option_ranges.def"
+    if (o->resolution == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is 0; it must be -1 (automatic), a divisor (1, 2, "
+                          "4, 8, 16, 32, 64) or a width in pixels");
+    if ((unsigned)o->undistort > SPLAT_UNDISTORT_ALL)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "undistort must be one of " SPLAT_WORDS_UNDISTORT);
+    return SPLAT_OK;
+}
+
 static splat_status check_options(const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {
     int r = options->resolution;
-    if (r == 0 || r < -1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is %d; it must be -1 (automatic), a divisor (1, 2, "
-                          "4, 8, 16, 32, 64) or a width in pixels", r);
-    if (!(options->resolution_scale >= 0 && options->resolution_scale <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_scale must be from 0 to 1, not %g",
-                          options->resolution_scale);
-    if ((unsigned)options->undistort > SPLAT_UNDISTORT_ALL)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "undistort must be one of " SPLAT_WORDS_UNDISTORT);
-    if (!(options->fisheye_degrees >= 0 && options->fisheye_degrees <= 200))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "fisheye_degrees must be above 0 and at most 200, not %g",
-                          (double)options->fisheye_degrees);
+    SPLAT_TRY(splat_scene_options_check(options, error));
     if (r > 0 && r < 64 && (r & (r - 1)) != 0)
         splat_dataset_say(log, SPLAT_LOG_WARNING, "resolution %d is taken as a width of %d pixels; divisors are 1, 2, "
                           "4, 8, 16, 32 and 64", r, r);

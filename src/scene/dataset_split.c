@@ -213,8 +213,6 @@ static splat_status apply_rules(const splat_dataset *dataset, const splat_source
         apply_count(dataset, (size_t)options->test_camera_count, marks);
         return SPLAT_OK;
     }
-    if (options->llffhold < 2)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold is %d; it must be at least 2", options->llffhold);
     for (size_t i = 0; i < dataset->n_photos; i += (size_t)options->llffhold) mark_photo(dataset, i, marks);
     return SPLAT_OK;
 }

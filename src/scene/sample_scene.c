@@ -2,6 +2,7 @@
 #include "scene/sample_scene.h"
 
 #include "base/file.h"
+#include "base/options.h"
 #include "base/rng.h"
 #include "io/exposure_file.h"
 #include "io/picture/image.h"
@@ -223,21 +224,14 @@ static splat_status check_range(const char *name, int value, int low, int high, 
                       high);
 }
 
-static splat_status check_options(const splat_sample_options *options, splat_error *error)
+splat_status splat_sample_options_check(const splat_sample_options *o, splat_error *error)
 {
-    SPLAT_TRY(check_range("width", options->width, 8, 8192, error));
-    SPLAT_TRY(check_range("height", options->height, 8, 8192, error));
-    SPLAT_TRY(check_range("scene", (int)options->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
-    SPLAT_TRY(check_range("distortion", (int)options->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
-                          SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE, error));
-    SPLAT_TRY(check_range("n_blobs", options->n_blobs, 0, 64, error));
-    SPLAT_TRY(check_range("n_cameras", options->n_cameras, options->scene ? 3 : 2, 999, error));
-    SPLAT_TRY(check_range("n_points", options->n_points, 4, 10000000, error));
-    SPLAT_TRY(check_range("n_truth", options->n_truth, 1, 100000000, error));
-    if (!(options->exposure_spread >= 0 && options->exposure_spread <= 4))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure_spread of the sample is %g; 0 to 4 are possible",
-                          (double)options->exposure_spread);
-    return check_range("supersample", options->supersample, 1, 16, error);
+#define SPLAT_SAMPLE_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
+#include "splatsmith/option_ranges.def"
+    SPLAT_TRY(check_range("scene", (int)o->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
+    if (o->scene) SPLAT_TRY(check_range("n_cameras", o->n_cameras, 3, 999, error));
+    return check_range("distortion", (int)o->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
+                       SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE, error);
 }
 
 static splat_status create_child(const char *folder, const char *name, splat_error *error)
@@ -402,7 +396,7 @@ static void set_up(splat_sample_work *s)
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
                                       splat_error *error)
 {
-    SPLAT_TRY(check_options(options, error));
+    SPLAT_TRY(splat_sample_options_check(options, error));
     SPLAT_TRY(check_folder(folder, error));
     bool folder_was_there = splat_path_exists(folder);
     splat_sample_work s = {.options = options, .threads = threads > 0 ? threads : 1};

@@ -71,8 +71,6 @@ static splat_status finish(splat_scene *scene, splat_error *error)
 static splat_status open_scene(splat_context *context, const splat_scene_arrays *arrays,
                                const splat_scene_options *options, splat_scene **result, splat_error *error)
 {
-    if (options->eval && options->test_camera_count < 0 && options->llffhold < 2)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "llffhold must be at least 2, not %d", options->llffhold);
     splat_scene *scene = calloc(1, sizeof *scene);
     if (!scene) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
     scene->context = context;

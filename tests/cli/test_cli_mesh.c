@@ -88,7 +88,7 @@ static void the_points_choose_the_depth(void **state)
     assert_non_null(strstr(standard_error, "Poisson: a depth of 7 at most, for 100 MiB of host memory"));
     assert_int_not_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "--poisson_depth", "5", "-o", "out/deep.ply",
                              NULL), 0);
-    assert_non_null(strstr(standard_error, "poisson_depth must be 6 to 12, or 0"));
+    assert_non_null(strstr(standard_error, "poisson_depth takes a whole number from 6 to 12, or 0"));
 }
 
 static void other_sources_are_named(void **state)

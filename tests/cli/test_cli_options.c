@@ -211,6 +211,11 @@ static void test_numbers(void **state)
     RUN_ERR(2, "--source_path must not be empty", "train", "-s", "");
     RUN_ERR(2, "--resolution takes", "train", "-s", "x", "-r", "-2");
     RUN_ERR(2, "--resolution takes -1 or a whole number of at least 1", "train", "-s", "x", "-r0");
+    RUN_ERR(2, "--poisson_depth takes a whole number from 6 to 12, or 0, not '5'", "mesh", "--poisson_depth", "5");
+    RUN_ERR(2, "--texture_size takes a whole number from 64 to 65500, or 0, not '9'", "texture", "--texture_size", "9");
+    RUN_ERR(2, "--fisheye_degrees takes a number from 1 to 200, or 0, not '0.5'", "train", "--fisheye_degrees", "0.5");
+    RUN_ERR(2, "--min_alpha takes a number from 1e-06 to 1, not '0'", "mesh", "--min_alpha", "0");
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--fisheye_degrees", "0", "--resolution_scale", "0");
 }
 
 /* Words that are right get as far as the scene, which is absent: exit code 1 and its name. */
@@ -242,6 +247,8 @@ static void test_options_of_others(void **state)
             "--debug_from", "-1", "--disable_viewer", "--convert_SHs_python", "--compute_cov3D_python", "--debug");
     assert_non_null(strstr(standard_error, "--binary_search_min has no effect: --target_gaussian_count is met"));
     assert_non_null(strstr(standard_error, "notice: --detect_anomaly"));
+    RUN_ERR(1, "notice: --position_lr_delay_mult has no effect: the rate of the means has no delayed start", "train",
+            "-s", "absent", "--position_lr_delay_mult", "0.01");
     assert_null(strstr(standard_error, "\x1b")); /* no colours outside of a terminal */
     RUN_ERR(1, "splatsmith: error: ", "train", "-s", "absent", "--port", "6009", "--quiet");
     assert_null(strstr(standard_error, "notice"));

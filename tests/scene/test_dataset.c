@@ -126,7 +126,8 @@ static void test_camera(void **state)
     options.resolution = 0;
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "resolution is 0");
     options.resolution = 100000;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "the most is 65500");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
+                   "`resolution` must be from -1 to 65500");
 }
 
 static void test_limit_notice(void **state)
@@ -273,9 +274,10 @@ static void test_rules(void **state)
     options.llffhold = 100;
     expect_split(&options, "0");
     options.llffhold = 0;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "llffhold is 0");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
     options.llffhold = 1;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "llffhold is 1");
+    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
+    options.llffhold = 8;
     options.test_camera_count = 1000; /* capped at all views */
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
                    "all 20 photos of the scene are held out for testing, none is left to train on");

@@ -324,7 +324,7 @@ static void what_cannot_be_painted_is_refused(void **state)
     expect("is the mesh of this scene", SPLAT_ERROR_ARGUMENT, &options, 1000, false);
     expect("no faces", SPLAT_ERROR_ARGUMENT, &options, 0, true);
     options.polish_steps = -1;
-    expect("`texture_polish`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    expect("`polish_steps`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
     options.polish_steps = 0;
     options.max_host_bytes = 1 << 20;
     expect("max_host_memory", SPLAT_ERROR_MEMORY, &options, 0, false);
@@ -336,7 +336,7 @@ static void what_cannot_be_painted_is_refused(void **state)
     expect("`texture_size` 9000 is above", SPLAT_ERROR_ARGUMENT, &options, 0, false);
     options.texture_size = 0;
     options.square_size = 4;
-    expect("`square_size` is 5 to 1000", SPLAT_ERROR_ARGUMENT, &options, 0, false);
+    expect("`square_size` must be from 5 to 1000, or 0", SPLAT_ERROR_ARGUMENT, &options, 0, false);
     options.square_size = 0;
     options.jpeg_quality = 101;
     expect("`jpeg_quality`", SPLAT_ERROR_ARGUMENT, &options, 0, false);

@@ -70,34 +70,8 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     if ((unsigned)o->points > SPLAT_MESH_POINTS_VIEWS)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown source of points %d", (int)o->points);
     if (has_levels(o)) SPLAT_TRY(check_levels(o, error));
-    if (!(o->resolution_factor >= 0.05f && o->resolution_factor <= 8))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution_factor must be from 0.05 to 8, not %g",
-                          (double)o->resolution_factor);
-    if (o->n_points < 1000 || o->n_points > 500000000)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "n_points must be between 1,000 and 500,000,000, not %zu",
-                          o->n_points);
-    if (o->poisson_depth && (o->poisson_depth < 6 || o->poisson_depth > 12))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "poisson_depth must be 6 to 12, or 0 for what the points "
-                          "deserve, not %d", o->poisson_depth);
-    if (!(o->density_quantile >= 0 && o->density_quantile < 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density_quantile must be in [0, 1), not %g",
-                          o->density_quantile);
-    if (!(o->support_trim >= 0 && o->support_trim <= 1000))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "support_trim must be from 0 to 1000, not %g", o->support_trim);
-    if (!(o->min_alpha > 0 && o->min_alpha <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "min_alpha must be above 0 and at most 1, not %g",
-                          (double)o->min_alpha);
-    if (o->outlier_neighbors == 1 || o->outlier_neighbors > 32 || !(o->outlier_std >= 0))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "outlier_neighbors must be 0 or 2 to 32 and outlier_std not "
-                          "negative, not %zu and %g", o->outlier_neighbors, o->outlier_std);
-    if (!(o->least_scale >= 0 && o->least_scale <= 100))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "least_scale must be from 0 to 100 voxels, not %g",
-                          o->least_scale);
-    if (!(o->voxel_size >= 0) || !(o->max_depth >= 0))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "voxel_size and max_depth must not be negative");
-    if (!(o->least_seen >= 0 && o->least_seen <= 1) || o->unseen_rim < -1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "least_seen must be from 0 to 1 and unseen_rim -1 or more, not "
-                          "%g and %d", o->least_seen, o->unseen_rim);
+#define SPLAT_MESH_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
+#include "splatsmith/option_ranges.def"
     for (int k = 0; k < 3; k++)
         if (o->has_bbox && !(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");

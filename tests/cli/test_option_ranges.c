@@ -1,0 +1,137 @@
+/* The command line and the library have the same ranges: each number of the table of options at both limits, beyond
+ * them and at zero, against the library's own check. */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/options.h"
+#include "scene/dataset.h"
+#include "scene/sample_scene.h"
+
+/* A struct of options in cli_values, and how the library judges it. */
+typedef struct group {
+    const char *name;
+    size_t offset, size;
+    splat_status (*check)(const cli_values *values, splat_error *error);
+} group;
+
+#define CHECK(name, type)                                                                                              \
+    static splat_status check_##name(const cli_values *values, splat_error *error)                                     \
+    {                                                                                                                  \
+        return splat_##type##_options_check(&values->name, error);                                                     \
+    }
+CHECK(scene, scene)
+CHECK(train, train)
+CHECK(mesh, mesh_extract)
+CHECK(texture, texture)
+CHECK(clean, clean)
+CHECK(sample, sample)
+
+#define GROUP(name) {#name, offsetof(cli_values, name), sizeof ((cli_values *)0)->name, check_##name}
+static const group groups[] = {GROUP(scene), GROUP(train), GROUP(mesh), GROUP(texture), GROUP(clean), GROUP(sample)};
+
+/* Options that the library checks against others, too; each is 0 or one of a few numbers. */
+static const char *const with_rules[] = {"gaussians_per_triangle"};
+
+static const group *find_group(const cli_option *option)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (option->offset >= groups[i].offset && option->offset < groups[i].offset + groups[i].size)
+            return &groups[i];
+    return NULL;
+}
+
+static bool has_rules(const cli_option *option)
+{
+    for (size_t i = 0; i < sizeof with_rules / sizeof with_rules[0]; i++)
+        if (strcmp(option->name, with_rules[i]) == 0) return true;
+    return false;
+}
+
+static bool is_number(const cli_option *option)
+{
+    switch (option->kind) {
+    case CLI_INT:
+    case CLI_SIZE:
+    case CLI_COUNT:
+    case CLI_REAL:
+    case CLI_DOUBLE:
+    case CLI_GIB: return true;
+    default: return false;
+    }
+}
+
+static bool is_whole(const cli_option *option)
+{
+    return option->kind == CLI_INT || option->kind == CLI_SIZE || option->kind == CLI_COUNT;
+}
+
+/* False where the field cannot hold the number. */
+static bool set(cli_values *values, const cli_option *option, double number)
+{
+    void *field = (char *)values + option->offset;
+    if (option->kind == CLI_REAL) *(float *)field = (float)number;
+    else if (!is_whole(option)) *(double *)field = number;
+    else if (option->kind == CLI_COUNT && number >= 0) *(size_t *)field = (size_t)number;
+    else if (option->kind != CLI_COUNT && number >= INT_MIN && number <= INT_MAX) *(int *)field = (int)number;
+    else return false;
+    return true;
+}
+
+static bool takes(const cli_option *option, double number)
+{
+    cli_range range = cli_option_range(option);
+    return (number >= range.low && number <= range.high && !(option->kind == CLI_SIZE && number == 0)) ||
+           (range.or_zero && number == 0);
+}
+
+static int n_judged, n_differ;
+
+static void compare_at(const group *g, const cli_option *option, double number)
+{
+    static cli_values values;
+    splat_error error = {0};
+    splat_scene_options_init(&values.scene);
+    splat_train_options_init(&values.train);
+    splat_mesh_extract_options_init(&values.mesh);
+    splat_texture_options_init(&values.texture);
+    splat_clean_options_init(&values.clean);
+    splat_sample_options_init(&values.sample);
+    if (!set(&values, option, number)) return;
+    bool library = g->check(&values, &error) != SPLAT_ERROR_ARGUMENT || !strstr(error.message, "must be");
+    bool command_line = takes(option, number);
+    n_judged++;
+    if (library == command_line) return;
+    print_message("--%s %.9g: the command line %s it, the library %s it: %s\n", option->name, number,
+                  command_line ? "takes" : "refuses", library ? "takes" : "refuses", error.message);
+    n_differ++;
+}
+
+static void the_library_has_the_ranges_of_the_command_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_n_options; i++) {
+        const cli_option *option = &cli_options[i];
+        const group *g = is_number(option) ? find_group(option) : NULL;
+        if (!g || has_rules(option)) continue;
+        cli_range range = cli_option_range(option);
+        double step = is_whole(option) ? 1 : 1e-3 * fmax(1e-3, fabs(range.high));
+        double numbers[] = {range.low, range.high, range.low - step, range.high + step, 0};
+        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) compare_at(g, option, numbers[k]);
+    }
+    print_message("%d numbers\n", n_judged);
+    assert_true(n_judged > 300);
+    assert_int_equal(n_differ, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_library_has_the_ranges_of_the_command_line)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
