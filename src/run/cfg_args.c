@@ -25,8 +25,8 @@ static void write_bool(FILE *stream, const char *key, bool value)
     fprintf(stream, ", %s=%s", key, value ? "True" : "False");
 }
 
-splat_status splat_cfg_args_write(const char *model_path, const splat_model_config *config, bool ray_jitter,
-                                  bool resample_gt_image, bool sample_more_highres, splat_error *error)
+splat_status splat_cfg_args_write(const char *model_path, const splat_model_config *config,
+                                  const splat_train_options *train, splat_error *error)
 {
     splat_save save;
     char number[32];
@@ -42,13 +42,13 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     write_string(stream, "images", config->images, "images");
     fprintf(stream, ", resolution=%d", config->resolution);
     write_bool(stream, "white_background", config->white_background);
-    fprintf(stream, ", data_device='cuda'"); /* scripts of the field read it; Splatsmith does not */
+    write_string(stream, "data_device", train->photos_on_host ? "cpu" : "cuda", "");
     write_bool(stream, "eval", config->eval);
     fprintf(stream, ", kernel_size=%s", splat_number_format(number, config->kernel_size));
-    write_bool(stream, "ray_jitter", ray_jitter);
-    write_bool(stream, "resample_gt_image", resample_gt_image);
+    write_bool(stream, "ray_jitter", train->ray_jitter);
+    write_bool(stream, "resample_gt_image", train->resample_gt_image);
     write_bool(stream, "load_allres", config->load_allres);
-    write_bool(stream, "sample_more_highres", sample_more_highres);
+    write_bool(stream, "sample_more_highres", train->sample_more_highres);
     if (config->masks) write_string(stream, "masks", config->masks, "");
     if (config->invert_masks) write_bool(stream, "invert_masks", true);
     if (config->depths) write_string(stream, "depths", config->depths, "");

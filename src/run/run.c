@@ -109,9 +109,7 @@ static splat_status write_config(const splat_trainer *t, const char *folder, spl
     bool has_texts = config.source_path && config.model_path && config.images && !config.masks == !scene->masks &&
                      !config.depths == !scene->depths;
     splat_status status = has_texts
-                              ? splat_cfg_args_write(folder, &config, t->options.ray_jitter,
-                                                     t->options.resample_gt_image, t->options.sample_more_highres,
-                                                     error)
+                              ? splat_cfg_args_write(folder, &config, &t->options, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
     splat_model_config_free(&config);
     return status;

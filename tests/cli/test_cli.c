@@ -139,7 +139,10 @@ static void test_output_names(void **state)
     assert_string_equal(standard_output, "");
     assert_string_equal(standard_error, "");
     assert_true(exists("scene_output/first/point_cloud/iteration_1/point_cloud.ply"));
-    RUN_OUT(0, "/scene_output/second\n", "train", "-s", "scene/images/..", "--experiment_name", "second", "-n", "1");
+    RUN_OUT(0, "/scene_output/second\n", "train", "-s", "scene/images/..", "--experiment_name", "second", "-n", "1",
+            "--data_device", "cpu");
+    assert_true(file_contains("scene_output/first/cfg_args", "data_device='cuda'"));
+    assert_true(file_contains("scene_output/second/cfg_args", "data_device='cpu'"));
     assert_true(exists("scene_output/second/point_cloud/iteration_1/point_cloud.ply"));
     RUN_OUT(0, "/scene_output/third\n", "train", "-s", "scene/.", "--experiment_name", "third", "-n", "1");
     RUN_ERR(0, "--gpu has no effect: running on the CPU", "train", "-s", "scene", "-m", "on_cpu", "-n", "1",

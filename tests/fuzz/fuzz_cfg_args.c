@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     splat_status status = splat_cfg_args_read(".", &first, &error);
     fuzz_judge(status, &error);
     if (status != SPLAT_OK) return 0;
-    fuzz_judge(splat_cfg_args_write("again", &first, false, false, false, &error), &error);
+    fuzz_judge(splat_cfg_args_write("again", &first, &(splat_train_options){0}, &error), &error);
     status = splat_cfg_args_read("again", &second, &error);
     fuzz_judge(status, &error);
     if (status != SPLAT_OK || !same_text(first.source_path, second.source_path) ||

@@ -53,7 +53,7 @@ static void test_cfg_args_text(void **state)
     splat_error error;
     splat_model_config config = {.source_path = "data/garden", .model_path = "out/garden", .images = "images_4",
                                  .sh_degree = 3, .resolution = -1, .eval = true, .kernel_size = 0.1f};
-    ASSERT_OK(splat_cfg_args_write(".", &config, false, true, false, &error));
+    ASSERT_OK(splat_cfg_args_write(".", &config, &(splat_train_options){.resample_gt_image = true}, &error));
     char *text = read_text("cfg_args");
     assert_string_equal(text, "Namespace(sh_degree=3, source_path='data/garden', model_path='out/garden', "
                               "images='images_4', resolution=-1, white_background=False, data_device='cuda', "
@@ -86,7 +86,7 @@ static void test_cfg_args_round_trip(void **state)
                                            .masks = i % 3 ? (char *)strings[(i + 3) % N_STRINGS] : NULL,
                                            .invert_masks = i & 2,
                                            .mask_mode = (splat_mask_mode)(i % 3)};
-        ASSERT_OK(splat_cfg_args_write(".", &config, false, false, false, &error));
+        ASSERT_OK(splat_cfg_args_write(".", &config, &(splat_train_options){0}, &error));
         ASSERT_OK(splat_cfg_args_read(".", &back, &error));
         assert_string_equal(back.source_path, config.source_path);
         assert_string_equal(back.model_path, config.model_path);
@@ -117,7 +117,8 @@ static void test_cfg_args_python(void **state)
         splat_model_config config = {.source_path = (char *)strings[i], .model_path = ".", .images = "images",
                                      .sh_degree = 2, .resolution = 4, .white_background = true, .load_allres = true,
                                      .kernel_size = 0.05f};
-        ASSERT_OK(splat_cfg_args_write(".", &config, true, false, true, &error));
+        ASSERT_OK(splat_cfg_args_write(".", &config,
+                                   &(splat_train_options){.ray_jitter = true, .sample_more_highres = true}, &error));
         FILE *stream = fopen("wanted", "wb");
         fputs(strings[i], stream);
         fclose(stream);

@@ -165,7 +165,7 @@ static splat_status save_config(int version, splat_error *error)
 {
     char source[] = "scene", model[] = "model", images[] = "images";
     splat_model_config config = {.source_path = source, .model_path = model, .images = images, .sh_degree = version};
-    return splat_cfg_args_write("faults", &config, false, false, false, error);
+    return splat_cfg_args_write("faults", &config, &(splat_train_options){0}, error);
 }
 
 static splat_status save_cameras(int version, splat_error *error)
