@@ -151,6 +151,23 @@ static void an_spz_file_has_these_bytes(void **state)
     splat_cloud_free(&c);
 }
 
+/* Logarithms of scales are kept up to 20, as the published writer does, and cut beyond. */
+static void scales_of_a_compressed_ply_are_cut_at_20(void **state)
+{
+    (void)state;
+    static const float scales[3] = {19, -19.5f, 0}, beyond[3] = {25, -1000, 20}, cut[3] = {20, -20, 20};
+    splat_error error;
+    splat_cloud c = make_one(0), back;
+    for (int i = 0; i < 2; i++) {
+        memcpy(c.scales, i == 0 ? scales : beyond, sizeof scales);
+        ASSERT_OK(splat_cloud_write("wide.compressed.ply", &c, NULL, &error));
+        ASSERT_OK(splat_cloud_read("wide.compressed.ply", &back, &error));
+        for (int k = 0; k < 3; k++) assert_float_equal(back.scales[k], i == 0 ? scales[k] : cut[k], 1e-5);
+        splat_cloud_free(&back);
+    }
+    splat_cloud_free(&c);
+}
+
 /* Text and words of three Gaussians. The middle one lies at 1/4, 1/2, 3/4 of the box: 512, 512 and 1535 steps; of its
  * rotation (0.8, 0, 0.6, 0) the first is left out and the others are 511.5, 945.5 and 511.5 steps of 1023. */
 static void a_compressed_ply_has_these_words(void **state)
@@ -641,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_compressed_ply_has_these_words),
         cmocka_unit_test(what_comes_back_differs_by_half_a_step),
         cmocka_unit_test(a_palette_finds_harmonics_that_repeat),
+        cmocka_unit_test(scales_of_a_compressed_ply_are_cut_at_20),
         cmocka_unit_test(spz_holds_far_gaussians),
         cmocka_unit_test(spz_of_version_2_and_of_degree_4_is_read),
         cmocka_unit_test(damaged_spz_is_refused),

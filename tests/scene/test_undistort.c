@@ -83,6 +83,39 @@ static void pictures_come_back(void **state)
     }
 }
 
+/* How far a turned crop is from the exact places in the photo, in pixels of the photo: a ramp tells its place. The
+ * grid's own error is at most 0.05 along an axis at the sides of a cell, and rounding to bytes takes 0.5 / 6. */
+static void crops_are_exact_to_a_fraction_of_a_pixel(void **state)
+{
+    (void)state;
+    enum { SLOPE = 6, PERIOD = 40, WIDTH = 1200, HEIGHT = 600, SIDE = 256 };
+    splat_error error;
+    splat_lens lens = {.width = WIDTH, .height = HEIGHT};
+    const splat_lens_frame frame = {SIDE, SIDE, SIDE / 2.0, SIDE / 2.0, SIDE / 2.0, SIDE / 2.0};
+    const double c = sqrt(0.5), up[9] = {1, 0, 0, 0, c, c, 0, -c, c}; /* half way to a pole */
+    splat_image image = {WIDTH, HEIGHT, 1, malloc((size_t)WIDTH * HEIGHT)}, crop;
+    splat_lens_set(&lens, SPLAT_LENS_EQUIRECTANGULAR, (const double[]){WIDTH, HEIGHT});
+    for (int i = 0; i < WIDTH * HEIGHT; i++) image.pixels[i] = (uint8_t)(SLOPE * (i % WIDTH % PERIOD));
+    ASSERT_OK(splat_photo_undistort(&lens, &frame, up, SIDE, SIDE, false, &image, &crop, &error));
+    double largest = 0;
+    int n = 0;
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++) {
+            const double at[3] = {(x + 0.5 - frame.cx) / frame.fx, (y + 0.5 - frame.cy) / frame.fy, 1};
+            double ray[3], pixel[2];
+            for (int k = 0; k < 3; k++) ray[k] = up[k] * at[0] + up[3 + k] * at[1] + up[6 + k] * at[2];
+            assert_true(splat_lens_project(&lens, ray, pixel));
+            double place = fmod(pixel[0] - 0.5, PERIOD);
+            if (place < 1 || place > PERIOD - 2) continue; /* where the ramp begins again */
+            largest = fmax(largest, fabs(crop.pixels[SIDE * y + x] / (double)SLOPE - place));
+            n++;
+        }
+    assert_true(n > SIDE * SIDE / 2);
+    if (!(largest < 0.05 + 0.1)) fail_msg("a pixel is off by %g", largest);
+    splat_image_free(&image);
+    splat_image_free(&crop);
+}
+
 /* Rays that the lens does not see are black, not mirrored content of the photo. */
 static void folds_are_black(void **state)
 {
@@ -270,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pictures_come_back), cmocka_unit_test(folds_are_black),
+        cmocka_unit_test(crops_are_exact_to_a_fraction_of_a_pixel),
         cmocka_unit_test(scenes_open_undistorted), cmocka_unit_test(folded_lenses_are_refused),
         cmocka_unit_test(samples_of_every_lens),
     };
