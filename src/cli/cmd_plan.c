@@ -21,8 +21,12 @@ static void print_rows(const splat_plan *plan)
         cli_say("  %-12s %-40s %10s", "host", "pinned, beside the limit", cli_bytes(plan->host_bytes, bytes));
 }
 
-static void print_choices(const splat_plan *plan)
+static void print_choices(const splat_plan *plan, bool has_limit)
 {
+    if (!has_limit) {
+        cli_say("A training on the CPU has no limit unless --vram_limit names one; nothing is given up.");
+        return;
+    }
     if (plan->n_choices == 0) cli_say("Everything fits as it is; nothing is given up.");
     else cli_say("To stay below the limit with so many:");
     cli_print_choices(plan);
@@ -33,7 +37,8 @@ static void print_choices(const splat_plan *plan)
 }
 
 /* The command that trains like this: the run decides for itself what the command line does not. */
-static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan)
+static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan,
+                          bool has_limit)
 {
     splat_train_options asked[1];
     cli_asked_steps(values, asked);
@@ -47,7 +52,7 @@ static void print_command(const cli_values *values, const splat_train_options *o
     if (cli_given(values, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     if (values->gpus) ADD(" --gpus %s", values->gpus);
-    ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
+    if (has_limit) ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
     if (values->optimize_memory || cli_given(values, "sh_storage"))
         ADD(" --sh_storage %s", asked->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32");
@@ -121,11 +126,15 @@ static int plan_scene(const cli_values *values, splat_context *context, const sp
             values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     const bool is_shared = options.n_ranks > 1;
+    /* Free memory of a machine without a GPU is no reason for a limit while the plan fits. */
+    const bool has_limit = options.for_gpu || values->vram_limit.kind || plan.n_choices > 0 ||
+                           splat_context_get_pci_bus_id(context)[0];
     if (is_shared) cli_say("Each of %zu GPUs holds so much, below a limit of its own.", options.n_ranks);
-    print_choices(&plan);
-    cli_say("At most %zu rows of Gaussians fit%s, with all of that given up.", chosen.max_gaussians,
-            is_shared ? " on all of them" : "");
-    print_command(values, &chosen, &plan);
+    print_choices(&plan, has_limit);
+    if (has_limit)
+        cli_say("At most %zu rows of Gaussians fit%s, with all of that given up.", chosen.max_gaussians,
+                is_shared ? " on all of them" : "");
+    print_command(values, &chosen, &plan, has_limit);
     return CLI_OK;
 }
 

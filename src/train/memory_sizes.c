@@ -147,8 +147,8 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
         s.frame = splat_larger(s.frame, frame);
         s.scratch = splat_larger(s.scratch, scratch);
     }
-    bool streams = o->photos_on_host || u->photos_all == u->photos_two;
-    s.photos = streams ? splat_memory_streamed_photos(u, o) : u->photos_all;
+    s.photos_stream = o->photos_on_host || u->photos_all == u->photos_two;
+    s.photos = s.photos_stream ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
     size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0) +
                       splat_depths_blocks(u, o);

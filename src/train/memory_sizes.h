@@ -12,6 +12,7 @@ typedef struct splat_memory_sizes {
     size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos,
         depth_points, ranks, rest;
     size_t host; /* pinned, beside all others */
+    bool photos_stream; /* `photos` are those of two steps, not all */
 } splat_memory_sizes;
 
 /* The part of the limit that counts as the driver's goes by so many bytes: kernels that it loads at one moment or

@@ -26,6 +26,10 @@ static void test_plan(void **state)
     assert_non_null(strstr(standard_output, "Everything fits as it is"));
     assert_non_null(strstr(standard_output, "afterwards: coarse (SuGaR)"));
     assert_non_null(strstr(standard_output, "splatsmith train -s scene"));
+    RUN_OUT(0, "A training on the CPU has no limit", "plan", "-s", "scene", "--backend", "cpu");
+    assert_non_null(strstr(standard_output, "photos of two steps")); /* which is what such a training holds */
+    assert_non_null(strstr(standard_output, "Recommended:\n  splatsmith train -s scene\n"));
+    RUN_OUT(0, "--vram_limit 512M", "plan", "-s", "scene", "--backend", "cpu", "--vram_limit", "512M");
     RUN_OUT(0, "--optimizer_storage quantized", "plan", "-s", "scene", "--device_memory", "8G", "--vram_limit", "50%",
             "--gaussians", "6M");
     RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "2G", "--gaussians", "20M");
