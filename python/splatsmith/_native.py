@@ -4,13 +4,14 @@ A context and all that is made with it are used by one thread at a time: a sessi
 gives back while a call is under way (in a callback, or when another thread drops an object) is destroyed after it.
 """
 import ctypes
+import difflib
 import glob
 import operator
 import os
 import signal
 import threading
 from ctypes import byref
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _c, errors
 from ._options import ENUM_FIELDS
@@ -217,6 +218,19 @@ def path_bytes(path: Any) -> bytes:
     return os.fsencode(path)
 
 
+def _option_names(options: Any) -> List[str]:
+    """The fields that can be set: not the size of the struct and not the lengths of lists."""
+    names = [name for name, *_ in options._fields_]
+    return [name for name in names if name != "size" and not (name.startswith("n_") and name[2:] in names)]
+
+
+def _no_option(name: str, structs: Tuple[Any, ...]) -> str:
+    known = [known for struct in structs for known in _option_names(struct)]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{type(structs[0]).__name__} has no option {name!r}{hint}"
+
+
 def set_options(options: Any, given: Dict[str, Any], *inner: Any) -> List[Any]:
     """Sets fields of a struct of options, or of the structs in it, from keyword arguments. What is returned must live
     as long as the struct is used."""
@@ -224,10 +238,10 @@ def set_options(options: Any, given: Dict[str, Any], *inner: Any) -> List[Any]:
     for name, value in given.items():
         for target in (options, *inner):
             kinds = dict(target._fields_)
-            if name in kinds and name != "size" and not (name.startswith("n_") and name[2:] in kinds):
+            if name in _option_names(target):
                 break
         else:
-            raise TypeError(f"{type(options).__name__} has no option {name!r}")
+            raise TypeError(_no_option(name, (options, *inner)))
         _set_option(target, name, kinds, value, kept)
     return kept
 

@@ -103,7 +103,10 @@ class Scenes(unittest.TestCase):
                  lambda: create([splatsmith.Photo("a", pixels, camera)], points=[1.0, 2.0])),
                 (splatsmith.ArgumentError, "mask_mode must be one of ignore, segment, alpha",
                  lambda: fixture.open_scene(mask_mode="some")),
-                (TypeError, "no option 'depth'", lambda: fixture.open_scene(depth=1)),
+                (TypeError, "no option 'depth'; did you mean 'depths'\\?", lambda: fixture.open_scene(depth=1)),
+                (TypeError, "no option 'resolutoin'; did you mean 'resolution'\\?",
+                 lambda: fixture.open_scene(resolutoin=2)),
+                (TypeError, "no option 'zzz'$", lambda: fixture.open_scene(zzz=2)),
                 (TypeError, "option 'resolution'", lambda: fixture.open_scene(resolution="half"))):
             with self.assertRaisesRegex(error, words):
                 make()
