@@ -98,14 +98,26 @@ static int measure(cli_session *session, const cli_values *values, const char *v
     return CLI_OK;
 }
 
+/* The end of a method's name, ours_<iteration>_<variant>: results of other pictures do not replace those of the model's
+ * own resolution. */
+static const char *name_variant(const cli_session *session, const cli_values *values, char text[32])
+{
+    const char *colors = values->diffuse_only ? "diffuseonly" : "";
+    bool is_resized = values->model_path && session->scene_options.resolution != session->config.resolution;
+    if (!is_resized) return values->diffuse_only ? colors : NULL;
+    snprintf(text, 32, "%s%sr%d", colors, values->diffuse_only ? "_" : "", session->scene_options.resolution);
+    return text;
+}
+
 static int evaluate(const cli_values *values)
 {
+    char variant[32];
     cli_session session;
     cli_values own = *values;
     if (values->diffuse_only) own.reduce_sh_degree = 0;
     int code = cli_session_open(&session, &own, true);
     if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
-    if (code == CLI_OK) code = measure(&session, values, values->diffuse_only ? "diffuseonly" : NULL);
+    if (code == CLI_OK) code = measure(&session, values, name_variant(&session, values, variant));
     cli_session_close(&session);
     return code;
 }

@@ -92,6 +92,20 @@ static int eval_only(const cli_training *j, const cli_values *values)
     return cmd_eval(&copy);
 }
 
+/* The checkpoint may lie some steps before the end; those are made again. */
+static void tell_finished(const cli_training *j, const cli_values *values)
+{
+    splat_error error;
+    char path[CLI_PATH_MAX], checkpoint[CLI_PATH_MAX];
+    int iteration = 0, last = j->train_options.iterations;
+    if (!values->start_checkpoint || strcmp(values->start_checkpoint, "latest") != 0 || values->outcome) return;
+    if (splat_model_find_iteration(j->model_path, -1, path, sizeof path, &iteration, &error) != SPLAT_OK) return;
+    snprintf(checkpoint, sizeof checkpoint, "%.4000s/chkpnt%d.splatsmith", j->model_path, last);
+    if (iteration >= last && !cli_path_exists(checkpoint))
+        cli_notice("the run in %s has finished: %s is its last splat; the steps after its last checkpoint are made "
+                   "again", j->model_path, path);
+}
+
 static int run_job(cli_training *j, const cli_values *values)
 {
     if (!j->model_path[0] && !choose_model_path(values, j->model_path)) return CLI_USAGE;
@@ -100,6 +114,7 @@ static int run_job(cli_training *j, const cli_values *values)
     j->scene_options.seed = values->train.seed;
     cli_training_fill(j, values);
     int code = prepare(j, values);
+    if (code == CLI_OK) tell_finished(j, values);
     return code == CLI_OK ? cli_training_run(j, values) : code;
 }
 

@@ -283,10 +283,22 @@ int cli_session_open_points(cli_session *session, const cli_values *values)
     return set_render_mode(session, values);
 }
 
+/* How to get weights is said once: not again by this command, nor where `eval` has been before. */
+static void tell_no_lpips(const cli_values *values, const splat_error *error)
+{
+    static bool told;
+    char text[sizeof error->message + 64], results[CLI_PATH_MAX];
+    snprintf(results, sizeof results, "%.4000s/results.json", values->model_path ? values->model_path : "");
+    if (told || (values->model_path && cli_path_exists(results)))
+        cli_notice("LPIPS is not measured: it has no weights (docs/files.md)");
+    else
+        cli_notice("%s", cli_library_text(error->message, text, sizeof text));
+    told = true;
+}
+
 int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)
 {
     splat_error error;
-    char text[sizeof error.message + 64];
     *lpips = NULL;
     if (cli_given(values, "enable_lpips")
             ? !values->enable_lpips
@@ -295,7 +307,7 @@ int cli_lpips_open(const cli_values *values, splat_context *context, bool on, sp
     splat_status status = splat_lpips_create(context, &values->lpips, lpips, &error);
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_IO && !cli_given(values, "lpips_weights")) /* none: all but LPIPS is measured */
-        cli_notice("%s", cli_library_text(error.message, text, sizeof text));
+        tell_no_lpips(values, &error);
     else
         return cli_report(&error);
     return CLI_OK;

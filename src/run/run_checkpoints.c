@@ -1,6 +1,7 @@
 /* Saving, keeping and finding the checkpoints of a run. */
 #include "run/run_checkpoints.h"
 
+#include "io/model_folder.h"
 #include "run/reached.h"
 #include "run/run_report.h"
 
@@ -51,6 +52,22 @@ static splat_status load_iteration(const splat_run_checkpoints *c, int iteration
     return status;
 }
 
+/* There is no checkpoint: the run has finished, or never wrote one. */
+static splat_status fail_absent(const splat_run_checkpoints *c, splat_error *error)
+{
+    const char *folder = c->run->model_path;
+    char path[4096];
+    int iteration = 0, last = c->trainer->options.iterations;
+    if (splat_find_iteration(folder, -1, path, sizeof path, &iteration, NULL) == SPLAT_OK && iteration >= last)
+        return splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
+                             "the run in this folder has finished: its splat of step %d is saved. It left no "
+                             "checkpoint to start from; to train longer, train again with more `iterations`",
+                             iteration);
+    return splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
+                         "the model folder has no chkpntN.splatsmith to start from; Ctrl-C, "
+                         "`checkpoint_interval` and `checkpoint_iterations` write them");
+}
+
 /* The newest that can be read. What another scene or option forbids, an older file forbids too. */
 static splat_status load_latest(const splat_run_checkpoints *c, splat_error *error)
 {
@@ -60,11 +77,7 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
         return splat_fail_at(error, SPLAT_ERROR_IO, c->run->model_path, SPLAT_NO_OFFSET,
                              "there is no such model folder, so there is no checkpoint to start from");
     SPLAT_TRY(list_checkpoints(c->run->model_path, &iterations, &n, error));
-    splat_status status = SPLAT_OK;
-    if (n == 0)
-        status = splat_fail_at(error, SPLAT_ERROR_IO, c->run->model_path, SPLAT_NO_OFFSET,
-                               "the model folder has no chkpntN.splatsmith to start from; Ctrl-C, "
-                               "`checkpoint_interval` and `checkpoint_iterations` write them");
+    splat_status status = n ? SPLAT_OK : fail_absent(c, error);
     for (size_t i = 0; i < n; i++) {
         splat_error reason;
         status = load_iteration(c, iterations[i], &reason);

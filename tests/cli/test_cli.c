@@ -109,9 +109,12 @@ static void test_checkpoint_interval(void **state)
     read_text("rolling/point_cloud/iteration_30/point_cloud.ply", whole, sizeof whole);
     RUN_OUT(0, "Trained 2 steps in ", "train", "-s", "scene", "-m", "rolling", SHORT_RUN, "--start_checkpoint",
             "latest");
+    assert_non_null(strstr(standard_error, "the run in rolling has finished: rolling/point_cloud/iteration_30/"));
     read_text("rolling/point_cloud/iteration_30/point_cloud.ply", resumed, sizeof resumed);
     assert_memory_equal(whole, resumed, sizeof whole);
-    RUN_ERR(1, "the model folder has no chkpntN.splatsmith", "train", "-s", "scene", "-m", "resumed", SHORT_RUN,
+    RUN_ERR(1, "the run in this folder has finished: its splat of step 30 is saved", "train", "-s", "scene", "-m",
+            "resumed", SHORT_RUN, "--start_checkpoint", "latest");
+    RUN_ERR(1, "the model folder has no chkpntN.splatsmith", "train", "-s", "scene", "-m", "resumed", "-n", "31",
             "--start_checkpoint", "latest");
     RUN_ERR(2, "--delete_first and --start_checkpoint latest exclude each other", "train", "-s", "scene", "-m",
             "rolling", "--start_checkpoint", "latest", "--delete_first");
@@ -164,13 +167,17 @@ static void eval_with_lpips(void)
 static void test_eval(void **state)
 {
     (void)state;
+    static char before[MAX_OUTPUT];
     RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model");
-    assert_non_null(strstr(standard_error, "LPIPS")); /* there are no weights: one sentence */
+    assert_non_null(strstr(standard_error, "splatsmith-lpips-convert")); /* there are no weights: how to get them */
     assert_null(strstr(standard_output, "LPIPS"));
     assert_non_null(strstr(standard_output, "PSNR (per channel)"));
     assert_non_null(strstr(standard_output, "\ntest             3 ")); /* the split of the training, not every 8th */
     assert_true(file_contains("model/results.json", "\"ours_30\""));
     assert_true(exists("model/per_view.json"));
+    RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model"); /* and not again: one line */
+    assert_non_null(strstr(standard_error, "notice: LPIPS is not measured: it has no weights (docs/files.md)\n"));
+    assert_null(strstr(standard_error, "splatsmith-lpips-convert"));
     RUN_OUT(0, "PSNR (all channels)", "eval", "-m", "model", "--enable_lpips", "False");
     assert_null(strstr(standard_error, "LPIPS"));
     RUN_ERR(1, "absent.safetensors", "eval", "-m", "model", "--lpips_weights", "absent.safetensors");
@@ -180,6 +187,14 @@ static void test_eval(void **state)
     eval_with_lpips();
     RUN_OUT(0, "iteration_20/point_cloud.ply", "eval", "-m", "model", "--iteration", "20", "--render-mode", "mip");
     assert_true(file_contains("model/results.json", "\"ours_20\""));
+    read_text("model/results.json", before, sizeof before);
+    RUN_OUT(0, "iteration_20/point_cloud.ply", "eval", "-m", "model", "--iteration", "20", "-r", "2");
+    assert_true(file_contains("model/results.json", "\"ours_20_r2\""));
+    RUN_OUT(0, "iteration_20/point_cloud.ply", "eval", "-m", "model", "--iteration", "20", "-r", "2", "--diffuse_only");
+    assert_true(file_contains("model/results.json", "\"ours_20_diffuseonly_r2\""));
+    const char *own = strstr(before, "\"ours_20\""); /* other sizes have left it as it was */
+    assert_non_null(own);
+    assert_true(file_contains("model/results.json", strndupa(own, strcspn(own, "}"))));
     RUN_OUT(0, "iteration_30/point_cloud.ply", "train", "--eval_only", "-m", "model");
     RUN_OUT(0, "\ntest             2 ", "eval", "--ply", "model/point_cloud/iteration_20/point_cloud.ply", "-s",
             "scene"); /* every 8th of 12 */
