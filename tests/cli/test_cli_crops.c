@@ -74,7 +74,7 @@ static void fisheyes_train_and_are_remembered(void **state)
     RUN_OUT(0, "train sample", "eval", "-m", "as_is", "--backend", "cpu");
     assert_null(strstr(standard_error, "cutting"));
     RUN_ERR(2, "is a panorama", "train", "-s", "scene", "-m", "never", "--undistort", "off", "--backend", "cpu");
-    RUN_ERR(2, "fisheye_degrees", "train", "-s", "round", "-m", "never", "--fisheye_degrees", "0");
+    RUN_ERR(2, "fisheye_degrees", "train", "-s", "round", "-m", "never", "--fisheye_degrees", "0.5");
 }
 
 static void crops_become_a_textured_mesh(void **state)
