@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are installed.
-# --browser: instead the browser of the tests that look at report.html and draw meshes (Debian only).
+# --browser: instead a small browser, for the tests that look at pages and let public viewers draw (Debian only).
+# --chromium: instead the browser that people use, for the same tests (Debian only).
 # --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
 # --mpi: instead Open MPI, for training by several processes and its tests.
@@ -13,7 +14,10 @@ libwebp-dev libcivetweb-dev libcmocka-dev"
 reason="compiler, build tools, JPEG, PNG, JSON, XML, Zstandard, WebP, and the unit-test library"
 if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"
-    reason="a browser for two tests"
+    reason="a browser for the tests of pages"
+elif [ "${1:-}" = --chromium ]; then
+    packages="chromium fonts-dejavu-core"
+    reason="a second browser for the tests of pages"
 elif [ "${1:-}" = --colmap ]; then
     packages="colmap ffmpeg"
     reason="cameras for photos and videos"

@@ -1,5 +1,5 @@
 // A page in a headless Chromium, for tests: it asks for its jobs, and posts what it has found.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -7,10 +7,9 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-// The name of a Chromium that is installed, or nothing.
+// The path of the Chromium that run.sh has found, or nothing.
 export function findBrowser() {
-    return ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
-        .find((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
+    return process.env.SPLATSMITH_BROWSER;
 }
 
 function sendFile(response, path) {

@@ -25,5 +25,7 @@ if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
         skip "npm ci failed or took more than 120 seconds"
     cp "$folder/package-lock.json" "$folder/installed.json" || exit 2
 fi
+SPLATSMITH_BROWSER=$("$here/../find_browser.sh") || exit 2
+export SPLATSMITH_BROWSER
 cp "$here"/*.mjs "$here"/*.html "$folder" || exit 2
 exec node "$folder/$script" "$folder" "$@"

@@ -1,5 +1,5 @@
 """A page in headless Chromium, driven over the DevTools protocol, and WebSockets: the standard library alone."""
-import base64, json, os, shutil, signal, socket, struct, subprocess, tempfile, time, urllib.parse, urllib.request, zlib
+import base64, json, os, shutil, signal, socket, struct, subprocess, tempfile, time, urllib.parse, zlib
 
 
 class WebSocket:
@@ -63,27 +63,37 @@ class WebSocket:
 
 
 def find_chromium():
-    for name in ('chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'):
-        if shutil.which(name):
-            return shutil.which(name)
-    return None
+    """The path of the browser, or '' if there is none."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'find_browser.sh')
+    return subprocess.run([script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 class Browser:
-    """Chromium without a screen; pages share it. webgl: drawn by the CPU."""
+    """Chromium without a screen; pages share it, each in a window of its own. webgl: drawn by the CPU."""
 
     def __init__(self, webgl=False):
         self.folder = tempfile.mkdtemp(prefix='viewer-chromium-')
         graphics = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] if webgl else \
             ['--disable-gpu']
         flags = ['--headless', '--no-sandbox', *graphics, '--disable-dev-shm-usage', '--no-first-run',
-                 '--disable-background-networking', '--disable-background-timer-throttling',
-                 '--disable-renderer-backgrounding', '--hide-scrollbars', '--remote-debugging-port=0',
-                 '--user-data-dir=' + self.folder, 'about:blank']
+                 '--disable-background-networking', '--disable-component-update', '--disable-sync',
+                 '--hide-scrollbars', '--remote-debugging-port=0', '--user-data-dir=' + self.folder, 'about:blank']
         self.process = subprocess.Popen([find_chromium(), *flags], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                         text=True, start_new_session=True)
         self.url = next(line.split('listening on ')[1].strip() for line in self.process.stderr
                         if 'listening on ' in line)
+        self.host = urllib.parse.urlsplit(self.url).netloc
+        print('browser:', self.process.args[0])
+
+    def new_window(self):
+        """The address of a page in a new window. The tabs of one window hide each other, and a hidden page gets no
+        pictures; a browser that has no windows, as chromium-headless-shell, shows every page."""
+        control = WebSocket(self.url)
+        control.send(json.dumps({'id': 1, 'method': 'Target.createTarget',
+                                 'params': {'url': 'about:blank', 'newWindow': True}}))
+        target = json.loads(control.receive()[1])['result']['targetId']
+        control.close()
+        return f'ws://{self.host}/devtools/page/{target}'
 
     def page(self, url, width, height, phone=False):
         return Page(self, url, width, height, phone)
@@ -97,9 +107,7 @@ class Browser:
 
 class Page:
     def __init__(self, browser, url, width, height, phone=False):
-        host = urllib.parse.urlsplit(browser.url).netloc
-        request = urllib.request.Request(f'http://{host}/json/new?about:blank', method='PUT')
-        self.socket = WebSocket(json.load(urllib.request.urlopen(request, timeout=60))['webSocketDebuggerUrl'])
+        self.socket = WebSocket(browser.new_window())
         self.number, self.problems = 0, []
         self.call('Page.enable')
         self.call('Runtime.enable')
