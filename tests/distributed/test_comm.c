@@ -202,8 +202,8 @@ static char program[4096];
 static int run_processes(const char *mpirun, const char *what)
 {
     char command[sizeof program + 256];
-    snprintf(command, sizeof command, "timeout 60 %s --mca odls_base_sigkill_timeout 6 %s %s >mpirun.txt 2>&1", mpirun,
-             program, what);
+    snprintf(command, sizeof command, "timeout 60 %s --mca odls_base_sigkill_timeout 6 %s process %s >mpirun.txt 2>&1",
+             mpirun, program, what);
     return shell_code(command);
 }
 
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(over_mpi),
         cmocka_unit_test(a_killed_process_is_named),
     };
-    if (argc > 1) return run_as_process(argv[1]);
+    if (argc == 3 && strcmp(argv[1], "process") == 0) return run_as_process(argv[2]);
     if (!realpath("/proc/self/exe", program)) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "cases.h"
 #include "data_fixture.h"
 #include "golden/lpips_golden.h"
 #include "io/picture/image.h"
@@ -530,7 +531,8 @@ static int run_device(const char *name)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    if (argc < 2 || strcmp(argv[1], "cpu") == 0) failed += run_device("cpu");
-    if (argc < 2 || strcmp(argv[1], "cuda") == 0) failed += run_device("cuda");
+    const char *named = named_device(argc, argv);
+    if (!named || strcmp(named, "cpu") == 0) failed += run_device("cpu");
+    if (!named || strcmp(named, "cuda") == 0) failed += run_device("cuda");
     return failed;
 }
