@@ -12,6 +12,12 @@ endif()
 # Line numbers hold the path of the sources: packages, which are the same bytes wherever they are built, lack them.
 option(SPLATSMITH_CUDA_LINES "Keep the line numbers of CUDA kernels, for profilers; they name the folder of the sources" OFF)
 set(SPLATSMITH_HAS_CUDA OFF)
+set(splatsmith_why_cuda "a GPU or its driver is here")
+if(NOT SPLATSMITH_CUDA STREQUAL "AUTO")
+  set(splatsmith_why_cuda "SPLATSMITH_CUDA is ${SPLATSMITH_CUDA}")
+elseif(NOT splatsmith_sees_gpu)
+  set(splatsmith_why_cuda "SPLATSMITH_CUDA_ARCHITECTURES names them")
+endif()
 if(NOT SPLATSMITH_CUDA)
   set(splatsmith_no_cuda "SPLATSMITH_CUDA is OFF")
 elseif(SPLATSMITH_CUDA STREQUAL "AUTO" AND NOT splatsmith_sees_gpu AND SPLATSMITH_CUDA_ARCHITECTURES STREQUAL "default")
@@ -43,7 +49,8 @@ else()
     endif()
     enable_language(CUDA)
     set(SPLATSMITH_HAS_CUDA ON)
-    message(STATUS "CUDA backend: yes (nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES})")
+    message(STATUS "CUDA backend: yes (${splatsmith_why_cuda}; nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures "
+      "${CMAKE_CUDA_ARCHITECTURES})")
   else()
     set(splatsmith_no_cuda "nvcc is neither in the PATH nor in /usr/local/cuda/bin")
   endif()
@@ -71,7 +78,9 @@ function(splatsmith_cuda_module target)
   add_library(${target} MODULE ${cuda_sources})
   target_link_libraries(${target} PRIVATE splatsmith_lib splat_flags)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi
-    -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. --expt-relaxed-constexpr>)
+    -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. --expt-relaxed-constexpr -Xptxas=-v>)
+  set_property(TARGET ${target} PROPERTY RULE_LAUNCH_COMPILE
+    "\"${CMAKE_SOURCE_DIR}/cmake/keep_usage.sh\" <OBJECT>")
   target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--no-undefined LINKER:--as-needed
     $<$<NOT:$<BOOL:${SPLATSMITH_CUDA_LINES}>>:LINKER:-s>) # nvcc names its temporary files in symbols
   set_target_properties(${target} PROPERTIES OUTPUT_NAME splatsmith-cuda LINK_DEPENDS ${exports}

@@ -1,17 +1,28 @@
 #!/bin/sh
 # Registers, shared memory, stack and spills of every kernel of ours, from the compiler's report. Fails on a spill.
-# Usage: scripts/kernel_report.sh [ARCHITECTURE]   (default sm_90). Without nvcc it says so and passes.
+# Without an argument it reads what the build of the CUDA backend left in build/ (in another folder: BUILD=...), and
+# compiles nothing. With an architecture (kernel_report.sh sm_89) it compiles every kernel for it, which takes minutes.
 set -eu
 cd "$(dirname "$0")/.."
-arch=${1:-sm_90}
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-[ -x "$nvcc" ] || { echo "SKIPPED: the kernel report needs nvcc"; exit 0; }
+arch=${1:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-find src -name '*.cu' | sort | xargs -P "$(nproc)" -I{} sh -c \
-    '"$1" -arch="$2" -O3 -std=c++17 --expt-relaxed-constexpr -Iinclude -Isrc -cubin -Xptxas -v {} -o /dev/null \
-    2>"$3/$(basename {} .cu).log" || { cat "$3/$(basename {} .cu).log"; exit 255; }' _ "$nvcc" "$arch" "$folder"
+if [ -n "$arch" ]; then
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || { echo "SKIPPED: the kernel report needs nvcc"; exit 0; }
+    find src -name '*.cu' | sort | xargs -P "$(nproc)" -I{} sh -c \
+        '"$1" -arch="$2" -O3 -std=c++17 --expt-relaxed-constexpr -Iinclude -Isrc -cubin -Xptxas -v {} -o /dev/null \
+        2>"$3/$(basename {} .cu).log" || { cat "$3/$(basename {} .cu).log"; exit 255; }' _ "$nvcc" "$arch" "$folder"
+else
+    objects=${BUILD:-build}/CMakeFiles/splatsmith_cuda.dir
+    [ -d "$objects/src" ] || { echo "SKIPPED: the kernel report needs a build with CUDA (make check CUDA=1)"; exit 0; }
+    for source in $(find src -name '*.cu' | sort); do
+        usage=$objects/$source.o.usage
+        [ "$usage" -nt "$source" ] || { echo "$usage is older than its source: build first" >&2; exit 1; }
+        cp "$usage" "$folder/$(basename "$source" .cu).log"
+    done
+fi
 
 printf '%-22s %-46s %5s %8s %6s %6s\n' file kernel regs shared stack spills
 for log in "$folder"/*.log; do
