@@ -1,7 +1,7 @@
 # Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
 #   make [CUDA=1 or CUDA=0]                     with or without the CUDA backend; unset: as CMake decides (AUTO)
 #   make install [PREFIX=/usr/local] [DESTDIR=] the program, the library and their documents; no test is compiled
-.PHONY: all demo check check-long fuzz install site clean
+.PHONY: all demo check check-quick check-nightly check-long fuzz install site clean
 
 PREFIX ?= $(CMAKE_INSTALL_PREFIX)
 cuda := $(if $(CUDA),-DSPLATSMITH_CUDA=$(if $(filter 0 off OFF no,$(CUDA)),OFF,ON))
@@ -19,8 +19,16 @@ deps:
 demo: build/splatsmith
 	@scripts/demo.sh
 
+# CUDA=1 and CUDA=0 hold here as well. check-quick takes minutes, check is what CI runs, check-nightly takes hours.
 check: deps
-	@scripts/check.sh
+	@scripts/check.sh full
+
+check-quick: deps
+	@scripts/check.sh quick
+
+check-nightly: deps
+	@scripts/install_deps.sh --fuzz
+	@scripts/check.sh nightly
 
 # Minutes more: from photos to meshes whose distance from the truth is known, and to a textured one; the packages twice,
 # with the same bytes.
@@ -46,4 +54,4 @@ site: build/splatsmith
 	@scripts/site.sh
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz build-site build-site.source demo_out
+	rm -rf build build-debug build-asan build-fuzz build-tsan build-clang build-plain build-site build-site.source demo_out

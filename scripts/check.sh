@@ -1,48 +1,205 @@
 #!/bin/sh
-# Builds and runs every test: the release build with all tests, then the parser tests under ASan and UBSan.
+# check.sh [quick|full|nightly]: builds and tests. The first lines say which stages there are and how long they take.
+#   quick    style, the dependency law, the tests of label quick
+#   full     all that CI runs: also parsers and ops under the sanitizers, some seconds of every fuzzer, all tests
+#   nightly  hours: full with an hour of fuzzing, then ThreadSanitizer, a soak, the packages twice, Clang, and no
+#            optional library
+# CUDA=1 and CUDA=0 compile the CUDA backend or leave it out; unset, CMake decides: where there is a GPU.
 set -eu
 cd "$(dirname "$0")/.."
+mode=${1:-full}
+cores=$(nproc)
+begin=$(date +%s)
+log=$(mktemp)
+notes=$(mktemp) # what a stage skipped, to be repeated at the end
+trap 'rm -f "$log" "$notes"' EXIT
+
+# ---------------------------------------------------------------- stages: name, seconds on two quiet cores, description
+
+stages()
+{
+    case $1 in
+    quick)
+        echo "style 5 style of the sources
+build_quick 180 build the program and the tests of label quick
+layers 5 the dependency law
+tests_quick 150 the tests of label quick" ;;
+    full | nightly)
+        echo "style 5 style of the sources
+build 240 build the program and all tests
+layers 5 the dependency law
+kernels 1 the report of CUDA kernels, from the build
+sanitized 480 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
+        if [ "$1" = full ]; then
+            echo "fuzz 210 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
+        else
+            echo "fuzz 3780 an hour of fuzzing"
+        fi
+        echo "browsers 30 tests of pages in every other browser that is installed
+tests 330 all tests, release build"
+        [ "$1" = full ] || echo "long 600 long tests: from photos to meshes
+threads 1200 programs with threads under ThreadSanitizer
+soak 3600 an hour of training, viewing and meshing, watched for growth
+packages 600 the packages twice, with the same bytes
+clang 330 the tests of label quick, built by Clang
+plain 330 the tests of label quick, without any optional library" ;;
+    *)
+        echo "check.sh: there is no mode '$1'; the modes are quick, full and nightly" >&2
+        exit 2 ;;
+    esac
+}
+
+duration()
+{
+    if [ "$1" -lt 60 ]; then echo "$1 s"; else echo "$((($1 + 30) / 60)) min"; fi
+}
+
+say_plan()
+{
+    echo "== check $mode: $(duration "$(stages "$mode" | awk '{ sum += $2 } END { print sum }')") on two cores," \
+        "without the CUDA backend; this machine has $cores"
+    stages "$mode" | while read -r name seconds what; do
+        printf '   %-12s %7s  %s\n' "$name" "$(duration "$seconds")" "$what"
+    done
+}
+
+# ---------------------------------------------------------------- what stages share
+
+# Warnings are errors in CI only: another compiler's new warning must not stop a user's check.
+preset=release
+[ -z "${CI:-}" ] || preset=ci
+cuda=
+case ${CUDA:-} in
+"") ;;
+0 | off | OFF | no) cuda=-DSPLATSMITH_CUDA=OFF ;;
+*) cuda=-DSPLATSMITH_CUDA=ON ;;
+esac
+
+configure()
+{
+    cmake --preset "$preset" $cuda >"$log" || { cat "$log"; exit 1; }
+    grep -o "CUDA backend: .*" "$log"
+    has_cuda=$(grep -c "CUDA backend: yes" "$log" || true)
+}
 
 # Each reason once, after the name of its test, from the log of the last run.
 skipped()
 {
     awk '/^[0-9]+\/[0-9]+ Test: / { name = $3; sub(/^op_.*/, "op_*", name) }
-         /SKIPPED:/ { line = name ": " $0; if (!seen[line]++) print line }' build/Testing/Temporary/LastTest.log
+         /SKIPPED:/ { line = name ": " $0; if (!seen[line]++) print line }' "$1/Testing/Temporary/LastTest.log"
     echo
 }
 
-scripts/check_style.sh
-scripts/kernel_report.sh
-# Warnings are errors in CI only: another compiler's new warning must not stop a user's check.
-preset=release
-[ -z "${CI:-}" ] || preset=ci
-# Where there is nvcc the CUDA backend is compiled and linked, with a GPU or without.
-cuda=
-if command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; then cuda=-DSPLATSMITH_CUDA=ON; fi
-cmake --preset "$preset" $cuda | grep "CUDA backend"
-cmake --build --preset "$preset"
-scripts/check_layers.sh # circles of files by symbols are seen in the objects
-cmake --preset asan-ubsan >/dev/null
-cmake --build --preset asan-ubsan --target sanitized_tests
-echo "== parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
-ctest --test-dir build-asan -j 2 --output-on-failure -L sanitized # most of them use one thread
-echo "== every parser fuzzed for some seconds"
-fuzzing=$(mktemp)
-trap 'rm -f "$fuzzing"' EXIT
-tests/fuzz/run.sh "${FUZZ_SECONDS:-2}" >"$fuzzing" || { cat "$fuzzing"; exit 1; }
-cat "$fuzzing"
-echo "== all tests, release build"
-# ctest hides what passing tests print. What was skipped is said once more when it is done, above its own summary.
-result=build/Testing/result
-{ ctest --test-dir build -j 2 --output-on-failure 2>&1 && echo 0 >"$result" || echo $? >"$result"; } | {
-    while IFS= read -r line; do
-        case $line in *"% tests passed"*) break ;; esac
-        printf '%s\n' "$line"
-        line=
-    done
-    summary=$(cat) # ends when ctest does: its log is complete then
-    skipped
-    ! grep SKIPPED "$fuzzing" || echo
-    printf '%s\n%s\n' "$line" "$summary"
+slowest()
+{
+    echo "The ten slowest tests:"
+    awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
+         /^Test time = / { printf "%8.1f s  %s\n", $4, name }' "$1/Testing/Temporary/LastTest.log" | sort -rn | head
+    echo
 }
-exit "$(cat "$result")"
+
+# run_tests FOLDER CTEST_OPTION...: ctest hides what passing tests print. Its own summary is the end; above it are the
+# slowest tests and the reasons of those that were skipped.
+run_tests()
+{
+    build=$1
+    shift
+    result=$build/Testing/result
+    mkdir -p "$build/Testing"
+    { ctest --test-dir "$build" -j "$cores" --output-on-failure "$@" 2>&1 && echo 0 >"$result" ||
+        echo $? >"$result"; } | {
+        while IFS= read -r line; do
+            case $line in *"% tests passed"*) break ;; esac
+            printf '%s\n' "$line"
+            line=
+        done
+        summary=$(cat) # ends when ctest does: its log is complete then
+        slowest "$build"
+        skipped "$build"
+        if [ -s "$notes" ]; then cat "$notes" && echo; fi
+        printf '%s\n%s\n' "$line" "$summary"
+    }
+    return "$(cat "$result")"
+}
+
+# quick_tests FOLDER CMAKE_OPTION...: a release build of another kind
+quick_tests()
+{
+    folder=$1
+    shift
+    cmake --preset ci -B "$folder" -DSPLATSMITH_CUDA=OFF "$@" >"$log" || { cat "$log"; exit 1; }
+    cmake --build "$folder" --target quick_tests
+    run_tests "$folder" -L quick
+}
+
+# ---------------------------------------------------------------- stages
+
+stage_style() { scripts/check_style.sh; }
+stage_build() { cmake --build --preset "$preset"; }
+stage_build_quick() { cmake --build --preset "$preset" --target quick_tests; }
+stage_layers() { scripts/check_layers.sh; } # circles of files by symbols are seen in the objects
+stage_kernels()
+{
+    if [ "$has_cuda" -gt 0 ]; then scripts/kernel_report.sh; else echo "SKIPPED: this build has no CUDA"; fi
+}
+stage_tests_quick() { run_tests build -L quick; }
+stage_tests() { run_tests build; }
+
+stage_sanitized()
+{
+    cmake --preset asan-ubsan >/dev/null
+    cmake --build --preset asan-ubsan --target sanitized_tests
+    ctest --test-dir build-asan -j "$cores" --output-on-failure -L sanitized # most of them use one thread
+}
+
+stage_fuzz()
+{
+    seconds=${FUZZ_SECONDS:-2}
+    n_fuzzers=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
+    [ "$mode" != nightly ] || seconds=${FUZZ_SECONDS:-$((3600 * cores / n_fuzzers))}
+    tests/fuzz/run.sh "$seconds" >"$log" || { cat "$log"; exit 1; }
+    cat "$log"
+    grep SKIPPED "$log" >>"$notes" || true
+}
+
+# The first browser is that of the stage `tests`.
+stage_browsers()
+{
+    [ -z "${SPLATSMITH_BROWSER:-}" ] || return 0
+    for browser in $(tests/find_browser.sh --all | tail -n +2); do
+        echo "in $browser"
+        SPLATSMITH_BROWSER=$browser ctest --test-dir build -j "$cores" --output-on-failure -L browser
+    done
+}
+
+stage_long() { SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -R 'test_surface_long|test_pipeline_long'; }
+stage_threads() { scripts/tsan.sh; }
+stage_soak() { scripts/soak.sh 1; }
+stage_packages() { scripts/check_reproducible.sh -DSPLATSMITH_CUDA=OFF; }
+stage_clang()
+{
+    if command -v clang >/dev/null 2>&1; then
+        quick_tests build-clang -DCMAKE_C_COMPILER=clang
+    else
+        echo "SKIPPED: a build by Clang needs clang (scripts/install_deps.sh --fuzz)"
+    fi
+}
+stage_plain()
+{
+    quick_tests build-plain -DSPLATSMITH_EXPAT=OFF -DSPLATSMITH_ZSTD=OFF -DSPLATSMITH_WEBP=OFF \
+        -DSPLATSMITH_CIVETWEB=OFF -DSPLATSMITH_MPI=OFF
+}
+
+# ---------------------------------------------------------------- the whole
+
+stages "$mode" >/dev/null
+say_plan
+configure
+number=0
+for name in $(stages "$mode" | cut -d ' ' -f 1); do
+    number=$((number + 1))
+    elapsed=$(($(date +%s) - begin))
+    printf '== %d:%02d  stage %d of %d: %s\n' $((elapsed / 60)) $((elapsed % 60)) "$number" \
+        "$(stages "$mode" | wc -l)" "$(stages "$mode" | sed -n "s/^$name [0-9]* //p")"
+    "stage_$name"
+done
