@@ -47,6 +47,10 @@ int splat_viewer_get_sibr_port(const splat_viewer *viewer);
  * tell where the splat is. Errors: MEMORY, DEVICE. */
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error);
+/* splat_viewer_set_scene of a model that has a Gaussian for each point of the scene: the page counts points, begins
+ * outside of them and draws the cameras. Errors: ARGUMENT (no model or no scene), MEMORY, DEVICE. */
+splat_status splat_viewer_set_points(splat_viewer *viewer, const splat_model *points, splat_scene *scene,
+                                     splat_error *error);
 /* Shows a mesh (splat_mesh_get_format) in place of a splat, with the cameras and photos of a scene (NULL: none) as
  * above: splat_viewer_serve is called without a model then. It is drawn on the CPU, in the colours of its texture, else
  * of its vertices, else grey. The file is read now; the context is borrowed as long as the viewer lives. Errors: IO,

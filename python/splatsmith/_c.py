@@ -1841,6 +1841,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_viewer_get_sibr_port": (c_int, [POINTER(splat_viewer)]),
     "splat_viewer_set_scene": (c_int, [POINTER(splat_viewer), POINTER(splat_model), POINTER(splat_scene),
         POINTER(splat_error)]),
+    "splat_viewer_set_points": (c_int, [POINTER(splat_viewer), POINTER(splat_model), POINTER(splat_scene),
+        POINTER(splat_error)]),
     "splat_viewer_set_mesh": (c_int, [POINTER(splat_viewer), POINTER(splat_context), c_char_p, POINTER(splat_scene),
         POINTER(splat_error)]),
     "splat_viewer_offer": (c_int, [POINTER(splat_viewer), c_char_p, c_int, POINTER(splat_model), POINTER(c_float),

@@ -20,21 +20,22 @@ static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session
 {
     if (mesh) return splat_viewer_set_mesh(viewer, session->context, mesh, session->scene, error);
     char exposures[CLI_PATH_MAX];
+    if (!session->ply[0]) return splat_viewer_set_points(viewer, session->model, session->scene, error);
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, error);
-    if (status != SPLAT_OK || !session->ply[0]) return status;
+    if (status != SPLAT_OK) return status;
     if (session->scene && cli_session_find_exposures(session, values, exposures))
         status = splat_viewer_load_exposures(viewer, exposures, error);
     if (status != SPLAT_OK) return status;
     return splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, error);
 }
 
-static int show(cli_session *session, const cli_values *values, const char *mesh, const char *title)
+static int show(cli_session *session, const cli_values *values, const char *mesh, const char *path)
 {
     splat_viewer *viewer;
     splat_error error;
     const float white = session->scene ? session->scene_options.white_background : values->scene.white_background;
     const float background[3] = {white, white, white};
-    int code = cli_viewer_open(values, values->viewer.port, cli_given(values, "port"), title, &viewer);
+    int code = cli_viewer_open(values, values->viewer.port, cli_given(values, "port"), path, &viewer);
     if (code != CLI_OK) return code;
     splat_status status = fill_viewer(viewer, session, values, mesh, background, &error);
     if (status == SPLAT_OK) {
@@ -46,12 +47,6 @@ static int show(cli_session *session, const cli_values *values, const char *mesh
         status = splat_viewer_serve(viewer, session->model, background, 0.1, NULL, &error);
     splat_viewer_close(viewer);
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);
-}
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
 }
 
 /* ---------------------------------------------------------------- what is to be shown */
@@ -99,7 +94,7 @@ static int show_mesh(const cli_values *values)
     own.context.backend = "cpu";
     int code = cli_context_create(&own, &session.context);
     if (code == CLI_OK && own.scene.source_path) code = cli_session_open_scene(&session, &own, false);
-    if (code == CLI_OK) code = show(&session, &own, own.operand, name_of(own.operand));
+    if (code == CLI_OK) code = show(&session, &own, own.operand, own.operand);
     cli_session_close(&session);
     return code;
 }
@@ -112,7 +107,7 @@ static int show_scene(const cli_values *values)
                          "the points of a scene are shown"))
         return CLI_USAGE;
     int code = cli_session_open_points(&session, values);
-    if (code == CLI_OK) code = show(&session, values, NULL, name_of(values->scene.source_path));
+    if (code == CLI_OK) code = show(&session, values, NULL, values->scene.source_path);
     cli_session_close(&session);
     return code;
 }
@@ -123,7 +118,7 @@ static int show_splat(const cli_values *values)
     const bool has_scene = values->model_path || values->scene.source_path;
     int code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
     if (code == CLI_OK)
-        code = show(&session, values, NULL, values->model_path ? values->model_path : name_of(session.ply));
+        code = show(&session, values, NULL, values->model_path ? values->model_path : session.ply);
     cli_session_close(&session);
     return code;
 }

@@ -1,6 +1,7 @@
 /* Opening what a command works on: the context, and a model folder or PLY with its scene. */
 #include "cli.h"
 #include "progress.h"
+#include "scene_points.h"
 #include "vram.h"
 
 #include <ctype.h>
@@ -270,15 +271,11 @@ int cli_session_open_splat(cli_session *session, const cli_values *values)
 int cli_session_open_points(cli_session *session, const cli_values *values)
 {
     splat_error error;
-    splat_train_options first;
-    splat_train_options_init(&first);
-    first.init_opacity = 0.9f;
-    first.init_scale = 0.2f;
     memset(session, 0, sizeof *session);
     int code = cli_context_create(values, &session->context);
     if (code == CLI_OK) code = cli_session_open_scene(session, values, false);
     if (code != CLI_OK) return code;
-    if (splat_model_from_scene(session->context, session->scene, &first, &session->model, &error) != SPLAT_OK)
+    if (cli_scene_points_model(session->context, session->scene, &session->model, &error) != SPLAT_OK)
         return cli_report(&error);
     return set_render_mode(session, values);
 }

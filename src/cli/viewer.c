@@ -3,6 +3,8 @@
 #include "progress.h"
 #include "stop.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PORTS_TRIED 100 /* from the usual one on, where none is named */
@@ -39,28 +41,38 @@ bool cli_viewer_is_wanted(const cli_values *values)
     return values->viewer_port >= 0 || values->viewer.sibr_port >= 0;
 }
 
-int cli_viewer_open(const cli_values *values, int port, bool is_named, const char *title, splat_viewer **viewer)
+/* The last name of a path; "." and "garden/" have one, too. */
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+int cli_viewer_open(const cli_values *values, int port, bool is_named, const char *path, splat_viewer **viewer)
 {
     splat_error error;
+    char *resolved = path ? realpath(path, NULL) : NULL; /* a folder that is made later has no path yet */
     splat_viewer_options options = values->viewer;
     options.port = port;
     options.n_ports = is_named ? 1 : PORTS_TRIED;
-    options.title = title;
+    options.title = resolved ? name_of(resolved) : path ? name_of(path) : NULL;
     options.budget = 0.01 * values->viewer_budget;
-    if (splat_viewer_open(&options, viewer, &error) != SPLAT_OK) return cli_report(&error);
+    splat_status status = splat_viewer_open(&options, viewer, &error);
+    free(resolved);
+    if (status != SPLAT_OK) return cli_report(&error);
     const int found = splat_viewer_get_port(*viewer);
     if (port > 0 && found != port) cli_notice("port %d is busy; the page is at port %d", port, found);
     return CLI_OK;
 }
 
-int cli_viewer_begin(const cli_values *values, const char *title, const char *stage, splat_trainer *trainer,
+int cli_viewer_begin(const cli_values *values, const char *path, const char *stage, splat_trainer *trainer,
                      splat_viewer **viewer)
 {
     splat_error error;
     *viewer = values->shared_viewer;
     if (!*viewer && !cli_viewer_is_wanted(values)) return CLI_OK;
     const bool is_named = cli_names_value(values, "viewer");
-    int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, is_named, title, viewer);
+    int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, is_named, path, viewer);
     if (code != CLI_OK) return code;
     if (splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) {
         if (!values->shared_viewer) cli_viewer_tell(values, *viewer);

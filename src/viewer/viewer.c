@@ -139,11 +139,13 @@ int splat_viewer_get_sibr_port(const splat_viewer *viewer)
     return viewer->sibr_port;
 }
 
-static splat_status set_scene(splat_viewer *viewer, const splat_model *model, const splat_mesh *mesh,
-                              splat_scene *scene, splat_error *error)
+static splat_status set_subject(splat_viewer *viewer, splat_viewer_subject subject, splat_scene *scene,
+                                splat_error *error)
 {
     char *text;
-    SPLAT_TRY(splat_start_view_json(viewer->title, model, mesh, scene, &text, error));
+    subject.title = viewer->title;
+    subject.scene = scene;
+    SPLAT_TRY(splat_start_view_json(&subject, &text, error));
     char *path = scene ? realpath(scene->options.source_path, NULL) : NULL;
     viewer->scene = scene;
     splat_exposures_file_free(&viewer->exposures);
@@ -159,7 +161,15 @@ static splat_status set_scene(splat_viewer *viewer, const splat_model *model, co
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error)
 {
-    return set_scene(viewer, model, NULL, scene, error);
+    return set_subject(viewer, (splat_viewer_subject){.model = model}, scene, error);
+}
+
+splat_status splat_viewer_set_points(splat_viewer *viewer, const splat_model *points, splat_scene *scene,
+                                     splat_error *error)
+{
+    if (!points || !scene)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the points of a scene need a model and a scene");
+    return set_subject(viewer, (splat_viewer_subject){.model = points, .is_points = true}, scene, error);
 }
 
 splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context, const char *path, splat_scene *scene,
@@ -167,7 +177,7 @@ splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context,
 {
     splat_viewer_mesh *mesh;
     SPLAT_TRY(splat_viewer_mesh_open(context, path, &mesh, error));
-    splat_status status = set_scene(viewer, NULL, &mesh->mesh, scene, error);
+    splat_status status = set_subject(viewer, (splat_viewer_subject){.mesh = &mesh->mesh}, scene, error);
     if (status != SPLAT_OK) {
         splat_viewer_mesh_close(mesh);
         return status;

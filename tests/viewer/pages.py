@@ -82,9 +82,10 @@ def psnr(a, b):
 
 def bare_screenshot(page):
     """The picture alone."""
-    page.value("['bar', 'side', 'status'].forEach(id => $(id).style.visibility = 'hidden'); $('lines').hidden = true")
+    covers = "['bar', 'side', 'status', 'hint'].forEach(id => $(id).style.visibility"
+    page.value(f"{covers} = 'hidden'); $('lines').hidden = true")
     data = page.screenshot()
-    page.value("['bar', 'side', 'status'].forEach(id => $(id).style.visibility = ''); $('lines').hidden = false")
+    page.value(f"{covers} = ''); $('lines').hidden = false")
     return read_png(data)
 
 

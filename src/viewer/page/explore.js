@@ -53,6 +53,7 @@ async function getSaved() {
   savedChanged();
 }
 function exploreStatus() {
+  showHint();
   const { about, size } = loaded;
   $('status').textContent = `${about.gaussians.toLocaleString('en')} Gaussians${stepOf(about)} · ${megabytes(size)} · drawn ` +
     'by this browser' + ($('message').textContent ? ' · ' + $('message').textContent : '');

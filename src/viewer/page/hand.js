@@ -1,5 +1,9 @@
 /* ---------------------------------------------------------------- mouse, touch, keyboard */
 const pointers = new Map(), surface = $('picture');
+/* With the first picture; gone with the first drag. */
+function showHint() { $('first').hidden = true; $('hint').hidden = false; }
+function hideHint() { $('hint').classList.add('gone'); }
+new ResizeObserver(() => document.body.style.setProperty('--bar', $('bar').offsetHeight + 'px')).observe($('bar'));
 let grabbed = -1; /* the side of the crop box that is dragged */
 surface.addEventListener('pointerdown', e => { surface.setPointerCapture(e.pointerId); surface.focus();
   grabbed = pointers.size ? -1 : handleAt(e.clientX, e.clientY, e.pointerType === 'touch' ? 26 : 12);
@@ -19,10 +23,11 @@ surface.addEventListener('pointermove', e => {
     if (before > 8 && after > 8) zoom(before / after);
   } else if (e.buttons & 2 || e.shiftKey) shift(dx * pixel, dy * pixel);
   else orbit(dx * 0.006, -dy * 0.006);
+  hideHint();
   pointers.set(e.pointerId, [e.clientX, e.clientY]);
 });
 surface.addEventListener('contextmenu', e => e.preventDefault());
-surface.addEventListener('wheel', e => { e.preventDefault(); zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 500)))); },
+surface.addEventListener('wheel', e => { e.preventDefault(); hideHint(); zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 500)))); },
   { passive: false });
 
 const held = new Set();

@@ -56,9 +56,17 @@ function draw(bitmap) {
   canvas.width = pair && !upright ? 2 * w + gap : w;
   canvas.height = pair && upright ? 2 * h + gap : h;
   canvas.classList.toggle('whole', isLocked());
+  labelPair(pair, upright, w, h, gap);
   const g = canvas.getContext('2d');
   if (pair) g.drawImage(photo.bitmap, 0, 0, w, h);
   g.drawImage(bitmap, pair && !upright ? w + gap : 0, pair && upright ? h + gap : 0);
+}
+function subject() {
+  const count = (n, one, more) => `${n.toLocaleString('en')} ${n === 1 ? one : more}`;
+  if (scene.points) return `${count(scene.points, 'point', 'points')}, ${count(scene.views.length, 'camera', 'cameras')} · `;
+  if (scene.faces) return count(scene.faces, 'face', 'faces') + ' · ';
+  const n = training.gaussians || scene.gaussians;
+  return n === undefined ? '' : count(n, 'Gaussian', 'Gaussians') + ' · ';
 }
 async function onPicture(data) {
   const head = new DataView(data, 0, 20), number = head.getUint32(4, true), kind = head.getUint16(16, true);
@@ -74,12 +82,12 @@ async function onPicture(data) {
   }
   if (exploring) return bitmap.close(); /* it was on its way */
   draw(bitmap);
+  if (!shown) showHint();
   shown = { seq: number, w: bitmap.width, h: bitmap.height, step: head.getUint32(8, true),
     full: head.getUint16(18, true) & 1, ms: began ? Math.round(performance.now() - began) : null };
   asked.delete(number); /* one that comes again, as the splat has changed, was not asked for */
   bitmap.close();
-  const n = training.gaussians || scene.gaussians || scene.faces, things = scene.faces ? 'faces' : 'Gaussians';
-  $('status').textContent = `${n === undefined ? '' : `${n.toLocaleString('en')} ${things} · `}${shown.w} x ${shown.h}` +
+  $('status').textContent = `${subject()}${shown.w} x ${shown.h}` +
     `${shown.step ? ' · step ' + shown.step : ''}${shown.ms === null ? '' : ' · ' + shown.ms + ' ms'}`;
   document.body.dataset.shown = shown.full ? 'full' : 'small';
 }
