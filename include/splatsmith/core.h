@@ -206,6 +206,7 @@ typedef struct splat_save_options {
     bool fused;    /* bake the 3D filter into scales and opacities and leave filter_3D out: what other viewers read */
     int sh_degree; /* bands above it are left out; at or above the model's: all are written */
     int spz_version; /* of SPZ files: 3, or 4, which is newer than some readers */
+    const splat_camera *start; /* where an HTML page begins; borrowed. NULL: outside of the splat, all of it in view */
 } splat_save_options;
 
 #ifdef __cplusplus

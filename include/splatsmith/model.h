@@ -145,6 +145,9 @@ splat_status splat_model_clean(splat_model *model, const splat_clean_options *op
  * scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error);
 
+/* Moves a camera as splat_model_transform moves a splat, so that it sees the same. rotation: of any length but 0. */
+void splat_camera_transform(splat_camera *camera, const double rotation[4], double scale);
+
 /* ---------------------------------------------------------------- rendering */
 
 /* Renders one view: rgb = float[3][height][width] (planar, unclamped), caller's memory; background = rgb in [0,1]. */
@@ -259,6 +262,8 @@ void splat_model_config_free(splat_model_config *config);
 /* The PLY of an iteration (-1: the highest there is) in a model folder. path[size] receives it; *found the number. */
 splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
                                         splat_error *error);
+/* The first camera of a cameras.json, at the full size of its photo. Errors: IO, FORMAT, MEMORY. */
+splat_status splat_model_read_start(const char *path, splat_camera *camera, splat_error *error);
 
 /* ARGUMENT when the splat at `path` (PLY or checkpoint) was trained on test views of the scene, as split.json beside it
  * or in its model folder, or the checkpoint itself, says: measured on them it would seem better than it is. What

@@ -667,6 +667,7 @@ splat_save_options._fields_ = [
     ("fused", c_bool),
     ("sh_degree", c_int),
     ("spz_version", c_int),
+    ("start", POINTER(splat_camera)),
 ]
 splat_scene_options._fields_ = [
     ("size", c_size_t),
@@ -1745,6 +1746,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_model_clean": (c_int, [POINTER(splat_model), POINTER(splat_clean_options), POINTER(splat_clean_counts),
         POINTER(splat_error)]),
     "splat_model_transform": (c_int, [POINTER(splat_model), POINTER(c_double), c_double, POINTER(splat_error)]),
+    "splat_camera_transform": (None, [POINTER(splat_camera), POINTER(c_double), c_double]),
     "splat_model_render": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(c_float), POINTER(c_float),
         POINTER(splat_error)]),
     "splat_model_render_array": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(c_float),
@@ -1758,6 +1760,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_model_config_read": (c_int, [c_char_p, POINTER(splat_model_config), POINTER(splat_error)]),
     "splat_model_config_free": (None, [POINTER(splat_model_config)]),
     "splat_model_find_iteration": (c_int, [c_char_p, c_int, c_char_p, c_size_t, POINTER(c_int), POINTER(splat_error)]),
+    "splat_model_read_start": (c_int, [c_char_p, POINTER(splat_camera), POINTER(splat_error)]),
     "splat_scene_check_splat": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_error)]),
     "splat_launch_get": (None, [POINTER(c_int), POINTER(c_int)]),
     "splat_comm_open_mpi": (c_int, [POINTER(POINTER(splat_comm)), POINTER(splat_error)]),

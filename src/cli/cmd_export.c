@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
 static bool choose_output(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
@@ -19,9 +20,69 @@ static bool choose_output(const cli_session *session, const cli_values *values, 
     return false;
 }
 
+/* "-y" as (0, -1, 0). */
+static void read_axis(const char *text, double axis[3])
+{
+    bool is_negative = text[0] == '-';
+    for (int k = 0; k < 3; k++) axis[k] = text[is_negative] == 'x' + k ? (is_negative ? -1 : 1) : 0;
+}
+
+/* The least turn that takes one axis to another, as a quaternion; half a turn is one about x, or about z for x. */
+static void find_turn(const char *from, const char *to, double q[4])
+{
+    double a[3], b[3];
+    read_axis(from, a);
+    read_axis(to, b);
+    q[0] = 1 + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    for (int k = 0; k < 3; k++) q[1 + k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+    if (q[0] == 0) q[a[0] == 0 ? 1 : 3] = 1;
+}
+
+/* What --up_axis asks for. */
+static void choose_turn(const cli_values *values, double q[4])
+{
+    const double none[4] = {1, 0, 0, 0};
+    memcpy(q, none, sizeof none);
+    if (values->up_axis) find_turn(values->scene_up, values->up_axis, q);
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcasecmp(path + n - m, ending) == 0;
+}
+
+/* The cameras.json of the model folder, which a splat in MODEL/point_cloud/iteration_N has, too. */
+static bool find_cameras(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+{
+    char folder[CLI_PATH_MAX];
+    const char *slash = strrchr(session->ply, '/');
+    snprintf(folder, sizeof folder, "%.*s/../..", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
+    return cli_path_join(path, values->model_path ? values->model_path : folder, "cameras.json") &&
+           cli_path_exists(path);
+}
+
+/* Where a page begins: at a camera of the training, moved with the splat. False: no camera is known. */
+static bool find_start(const cli_session *session, const cli_values *values, splat_camera *start)
+{
+    char path[CLI_PATH_MAX], text[2048];
+    double q[4];
+    splat_error error;
+    if (!find_cameras(session, values, path)) return false;
+    if (splat_model_read_start(path, start, &error) != SPLAT_OK) {
+        cli_notice("a page would begin around the splat, without its cameras: %s",
+                   splat_error_format(&error, text, sizeof text));
+        return false;
+    }
+    choose_turn(values, q);
+    splat_camera_transform(start, q, values->export_scale);
+    return true;
+}
+
 static int save(const cli_session *session, const cli_values *values, bool fused)
 {
     char path[CLI_PATH_MAX];
+    splat_camera start;
     splat_error error;
     splat_model_info info, written;
     splat_save_options options;
@@ -31,6 +92,7 @@ static int save(const cli_session *session, const cli_values *values, bool fused
     splat_save_options_init(&options);
     options.fused = fused;
     options.spz_version = atoi(values->spz_version);
+    if (ends_with(path, ".html") && find_start(session, values, &start)) options.start = &start;
     if (values->reduce_sh_degree >= 0) options.sh_degree = values->reduce_sh_degree;
     if (splat_model_save(session->model, path, &options, &error) != SPLAT_OK) return cli_report(&error);
     int degree = info.sh_degree < options.sh_degree ? info.sh_degree : options.sh_degree;
@@ -132,29 +194,11 @@ static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
     }
 }
 
-/* "-y" as (0, -1, 0). */
-static void read_axis(const char *text, double axis[3])
-{
-    bool is_negative = text[0] == '-';
-    for (int k = 0; k < 3; k++) axis[k] = text[is_negative] == 'x' + k ? (is_negative ? -1 : 1) : 0;
-}
-
-/* The least turn that takes one axis to another, as a quaternion; half a turn is one about x, or about z for x. */
-static void find_turn(const char *from, const char *to, double q[4])
-{
-    double a[3], b[3];
-    read_axis(from, a);
-    read_axis(to, b);
-    q[0] = 1 + a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    for (int k = 0; k < 3; k++) q[1 + k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-    if (q[0] == 0) q[a[0] == 0 ? 1 : 3] = 1;
-}
-
 static int transform(cli_session *session, const cli_values *values)
 {
-    double q[4] = {1, 0, 0, 0};
+    double q[4];
     splat_error error;
-    if (values->up_axis) find_turn(values->scene_up, values->up_axis, q);
+    choose_turn(values, q);
     if (splat_model_transform(session->model, q, values->export_scale, &error) != SPLAT_OK) return cli_report(&error);
     if (values->up_axis) cli_say("turned: up was %s, and is %s", values->scene_up, values->up_axis);
     if (values->export_scale != 1) cli_say("scaled by %g", values->export_scale);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "io/json.h"
+#include "math/camera.h"
 
 #include <limits.h>
 #include <math.h>
@@ -59,6 +60,53 @@ splat_status splat_cameras_json_write(const char *model_path, const splat_camera
         splat_json_append(&list, camera_json(&entries[i], i));
     }
     return write_json(model_path, "cameras.json", list, 0, error);
+}
+
+/* n numbers of a list. */
+static bool read_numbers(const json_t *list, size_t n, double *numbers)
+{
+    bool good = json_array_size(list) == n;
+    for (size_t i = 0; i < n && good; i++) {
+        numbers[i] = json_number_value(json_array_get(list, i));
+        good = json_is_number(json_array_get(list, i)) && fabs(numbers[i]) < 1e30;
+    }
+    return good;
+}
+
+/* rotation: camera to world in the file, world to camera in the struct. */
+static bool read_camera(const json_t *entry, splat_camera *camera)
+{
+    double center[3], columns[9], rotation[9], translation[3] = {0, 0, 0};
+    const json_t *rows = json_object_get(entry, "rotation");
+    const double fx = json_number_value(json_object_get(entry, "fx"));
+    const double fy = json_number_value(json_object_get(entry, "fy"));
+    const json_int_t width = json_integer_value(json_object_get(entry, "width"));
+    const json_int_t height = json_integer_value(json_object_get(entry, "height"));
+    if (!(fx > 0 && fx < 1e30 && fy > 0 && fy < 1e30) || width < 1 || width > 1 << 20 || height < 1 ||
+        height > 1 << 20 || json_array_size(rows) != 3 || !read_numbers(json_object_get(entry, "position"), 3, center))
+        return false;
+    for (size_t k = 0; k < 3; k++)
+        if (!read_numbers(json_array_get(rows, k), 3, columns + 3 * k)) return false;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) {
+            rotation[3 * i + k] = columns[3 * k + i];
+            translation[i] -= columns[3 * k + i] * center[k];
+        }
+    splat_camera_set_pose(camera, rotation, translation);
+    splat_camera_set_intrinsics(camera, fx, fy, 0.5 * (double)width, 0.5 * (double)height, (int)width, (int)height,
+                                (int)width, (int)height);
+    return true;
+}
+
+splat_status splat_cameras_json_first(const char *path, splat_camera *camera, splat_error *error)
+{
+    json_t *root;
+    SPLAT_TRY(splat_json_read(path, &root, error));
+    const bool good = read_camera(json_array_get(root, 0), camera);
+    json_decref(root);
+    return good ? SPLAT_OK
+                : splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                                "the first entry is no camera with width, height, position, rotation, fx and fy");
 }
 
 /* ---------------------------------------------------------------- split.json */

@@ -15,6 +15,8 @@ typedef struct splat_camera_entry {
 /* Test cameras come first in `entries`, as 3DGS does; ids count up. rotation is written camera-to-world. */
 splat_status splat_cameras_json_write(const char *model_path, const splat_camera_entry *entries, size_t n,
                                       splat_error *error);
+/* The first camera of such a file. Errors: IO, FORMAT, MEMORY. */
+splat_status splat_cameras_json_first(const char *path, splat_camera *camera, splat_error *error);
 
 /* split.json: {"version": 1, "train": [names], "test": [names]}. Names are photo file names. */
 typedef struct splat_split { char **train, **test; size_t n_train, n_test; } splat_split;

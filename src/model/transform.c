@@ -42,6 +42,20 @@ static void scale_cloud(splat_cloud *cloud, double scale)
         cloud->filter_3d[i] = (float)((double)cloud->filter_3d[i] * scale);
 }
 
+void splat_camera_transform(splat_camera *camera, const double rotation[4], double scale)
+{
+    double turn[9], axes[9], translation[3];
+    splat_quaternion_to_rotation(rotation, turn);
+    for (int i = 0; i < 3; i++) {
+        const float *axis = camera->rotation + 3 * i;
+        for (int k = 0; k < 3; k++)
+            axes[3 * i + k] = turn[3 * k] * (double)axis[0] + turn[3 * k + 1] * (double)axis[1] +
+                              turn[3 * k + 2] * (double)axis[2];
+        translation[i] = scale * (double)camera->translation[i];
+    }
+    splat_camera_set_pose(camera, axes, translation);
+}
+
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error)
 {
     splat_cloud cloud;

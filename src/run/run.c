@@ -352,6 +352,11 @@ void splat_model_config_free(splat_model_config *config)
     memset(config, 0, sizeof *config);
 }
 
+splat_status splat_model_read_start(const char *path, splat_camera *camera, splat_error *error)
+{
+    return splat_cameras_json_first(path, camera, error);
+}
+
 splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
                                         splat_error *error)
 {

@@ -293,6 +293,29 @@ static void test_cameras(void **state)
     assert_int_equal(splat_cameras_json_write("absent", entries, 1, &error), SPLAT_ERROR_IO);
 }
 
+static void test_first_camera(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_camera camera;
+    const splat_camera_entry entry = {"a", 640, 480, 500.25, 501.0, {0, 1, 0, 0, 0, 1, 1, 0, 0}, {0.5f, -2, 3}};
+    ASSERT_OK(splat_cameras_json_write(".", &entry, 1, &error));
+    ASSERT_OK(splat_cameras_json_first("cameras.json", &camera, &error));
+    for (int i = 0; i < 9; i++) assert_true(camera.rotation[i] == entry.rotation[i]);
+    for (int i = 0; i < 3; i++) assert_true(camera.center[i] == entry.center[i]);
+    assert_true(camera.width == 640 && camera.height == 480 && camera.fx == 500.25f && camera.fy == 501.0f);
+    static const char *const damaged[] = {"[]", "{}", "[1]", "[{\"width\": 1}]",
+        "[{\"width\": 9, \"height\": 9, \"fx\": 9, \"fy\": 9, \"position\": [0, 0, 0],"
+        " \"rotation\": [[1, 0], [0], []]}]",
+        "[{\"width\": 9, \"height\": 9, \"fx\": 0, \"fy\": 9, \"position\": [0, 0, 0],"
+        " \"rotation\": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}]"};
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        write_text("damaged.json", damaged[i]);
+        assert_int_equal(splat_cameras_json_first("damaged.json", &camera, &error), SPLAT_ERROR_FORMAT);
+    }
+    assert_int_equal(splat_cameras_json_first("absent.json", &camera, &error), SPLAT_ERROR_IO);
+}
+
 static void test_split(void **state)
 {
     (void)state;
@@ -433,7 +456,7 @@ int main(void)
         cmocka_unit_test(test_cfg_args_refused), cmocka_unit_test(test_cfg_args_damage),
         cmocka_unit_test(test_numbers),          cmocka_unit_test(test_cameras),
         cmocka_unit_test(test_split),            cmocka_unit_test(test_results),
-        cmocka_unit_test(test_find_iteration),
+        cmocka_unit_test(test_find_iteration),   cmocka_unit_test(test_first_camera),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* A splat as one HTML page that shows it: the splat as SPZ in base64, and a drawer of our own in WebGL2
  * (viewer_page.inc). Nothing is loaded from elsewhere; browsers of 2023 and later unpack gzip themselves. */
 #include "base/base64.h"
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "io/splat/formats.h"
 #include "io/splat/spz.h"
@@ -67,24 +68,54 @@ static splat_status describe_html(const char *path, splat_cloud_shape *shape, sp
 
 /* ---------------------------------------------------------------- writing */
 
+/* An axis of the page, whose y and z point the other way: SPZ is y up. */
+static void put_axis(FILE *out, const float axis[3], double sign)
+{
+    fprintf(out, "[%.9g, %.9g, %.9g]", sign * (double)axis[0], -sign * (double)axis[1], -sign * (double)axis[2]);
+}
+
+/* Where the page begins: an eye, the rows right, up and backward, and how far it sees at distance 1. */
+static void put_start(FILE *out, const splat_camera *c)
+{
+    if (!c) {
+        fputs("const start = null;\n", out);
+        return;
+    }
+    fputs("const start = { eye: ", out);
+    put_axis(out, c->center, 1);
+    fputs(", rows: [", out);
+    for (int i = 0; i < 3; i++) {
+        put_axis(out, c->rotation + 3 * i, i ? -1 : 1);
+        fputs(i < 2 ? ", " : "]", out);
+    }
+    fprintf(out, ", wide: %.9g, high: %.9g };\n", 0.5 * c->width / (double)c->fx, 0.5 * c->height / (double)c->fy);
+}
+
 static splat_status write_html(const char *path, const splat_cloud *cloud, const splat_save_options *options,
                                splat_error *error)
 {
     splat_save save;
     uint8_t *data;
     size_t size;
-    (void)options; /* the page unpacks version 3 alone */
-    SPLAT_TRY(splat_spz_pack(cloud, 3, &data, &size, error));
+    splat_c_locale locale;
+    SPLAT_TRY(splat_spz_pack(cloud, 3, &data, &size, error)); /* the page unpacks version 3 alone */
+    if (!splat_c_locale_begin(&locale)) {
+        free(data);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a page");
+    }
     splat_status status = splat_save_open(&save, path, error);
     if (status == SPLAT_OK) {
         fputs(splat_viewer_head, save.stream);
         splat_xml_text(save.stream, splat_basename(path));
         fputs(splat_viewer_body, save.stream);
         splat_base64_put(save.stream, data, size);
+        fputs(splat_viewer_start, save.stream);
+        put_start(save.stream, options->start);
         for (size_t i = 0; i < sizeof splat_viewer_script / sizeof splat_viewer_script[0]; i++)
             fputs(splat_viewer_script[i], save.stream);
         status = splat_save_commit(&save, error);
     }
+    splat_c_locale_end(&locale);
     free(data);
     return status;
 }
