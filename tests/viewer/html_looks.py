@@ -85,6 +85,38 @@ def test_export_of_model(browser):
             page.close()
 
 
+# ---------------------------------------------------------------- the report
+
+def test_report(browser):
+    """Every text can be read, charts fill two columns of a desktop, and words fit the hand."""
+    for name, size in SIZES.items():
+        page = opened(browser, 'model/report.html', name)
+        page.until("document.readyState === 'complete' && document.querySelectorAll('svg').length > 4")
+        assert page.value('document.documentElement.scrollWidth') <= size[0], 'the page is wider than the window'
+        small = page.value("""(() => { const small = [];
+            for (const e of document.querySelectorAll('main *')) {
+                if (!e.checkVisibility() || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+                const svg = e.closest('svg'), scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+                const px = parseFloat(getComputedStyle(e).fontSize) * scale;
+                if (px < 11) small.push([e.textContent.slice(0, 30), px]);
+            }
+            return small; })()""")
+        assert not small, f'{name}: {small[:5]}'
+        crossed = page.value("""[...document.querySelectorAll('svg')].flatMap(svg => {
+            const boxes = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+            return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => p.left < q.right - 1 &&
+                q.left < p.right - 1 && p.top < q.bottom - 4 && q.top < p.bottom - 4).map(([b]) => a + ' / ' + b)); })""")
+        assert not crossed, f'{name}: words over words: {crossed}'
+        columns = page.value("""(top => document.querySelectorAll('.charts')[0].querySelectorAll('.card').length > 1 &&
+            [...document.querySelectorAll('.charts')[0].children].filter(e => e.offsetTop === top).length)(
+            document.querySelector('.charts').children[0].offsetTop)""")
+        assert columns == (2 if name == 'desktop' else 1), columns
+        said = page.value("document.querySelector('main').innerText")
+        assert ('Tap a render' in said) == (name == 'phone') and ('Point at a render' in said) == (name == 'desktop')
+        assert not page.problems, page.problems
+        page.close()
+
+
 def main():
     if not find_chromium():
         print('SKIPPED: pages as files: there is no Chromium (scripts/install_deps.sh --browser)')
@@ -97,7 +129,7 @@ def main():
         '--backend', 'cpu')
     browser = Browser(webgl=True)
     with all_ended(browser):
-        for test in (test_export_alone, test_export_of_model):
+        for test in (test_export_alone, test_export_of_model, test_report):
             test(browser)
             print(test.__name__)
     print('passed')

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 80, RIGHT = 190 /* the legend */, TOP = 44, BOTTOM = 54 };
+enum { NARROW_WIDTH = 400, NARROW_HEIGHT = 280 /* and the legend */, NARROW_RIGHT = 16, LEGEND_ROW = 22 };
 
 /* A chart in the making. */
 typedef struct layout {
@@ -73,13 +74,28 @@ static void find_range(layout *l)
     l->plot.y1 = step * ceil(high / step - 1e-9);
 }
 
+/* The page and its margins. */
+static splat_svg_plot page_of(const splat_area_chart *c)
+{
+    const int legend = LEGEND_ROW * (int)((c->n_areas + c->n_lines + 1) / 2);
+    splat_svg_plot wide = {.width = WIDTH, .height = HEIGHT, .left = LEFT, .right = RIGHT, .top = TOP,
+                           .bottom = BOTTOM};
+    splat_svg_plot narrow = {.width = NARROW_WIDTH, .height = NARROW_HEIGHT + legend, .left = LEFT,
+                             .right = NARROW_RIGHT, .top = TOP + legend, .bottom = BOTTOM};
+    return c->is_narrow ? narrow : wide;
+}
+
 static splat_status lay_out(layout *l, splat_error *error)
 {
     const splat_area_chart *c = l->chart;
     if (c->n_points == 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a chart needs at least one point");
     double x0 = c->x[0], x1 = c->x[c->n_points - 1];
     splat_svg_widen(&x0, &x1);
-    l->plot = (splat_svg_plot){NULL, WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, x0, x1, 0, 1, c->log_y && !c->n_areas};
+    l->plot = page_of(c);
+    l->plot.x0 = x0;
+    l->plot.x1 = x1;
+    l->plot.y1 = 1;
+    l->plot.log_y = c->log_y && !c->n_areas;
     l->columns = calloc(c->n_points + 1, sizeof *l->columns);
     l->base = calloc(c->n_points, sizeof *l->base);
     if (!l->columns || !l->base)
@@ -139,17 +155,27 @@ static void write_line(const layout *l, const splat_area_series *series)
     }
 }
 
+/* Entry number `index`: to the right of the plot one below the other, or two in a row above it. */
+static void legend_place(const layout *l, size_t index, int *x, int *y)
+{
+    const bool is_narrow = l->chart->is_narrow;
+    *x = is_narrow ? 20 + (int)(index % 2) * (NARROW_WIDTH / 2 - 10) : WIDTH - RIGHT + 20;
+    *y = TOP + (is_narrow ? 4 : 10) + LEGEND_ROW * (int)(is_narrow ? index / 2 : index);
+}
+
 /* In the order of the stack, the uppermost first. */
 static void write_legend(const layout *l)
 {
     const splat_area_chart *c = l->chart;
     FILE *out = l->plot.out;
-    int x = WIDTH - RIGHT + 20, y = TOP + 10;
-    for (size_t i = 0; i < c->n_lines; i++, y += 22) {
+    int x, y;
+    for (size_t i = 0; i < c->n_lines; i++) {
+        legend_place(l, i, &x, &y);
         fprintf(out, "<path d=\"M%d %dh14\" stroke=\"%s\" stroke-width=\"2\"/>\n", x, y, c->lines[i].color);
         splat_svg_label(out, x + 22, y + 4, "", c->lines[i].name);
     }
-    for (size_t a = c->n_areas; a-- > 0; y += 22) {
+    for (size_t a = c->n_areas; a-- > 0;) {
+        legend_place(l, c->n_lines + c->n_areas - 1 - a, &x, &y);
         fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" fill=\"%s\"/>\n", x, y - 7,
                 c->areas[a].color);
         splat_svg_label(out, x + 22, y + 4, "", c->areas[a].name);

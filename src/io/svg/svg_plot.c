@@ -67,7 +67,8 @@ static void put_row(const splat_svg_plot *p, double y)
 static void put_ticks(const splat_svg_plot *p)
 {
     char number[32];
-    double bottom = p->height - p->bottom, step = splat_svg_tick_step(p->x1 - p->x0);
+    const double room = p->width < 600 ? 0.5 : 1; /* for numbers next to each other */
+    double bottom = p->height - p->bottom, step = splat_svg_tick_step((p->x1 - p->x0) / room);
     for (double x = ceil(p->x0 / step - 1e-9) * step; x <= p->x1 + 1e-9 * step; x += step) {
         fprintf(p->out, "<path d=\"M%.1f %.1fv5\" stroke=\"#333\"/>\n", splat_svg_x(p, x), bottom);
         snprintf(number, sizeof number, "%.6g", fabs(x) < 1e-9 * step ? 0 : x);

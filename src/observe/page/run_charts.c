@@ -71,6 +71,7 @@ static splat_status put(FILE *out, chart *c, const char *title, const char *y_la
     if (status == SPLAT_OK && c->n_series && c->n > 1) {
         c->made.words = (splat_chart){title, "iteration", y_label};
         c->made.x = c->x;
+        c->made.is_narrow = true;
         c->made.n_points = c->n;
         c->made.areas = c->series;
         c->made.lines = c->series + c->made.n_areas;
@@ -163,7 +164,7 @@ static splat_status put_quality(FILE *out, const splat_run_history *h, size_t of
 
 static splat_status put_learning(FILE *out, const splat_run_history *h, splat_error *error)
 {
-    fputs("<h2>Learning</h2>\n", out);
+    fputs("<h2>Learning</h2>\n<div class=\"charts\">\n", out);
     SPLAT_TRY(put_losses(out, h, error));
     SPLAT_TRY(put_more_losses(out, h, error));
     SPLAT_TRY(put_quality(out, h, EVALUATION(psnr), "PSNR (dB)", error));
@@ -171,14 +172,16 @@ static splat_status put_learning(FILE *out, const splat_run_history *h, splat_er
     SPLAT_TRY(put_quality(out, h, EVALUATION(lpips), "LPIPS", error));
     chart c = of_points(h);
     c.made.n_areas = add(&c, "Gaussians", "#88ccee", POINT(n_gaussians), 1e3, 0);
-    return put(out, &c, "Gaussians", "thousands", error);
+    splat_status status = put(out, &c, "Gaussians", "thousands", error);
+    fputs("</div>\n", out);
+    return status;
 }
 
 /* ---------------------------------------------------------------- memory */
 
 static splat_status put_memory(FILE *out, const splat_run_history *h, splat_error *error)
 {
-    fputs("<h2>Memory</h2>\n", out);
+    fputs("<h2>Memory</h2>\n<div class=\"charts\">\n", out);
     chart c = of_points(h);
     for (size_t i = 0; i < SPLAT_N_MEMORY_CATEGORIES; i++)
         c.made.n_areas += add(&c, splat_memory_category_name((splat_memory_category)i), splat_memory_colors[i],
@@ -187,7 +190,9 @@ static splat_status put_memory(FILE *out, const splat_run_history *h, splat_erro
     SPLAT_TRY(put(out, &c, "Device memory by category", "MiB", error));
     c = of_points(h);
     c.made.n_areas = add(&c, "process", "#ddcc77", POINT(process), SPLAT_MIB, 0);
-    return put(out, &c, "Host memory of the process", "MiB", error);
+    splat_status status = put(out, &c, "Host memory of the process", "MiB", error);
+    fputs("</div>\n", out);
+    return status;
 }
 
 /* ---------------------------------------------------------------- times */
@@ -218,7 +223,8 @@ static void put_stage_table(FILE *out, const splat_history_point *points, size_t
     for (int s = 0; s < SPLAT_N_STAGES; s++)
         fprintf(out, "<tr><td>%s</td><td class=\"n\">%.3f</td><td class=\"n\">%.1f %%</td></tr>\n",
                 splat_stage_names[s], means[s], sum > 0 ? 100 * means[s] / sum : 0.0);
-    fprintf(out, "<tr><th>all</th><th class=\"n\">%.3f</th><th></th></tr>\n</table></div>\n", sum);
+    fprintf(out, "<tr><th>all</th><th class=\"n\">%.3f</th><th></th></tr>\n</table>\n"
+                 "<p>Stages are timed in a few steps of every five hundred.</p></div>\n", sum);
 }
 
 static splat_status put_stages(FILE *out, const splat_run_history *h, splat_error *error)
@@ -230,7 +236,6 @@ static splat_status put_stages(FILE *out, const splat_run_history *h, splat_erro
     if (!measured) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a chart");
     splat_status status = SPLAT_OK;
     if (n) {
-        fputs("<p>Of a few steps in every five hundred.</p>\n", out);
         chart c = begin(measured, n, sizeof *measured, POINT(iteration));
         for (size_t i = 0; i < SPLAT_N_STAGES; i++)
             c.made.n_areas += add(&c, splat_stage_names[i], colors[i], POINT(stages) + i * sizeof(double), 1, 0);
@@ -247,10 +252,12 @@ splat_status splat_run_charts_put(FILE *out, const splat_run_history *h, splat_e
     if (h->n_points == 0 && h->n_evaluations == 0) return SPLAT_OK;
     SPLAT_TRY(put_learning(out, h, error));
     SPLAT_TRY(put_memory(out, h, error));
-    fputs("<h2>Time</h2>\n", out);
+    fputs("<h2>Time</h2>\n<div class=\"charts\">\n", out);
     chart c = of_points(h);
     add(&c, "a step", "#332288", POINT(step_ms), 1, 0);
     c.made.shows_means = true;
     SPLAT_TRY(put(out, &c, "Time of a step", "ms, mean of ten", error));
-    return put_stages(out, h, error);
+    splat_status status = put_stages(out, h, error);
+    fputs("</div>\n", out);
+    return status;
 }

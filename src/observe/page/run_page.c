@@ -25,16 +25,20 @@ static const char style[] =
     ".tile span { color: var(--soft); font-size: 13px }\n"
     ".card { margin-bottom: 14px; overflow-x: auto } .card > svg { width: 100%; height: auto; display: block }\n"
     ".view { display: grid; grid-template-columns: repeat(3, 1fr); gap: 8px }\n"
-    ".portraits { display: grid; gap: 0 14px }\n"
+    ".portraits, .charts { display: grid; gap: 0 14px; align-items: start }\n"
+    ".charts { grid-template-columns: repeat(auto-fit, minmax(min(400px, 100%), 1fr)) }\n"
     ".portraits { grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)) }\n"
     "figure { margin: 0 } figure img { width: 100%; display: block; border-radius: 4px }\n"
     "figcaption { color: var(--soft); font-size: 13px }\n"
-    ".flip { display: grid } .flip img { grid-area: 1 / 1 } .flip:hover img:last-child { opacity: 0 }\n"
+    ".flip { display: grid } .flip img { grid-area: 1 / 1 } .flip:is(:hover, :focus) img:last-child { opacity: 0 }\n"
     "table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }\n"
     "th, td { border-bottom: 1px solid var(--line); padding: 4px 10px; text-align: left; vertical-align: top }\n"
     "td.n, th.n { text-align: right } td { overflow-wrap: anywhere }\n"
     "pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px }\n"
-    "summary { cursor: pointer; font-weight: 600 }\n";
+    "summary { cursor: pointer; font-weight: 600 } .touch { display: none }\n"
+    "@media (pointer: coarse) { .touch { display: inline } .mouse { display: none } summary { padding: 10px 0 } }\n"
+    "@media (max-width: 640px) { main { padding: 12px } .card { padding: 8px } th, td { padding: 4px 6px }\n"
+    "  .view { grid-template-columns: 1fr 1fr } td.n { white-space: nowrap } }\n";
 
 /* ---------------------------------------------------------------- the head */
 
@@ -161,7 +165,7 @@ static void put_view(FILE *out, const splat_run_picture *p)
     put_image(out, &p->photo, "photo");
     fputs("<figcaption>photo: ", out);
     splat_xml_text(out, p->name);
-    fputs("</figcaption></figure>\n<figure><div class=\"flip\">", out);
+    fputs("</figcaption></figure>\n<figure><div class=\"flip\" tabindex=\"0\">", out);
     put_image(out, &p->photo, "photo");
     put_image(out, &p->render, "render");
     fprintf(out, "</div><figcaption>render: %.2f dB, SSIM %.4f", p->metrics.psnr, p->metrics.ssim);
@@ -174,8 +178,9 @@ static void put_view(FILE *out, const splat_run_picture *p)
 static void put_views(FILE *out, const splat_run_pictures *pictures, bool is_portrait)
 {
     if (pictures->n == 0) return;
-    fprintf(out, "<h2>%s views at iteration %d</h2>\n<p>Point at a render to see its photo. Errors: the mean over the "
-                 "channels, black 0 to yellow 0.25 and more.</p>\n",
+    fprintf(out, "<h2>%s views at iteration %d</h2>\n<p><span class=\"mouse\">Point at</span>"
+                 "<span class=\"touch\">Tap</span> a render to see its photo. Errors: the mean over the channels, "
+                 "black 0 to yellow 0.25 and more.</p>\n",
             pictures->is_test ? "Test" : "Training", pictures->iteration);
     if (is_portrait) fputs("<div class=\"portraits\">\n", out); /* two abreast: they are taller than wide */
     for (size_t i = 0; i < pictures->n; i++) put_view(out, &pictures->views[i]);
