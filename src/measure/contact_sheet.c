@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #define SHEET_GAP 6
+#define SHEET_CELL 240 /* smaller pictures are enlarged by a whole number, up to this size */
 #define SHEET_GAIN 4.0f /* of the error picture */
 #define SHEET_QUALITY 90 /* of a JPEG */
 
@@ -22,6 +23,7 @@ typedef struct sheet {
     splat_scene *scene;
     const uint32_t *indices; /* of the views to choose from */
     size_t n_indices, n_rows;
+    int zoom;        /* pixels of the sheet to a pixel of a picture, along each side */
     int cell_width, cell_height, width, height;
     int scale;       /* of the font */
     int line_height; /* of a line of text, pixels */
@@ -66,18 +68,26 @@ static void put_figures(sheet *s, size_t row, int column, const splat_metrics *m
                strlen(figures) > room ? figures + strlen("PSNR ") : figures);
 }
 
+/* A channel of a pixel of a picture, whose upper left corner lies at x, y. */
+static void put_pixel(sheet *s, size_t x, size_t y, size_t channel, uint8_t value)
+{
+    for (size_t row = y; row < y + (size_t)s->zoom; row++)
+        for (size_t column = x; column < x + (size_t)s->zoom; column++)
+            s->rgb[3 * (row * (size_t)s->width + column) + channel] = value;
+}
+
 /* What a cell shows: the photo, the render, or both as their difference. */
 static void put_picture(sheet *s, size_t row, int column, const splat_camera *camera, const uint8_t *photo,
                         const float *render)
 {
-    size_t width = (size_t)camera->width, plane = splat_camera_pixels(camera);
+    size_t width = (size_t)camera->width, plane = splat_camera_pixels(camera), zoom = (size_t)s->zoom;
     size_t left = (size_t)sheet_left(s, column), top = (size_t)sheet_top(s, row);
     for (size_t i = 0; i < plane; i++)
         for (size_t c = 0; c < 3; c++) {
             float truth = photo ? (float)photo[3 * i + c] / 255.0f : 0.0f;
             float shown = render ? render[c * plane + i] : 0.0f;
-            uint8_t *to = s->rgb + 3 * ((top + i / width) * (size_t)s->width + left + i % width) + c;
-            *to = splat_image_byte(!render ? truth : !photo ? shown : SHEET_GAIN * fabsf(truth - shown));
+            put_pixel(s, left + i % width * zoom, top + i / width * zoom, c,
+                      splat_image_byte(!render ? truth : !photo ? shown : SHEET_GAIN * fabsf(truth - shown)));
         }
 }
 
@@ -95,13 +105,17 @@ static splat_status open_sheet(sheet *s, splat_scene *scene, size_t n_views, spl
         s->cell_width = camera->width > s->cell_width ? camera->width : s->cell_width;
         s->cell_height = camera->height > s->cell_height ? camera->height : s->cell_height;
     }
+    s->render = malloc(3 * (size_t)s->cell_width * (size_t)s->cell_height * sizeof *s->render);
+    const int larger = s->cell_width > s->cell_height ? s->cell_width : s->cell_height;
+    s->zoom = larger < SHEET_CELL ? SHEET_CELL / larger : 1;
+    s->cell_width *= s->zoom;
+    s->cell_height *= s->zoom;
     s->width = SHEET_GAP + 3 * (s->cell_width + SHEET_GAP);
     s->scale = s->cell_width < 800 ? 1 : s->cell_width / 400;
     s->line_height = (SPLAT_TEXT_HEIGHT + 4) * s->scale;
     s->height = sheet_top(s, s->n_rows);
     size_t sheet_bytes = 3 * (size_t)s->width * (size_t)s->height;
     s->rgb = malloc(sheet_bytes);
-    s->render = malloc(3 * (size_t)s->cell_width * (size_t)s->cell_height * sizeof *s->render);
     if (!s->rgb || !s->render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a contact sheet");
     memset(s->rgb, 255, sheet_bytes);
     return SPLAT_OK;

@@ -415,14 +415,23 @@ static void diffuse_colours_are_those_of_degree_zero(void **state)
 
 /* ---------------------------------------------------------------- contact sheets */
 
-enum { GAP = 6, LINE = 13 + 4 }; /* the font has 13 rows */
+enum { GAP = 6, LINE = 13 + 4, /* the font has 13 rows */ ZOOM = 240 / (WIDTH > HEIGHT ? WIDTH : HEIGHT) };
+
+/* The pixel of a sheet that shows x, y of a picture: the upper left one of ZOOM x ZOOM, which are the same. */
+static const uint8_t *sheet_pixel(const splat_image *sheet, int column, int x, int y)
+{
+    const int left = GAP + column * (ZOOM * WIDTH + GAP) + ZOOM * x, top = GAP + LINE + ZOOM * y;
+    const uint8_t *first = sheet->pixels + 3 * (top * sheet->width + left);
+    for (int i = 0; i < ZOOM * ZOOM; i++)
+        assert_memory_equal(first, first + 3 * (i / ZOOM * sheet->width + i % ZOOM), 3);
+    return first;
+}
 
 /* Whether a cell of a sheet of one row is this picture, [HEIGHT][WIDTH][3]. */
 static void assert_cell(const splat_image *sheet, int column, const uint8_t *picture)
 {
-    for (int y = 0; y < HEIGHT; y++)
-        assert_memory_equal(sheet->pixels + 3 * ((GAP + LINE + y) * sheet->width + GAP + column * (WIDTH + GAP)),
-                            picture + 3 * y * WIDTH, 3 * WIDTH);
+    for (int i = 0; i < PIXELS; i++)
+        assert_memory_equal(sheet_pixel(sheet, column, i % WIDTH, i / WIDTH), picture + 3 * i, 3);
 }
 
 static void a_sheet_shows_photo_mesh_and_splat(void **state)
@@ -437,7 +446,9 @@ static void a_sheet_shows_photo_mesh_and_splat(void **state)
             "--supersampling", "1");
     must(splat_image_read("sheet.png", &sheet, &error), &error);
     must(splat_image_read("drawn/test/mesh_ball/color/00001.png", &mesh, &error), &error); /* the middle one of three */
-    assert_true(sheet.width == GAP + 3 * (WIDTH + GAP) && sheet.height == GAP + LINE + HEIGHT + LINE + GAP);
+    assert_true(ZOOM > 1); /* a small view is enlarged */
+    assert_int_equal(sheet.width, GAP + 3 * (ZOOM * WIDTH + GAP));
+    assert_int_equal(sheet.height, GAP + LINE + ZOOM * HEIGHT + LINE + GAP);
     for (size_t v = 0; n_tests < 2; v++) {
         must(splat_scene_get_view(scene, v, &view, &error), &error);
         must(splat_scene_read_photo(scene, v, photo, &error), &error);
@@ -445,8 +456,7 @@ static void a_sheet_shows_photo_mesh_and_splat(void **state)
     }
     for (size_t i = 0; i < 3 * PIXELS; i++) {
         int difference = photo[i] - mesh.pixels[i];
-        errors[i] = sheet.pixels[3 * ((GAP + LINE + i / (3 * WIDTH)) * (size_t)sheet.width + GAP + 2 * (WIDTH + GAP)) +
-                                 i % (3 * WIDTH)];
+        errors[i] = sheet_pixel(&sheet, 2, (int)(i / 3 % WIDTH), (int)(i / 3 / WIDTH))[i % 3];
         /* the mesh itself is not rounded to bytes */
         assert_true(abs(errors[i] - (abs(difference) > 63 ? 255 : 4 * abs(difference))) <= 3);
     }
