@@ -121,6 +121,17 @@ static void print_distances(const splat_mesh_report *report)
             d->reference_diagonal > 0 ? 100 * d->chamfer / d->reference_diagonal : 0);
 }
 
+/* Rooms and landscapes cannot be closed: points lost for open edges would say nothing of how good they are. */
+static void print_score(const splat_mesh_quality *q)
+{
+    if (q->n_boundary_edges == 0) {
+        cli_say("\nScore %d of 100: %s", q->score, q->verdict);
+        return;
+    }
+    cli_say("\nThe mesh is open at %zu of %zu edges, as meshes of rooms and landscapes are: the score, which asks for "
+            "closed surfaces, is left out", q->n_boundary_edges, q->n_edges);
+}
+
 static int write_files(const cli_values *values, const splat_mesh_report *report)
 {
     splat_error error;
@@ -155,6 +166,6 @@ int cmd_mesh_report(const cli_values *values)
     print_quality(&report.quality);
     print_texture(&report.texture);
     if (report.reference[0]) print_distances(&report);
-    cli_say("\nScore %d of 100: %s", report.quality.score, report.quality.verdict);
+    print_score(&report.quality);
     return write_files(values, &report);
 }

@@ -358,6 +358,10 @@ static void test_command(void **state)
     ASSERT_OK(splat_mesh_write("truth.ply", &truth, &error));
     RUN_OUT(0, "Score 90 of 100: EXCELLENT", "mesh-report", "sphere.obj");
     RUN_OUT(0, "Score 90 of 100: EXCELLENT", "mesh-report", "sphere.glb");
+    sphere.n_faces--; /* open at three edges */
+    ASSERT_OK(splat_mesh_write("open.ply", &sphere, &error));
+    sphere.n_faces++;
+    RUN_OUT(0, "The mesh is open at 3 of", "mesh-report", "open.ply");
     RUN_OUT(0, "Chamfer distance", "mesh-report", "sphere.ply", "--reference", "truth.ply", "--json", "report.json",
             "--thresholds", "0.005,0.02", "--samples", "20K", "--tensorboard", "events", "--step", "7");
     json_t *root = json_load_file("report.json", 0, &problem);
