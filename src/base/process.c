@@ -18,7 +18,9 @@
 #endif
 
 #define TICK_MS 100
-#define PATIENCE_S 5.0     /* from SIGTERM to SIGKILL */
+#define PATIENCE_S 5.0     /* from SIGTERM to SIGKILL, for a program that is stopped */
+#define LEFT_PATIENCE_S 0.5 /* the same for what a program that has ended left behind */
+#define LAST_WORDS_S 1.0   /* after the end, for what the pipes still hold; a child that was left may go on writing */
 #define LINE_MAX_BYTES 65536
 #define ANSWER_MAX (1 << 20)
 #define UNKNOWN (-1)       /* instead of a status: somebody else has waited for the child */
@@ -84,7 +86,7 @@ static void become(const char *file, char *const *words, char *const *environmen
     int input = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
 #ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else ends it when this program is killed */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else ends it when this program is killed; SIGTERM may be ignored */
 #endif
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) signal(usual[i], SIG_DFL);
     sigemptyset(&none);
@@ -192,41 +194,48 @@ static void wait_ms(int ms)
 }
 
 /* Its children may outlive it, so the group is asked until it is empty. */
-static void end_group(pid_t child, int *status)
+static void end_group(pid_t child, bool ended, double patience, int *status)
 {
     double begin = splat_clock_seconds();
-    bool ended = false, killed = false;
+    bool killed = false;
     kill(-child, SIGTERM);
     while (!ended || kill(-child, 0) == 0) {
         ended = ended || has_ended(child, status);
         double waited = splat_clock_seconds() - begin;
-        if (waited > PATIENCE_S && !killed) {
+        if (waited > patience && !killed) {
             kill(-child, SIGKILL);
             killed = true;
         }
-        if (ended && waited > 2 * PATIENCE_S) return; /* what is left is another user's, or cannot be killed */
+        if (ended && waited > 2 * patience) return; /* what is left is another user's, dead, or cannot be killed */
         wait_ms(10);
     }
 }
 
-/* Reads both streams until the program ends. False: a callback wants it stopped. */
-static bool follow(const splat_process *p, pid_t child, int pipes[N_PIPES][2], int *status)
+/* Reads both streams until the program ends (*ended), then what they still hold. False: a callback wants it stopped. */
+static bool follow(const splat_process *p, pid_t child, int pipes[N_PIPES][2], bool *ended, int *status)
 {
-    for (bool ended = false; !ended;) {
+    double end = 0;
+    *ended = false;
+    for (;;) {
         struct pollfd ends[2] = {{pipes[0][0], POLLIN, 0}, {pipes[1][0], POLLIN, 0}};
         bool open = pipes[0][0] >= 0 || pipes[1][0] >= 0;
+        if (!*ended && has_ended(child, status)) {
+            *ended = true;
+            end = splat_clock_seconds();
+        }
+        if (*ended && (!open || splat_clock_seconds() - end > LAST_WORDS_S)) return true;
         int n = poll(ends, 2, open ? TICK_MS : 2);
-        if (n <= 0) ended = has_ended(child, status); /* while there is output to read, it may wait */
+        if (*ended && n == 0) return true;
         for (int i = 0; i < 2 && n > 0; i++)
             if (ends[i].revents && !drain(p, i + 1, &pipes[i][0])) return false;
-        if (p->tick && !p->tick(p->user)) return ended;
+        if (p->tick && !p->tick(p->user)) return *ended;
     }
-    return true;
 }
 
 splat_status splat_process_run(const splat_process *p, splat_process_end *end, splat_error *error)
 {
     int pipes[N_PIPES][2], status = 0;
+    bool ended;
     pid_t child;
     *end = (splat_process_end){-1, 0};
     char *file = splat_program_find(p->words[0]);
@@ -236,17 +245,25 @@ splat_status splat_process_run(const splat_process *p, splat_process_end *end, s
     free(file);
     if (result != SPLAT_OK) return result;
     for (int i = 0; i < 2; i++) fcntl(pipes[i][0], F_SETFL, O_NONBLOCK);
-    if (!follow(p, child, pipes, &status)) {
-        end_group(child, &status);
+    if (!follow(p, child, pipes, &ended, &status))
         result = splat_fail(error, SPLAT_ERROR_STOPPED, "%s was stopped", p->words[0]);
-    }
-    close_pipes(pipes);
+    close_pipes(pipes); /* first: a program that waits for us to read its output would not hear SIGTERM */
+    end_group(child, ended, ended ? LEFT_PATIENCE_S : PATIENCE_S, &status);
     if (status == UNKNOWN && result == SPLAT_OK)
         return splat_fail(error, SPLAT_ERROR_IO, "how %s ended cannot be told: this program ignores SIGCHLD, or waits "
                           "for all its children", p->words[0]);
     if (WIFEXITED(status)) end->exit_code = WEXITSTATUS(status);
     else end->signal = WTERMSIG(status);
     return result;
+}
+
+const char *splat_process_end_text(const splat_process_end *end, char text[SPLAT_PROCESS_END_TEXT])
+{
+    if (end->signal)
+        snprintf(text, SPLAT_PROCESS_END_TEXT, "was ended by signal %d (%s)", end->signal, strsignal(end->signal));
+    else
+        snprintf(text, SPLAT_PROCESS_END_TEXT, "failed with exit code %d", end->exit_code);
+    return text;
 }
 
 /* ---------------------------------------------------------------- all that it writes */

@@ -19,9 +19,13 @@ typedef struct splat_process_end {
     int signal;    /* 0: none */
 } splat_process_end;
 
+#define SPLAT_PROCESS_END_TEXT 64
+/* "failed with exit code 3", "was ended by signal 9 (Killed)"; returns text. */
+const char *splat_process_end_text(const splat_process_end *end, char text[SPLAT_PROCESS_END_TEXT]);
+
 /* Runs a program to its end, in a process group of its own, with an empty standard input. How it ended is no error of
- * this function. STOPPED: output or tick returned false; the group gets SIGTERM and, five seconds later, SIGKILL, and
- * is gone when this returns. IO: the program could not be started, or SIGCHLD is ignored (or somebody else waited for
+ * this function. What the program leaves of its group gets SIGTERM and, half a second later, SIGKILL. STOPPED: output
+ * or tick returned false; the group gets SIGTERM and, five seconds later, SIGKILL, and is gone when this returns. IO: the program could not be started, or SIGCHLD is ignored (or somebody else waited for
  * it), so that how it ended is not known. MEMORY. */
 splat_status splat_process_run(const splat_process *process, splat_process_end *end, splat_error *error);
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct heard {
@@ -243,6 +244,63 @@ static void a_child_that_stays_does_not_hold_us(void **state)
     assert_true(splat_clock_seconds() - begin < 10);
 }
 
+/* A child that never stops to write must not hold us either, and goes with the group. */
+static void a_child_that_keeps_talking_does_not_hold_us(void **state)
+{
+    (void)state;
+    heard h = {0};
+    splat_process_end end;
+    int child;
+    double begin = splat_clock_seconds();
+    assert_int_equal(shell("(trap '' PIPE; while :; do echo talk 2>/dev/null; done) & echo $! >&2; echo done >&2; exit 3",
+                           &h, &end), SPLAT_OK);
+    assert_true(splat_clock_seconds() - begin < 4);
+    assert_int_equal(end.exit_code, 3);
+    assert_int_equal(sscanf(h.text[2], "%d", &child), 1);
+    assert_non_null(strstr(h.text[2], "done\n"));
+    for (int i = 0; i < 100 && is_alive(child); i++) usleep(10000);
+    assert_false(is_alive(child));
+}
+
+/* What the program wrote last is read to its end, however much the pipe held when it ended. */
+static void the_last_words_come_back(void **state)
+{
+    (void)state;
+    heard h = {0};
+    splat_process_end end;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(shell("sleep 5 & head -c 60000 /dev/zero", &h, &end), SPLAT_OK);
+        assert_int_equal(h.n[1], 60000);
+    }
+}
+
+/* This program may be killed where it cannot end what it started; the system must do it, also to a program that
+ * ignores SIGTERM. */
+static void a_killed_parent_takes_the_program_along(void **state)
+{
+    (void)state;
+    int program = 0;
+    unlink("pid");
+    pid_t parent = fork();
+    if (parent == 0) {
+        heard h = {0};
+        splat_process_end end;
+        shell("trap '' TERM; echo $$ >pid.new; mv pid.new pid; while :; do sleep 0.1; done", &h, &end);
+        _exit(0);
+    }
+    for (int i = 0; i < 500 && !splat_path_exists("pid"); i++) usleep(10000);
+    FILE *in = fopen("pid", "r");
+    assert_non_null(in);
+    assert_int_equal(fscanf(in, "%d", &program), 1);
+    fclose(in);
+    kill(parent, SIGKILL);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    for (int i = 0; i < 300 && is_alive(program); i++) usleep(10000);
+    bool survived = is_alive(program);
+    kill(program, SIGKILL);
+    assert_false(survived);
+}
+
 static char collected[4096];
 static bool collect(void *user, const char *text)
 {
@@ -311,6 +369,9 @@ int main(void)
         cmocka_unit_test(stopping_ends_what_does_not_listen),
         cmocka_unit_test(a_silent_program_is_stopped_by_the_tick),
         cmocka_unit_test(a_child_that_stays_does_not_hold_us),
+        cmocka_unit_test(a_child_that_keeps_talking_does_not_hold_us),
+        cmocka_unit_test(the_last_words_come_back),
+        cmocka_unit_test(a_killed_parent_takes_the_program_along),
         cmocka_unit_test(pieces_become_lines),
         cmocka_unit_test(a_line_without_end_is_cut),
     };
