@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "capture/video.h"
-#include "io/colmap/colmap.h"
 #include "io/json.h"
 #include "io/metashape/metashape.h"
 #include "io/opensfm/opensfm.h"
@@ -297,12 +296,10 @@ static splat_status note_missing(splat_cameras_work *work, const splat_cameras_i
 
 static splat_status report(splat_cameras_work *work, splat_cameras_info *info, splat_error *error)
 {
-    splat_colmap_model model = {0};
-    char *largest, **missing = NULL;
+    splat_colmap_model model;
+    char **missing = NULL;
     size_t n_missing = 0;
-    SPLAT_TRY(splat_cameras_find_model(work->sparse, &info->n_models, &largest, error));
-    splat_status status = splat_colmap_read(largest, &model, error);
-    if (status == SPLAT_OK) status = splat_colmap_read_points(largest, &model, error);
+    splat_status status = splat_cameras_read_model(work->sparse, &info->n_models, &model, error);
     if (status == SPLAT_OK) status = find_missing(work, &model, &missing, &n_missing, error);
     if (status == SPLAT_OK) {
         info->n_photos = work->photos.n;
@@ -313,7 +310,6 @@ static splat_status report(splat_cameras_work *work, splat_cameras_info *info, s
     }
     splat_colmap_free(&model);
     free(missing);
-    free(largest);
     return status;
 }
 

@@ -2,7 +2,6 @@
 #include "capture/cameras_parts.h"
 
 #include "base/file.h"
-#include "io/colmap/colmap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +42,18 @@ splat_status splat_cameras_find_model(const char *folder, size_t *n_models, char
     splat_names_free(names, n);
     if (*largest) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, folder, SPLAT_NO_OFFSET, "there is no COLMAP model here");
+}
+
+splat_status splat_cameras_read_model(const char *folder, size_t *n_models, splat_colmap_model *model,
+                                      splat_error *error)
+{
+    char *largest;
+    *model = (splat_colmap_model){0};
+    SPLAT_TRY(splat_cameras_find_model(folder, n_models, &largest, error));
+    splat_status status = splat_colmap_read(largest, model, error);
+    if (status == SPLAT_OK) status = splat_colmap_read_points(largest, model, error);
+    free(largest);
+    return status;
 }
 
 bool splat_cameras_tick(const splat_cameras_work *work, const char *stage, double fraction)

@@ -6,6 +6,7 @@
 #include "capture/colmap_output.h"
 #include "capture/colmap_program.h"
 #include "capture/photos.h"
+#include "io/colmap/colmap.h"
 #include "splatsmith/capture.h"
 
 #include <jansson.h>
@@ -34,6 +35,10 @@ bool splat_cameras_tick(const splat_cameras_work *work, const char *stage, doubl
 /* The model in a sub-folder of `folder` with the most photos, the first of equal ones; malloc'd. *n_models: those with
  * any. FORMAT: there is none; a mapper that was killed may have left an empty folder. */
 splat_status splat_cameras_find_model(const char *folder, size_t *n_models, char **largest, splat_error *error);
+/* The cameras and points of that model; free with splat_colmap_free. FORMAT, IO: it is damaged; the error names the
+ * file. */
+splat_status splat_cameras_read_model(const char *folder, size_t *n_models, splat_colmap_model *model,
+                                      splat_error *error);
 
 /* ---------------------------------------------------------------- cameras_state.c */
 

@@ -23,6 +23,16 @@ static void read_version(const char *text, char version[64])
     }
 }
 
+/* Versions that lack a command end with an exit code; a signal means that the program cannot run here. */
+static splat_status fail_signal(const char *name, const char *question, const splat_process_end *end,
+                                splat_error *error)
+{
+    char how[SPLAT_PROCESS_END_TEXT];
+    return splat_fail(error, SPLAT_ERROR_IO, "\"%.200s %s\", which asks for its version, %s; run the command by hand, "
+                      "mend the installation, or name another COLMAP with `colmap`", name, question,
+                      splat_process_end_text(end, how));
+}
+
 splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user), void *user,
                                        splat_colmap_program *program, splat_error *error)
 {
@@ -37,15 +47,16 @@ splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user
     program->name = strdup(name);
     if (!program->name) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
     bool is_colmap = false;
+    splat_process_end end = {0};
     for (size_t i = 0; i < 2 && !program->version[0]; i++) {
         const char *const words[] = {name, questions[i], NULL};
         char *text = NULL;
-        splat_process_end end;
         SPLAT_TRY(splat_process_ask(words, splat_colmap_environment, tick, user, &text, &end, error));
         is_colmap = is_colmap || strstr(text, "COLMAP") || strstr(text, "colmap");
         program->has_cuda = program->has_cuda || strstr(text, "with CUDA");
         read_version(text, program->version);
         free(text);
+        if (end.signal) return fail_signal(name, questions[i], &end, error);
     }
     if (is_colmap) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_IO, "%.200s does not say that it is COLMAP; name the program with `colmap`",

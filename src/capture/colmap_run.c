@@ -117,15 +117,11 @@ splat_status splat_cameras_fail(const splat_cameras_work *work, const char *comm
                                splat_error *error)
 {
     const char *advice = splat_colmap_fault_advice(end->fault);
-    char how[64];
+    char how[SPLAT_PROCESS_END_TEXT];
     bool is_of_photos = end->fault == SPLAT_COLMAP_FAULT_NO_MATCHES || end->fault == SPLAT_COLMAP_FAULT_NO_START;
-    if (end->signal)
-        snprintf(how, sizeof how, "was ended by signal %d", end->signal);
-    else if (end->exit_code == 0)
-        snprintf(how, sizeof how, "found nothing");
-    else
-        snprintf(how, sizeof how, "failed with exit code %d", end->exit_code);
+    const splat_process_end how_it_ended = {end->exit_code, end->signal};
     if (!is_of_photos) say_last_lines(work);
     return splat_fail_at(error, is_of_photos ? SPLAT_ERROR_FORMAT : SPLAT_ERROR_IO, work->log, SPLAT_NO_OFFSET,
-                         "colmap %s %s: %s", command, how, advice ? advice : "its log says why");
+                         "colmap %s %s: %s", command,
+                         end->is_good ? "found nothing" : splat_process_end_text(&how_it_ended, how), advice ? advice : "its log says why");
 }

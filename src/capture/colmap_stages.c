@@ -320,6 +320,21 @@ static splat_status map_globally(const splat_cameras_work *work, bool *good, spl
     return SPLAT_OK;
 }
 
+/* COLMAP does not look whether its files could be written. */
+static splat_status check_model(const splat_cameras_work *work, splat_error *error)
+{
+    splat_colmap_model model;
+    splat_error damage;
+    size_t n_models;
+    splat_status status = splat_cameras_read_model(work->partial, &n_models, &model, &damage);
+    splat_colmap_free(&model);
+    if (status == SPLAT_OK) return SPLAT_OK;
+    if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "%s", damage.message);
+    return splat_fail_at(error, SPLAT_ERROR_IO, damage.file, damage.offset,
+                         "colmap mapper ended well, but its model is damaged (%s). The disk may be full: make room and "
+                         "run the same command again", damage.message);
+}
+
 splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
 {
     splat_colmap_end end = {0};
@@ -337,6 +352,7 @@ splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
         if (!good && end.fault != SPLAT_COLMAP_FAULT_NO_START) break;
     }
     if (!good) return splat_cameras_fail(work, "mapper", &end, error);
+    SPLAT_TRY(check_model(work, error));
     SPLAT_TRY(splat_folder_delete(work->sparse, error));
     if (rename(work->partial, work->sparse) != 0) return splat_fail_errno(error, work->sparse, "name the models");
     return splat_cameras_set_done(work, "mapping", splat_clock_seconds() - begin, error);

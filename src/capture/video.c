@@ -84,6 +84,21 @@ static bool take_bytes(void *user, int stream, const char *bytes, size_t n)
     return good;
 }
 
+static splat_status fail_stopped(splat_error *error)
+{
+    return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped; the same command goes on from here");
+}
+
+/* IO, with the complaint of the program, else with how it ended, unless it ended well. */
+static splat_status check_end(const char *program, const char *path, const char *complaint, size_t length,
+                              const splat_process_end *end, splat_error *error)
+{
+    char how[SPLAT_PROCESS_END_TEXT];
+    if (end->exit_code == 0) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "%s cannot read this video: %.*s%s%s", program,
+                         (int)length, complaint, length ? "; it " : "it ", splat_process_end_text(end, how));
+}
+
 static splat_status run(const char *path, const char *const *words, video_run *r, splat_error *error)
 {
     const splat_process process = {words, NULL, take_bytes, tick_run, r};
@@ -96,12 +111,16 @@ static splat_status run(const char *path, const char *const *words, video_run *r
     if (status == SPLAT_ERROR_STOPPED && r->failed)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                              "frames of this video change their size, or memory is exhausted; convert it with ffmpeg");
-    if (status == SPLAT_ERROR_STOPPED)
-        return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped; the same command goes on from here");
-    if (status == SPLAT_OK && end.exit_code != 0)
-        return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "ffmpeg cannot read this video: %s",
-                             r->last[0] ? r->last : "it does not say why");
-    return status;
+    if (status == SPLAT_ERROR_STOPPED) return fail_stopped(error);
+    return status == SPLAT_OK ? check_end("ffmpeg", path, r->last, strlen(r->last), &end, error) : status;
+}
+
+/* A short question: *text is the answer. */
+static splat_status ask(const char *const *words, video_run *r, char **text, splat_process_end *end,
+                        splat_error *error)
+{
+    splat_status status = splat_process_ask(words, NULL, tick_run, r, text, end, error);
+    return status == SPLAT_ERROR_STOPPED ? fail_stopped(error) : status;
 }
 
 /* ---------------------------------------------------------------- what it is */
@@ -179,11 +198,8 @@ static splat_status probe(const char *path, const char *file, int n_frames, spla
     video_run r = {.tick = tick, .user = user};
     splat_process_end end;
     char *text;
-    SPLAT_TRY(splat_process_ask(words, NULL, tick_run, &r, &text, &end, error));
-    splat_status status = SPLAT_OK;
-    if (end.exit_code != 0)
-        status = splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET, "ffprobe cannot read this video: %.*s",
-                               (int)strcspn(text, "\n{"), text);
+    SPLAT_TRY(ask(words, &r, &text, &end, error));
+    splat_status status = check_end("ffprobe", path, text, strcspn(text, "\n{"), &end, error);
     if (status == SPLAT_OK) status = read_probe(path, text, n_frames, video, error);
     free(text);
     return status;
@@ -264,7 +280,7 @@ static splat_status has_word(const char *option, const char *topic, const char *
     const char *const words[] = {"ffmpeg", "-hide_banner", option, topic, NULL};
     splat_process_end end;
     char *text;
-    SPLAT_TRY(splat_process_ask(words, NULL, tick_run, r, &text, &end, error));
+    SPLAT_TRY(ask(words, r, &text, &end, error));
     *found = strstr(text, word) != NULL;
     free(text);
     return SPLAT_OK;

@@ -99,7 +99,11 @@ int cli_find_cameras(const cli_values *values, const char *source, const char *f
     splat_status status = splat_cameras_find(&options, &info, &error);
     give_signals_back(old);
     cli_progress_end();
-    if (stop_signal && (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED)) { /* nothing asked when it came late */
+    if (status != SPLAT_OK && status != SPLAT_ERROR_STOPPED) {
+        int code = cli_report(&error);
+        return stop_signal ? 128 + stop_signal : code; /* the signal may have ended a program that was run */
+    }
+    if (stop_signal) { /* when it came late, nothing asked */
         cli_notice("%s", status == SPLAT_OK ? "stopped; the same command goes on from here" : error.message);
         return 128 + stop_signal;
     }

@@ -16,6 +16,7 @@ case $dialect in
 esac
 title="Structure-from-Motion and Multi-View Stereo"
 command=$1
+case ${FAKE_FAULT:-}:$command in illegal:help) kill -4 $$ ;; esac
 case $command in
 help)
     if [ "$dialect" = 4.1 ]; then
@@ -85,6 +86,7 @@ exit) echo "E20261121 something that nobody knows" >&2; exit 3 ;;
 once) [ -e "$database.once" ] || { : >"$database.once"; echo "something that happens once" >&2; exit 1; } ;;
 memory) kill -9 $$ ;;
 crash) kill -11 $$ ;;
+talk) while :; do echo "chatter"; done & ;; # what it leaves goes on to write
 gpu) [ "$gpu" = 0 ] || { echo "qt.qpa.xcb: could not connect to display" >&2; exit 134; } ;;
 disk) echo "SQLite error: database or disk is full" >&2; exit 1 ;;
 matches) echo "WARNING: No images with matches found in the database."; echo "ERROR: failed to create sparse model"; exit 1 ;;
@@ -122,5 +124,6 @@ matches_importer) [ -s "$pairs" ] || exit 9; say "Matching block [1/1]" ;;
 mapper|global_mapper)
     [ -d "$output" ] || exit 9
     say "Registering image #4 (3)"
-    cp -r "$FAKE_MODELS"/* "$output" ;;
+    cp -r "$FAKE_MODELS"/* "$output"
+    [ "$fault" != cut ] || head -c 100 "$FAKE_MODELS/0/images.bin" >"$output/0/images.bin" ;; # a full disk
 esac

@@ -2,6 +2,8 @@
  * The real one is asked in tests/cli/test_colmap_recipe.c. */
 #include "cameras_fixture.h"
 
+#include "base/clock.h"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -267,6 +269,10 @@ static void no_colmap_says_what_to_install(void **state)
     assert_false(splat_path_exists("scene")); /* it was not there before */
     options.colmap = "/bin/true";
     expect_error(SPLAT_ERROR_IO, "/bin/true does not say that it is COLMAP");
+    options.colmap = fake_colmap();
+    setenv("FAKE_FAULT", "illegal", 1);
+    expect_error(SPLAT_ERROR_IO, "fake_colmap.sh help\", which asks for its version, was ended by signal 4 (Illegal "
+                 "instruction); run the command by hand");
 }
 
 static void every_fault_is_one_sentence_with_advice(void **state)
@@ -278,8 +284,8 @@ static void every_fault_is_one_sentence_with_advice(void **state)
         const char *says;
     } cases[] = {
         {"feature_extractor:exit", SPLAT_ERROR_IO, "feature_extractor failed with exit code 3: its log says why"},
-        {"feature_extractor:memory", SPLAT_ERROR_IO, "was ended by signal 9: memory is exhausted"},
-        {"exhaustive_matcher:crash", SPLAT_ERROR_IO, "exhaustive_matcher was ended by signal 11"},
+        {"feature_extractor:memory", SPLAT_ERROR_IO, "was ended by signal 9 (Killed): memory is exhausted"},
+        {"exhaustive_matcher:crash", SPLAT_ERROR_IO, "exhaustive_matcher was ended by signal 11 (Segmentation fault)"},
         {"exhaustive_matcher:disk", SPLAT_ERROR_IO, "make room on the disk"},
         {"mapper:matches", SPLAT_ERROR_FORMAT, "no two photos match"},
         {"mapper:never", SPLAT_ERROR_FORMAT, "no pair of photos is good to begin with: walk around"},
@@ -298,6 +304,31 @@ static void every_fault_is_one_sentence_with_advice(void **state)
     setenv("FAKE_FAULT", "feature_extractor:exit", 1);
     expect_error(SPLAT_ERROR_IO, "exit code 3");
     expect_said("\n  E20261121 something that nobody knows");
+}
+
+/* A finished COLMAP is finished, also when what it left goes on to write. */
+static void a_talking_child_of_colmap_does_not_hold_us(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "feature_extractor:talk", 1);
+    double begin = splat_clock_seconds();
+    expect_found();
+    assert_true(splat_clock_seconds() - begin < 20);
+    assert_true(file_has("scene/colmap.log", "chatter"));
+}
+
+/* COLMAP ends well on a full disk; a model that is cut must not take the place of one. */
+static void a_damaged_model_does_not_block_the_folder(void **state)
+{
+    (void)state;
+    setenv("FAKE_FAULT", "mapper:cut", 1);
+    expect_error(SPLAT_ERROR_IO, "colmap mapper ended well, but its model is damaged (");
+    expect_error(SPLAT_ERROR_IO, "). The disk may be full: make room and run the same command again");
+    assert_non_null(strstr(error.file, "sparse.partial/0/images.bin"));
+    assert_false(splat_path_exists("scene/sparse"));
+    unsetenv("FAKE_FAULT");
+    expect_found();
+    assert_false(called("feature_extractor --database")); /* the mapper alone runs again */
 }
 
 static void the_mapper_is_asked_again_with_lower_demands(void **state)
@@ -496,6 +527,8 @@ int main(void)
         TEST(too_few_cameras_are_a_warning),
         TEST(no_colmap_says_what_to_install),
         TEST(every_fault_is_one_sentence_with_advice),
+        TEST(a_talking_child_of_colmap_does_not_hold_us),
+        TEST(a_damaged_model_does_not_block_the_folder),
         TEST(the_mapper_is_asked_again_with_lower_demands),
         TEST(sources_and_folders_that_cannot_be),
         TEST(what_is_done_is_not_done_again),

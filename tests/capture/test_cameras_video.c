@@ -183,6 +183,10 @@ static void faults_are_one_sentence_each(void **state)
     setenv("FAKE_VIDEO_FAULT", "probe", 1);
     expect_error(SPLAT_ERROR_IO, "ffprobe cannot read this video: moov atom not found");
     assert_non_null(strstr(error.file, "clip.MP4"));
+    setenv("FAKE_VIDEO_FAULT", "silent", 1);
+    expect_error(SPLAT_ERROR_IO, "ffprobe cannot read this video: it failed with exit code 9");
+    setenv("FAKE_VIDEO_FAULT", "crash", 1);
+    expect_error(SPLAT_ERROR_IO, "ffprobe cannot read this video: it was ended by signal 11 (Segmentation fault)");
     setenv("FAKE_VIDEO_FAULT", "decode", 1);
     expect_error(SPLAT_ERROR_IO, "ffmpeg cannot read this video: Invalid data found when processing input");
     setenv("FAKE_VIDEO_FAULT", "empty", 1);

@@ -141,6 +141,24 @@ static void interrupted_cameras_go_on(void **state)
     assert_true(file_contains("calls.txt", "exhaustive_matcher --database"));
 }
 
+/* Ctrl-C while ffmpeg works: the exit code is that of the signal, also when ffmpeg ends with an error of its own. */
+static void an_interrupted_video_returns_130(void **state)
+{
+    (void)state;
+    char path[9000], before[4096];
+    snprintf(before, sizeof before, "%s", getenv("PATH"));
+    snprintf(path, sizeof path, "%s/tests/capture/fake_ffmpeg:%s", getenv("SPLATSMITH_SOURCE"), before);
+    setenv("PATH", path, 1);
+    write_text("clip.mp4", "not looked into");
+    write_text("probe.json", "{\"streams\": [{\"width\": 32, \"avg_frame_rate\": \"30/1\", \"duration\": \"4\"}]}");
+    setenv("FAKE_PROBE", "probe.json", 1);
+    setenv("FAKE_CALLS", "calls.txt", 1);
+    setenv("FAKE_VIDEO_FAULT", "interrupt", 1);
+    RUN_ERR(130, NULL, "cameras", "clip.mp4", "-o", "scene", "--colmap", fake_colmap());
+    setenv("PATH", before, 1);
+    unsetenv("FAKE_VIDEO_FAULT");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin_again, end)
 
 int main(void)
@@ -153,6 +171,7 @@ int main(void)
         TEST(runs_by_default_share_their_cameras),
         TEST(a_pipeline_begins_with_photos),
         TEST(interrupted_cameras_go_on),
+        TEST(an_interrupted_video_returns_130),
     };
     setenv("FAKE_COLMAP", fake_colmap(), 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
