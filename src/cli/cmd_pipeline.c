@@ -306,7 +306,21 @@ static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stag
     if (!(stage->makes & PIPELINE_SPLAT) || cli_given(v, "checkpoint_interval") ||
         cli_given(v, "checkpoint_iterations") || !dot || strcmp(dot, ".ply") != 0)
         return;
-    pipeline_remove_checkpoints(s->folder);
+    pipeline_remove_checkpoints(s->folder, 0);
+}
+
+/* A run that is killed leaves unfinished files, and checkpoints that nobody asked for; a run deletes all but the two
+ * last of its interval, and one that was killed in between leaves three. */
+static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s,
+                          const stage_file *wanted)
+{
+    static const char interval[] = "checkpoint_interval";
+    const char *had = stage_json_text(s->file.settings, interval);
+    bool is_own = !cli_given(r->p.values, interval) && strcmp(had, stage_json_text(wanted->settings, interval)) == 0;
+    pipeline_delete_temporaries(s->folder);
+    if (stage_json_text(s->file.settings, "checkpoint_iterations")[0]) return;
+    if (is_own) remove_checkpoints(r, stage, s);
+    else if (stage->makes & PIPELINE_SPLAT) pipeline_remove_checkpoints(s->folder, 2);
 }
 
 /* The result exists: a figure that cannot be had is no reason to make it again. */
@@ -395,6 +409,7 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
     decision what = decide(r, i, found, &wanted, reason, sizeof reason);
     if (what == SKIP) {
         s->state = DONE_BEFORE;
+        tidy_complete(r, stage, s, &wanted);
         cli_say("[%zu/%zu] %s: done before, in %s", i + 1, pipeline_n_stages, stage->name,
                 cli_duration(s->file.seconds, time_text));
         stage_file_free(&wanted);

@@ -78,7 +78,10 @@ void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const s
  * returns an exit code. */
 int pipeline_find_splat(const char *path, int iteration, pipeline_splat *splat);
 bool pipeline_has_checkpoint(const char *folder);
-void pipeline_remove_checkpoints(const char *folder);
+/* Deletes the checkpoints of a stage but the newest. */
+void pipeline_remove_checkpoints(const char *folder, int n_kept);
+/* Deletes the unfinished files that a killed run left in a folder, and in those below it. */
+void pipeline_delete_temporaries(const char *folder);
 /* The results of a finished stage, for its file. NULL after a message. */
 json_t *pipeline_results(const pipeline *p, const pipeline_stage *stage, const char *folder,
                          const cli_outcome *outcome);

@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,42 @@ bool pipeline_has_checkpoint(const char *folder)
     return cli_newest_checkpoint(folder) >= 0;
 }
 
-void pipeline_remove_checkpoints(const char *folder)
+static int is_checkpoint(const struct dirent *entry)
 {
+    return cli_checkpoint_number(entry->d_name) >= 0;
+}
+
+static int newest_first(const struct dirent **a, const struct dirent **b)
+{
+    int first = cli_checkpoint_number((*a)->d_name), second = cli_checkpoint_number((*b)->d_name);
+    return (first < second) - (first > second);
+}
+
+void pipeline_remove_checkpoints(const char *folder, int n_kept)
+{
+    struct dirent **entries = NULL;
     char path[CLI_PATH_MAX];
-    DIR *stream = opendir(folder);
-    for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (cli_checkpoint_number(entry->d_name) >= 0 &&
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+    int n = scandir(folder, &entries, is_checkpoint, newest_first);
+    for (int i = 0; i < n; i++) {
+        if (i >= n_kept && snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < (int)sizeof path)
             unlink(path);
-    if (stream) closedir(stream);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* NAME.tmp-XXXXXX, as the library's saves are called until they are complete. */
+static int delete_temporary(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    const char *mark = strstr(path + place->base, ".tmp-");
+    (void)status;
+    if (kind == FTW_F && mark && mark > path + place->base && strlen(mark) == strlen(".tmp-XXXXXX")) unlink(path);
+    return 0;
+}
+
+void pipeline_delete_temporaries(const char *folder)
+{
+    (void)nftw(folder, delete_temporary, 8, FTW_PHYS); /* what cannot be deleted does no harm */
 }
 
 static int set_file(pipeline_splat *splat, const char *text)

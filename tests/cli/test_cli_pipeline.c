@@ -84,6 +84,31 @@ static void nothing_to_do(void **state)
     shell("test -z \"$(find again -newer mark -name '*.ply')$(find again -newer mark -name stage.json)\"");
 }
 
+/* A kill between the end of a stage and its tidying leaves files that a later run finds and deletes. */
+static void leftovers_of_complete_stages_go(void **state)
+{
+    (void)state;
+    copy_base("left");
+    shell("touch left/train/chkpnt100.splatsmith left/train/chkpnt200.splatsmith left/train/chkpnt300.splatsmith "
+          "left/train/report.html.tmp-aB3xYz left/texture/textured.glb.tmp-000000 left/train/mine.tmp-notes "
+          "left" TRAIN_PLY ".tmp-Q2w3E4");
+    PIPELINE(0, "left");
+    SAID("[1/5] train: done before");
+    SAID("[5/5] texture: done before");
+    assert_false(exists_like("left/train/chkpnt*"));
+    assert_false(exists("left/train/report.html.tmp-aB3xYz"));
+    assert_false(exists("left/texture/textured.glb.tmp-000000"));
+    assert_false(exists("left" TRAIN_PLY ".tmp-Q2w3E4"));
+    assert_true(exists("left/train/mine.tmp-notes"));
+    assert_true(exists("left" TRAIN_PLY));
+    shell("sed -i 's/\"checkpoint_interval\": \"1000\"/\"checkpoint_interval\": \"20\"/' left/train/stage.json");
+    shell("touch left/train/chkpnt360.splatsmith left/train/chkpnt380.splatsmith left/train/chkpnt400.splatsmith");
+    PIPELINE(0, "left"); /* the run that made the stage was asked for them */
+    assert_false(exists("left/train/chkpnt360.splatsmith"));
+    assert_true(exists("left/train/chkpnt380.splatsmith"));
+    assert_true(exists("left/train/chkpnt400.splatsmith"));
+}
+
 /* Every stage is told the limit, and keeps it. */
 static void a_memory_limit_holds_for_all_stages(void **state)
 {
@@ -417,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_quality_reaches_the_first_stage),
         cmocka_unit_test(the_last_result_has_a_texture),
         cmocka_unit_test(nothing_to_do),
+        cmocka_unit_test(leftovers_of_complete_stages_go),
         cmocka_unit_test(a_memory_limit_holds_for_all_stages),
         cmocka_unit_test(a_changed_mesh),
         cmocka_unit_test(an_obj_as_well),
