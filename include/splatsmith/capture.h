@@ -30,6 +30,16 @@ typedef enum splat_mapper {
 } splat_mapper;
 #define SPLAT_WORDS_MAPPER "auto|incremental|global"
 
+/* How finely COLMAP looks at photos: their longer side in pixels, and features of each. Time of matching grows with the
+ * square of the features. */
+typedef enum splat_camera_quality {
+    SPLAT_CAMERA_QUALITY_AUTO,   /* HIGH with a COLMAP for CUDA, else MEDIUM */
+    SPLAT_CAMERA_QUALITY_LOW,    /* 1000 pixels, 2048 features */
+    SPLAT_CAMERA_QUALITY_MEDIUM, /* 1600 pixels, 4096 features */
+    SPLAT_CAMERA_QUALITY_HIGH    /* 2400 pixels, 8192 features */
+} splat_camera_quality;
+#define SPLAT_WORDS_CAMERA_QUALITY "auto|low|medium|high"
+
 typedef struct splat_cameras_options {
     size_t size;
     const char *source;       /* a folder with photos, or with a folder of photos in it; or a video. Required */
@@ -50,6 +60,7 @@ typedef struct splat_cameras_options {
     void *progress_user;
     splat_log_function log;   /* NULL: silence */
     void *log_user;
+    splat_camera_quality quality; /* AUTO */
 } splat_cameras_options;
 
 typedef struct splat_cameras_info {

@@ -195,6 +195,13 @@ class Mapper(IntEnum):
     GLOBAL = 2
 
 
+class CameraQuality(IntEnum):
+    AUTO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
 class splat_cameras_options(Structure):
     pass
 
@@ -769,6 +776,7 @@ splat_cameras_options._fields_ = [
     ("progress_user", c_void_p),
     ("log", splat_log_function),
     ("log_user", c_void_p),
+    ("quality", c_int),
 ]
 splat_cameras_info._fields_ = [
     ("n_photos", c_size_t),

@@ -77,6 +77,7 @@ class CamerasOptions(TypedDict, total=False):
     vocab_tree: PathLike
     n_frames: int
     threads: int
+    quality: Union[str, _c.CameraQuality]
 
 
 class CleanOptions(TypedDict, total=False):
@@ -302,7 +303,7 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_context_options": {"fragmentation": _c.Fragmentation},
     "splat_scene_options": {"mask_mode": _c.MaskMode, "undistort": _c.Undistort},
     "splat_sample_options": {"scene": _c.SampleScene, "distortion": _c.SampleDistortion},
-    "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper},
+    "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper, "quality": _c.CameraQuality},
     "splat_cameras_info": {"matcher": _c.Matcher},
     "splat_model_info": {"render_mode": _c.RenderMode},
     "splat_array": {"type": _c.ArrayType},

@@ -65,6 +65,9 @@ splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_e
                           "as PINHOLE, SIMPLE_RADIAL, OPENCV or OPENCV_FISHEYE, not '%.100s'", o->camera_model);
     if (o->matcher < SPLAT_MATCHER_AUTO || o->matcher > SPLAT_MATCHER_VOCAB_TREE)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`matcher` is %d, which is none", (int)o->matcher);
+    if (o->quality < SPLAT_CAMERA_QUALITY_AUTO || o->quality > SPLAT_CAMERA_QUALITY_HIGH)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_quality` is %d; it must be one of "
+                          SPLAT_WORDS_CAMERA_QUALITY, (int)o->quality);
     if (o->mapper < SPLAT_MAPPER_AUTO || o->mapper > SPLAT_MAPPER_GLOBAL)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`mapper` is %d, which is none", (int)o->mapper);
     if (o->matcher == SPLAT_MATCHER_VOCAB_TREE && !o->vocab_tree)
@@ -137,6 +140,13 @@ static splat_status read_photos(splat_cameras_work *work, splat_error *error)
     if (work->sharing != SPLAT_SHARING_ALL || work->photos.n < FEW_PHOTOS) work->camera_model = "SIMPLE_RADIAL";
     if (!is_chosen_by_us(o->camera_model)) work->camera_model = find_model(o->camera_model);
     return SPLAT_OK;
+}
+
+static void choose_quality(splat_cameras_work *work)
+{
+    work->quality = work->options->quality;
+    if (work->quality == SPLAT_CAMERA_QUALITY_AUTO)
+        work->quality = work->use_gpu ? SPLAT_CAMERA_QUALITY_HIGH : SPLAT_CAMERA_QUALITY_MEDIUM;
 }
 
 static void choose_matcher(splat_cameras_work *work)
@@ -223,13 +233,17 @@ static splat_status run_stages(splat_cameras_work *work, splat_error *error)
     const char *name = work->options->colmap ? work->options->colmap : "colmap";
     SPLAT_TRY(splat_colmap_program_open(name, tick_help, work, &work->program, error));
     work->use_gpu = work->program.has_cuda;
+    choose_quality(work);
     choose_matcher(work);
     SPLAT_TRY(splat_cameras_state_settle(work, true, error));
     SPLAT_TRY(splat_cameras_state_write(work, error)); /* the folder is ours from here on */
     SPLAT_TRY(link_images(work, error));
     SPLAT_TRY(write_list(work, error));
     if (!splat_cameras_is_done(work, "features")) SPLAT_TRY(splat_cameras_extract_features(work, error));
-    if (!splat_cameras_is_done(work, "matches")) SPLAT_TRY(splat_cameras_match(work, error));
+    if (!splat_cameras_is_done(work, "matches")) {
+        splat_cameras_suggest_matcher(work);
+        SPLAT_TRY(splat_cameras_match(work, error));
+    }
     if (!splat_cameras_is_done(work, "mapping")) SPLAT_TRY(splat_cameras_map(work, error));
     return SPLAT_OK;
 }
@@ -315,6 +329,18 @@ static splat_status report(splat_cameras_work *work, splat_cameras_info *info, s
 
 /* ---------------------------------------------------------------- all of it */
 
+/* What a run that was killed between a stage and its note left: unfinished files, and folders of unfinished work. */
+static splat_status tidy(const splat_cameras_work *work, splat_error *error)
+{
+    char *frames = splat_format("%s.partial", work->images);
+    splat_status status = frames ? splat_folder_delete(frames, error)
+                                 : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(frames);
+    if (status == SPLAT_OK) status = splat_folder_delete(work->partial, error);
+    (void)splat_temporaries_delete(work->folder);
+    return status;
+}
+
 static splat_status find(splat_cameras_work *work, splat_cameras_info *info, splat_error *error)
 {
     if (work->is_video) {
@@ -324,10 +350,10 @@ static splat_status find(splat_cameras_work *work, splat_cameras_info *info, spl
     SPLAT_TRY(check_folder(work, error));
     SPLAT_TRY(splat_cameras_state_settle(work, false, error));
     info->is_done_before = is_all_done(work);
-    if (info->is_done_before)
-        SPLAT_TRY(link_images(work, error));
-    else
-        SPLAT_TRY(run_stages(work, error));
+    if (!info->is_done_before) SPLAT_TRY(splat_cameras_say_refused_poses(work, error));
+    if (!info->is_done_before) SPLAT_TRY(run_stages(work, error));
+    SPLAT_TRY(tidy(work, error));
+    SPLAT_TRY(link_images(work, error));
     if (!work->is_video) SPLAT_TRY(link_masks(work, error));
     snprintf(info->camera_model, sizeof info->camera_model, "%s", work->camera_model);
     info->matcher = splat_cameras_state_get_matcher(work);
@@ -360,6 +386,9 @@ splat_status splat_cameras_find(const splat_cameras_options *given, splat_camera
     SPLAT_TRY(splat_cameras_options_check(&options, error));
     splat_status status = SPLAT_OK;
     work.is_video = is_file(options.source);
+    if (!splat_path_exists(options.source))
+        status = splat_fail_at(error, SPLAT_ERROR_IO, options.source, SPLAT_NO_OFFSET,
+                               "there is no such file or folder; name a folder of photos or a video");
     if (work.is_video && !splat_is_video_name(options.source))
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, options.source, SPLAT_NO_OFFSET,
                                "this is neither a folder of photos nor a video (.mp4, .mov, .mkv and the like)");

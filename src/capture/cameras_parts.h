@@ -18,6 +18,7 @@ typedef struct splat_cameras_work {
     bool use_gpu, is_video;
     const char *camera_model;    /* COLMAP's name */
     splat_sharing sharing;
+    splat_camera_quality quality; /* not AUTO; chosen once the program is known */
     splat_matcher matcher;       /* not AUTO; chosen once the program is known */
     bool by_place;               /* photos are also compared with those that were taken nearby */
     char *folder;                /* the scene */
@@ -39,6 +40,12 @@ splat_status splat_cameras_find_model(const char *folder, size_t *n_models, char
  * file. */
 splat_status splat_cameras_read_model(const char *folder, size_t *n_models, splat_colmap_model *model,
                                       splat_error *error);
+
+/* ---------------------------------------------------------------- cameras_poses.c */
+
+/* A warning for each .xml, .csv and .json of the source that could hold poses and does not, with the reason: COLMAP is
+ * about to take their place. Silent when the source has poses that can be read. */
+splat_status splat_cameras_say_refused_poses(const splat_cameras_work *work, splat_error *error);
 
 /* ---------------------------------------------------------------- cameras_state.c */
 
@@ -82,6 +89,16 @@ splat_status splat_colmap_run(const splat_cameras_work *work, const char *stage,
 /* The error of a bad end, which names the log; its last lines are told as a notice. */
 splat_status splat_cameras_fail(const splat_cameras_work *work, const char *command, const splat_colmap_end *end,
                                splat_error *error);
+
+/* ---------------------------------------------------------------- cameras_pairs.c */
+
+/* The most features of a photo. */
+int splat_cameras_max_features(const splat_cameras_work *work);
+/* A notice when all pairs take long and the names say that neighbours would do. */
+void splat_cameras_suggest_matcher(const splat_cameras_work *work);
+/* Whether the names are numbered in order, as those of frames and of a camera: one beginning, then numbers that rise
+ * with few gaps. */
+bool splat_names_are_sequence(char *const *names, size_t n);
 
 /* ---------------------------------------------------------------- colmap_stages.c */
 

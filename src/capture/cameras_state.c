@@ -16,6 +16,7 @@
 static const char *const sharing_names[] = {"one", "one a folder", "one a photo"};
 static const char *const matcher_names[] = {"auto", "exhaustive", "sequential", "vocab_tree"};
 static const char *const mapper_names[] = {"auto", "incremental", "global"};
+static const char *const quality_names[] = {"auto", "low", "medium", "high"};
 
 static splat_status fail_memory(splat_error *error)
 {
@@ -152,6 +153,9 @@ static const char *difference(splat_cameras_work *work, bool program)
     const char *reason = NULL;
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, work->photos.fingerprint);
     if (program && differs(work, "colmap", work->program.version)) reason = "COLMAP is another version";
+    if (program && differs(work, "quality", quality_names[work->quality])) reason = "the quality of features is another";
+    if (differs(work, "quality_asked", quality_names[work->options->quality]))
+        reason = "the quality of features is another";
     if (differs(work, "camera_model", work->camera_model)) reason = "the camera model is another";
     if (differs(work, "cameras", sharing_names[work->sharing])) reason = "photos share cameras in another way";
     if (differs(work, "fingerprint", fingerprint)) reason = "the photos have changed";

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_IMAGE_SIZE "2400"
-#define MAX_FEATURES "8192"
 #define TENTH 10          /* of photos in a sequence, every so many-th is compared with all of these */
 #define MANY_PHOTOS 300   /* more take long one after the other */
 #define LEAST_MODEL 10    /* photos of a model that COLMAP keeps, unless it is told otherwise */
@@ -80,9 +78,17 @@ static bool give_up_gpu(splat_cameras_work *work, const splat_colmap_end *end)
 
 /* ---------------------------------------------------------------- features */
 
+/* Of the longer side, in pixels. */
+static const char *max_image_size(splat_camera_quality quality)
+{
+    if (quality == SPLAT_CAMERA_QUALITY_LOW) return "1000";
+    return quality == SPLAT_CAMERA_QUALITY_MEDIUM ? "1600" : "2400";
+}
+
 static splat_status extract(splat_cameras_work *work, bool goes_on, splat_colmap_end *end, splat_error *error)
 {
     static const char stage[] = "features";
+    char features[16];
     stage_command c;
     splat_status status = command_begin(work, stage, "feature_extractor", &c, error);
     if (status == SPLAT_OK) {
@@ -95,8 +101,9 @@ static splat_status extract(splat_cameras_work *work, bool goes_on, splat_colmap
         if (goes_on && work->sharing == SPLAT_SHARING_ALL) add(&c, "ImageReader.existing_camera_id", "1");
         add_machine(work, &c, "SiftExtraction.use_gpu|FeatureExtraction.use_gpu",
                     "SiftExtraction.num_threads|FeatureExtraction.num_threads");
-        add(&c, "SiftExtraction.max_image_size|FeatureExtraction.max_image_size", MAX_IMAGE_SIZE);
-        add(&c, "SiftExtraction.max_num_features", MAX_FEATURES);
+        add(&c, "SiftExtraction.max_image_size|FeatureExtraction.max_image_size", max_image_size(work->quality));
+        snprintf(features, sizeof features, "%d", splat_cameras_max_features(work));
+        add(&c, "SiftExtraction.max_num_features", features);
         status = run(work, &c, end, error);
     }
     command_end(&c);

@@ -189,6 +189,10 @@ const cli_option cli_options[] = {
      "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; vocab_tree: those that "
      "look alike, by --vocab_tree; auto: all of up to 150 (with COLMAP for CUDA 300), else by the tree, if one is "
      "given, else neighbours, and with GPS in the EXIF of most those nearby", NULL},
+    {"camera_quality", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE),
+     WORD(cameras.quality, splat_camera_quality, SPLAT_WORDS_CAMERA_QUALITY),
+     "of photos alone, how finely COLMAP looks at them: low: 1000 pixels and 2048 features of each; medium: 1600 and "
+     "4096; high: 2400 and 8192; auto: high with COLMAP for CUDA, else medium", NULL},
     {"vocab_tree", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE), TEXT(cameras.vocab_tree, "FILE"),
      "of many photos alone: a vocabulary tree of COLMAP's site, of FLANN up to COLMAP 3.11, of faiss from 3.12 on", ""},
     {"mapper", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE), WORD(cameras.mapper, splat_mapper, SPLAT_WORDS_MAPPER),

@@ -82,7 +82,7 @@ static splat_status find_model_folder(splat_source *source, splat_error *error)
     if (has_cameras(source->model_folder)) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, source->scene_folder, SPLAT_NO_OFFSET,
                          "the folder sparse/ holds no COLMAP model: there is no cameras.bin or cameras.txt in sparse/0 "
-                         "or sparse; run \"colmap mapper\" first");
+                         "or sparse; find the cameras of the photos with \"splatsmith cameras PHOTOS -o SCENE\"");
 }
 
 static bool is_file(const char *path)

@@ -1,10 +1,12 @@
 /* Finding cameras with a stand-in for colmap: what every version is told, faults and what is said of them, resuming.
  * The real one is asked in tests/cli/test_colmap_recipe.c. */
 #include "cameras_fixture.h"
+#include "capture/cameras_parts.h"
 
 #include "base/clock.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char last_stage[64];
@@ -56,7 +58,7 @@ static void version_3_8(void **state)
     expect_found();
     assert_true(called("feature_extractor --database_path"));
     assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 1 "
-                       "--SiftExtraction.use_gpu 0 --SiftExtraction.max_image_size 2400"));
+                       "--SiftExtraction.use_gpu 0 --SiftExtraction.max_image_size 1600"));
     assert_true(called("--SiftMatching.use_gpu 0"));
     assert_true(called("--Mapper.ba_global_function_tolerance 1e-6"));
     assert_false(called("min_model_size"));
@@ -68,7 +70,7 @@ static void version_3_13(void **state)
     (void)state;
     setenv("FAKE_DIALECT", "3.13", 1);
     expect_found();
-    assert_true(called("--FeatureExtraction.use_gpu 0 --SiftExtraction.max_image_size 2400"));
+    assert_true(called("--FeatureExtraction.use_gpu 0 --SiftExtraction.max_image_size 1600"));
     assert_true(called("--FeatureMatching.use_gpu 0"));
 }
 
@@ -77,7 +79,7 @@ static void version_4_1(void **state)
     (void)state;
     setenv("FAKE_DIALECT", "4.1", 1);
     expect_found();
-    assert_true(called("--FeatureExtraction.use_gpu 0 --FeatureExtraction.max_image_size 2400"));
+    assert_true(called("--FeatureExtraction.use_gpu 0 --FeatureExtraction.max_image_size 1600"));
     assert_true(file_has("scene/cameras.json", "\"colmap\": \"4.1.1\""));
 }
 
@@ -86,7 +88,8 @@ static void a_gpu_is_used_when_it_is_built_in_and_given_up_when_it_fails(void **
     (void)state;
     setenv("FAKE_CUDA", "with", 1);
     must_succeed(find(), &error);
-    assert_true(called("--SiftExtraction.use_gpu 1"));
+    assert_true(called("--SiftExtraction.use_gpu 1 --SiftExtraction.max_image_size 2400 "
+                       "--SiftExtraction.max_num_features 8192"));
     assert_true(called("--SiftMatching.use_gpu 1"));
     splat_folder_delete("scene", NULL);
     setenv("FAKE_FAULT", "feature_extractor:gpu", 1);
@@ -226,6 +229,60 @@ static void what_cannot_be_read_is_left_out(void **state)
     assert_false(file_has("scene/photos.txt", "notes"));
 }
 
+static void the_quality_of_features_is_an_option(void **state)
+{
+    (void)state;
+    must_succeed(find(), &error);
+    assert_true(called("--SiftExtraction.max_image_size 1600 --SiftExtraction.max_num_features 4096"));
+    options.quality = SPLAT_CAMERA_QUALITY_LOW; /* the same folder: the features are others now */
+    must_succeed(find(), &error);
+    expect_said("the quality of features is another");
+    assert_false(info.is_done_before);
+    assert_true(called("--SiftExtraction.max_image_size 1000 --SiftExtraction.max_num_features 2048"));
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    options.quality = SPLAT_CAMERA_QUALITY_HIGH;
+    must_succeed(find(), &error);
+    assert_true(called("--SiftExtraction.max_image_size 2400 --SiftExtraction.max_num_features 8192"));
+    options.quality = (splat_camera_quality)4;
+    expect_error(SPLAT_ERROR_ARGUMENT, "`camera_quality` is 4; it must be one of auto|low|medium|high");
+}
+
+static void numbered_photos_suggest_their_neighbours(void **state)
+{
+    (void)state;
+    make_photos("photos", 100);
+    options.threads = 1;
+    must_succeed(find(), &error);
+    expect_said("notice: comparing all pairs of 100 photos may take 12 minutes; the names are numbered in order, so "
+                "`matcher sequential`, which compares neighbours, is faster");
+    options.threads = 2; /* half the time */
+    splat_folder_delete("scene", NULL);
+    must_succeed(find(), &error);
+    assert_null(strstr(log_text, "may take"));
+    options.threads = 1;
+    splat_folder_delete("scene", NULL);
+    make_photo("photos/extra.png", 32, 24, 1);
+    must_succeed(find(), &error);
+    assert_null(strstr(log_text, "may take"));
+}
+
+static void sequences_are_known_by_their_names(void **state)
+{
+    (void)state;
+    static char *const good[] = {"a/IMG_0098.JPG", "a/IMG_0099.JPG", "a/IMG_0101.JPG", "a/IMG_0102.JPG"};
+    static char *const gaps[] = {"1001.png", "1005.png", "1009.png"};
+    static char *const order[] = {"f1.png", "f10.png", "f2.png"};
+    static char *const folders[] = {"a/1.png", "b/2.png"};
+    static char *const words[] = {"door.png", "lamp.png"};
+    assert_true(splat_names_are_sequence(good, 4));
+    assert_false(splat_names_are_sequence(gaps, 3));
+    assert_false(splat_names_are_sequence(order, 3));
+    assert_false(splat_names_are_sequence(folders, 2));
+    assert_false(splat_names_are_sequence(words, 2));
+    assert_false(splat_names_are_sequence(good, 1));
+}
+
 /* ---------------------------------------------------------------- what comes of it */
 
 static void the_largest_of_several_models_counts(void **state)
@@ -306,6 +363,49 @@ static void every_fault_is_one_sentence_with_advice(void **state)
     expect_said("\n  E20261121 something that nobody knows");
 }
 
+/* A pose file that cannot be read is named, with the reason, before COLMAP takes its place; none of them blocks. */
+static void refused_pose_files_are_named(void **state)
+{
+    (void)state;
+    static const char cut[] = "<?xml version=\"1.0\"?>\n<docum";
+    must_succeed(splat_file_write("photos/cameras.xml", cut, sizeof cut - 1, &error), &error);
+    must_succeed(splat_file_write("photos/registration.csv", "name,x,y\n", 9, &error), &error);
+    must_succeed(splat_file_write("photos/poses.json", "{}", 2, &error), &error);
+    assert_int_equal(mkfifo("photos/fifo.xml", 0600), 0);
+    options.colmap = "colmap-that-is-nowhere";
+    expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
+    expect_said("warning: no poses are read from photos/cameras.xml: its first 4 KiB do not have the elements "
+                "<document and <chunk of Metashape. If it holds the poses of the photos, export it again; COLMAP");
+    expect_said("photos/fifo.xml: this is not a regular file. If");
+    expect_said("photos/registration.csv: its first 4 KiB have no line that begins with #name");
+    expect_said("photos/poses.json: poses are read from transforms.json, ");
+    options.colmap = fake_colmap();
+    for (int i = 0; i < 9; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "photos/p%03d.png.json", i);
+        must_succeed(splat_file_write(path, "{}", 2, &error), &error);
+    }
+    must_succeed(find(), &error);
+    expect_said("warning: 8 more .xml, .csv and .json files of photos hold no poses");
+    must_succeed(find(), &error);
+    assert_string_equal(log_text, ""); /* COLMAP does not begin again */
+}
+
+/* What a run that was killed left goes when its stages are found complete. */
+static void leftovers_of_complete_stages_go(void **state)
+{
+    (void)state;
+    must_succeed(find(), &error);
+    must_succeed(splat_folder_create("scene/sparse.partial/0", &error), &error);
+    must_succeed(splat_folder_create("scene/images.partial", &error), &error);
+    must_succeed(splat_file_write("scene/cameras.json.tmp-aB3xYz", "{", 1, &error), &error);
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    assert_false(splat_path_exists("scene/sparse.partial"));
+    assert_false(splat_path_exists("scene/images.partial"));
+    assert_false(splat_path_exists("scene/cameras.json.tmp-aB3xYz"));
+}
+
 /* A finished COLMAP is finished, also when what it left goes on to write. */
 static void a_talking_child_of_colmap_does_not_hold_us(void **state)
 {
@@ -353,6 +453,11 @@ static void sources_and_folders_that_cannot_be(void **state)
 {
     (void)state;
     options.source = "nowhere";
+    expect_error(SPLAT_ERROR_IO, "there is no such file or folder; name a folder of photos or a video");
+    options.source = "nope.mp4";
+    expect_error(SPLAT_ERROR_IO, "there is no such file or folder");
+    must_succeed(splat_folder_create("bare", &error), &error);
+    options.source = "bare";
     expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
     assert_false(splat_path_exists("scene"));
     splat_folder_delete("two", NULL);
@@ -527,6 +632,11 @@ int main(void)
         TEST(too_few_cameras_are_a_warning),
         TEST(no_colmap_says_what_to_install),
         TEST(every_fault_is_one_sentence_with_advice),
+        TEST(the_quality_of_features_is_an_option),
+        TEST(numbered_photos_suggest_their_neighbours),
+        TEST(sequences_are_known_by_their_names),
+        TEST(refused_pose_files_are_named),
+        TEST(leftovers_of_complete_stages_go),
         TEST(a_talking_child_of_colmap_does_not_hold_us),
         TEST(a_damaged_model_does_not_block_the_folder),
         TEST(the_mapper_is_asked_again_with_lower_demands),

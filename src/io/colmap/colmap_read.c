@@ -188,8 +188,8 @@ static splat_status parse_file(const char *folder, const char *stem, splat_colma
 static splat_status fail_absent(const char *folder, const char *stem, splat_error *error)
 {
     return splat_fail_at(error, SPLAT_ERROR_IO, folder, SPLAT_NO_OFFSET,
-                         "the COLMAP model has neither %s.bin nor %s.txt; run \"colmap mapper\" or name another folder",
-                         stem, stem);
+                         "the COLMAP model has neither %s.bin nor %s.txt; find the cameras with \"splatsmith cameras "
+                         "PHOTOS -o SCENE\" or name another folder", stem, stem);
 }
 
 splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error)
