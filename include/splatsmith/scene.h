@@ -57,6 +57,8 @@ typedef struct splat_scene_options {
                                   depth_l1_weight_init; NULL: none are read */
     bool sfm_depth;            /* the points of the COLMAP model are kept with the photos that see them, for training
                                   with sfm_depth_weight */
+    bool strict;               /* a photo that is absent, or cannot be read, is an error; false (default): up to a tenth
+                                  of the photos are left out, with a warning that names them */
 } splat_scene_options;
 
 typedef struct splat_scene_info {
@@ -87,8 +89,9 @@ typedef enum splat_view_set {
 
 void splat_scene_options_init_sized(splat_scene_options *options, size_t size);
 #define splat_scene_options_init(options) splat_scene_options_init_sized(options, sizeof *(options))
-/* Reads cameras, points and the split; photos are decoded when needed, through the cache. The scene is owned by the
- * caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
+/* Reads cameras, points and the split; photos are decoded when needed, through the cache. Which photos take part is
+ * settled here: each must exist, have a sound header and not be cut off (`strict` says what happens else). The scene is
+ * owned by the caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
 splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **scene,
                               splat_error *error);
 /* NULL is allowed, as for every function that gives a handle back. */

@@ -699,6 +699,7 @@ splat_scene_options._fields_ = [
     ("fisheye_degrees", c_float),
     ("depths", c_char_p),
     ("sfm_depth", c_bool),
+    ("strict", c_bool),
 ]
 splat_scene_info._fields_ = [
     ("format", c_char_p),

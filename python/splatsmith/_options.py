@@ -48,6 +48,7 @@ class SceneOptions(TypedDict, total=False):
     fisheye_degrees: float
     depths: PathLike
     sfm_depth: bool
+    strict: bool
 
 
 class SampleOptions(TypedDict, total=False):

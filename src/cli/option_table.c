@@ -221,6 +221,8 @@ const cli_option cli_options[] = {
     {"test_camera_count", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
      INT(scene.test_camera_count, SHARED),
      "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
+    {"strict", 0, NULL, STEPS | MODEL | EXPORT | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.strict),
+     "an absent or damaged photo is an error; without, up to a tenth of the photos are left out, with a warning", NULL},
     {"masks", 0, NULL, ALONE(STEPS), BASIC(SCENE), TEXT(scene.masks, "FOLDER|none"),
      "the folder of the photos' masks inside the scene: white pixels are kept. Names: NAME.EXT.png, NAME.png, "
      "NAME.EXT.mask.png, NAME.mask.png, NAME_mask.png, or .jpg; none: also not those of transforms.json",

@@ -48,26 +48,30 @@ static splat_status try_name(const char *scene, const char *folder, const char *
 }
 
 splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
-                                    char **found, splat_error *error)
+                                    splat_transforms_frame *frame, splat_error *error)
 {
-    *found = NULL;
+    splat_error reason;
+    frame->path = NULL;
     char *whole = strdup(name); /* programs on Windows write backslashes, and some the whole path of their machine */
     if (!whole) return fail_memory(error);
     for (char *c = whole; *c; c++)
         if (*c == '\\') *c = '/';
     const char *const folders[2] = {images, ""};
     splat_status status = SPLAT_OK;
-    for (int i = 0; i < 2 && status == SPLAT_OK && !*found; i++) {
-        status = try_name(scene, folders[i], whole, found, error);
-        if (status == SPLAT_OK && !*found)
-            status = try_name(scene, folders[i], splat_basename(whole), found, error);
+    for (int i = 0; i < 2 && status == SPLAT_OK && !frame->path; i++) {
+        status = try_name(scene, folders[i], whole, &frame->path, error);
+        if (status == SPLAT_OK && !frame->path)
+            status = try_name(scene, folders[i], splat_basename(whole), &frame->path, error);
+    }
+    if (status == SPLAT_OK && !frame->path) {
+        splat_fail_at(&reason, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+                      "the photo \"%.200s\" is neither in the folder %.200s nor in the scene's own (.png, .jpg and "
+                      ".jpeg were tried too); put it there, name the right folder with `images`, or take its camera "
+                      "out of the file", name, images);
+        status = splat_transforms_set_absent(frame, splat_basename(whole), &reason, error);
     }
     free(whole);
-    if (status != SPLAT_OK || *found) return status;
-    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
-                         "the photo \"%.200s\" is neither in the folder %.200s nor in the scene's own (.png, .jpg and "
-                         ".jpeg were tried too); put it there, name the right folder with `images`, or take its "
-                         "camera out of the file", name, images);
+    return status;
 }
 
 splat_status splat_poses_find_points(const char *scene, const char *path, splat_transforms *transforms,

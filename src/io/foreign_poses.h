@@ -5,11 +5,11 @@
 #include "io/transforms.h"
 
 /* The photo that a camera names: below `images` (relative to the scene, or absolute) or in the scene's folder, with the
- * sub-folders of its name or without, the name as it is or with .jpg, .jpeg or .png after it. *found is malloc'd,
- * relative to the scene's folder unless `images` is absolute. `path` is the file that names the photo. IO: it is
- * not there. */
+ * sub-folders of its name or without, the name as it is or with .jpg, .jpeg or .png after it. frame->path is malloc'd,
+ * relative to the scene's folder unless `images` is absolute; frame->absent says that the photo is not there. `path` is
+ * the file that names the photo. */
 splat_status splat_poses_find_photo(const char *scene, const char *images, const char *name, const char *path,
-                                    char **found, splat_error *error);
+                                    splat_transforms_frame *frame, splat_error *error);
 
 /* The first file of the scene's folder whose name ends like `ending`, in small or capital letters, and whose beginning,
  * NUL-terminated and at most 4 KiB, is_one knows (it may change it); malloc'd, NULL: there is none. */

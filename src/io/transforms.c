@@ -231,10 +231,26 @@ static const char *without_dot(const char *name)
     return name;
 }
 
-/* The name with the extension that is on the disk: as it is, or with .png, .jpg, .jpeg after it. */
-static splat_status find_photo(const char *scene, const char *file_path, const char *path, char **found,
-                               splat_error *error)
+splat_status splat_transforms_set_absent(splat_transforms_frame *frame, const char *name, const splat_error *reason,
+                                         splat_error *error)
 {
+    char *copy = strdup(name);
+    frame->absent = malloc(sizeof *frame->absent);
+    if (!copy || !frame->absent) {
+        free(copy);
+        return fail_memory(error);
+    }
+    *frame->absent = *reason;
+    free(frame->path);
+    frame->path = copy;
+    return SPLAT_OK;
+}
+
+/* The name with the extension that is on the disk: as it is, or with .png, .jpg, .jpeg after it. */
+static splat_status find_photo(const char *scene, const char *file_path, const char *path,
+                               splat_transforms_frame *frame, splat_error *error)
+{
+    splat_error reason;
     static const char *const extensions[] = {"", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"};
     const char *name = without_dot(file_path);
     if (!splat_name_is_inside(name))
@@ -246,12 +262,13 @@ static splat_status find_photo(const char *scene, const char *file_path, const c
         bool there = splat_path_exists(full) && !splat_path_is_folder(full);
         free(full);
         if (!there) continue;
-        *found = splat_format("%s%s", name, extensions[i]);
-        return *found ? SPLAT_OK : fail_memory(error);
+        frame->path = splat_format("%s%s", name, extensions[i]);
+        return frame->path ? SPLAT_OK : fail_memory(error);
     }
-    return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
-                         "the photo \"%.200s\" is not in the scene's folder (.png, .jpg and .jpeg were tried too); put "
-                         "it there or take its frame out of the file", file_path);
+    splat_fail_at(&reason, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+                  "the photo \"%.200s\" is not in the scene's folder (.png, .jpg and .jpeg were tried too); put it "
+                  "there or take its frame out of the file", file_path);
+    return splat_transforms_set_absent(frame, name, &reason, error);
 }
 
 static splat_status take_mask(const char *mask_path, const char *path, char **mask, splat_error *error)
@@ -299,7 +316,7 @@ static splat_status read_frame(const json_t *object, const char *scene, const ch
     SPLAT_TRY(read_intrinsics(object, path, &camera, error));
     SPLAT_TRY(set_intrinsics(&camera, path, frame, error));
     SPLAT_TRY(read_pose(json_object_get(object, "transform_matrix"), path, frame->world_to_camera, error));
-    return find_photo(scene, file_path, path, &frame->path, error);
+    return find_photo(scene, file_path, path, frame, error);
 }
 
 /* Appends the frames of a transforms*.json. */
@@ -318,6 +335,7 @@ static splat_status read_frames(const json_t *root, const char *scene, const cha
         splat_transforms_frame *frame = &transforms->frames[first + i];
         frame->is_test = is_test;
         SPLAT_TRY(in_frame(read_frame(json_array_get(frames, i), scene, path, &shared, frame, error), i, error));
+        if (frame->absent) in_frame(SPLAT_ERROR_IO, i, frame->absent);
     }
     return SPLAT_OK;
 }
@@ -361,7 +379,7 @@ static splat_status read_metadata_frame(const json_t *split, size_t i, const cha
     frame->height = (int)h;
     frame->fx = frame->fy = f;
     SPLAT_TRY(read_pose(json_array_get(json_object_get(split, "cam2world"), i), path, frame->world_to_camera, error));
-    SPLAT_TRY(find_photo(scene, json_string_value(name), path, &frame->path, error));
+    SPLAT_TRY(find_photo(scene, json_string_value(name), path, frame, error));
     const char *dot = strrchr(frame->path, '.');
     size_t stem = dot ? (size_t)(dot - frame->path) : strlen(frame->path);
     frame->is_lower_scale = stem < 2 || memcmp(frame->path + stem - 2, "d0", 2) != 0;
@@ -383,6 +401,7 @@ static splat_status read_metadata_split(const json_t *root, const char *key, boo
         frame->is_test = is_test;
         transforms->has_split |= is_test;
         SPLAT_TRY(in_frame(read_metadata_frame(split, i, scene, path, frame, error), i, error));
+        if (frame->absent) in_frame(SPLAT_ERROR_IO, i, frame->absent);
     }
     return SPLAT_OK;
 }
@@ -516,6 +535,7 @@ void splat_transforms_free(splat_transforms *transforms)
     for (size_t i = 0; i < transforms->n_frames; i++) {
         free(transforms->frames[i].path);
         free(transforms->frames[i].mask);
+        free(transforms->frames[i].absent);
     }
     free(transforms->frames);
     free(transforms->point_cloud);

@@ -19,6 +19,8 @@ typedef struct splat_transforms_frame {
     splat_lens_model model;     /* SIMPLE_PINHOLE, NERFSTUDIO, FULL_OPENCV, OPENCV_FISHEYE or EQUIRECTANGULAR;
                                    Metashape's fisheye is THIN_PRISM_FISHEYE */
     double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
+    splat_error *absent;        /* malloc'd: says that the photo is not there, path is the name that was looked for;
+                                   NULL: it is there */
     bool is_test;               /* the file assigns it to the test set */
     bool is_lower_scale;        /* multi-scale Blender: not a d0 picture */
 } splat_transforms_frame;
@@ -39,9 +41,12 @@ typedef struct splat_transforms {
 /* Whether one of the files is there. */
 bool splat_transforms_found(const char *scene_folder);
 /* Detects by files present. FORMAT errors name the file and the line or the frame; lenses of other kinds are
- * UNSUPPORTED. Every photo exists when this returns, but nothing of it has been read. */
+ * UNSUPPORTED. Photos that do not exist are marked (`absent`); nothing of a photo is read. */
 splat_status splat_transforms_read(const char *scene_folder, splat_transforms *transforms, splat_error *error);
 void splat_transforms_free(splat_transforms *transforms);
+/* Marks a frame whose photo is not there, or cannot be read; copies both. MEMORY. */
+splat_status splat_transforms_set_absent(splat_transforms_frame *frame, const char *name, const splat_error *reason,
+                                         splat_error *error);
 /* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame;
  * pinhole cameras alone. */
 splat_status splat_transforms_write(const char *path, const splat_transforms_frame *frames, size_t n,

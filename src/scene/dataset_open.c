@@ -170,7 +170,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (!options->source_path || !*options->source_path)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named");
     SPLAT_TRY(check_options(options, &log, error));
-    SPLAT_TRY(splat_source_read(options, &source, error));
+    SPLAT_TRY(splat_source_read(options, &log, &source, error));
     say_chosen(&source, &log);
     return fill(dataset, &source, options, &log, error);
 }

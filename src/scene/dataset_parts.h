@@ -18,6 +18,7 @@ typedef struct splat_source_view {
     splat_lens_model model;
     double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion */
     int width, height;        /* 0: as the photo */
+    splat_error *absent;      /* why the photo is not there, where the reader of the files knows; malloc'd */
     bool is_test, is_lower_scale;
     int rim;                  /* pixels at each border that are no part of the photo */
     int crop, n_crops;        /* of a wide photo, dataset_crops.c; n_crops 0: the view is the photo */
@@ -38,6 +39,7 @@ typedef struct splat_source {
     size_t n_reconstructions; /* of which the largest is taken */
     size_t n_left_out;        /* cameras without a pose, or switched off */
     char *left_out;           /* the first of their names, or NULL */
+    char **lost; size_t n_lost; /* photos that are absent or cannot be read: paths below the folder, not in views */
     const splat_scene_arrays *given; /* photos and points in memory; scene_folder and photo_folder are NULL then */
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
@@ -46,8 +48,15 @@ typedef struct splat_source {
 typedef struct splat_dataset_log { splat_log_function function; void *user; } splat_dataset_log;
 void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, const char *format, ...) SPLAT_PRINTF(3, 4);
 
-/* dataset_source.c: reads the scene's files; views come sorted by image name. Every photo exists. */
-splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error);
+/* dataset_source.c: reads the scene's files; views come sorted by image name. Every photo exists, and is whole. */
+splat_status splat_source_read(const splat_scene_options *options, const splat_dataset_log *log, splat_source *source,
+                               splat_error *error);
+/* dataset_lost.c: takes the views away whose photos are absent, have a damaged header or are cut off; a warning names
+ * them. IO, FORMAT, UNSUPPORTED: more than a tenth are, or one with `strict`; the error is that of the first. */
+splat_status splat_source_leave_out_lost(splat_source *source, const splat_scene_options *options,
+                                         const splat_dataset_log *log, splat_error *error);
+/* Whether a name, with the folders below the photos' or without, is that of a photo that was left out. */
+bool splat_source_has_lost(const splat_source *source, const char *name);
 void splat_source_free(splat_source *source);
 /* ... and puts views in the order of their names. FORMAT: two share a photo. */
 splat_status splat_source_sort(splat_source *source, splat_error *error);

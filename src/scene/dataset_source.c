@@ -96,8 +96,13 @@ static char *photo_path(const char *folder, const char *name)
 {
     char *path = splat_format("%s/%s", folder, name);
     if (!path || is_file(path)) return path;
+    char *flat = splat_format("%s/%s", folder, splat_basename(name));
+    if (flat && !is_file(flat)) {
+        free(flat);
+        return path;
+    }
     free(path);
-    return splat_format("%s/%s", folder, splat_basename(name));
+    return flat;
 }
 
 /* A file of that name but for its ending, such as .JPG or .png for .jpg: the usual reason why photos are not found.
@@ -116,9 +121,13 @@ static char *other_ending(const char *folder, const char *name)
     return found;
 }
 
-static splat_status fail_absent(const char *folder, const splat_colmap_model *model, size_t first,
-                                const char *model_folder, splat_error *error)
+/* Notes why the first absent photo is absent. */
+static splat_status note_absent(const char *folder, const splat_colmap_model *model, size_t first,
+                                const splat_source *source, splat_error *error)
 {
+    const char *model_folder = source->model_folder;
+    splat_error *reason = source->views[first].absent = malloc(sizeof *reason);
+    if (!reason) return fail_memory(error);
     const char *name = model->images[first].name;
     size_t n_absent = 0;
     for (size_t i = first; i < model->n_images; i++) {
@@ -128,21 +137,21 @@ static splat_status fail_absent(const char *folder, const splat_colmap_model *mo
     }
     char *other = other_ending(folder, name), *path = photo_path(folder, name);
     if (path && splat_path_is_folder(path))
-        splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
+        splat_fail_at(reason, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
                       "this is a folder, and the COLMAP model names it as a photo (%zu of %zu photos are absent); put "
                       "the photo there or name the right folder with `images`", n_absent, model->n_images);
     else if (other)
-        splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
+        splat_fail_at(reason, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
                       "the model's photo \"%.200s\" is not in the folder %.400s, but \"%.200s\" is (%zu of %zu photos "
                       "are absent); give the photos the names that they had for COLMAP", name, folder, other, n_absent,
                       model->n_images);
     else
-        splat_fail_at(error, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
+        splat_fail_at(reason, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
                       "the model's photo \"%.200s\" is not in the folder %.400s (%zu of %zu photos are absent); put it "
                       "there or name the right folder with `images`", name, folder, n_absent, model->n_images);
     free(other);
     free(path);
-    return SPLAT_ERROR_IO;
+    return SPLAT_OK;
 }
 
 static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_image *image, splat_source_view *view)
@@ -164,6 +173,7 @@ static void set_colmap_view(const splat_colmap_model *model, const splat_colmap_
 static splat_status read_colmap(const char *images, splat_source *source, splat_error *error)
 {
     splat_colmap_model model = {0};
+    bool is_noted = false;
     char *folder = images[0] == '/' ? strdup(images) : splat_format("%s/%s", source->scene_folder, images);
     if (!folder) return fail_memory(error);
     source->format = "colmap";
@@ -178,10 +188,11 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
         source->views[i].path = photo_path(folder, model.images[i].name);
         if (!source->views[i].path)
             status = fail_memory(error);
-        else if (!is_file(source->views[i].path))
-            status = fail_absent(folder, &model, i, source->model_folder, error);
         else
             source->views[i].relative = source->views[i].path + strlen(folder) + 1;
+        if (status != SPLAT_OK || is_noted || is_file(source->views[i].path)) continue;
+        status = note_absent(folder, &model, i, source, error);
+        is_noted = true;
     }
     splat_colmap_free(&model);
     source->photo_folder = folder;
@@ -207,9 +218,11 @@ static const char *below(const char *images, const char *path)
     return path + length + strspn(path + length, "/");
 }
 
-static splat_status set_frame_view(const char *images, const splat_source *source, const splat_transforms_frame *frame,
+static splat_status set_frame_view(const char *images, const splat_source *source, splat_transforms_frame *frame,
                                    splat_source_view *view, splat_error *error)
 {
+    view->absent = frame->absent;
+    frame->absent = NULL;
     bool is_absolute = frame->path[0] == '/';
     view->path = is_absolute ? strdup(frame->path) : splat_format("%s/%s", source->scene_folder, frame->path);
     view->mask = frame->mask ? splat_format("%s/%s", source->scene_folder, frame->mask) : NULL;
@@ -311,7 +324,8 @@ splat_status splat_source_sort(splat_source *source, splat_error *error)
     return SPLAT_OK;
 }
 
-splat_status splat_source_read(const splat_scene_options *options, splat_source *source, splat_error *error)
+splat_status splat_source_read(const splat_scene_options *options, const splat_dataset_log *log, splat_source *source,
+                               splat_error *error)
 {
     const char *images = options->images ? options->images : "images";
     *source = (splat_source){0};
@@ -326,6 +340,7 @@ splat_status splat_source_read(const splat_scene_options *options, splat_source 
     splat_status status = source->scene_folder && sparse ? SPLAT_OK : fail_memory(error);
     if (status == SPLAT_OK)
         status = splat_path_is_folder(sparse) ? read_colmap(images, source, error) : read_frames(images, source, error);
+    if (status == SPLAT_OK) status = splat_source_leave_out_lost(source, options, log, error);
     if (status == SPLAT_OK) status = splat_source_sort(source, error);
     free(sparse);
     if (status != SPLAT_OK) splat_source_free(source);
@@ -337,7 +352,9 @@ void splat_source_free(splat_source *source)
     for (size_t i = 0; i < source->n_views; i++) {
         free(source->views[i].path);
         free(source->views[i].mask);
+        free(source->views[i].absent);
     }
+    splat_names_free(source->lost, source->n_lost);
     free(source->views);
     free(source->scene_folder);
     free(source->photo_folder);

@@ -90,11 +90,12 @@ static bool mark_name(const name_index *index, const char *name, uint8_t mark, u
 
 enum { IN_TRAIN = 1, IN_TEST = 2 };
 
-static splat_status mark_names(const name_index *index, char *const *names, size_t n, uint8_t mark, uint8_t *marks,
-                               const char *path, splat_error *error)
+/* Photos that were left out may be in the list: it was written before they were lost. */
+static splat_status mark_names(const name_index *index, const splat_source *source, char *const *names, size_t n,
+                               uint8_t mark, uint8_t *marks, const char *path, splat_error *error)
 {
     for (size_t i = 0; i < n; i++)
-        if (!mark_name(index, names[i], mark, marks))
+        if (!mark_name(index, names[i], mark, marks) && !splat_source_has_lost(source, names[i]))
             return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                                  "the split names \"%.200s\", which is no photo of the scene; was it written for "
                                  "another scene?", names[i]);
@@ -108,8 +109,9 @@ static splat_status apply_split_file(const splat_dataset *dataset, const splat_s
 {
     splat_split split = {0};
     SPLAT_TRY(splat_split_read(path, &split, error));
-    splat_status status = mark_names(index, split.train, split.n_train, IN_TRAIN, marks, path, error);
-    if (status == SPLAT_OK) status = mark_names(index, split.test, split.n_test, IN_TEST, marks, path, error);
+    splat_status status = mark_names(index, source, split.train, split.n_train, IN_TRAIN, marks, path, error);
+    if (status == SPLAT_OK)
+        status = mark_names(index, source, split.test, split.n_test, IN_TEST, marks, path, error);
     splat_split_free(&split);
     for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK; i++) {
         if (marks[i] != (IN_TRAIN | IN_TEST)) continue;

@@ -349,7 +349,9 @@ static void reconstructions_that_are_wrong(void **state)
         {MODEL(CAMERA, SHOT, "\"1\": {\"coordinates\": [1, 2]}"), SPLAT_ERROR_FORMAT, "\"coordinates\""},
         {MODEL(CAMERA, "\"rotation\": [0, 0, 0], \"translation\": [-3e38, 0, 0], \"camera\": \"c\"",
                "\"1\": {\"coordinates\": [-3e38, 0, 0]}"), SPLAT_ERROR_FORMAT, "too far from the cameras"},
-        {"[{\"shots\": {\"b.png\": {}}}]", SPLAT_ERROR_IO, "\"b.png\" is neither in the folder"},
+        {"[{\"shots\": {\"b.png\": {}}}]", SPLAT_ERROR_FORMAT, "\"rotation\""},
+        {"[{\"shots\": {\"b.png\": {" SHOT "}}, \"cameras\": {\"c\": {" CAMERA "}}}]", SPLAT_ERROR_IO,
+         "\"b.png\" is neither in the folder"},
     };
     splat_error error;
     splat_dataset d;

@@ -179,6 +179,7 @@ static void points_lie_beside(void **state)
     assert_true(d.n_points == 2 && !d.random_points);
     splat_dataset_free(&d);
     assert_int_equal(unlink("capture/images/p06.png"), 0);
+    options.strict = true;
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p06.png\" is neither");
 }
 

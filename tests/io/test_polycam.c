@@ -173,6 +173,10 @@ static void exports_that_are_wrong(void **state)
     }
     make_export(cameras);
     assert_int_equal(unlink("capture/keyframes/corrected_images/1007.png"), 0);
+    ASSERT_OK(open_scene(&options, &d, &error));
+    assert_int_equal(d.n_views, N_CAMERAS - 1);
+    splat_dataset_free(&d);
+    options.strict = true;
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "the photo \"1007\" is neither");
     fixture_folder("capture/keyframes/corrected_cameras");
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no .json of a camera");

@@ -118,7 +118,7 @@ static splat_status read_camera(const metashape_file *file, const metashape_came
                              "camera \"%.200s\": its sensor is not in the file", camera->label);
     SPLAT_TRY(set_lens(sensor, path, frame, error));
     SPLAT_TRY(set_pose(camera, find_placement(file, camera->component), path, frame, error));
-    return splat_poses_find_photo(scene, images, camera->label, path, &frame->path, error);
+    return splat_poses_find_photo(scene, images, camera->label, path, frame, error);
 }
 
 static splat_status read_cameras(const metashape_file *file, const char *scene, const char *images, const char *path,

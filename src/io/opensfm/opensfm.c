@@ -168,7 +168,7 @@ static splat_status read_shots(const json_t *reconstruction, const char *scene, 
     if (!transforms->frames) return fail_memory(error);
     json_object_foreach(shots, name, shot) {
         splat_transforms_frame *frame = &transforms->frames[transforms->n_frames++];
-        SPLAT_TRY(splat_poses_find_photo(scene, images, name, path, &frame->path, error));
+        SPLAT_TRY(splat_poses_find_photo(scene, images, name, path, frame, error));
         SPLAT_TRY(in_shot(read_shot(shot, json_object_get(reconstruction, "cameras"), path, frame, error), name,
                           error));
     }

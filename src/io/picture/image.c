@@ -441,6 +441,35 @@ splat_status splat_image_probe(const char *path, int *width, int *height, int *c
     return SPLAT_OK;
 }
 
+/* Whether the file ends as complete pictures of its format do. Others may be sound, with more bytes at their end. */
+static splat_status ends_well(const char *path, bool *good, splat_error *error)
+{
+    static const uint8_t png_end[8] = {'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82}, jpeg_end[2] = {0xFF, 0xD9};
+    FILE *stream;
+    uint64_t size;
+    uint8_t end[8] = {0};
+    *good = false;
+    SPLAT_TRY(splat_file_open_stream(path, &stream, &size, error));
+    if (size >= sizeof end && fseeko(stream, -(off_t)sizeof end, SEEK_END) == 0 &&
+        fread(end, 1, sizeof end, stream) == sizeof end)
+        *good = memcmp(end, png_end, sizeof end) == 0 || memcmp(end + 6, jpeg_end, sizeof jpeg_end) == 0;
+    fclose(stream);
+    return SPLAT_OK;
+}
+
+splat_status splat_image_check_whole(const char *path, splat_error *error)
+{
+    int width, height, channels;
+    bool good;
+    splat_image image;
+    SPLAT_TRY(splat_image_probe(path, &width, &height, &channels, error));
+    SPLAT_TRY(ends_well(path, &good, error));
+    if (good) return SPLAT_OK;
+    SPLAT_TRY(splat_image_read(path, &image, error));
+    splat_image_free(&image);
+    return SPLAT_OK;
+}
+
 void splat_image_free(splat_image *image)
 {
     free(image->pixels);

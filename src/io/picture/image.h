@@ -32,6 +32,8 @@ splat_status splat_image_read_wanted(const char *path, const splat_image_wanted 
                                      splat_error *error);
 /* Width, height and channels from the header only. */
 splat_status splat_image_probe(const char *path, int *width, int *height, int *channels, splat_error *error);
+/* The same, and the picture is not cut off: a file that does not end as its format does is decoded. */
+splat_status splat_image_check_whole(const char *path, splat_error *error);
 void splat_image_free(splat_image *image);
 
 /* Pillow's Image.resize(BICUBIC): a = -0.5, support widened when shrinking, horizontal pass first, 8-bit intermediate;

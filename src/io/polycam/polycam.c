@@ -107,7 +107,7 @@ static splat_status read_camera(const export *e, const char *name, splat_transfo
     char *stem = strndup(name, strlen(name) - strlen(".json"));
     splat_status status = path && stem ? splat_json_read(path, &camera, error) : fail_memory(error);
     if (status == SPLAT_OK) status = set_camera(camera, path, frame, error);
-    if (status == SPLAT_OK) status = splat_poses_find_photo(e->scene, e->photos, stem, path, &frame->path, error);
+    if (status == SPLAT_OK) status = splat_poses_find_photo(e->scene, e->photos, stem, path, frame, error);
     frame->rim = e->rim;
     json_decref(camera);
     free(path);

@@ -194,7 +194,9 @@ static splat_status set_lens(const csv_file *file, const csv_row *row, const cha
 {
     int channels;
     const double *v = row->values;
-    SPLAT_TRY(splat_image_probe(photo, &frame->width, &frame->height, &channels, error));
+    splat_error reason;
+    if (splat_image_probe(photo, &frame->width, &frame->height, &channels, &reason) != SPLAT_OK)
+        return splat_transforms_set_absent(frame, splat_basename(photo), &reason, error);
     double side = frame->width > frame->height ? frame->width : frame->height;
     frame->fx = frame->fy = v[F] * side / FILM_SIDE;
     frame->cx = v[PX] * side + 0.5 * frame->width;
@@ -213,8 +215,9 @@ static splat_status set_lens(const csv_file *file, const csv_row *row, const cha
 static splat_status set_frame(const csv_file *file, const csv_row *row, const char *scene, const char *images,
                               splat_transforms_frame *frame, splat_error *error)
 {
-    SPLAT_TRY(splat_poses_find_photo(scene, images, row->name, file->path, &frame->path, error));
+    SPLAT_TRY(splat_poses_find_photo(scene, images, row->name, file->path, frame, error));
     set_pose(row->values, frame);
+    if (frame->absent) return SPLAT_OK; /* the lens depends on its size */
     char *photo = frame->path[0] == '/' ? strdup(frame->path) : splat_format("%s/%s", scene, frame->path);
     splat_status status = photo ? set_lens(file, row, photo, frame, error) : fail_memory(error);
     free(photo);
