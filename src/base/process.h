@@ -25,8 +25,9 @@ const char *splat_process_end_text(const splat_process_end *end, char text[SPLAT
 
 /* Runs a program to its end, in a process group of its own, with an empty standard input. How it ended is no error of
  * this function. What the program leaves of its group gets SIGTERM and, half a second later, SIGKILL. STOPPED: output
- * or tick returned false; the group gets SIGTERM and, five seconds later, SIGKILL, and is gone when this returns. IO: the program could not be started, or SIGCHLD is ignored (or somebody else waited for
- * it), so that how it ended is not known. MEMORY. */
+ * or tick returned false; the group gets SIGTERM and, five seconds later, SIGKILL, and is gone when this returns. IO:
+ * the program could not be started, or SIGCHLD is ignored (or somebody else waited for it), so that how it ended is not
+ * known. MEMORY. */
 splat_status splat_process_run(const splat_process *process, splat_process_end *end, splat_error *error);
 
 /* Runs it, and *text is all that it writes, both streams as they come, at most a MiB; malloc'd, "" when that is

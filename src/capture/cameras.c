@@ -276,9 +276,11 @@ static splat_status find_missing(const splat_cameras_work *work, const splat_col
     return SPLAT_OK;
 }
 
+/* Said by the run that found the cameras; later ones have nothing new to say. */
 static void say_missing(const splat_cameras_work *work, const splat_cameras_info *info, char *const *missing,
                         size_t n_missing)
 {
+    if (info->is_done_before) return;
     char text[1200];
     size_t length = 0;
     bool few = (double)info->n_registered < ENOUGH * (double)info->n_photos;
@@ -350,7 +352,8 @@ static splat_status find(splat_cameras_work *work, splat_cameras_info *info, spl
     SPLAT_TRY(check_folder(work, error));
     SPLAT_TRY(splat_cameras_state_settle(work, false, error));
     info->is_done_before = is_all_done(work);
-    if (!info->is_done_before) SPLAT_TRY(splat_cameras_say_refused_poses(work, error));
+    bool is_without_poses = !work->is_video && splat_cameras_are_needed(work->options->source, work->options->images);
+    if (!info->is_done_before && is_without_poses) SPLAT_TRY(splat_cameras_say_refused_poses(work, error));
     if (!info->is_done_before) SPLAT_TRY(run_stages(work, error));
     SPLAT_TRY(tidy(work, error));
     SPLAT_TRY(link_images(work, error));

@@ -44,7 +44,7 @@ splat_status splat_cameras_read_model(const char *folder, size_t *n_models, spla
 /* ---------------------------------------------------------------- cameras_poses.c */
 
 /* A warning for each .xml, .csv and .json of the source that could hold poses and does not, with the reason: COLMAP is
- * about to take their place. Silent when the source has poses that can be read. */
+ * about to take their place. The source is a folder without poses that can be read. */
 splat_status splat_cameras_say_refused_poses(const splat_cameras_work *work, splat_error *error);
 
 /* ---------------------------------------------------------------- cameras_state.c */

@@ -46,7 +46,6 @@ splat_status splat_cameras_say_refused_poses(const splat_cameras_work *work, spl
     const char *source = work->options->source;
     char **names;
     size_t n, n_refused = 0;
-    if (work->is_video || !splat_cameras_are_needed(source, work->options->images)) return SPLAT_OK;
     SPLAT_TRY(splat_folder_list(source, &names, &n, error));
     splat_status status = SPLAT_OK;
     for (size_t kind = 0; kind < N_KINDS; kind++)

@@ -146,16 +146,24 @@ static bool differs(splat_cameras_work *work, const char *key, const char *wante
     return other;
 }
 
-/* The reason to begin anew, NULL: none. All keys are set in any case. */
+/* Another word for the same quality is no difference. */
+static bool is_other_quality(splat_cameras_work *work, bool program)
+{
+    const char *had = json_string_value(json_object_get(work->state, "quality"));
+    const char *asked = quality_names[work->options->quality];
+    bool is_same = had && strcmp(had, asked) == 0;
+    bool other = differs(work, "quality_asked", asked) && !is_same;
+    return (program && differs(work, "quality", quality_names[work->quality])) || other;
+}
+
+/* The reason to begin again, NULL: none. All keys are set in any case. */
 static const char *difference(splat_cameras_work *work, bool program)
 {
     char fingerprint[32];
     const char *reason = NULL;
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, work->photos.fingerprint);
     if (program && differs(work, "colmap", work->program.version)) reason = "COLMAP is another version";
-    if (program && differs(work, "quality", quality_names[work->quality])) reason = "the quality of features is another";
-    if (differs(work, "quality_asked", quality_names[work->options->quality]))
-        reason = "the quality of features is another";
+    if (is_other_quality(work, program)) reason = "the quality of features is another";
     if (differs(work, "camera_model", work->camera_model)) reason = "the camera model is another";
     if (differs(work, "cameras", sharing_names[work->sharing])) reason = "photos share cameras in another way";
     if (differs(work, "fingerprint", fingerprint)) reason = "the photos have changed";

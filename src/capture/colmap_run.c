@@ -123,5 +123,6 @@ splat_status splat_cameras_fail(const splat_cameras_work *work, const char *comm
     if (!is_of_photos) say_last_lines(work);
     return splat_fail_at(error, is_of_photos ? SPLAT_ERROR_FORMAT : SPLAT_ERROR_IO, work->log, SPLAT_NO_OFFSET,
                          "colmap %s %s: %s", command,
-                         end->is_good ? "found nothing" : splat_process_end_text(&how_it_ended, how), advice ? advice : "its log says why");
+                         end->is_good ? "found nothing" : splat_process_end_text(&how_it_ended, how),
+                         advice ? advice : "its log says why");
 }

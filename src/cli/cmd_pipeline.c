@@ -34,6 +34,8 @@ typedef struct pipeline_run {
     char *command;
     int lock;                    /* of the folder; -1: none */
     json_t *files, *files_before; /* names of results in the folder, and those of the run before */
+    run_state cameras;           /* WAITING: the scene had them */
+    splat_cameras_info cameras_info;
     stage_run stages[STAGES_MAX];
 } pipeline_run;
 
@@ -453,10 +455,37 @@ static int run_stage(pipeline_run *r, size_t i)
 
 /* ---------------------------------------------------------------- the table at the end */
 
+/* Of all runs that looked for them, as cameras.json says. */
+static double cameras_seconds(const pipeline_run *r)
+{
+    const char *stage;
+    json_t *row, *root = json_load_file(r->p.cameras, JSON_REJECT_DUPLICATES, NULL);
+    double seconds = 0;
+    json_object_foreach(json_object_get(root, "stages"), stage, row)
+        seconds += json_number_value(json_object_get(row, "seconds"));
+    json_decref(root);
+    return seconds;
+}
+
+/* Photos alone: finding their cameras often takes longer than the stages. */
+static void print_cameras(const pipeline_run *r)
+{
+    char time_text[32];
+    const splat_cameras_info *info = &r->cameras_info;
+    if (r->cameras == WAITING) return;
+    if (r->cameras == STOPPED || r->cameras == FAILED) {
+        cli_say("%-8s %s", "cameras", state_names[r->cameras]);
+        return;
+    }
+    cli_say("%-8s %-12s %9s %9s %9s  %-9s %zu of %zu photos", "cameras", state_names[r->cameras],
+            cli_duration(cameras_seconds(r), time_text), "", "", "", info->n_registered, info->n_photos);
+}
+
 /* device: of the arrays that work on the splat, on a GPU with the driver's; host: resident, of the process. */
 static void print_table(const pipeline_run *r)
 {
     cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", "stage", "", "time", "device", "host", "test PSNR", "result");
+    print_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages; i++) {
         const stage_run *s = &r->stages[i];
         char time_text[32], peak[32], host[32], quality[32], text[CLI_TEXT_MAX];
@@ -482,7 +511,9 @@ static int find_cameras(pipeline_run *r)
     static char folder[CLI_PATH_MAX];
     if (!cli_needs_cameras(r->p.values)) return CLI_OK;
     if (!cli_cameras_folder(r->p.values, r->p.folder, folder)) return CLI_USAGE;
-    int code = cli_find_cameras(r->p.values, r->p.values->scene.source_path, folder);
+    int code = cli_find_cameras(r->p.values, r->p.values->scene.source_path, folder, &r->cameras_info);
+    r->cameras = code >= 128 ? STOPPED : code != CLI_OK ? FAILED
+                 : r->cameras_info.is_done_before ? DONE_BEFORE : COMPLETE;
     if (code != CLI_OK) return code;
     values = *r->p.values;
     cli_take_cameras(&values, folder);

@@ -128,8 +128,9 @@ static int find_cameras(const cli_values *given, cli_values *values, char folder
                   "-o SCENE, then train -s SCENE", values->scene.source_path);
         return CLI_USAGE;
     }
+    splat_cameras_info info;
     if (!cli_cameras_folder(values, values->model_path, folder)) return CLI_USAGE;
-    int code = cli_find_cameras(values, values->scene.source_path, folder);
+    int code = cli_find_cameras(values, values->scene.source_path, folder, &info);
     cli_take_cameras(values, folder);
     return code;
 }

@@ -80,10 +80,9 @@ static void say_result(const splat_cameras_info *info, const char *folder, doubl
                 info->n_photos, info->n_points, info->camera_model, cli_duration(seconds, time_text), folder);
 }
 
-int cli_find_cameras(const cli_values *values, const char *source, const char *folder)
+int cli_find_cameras(const cli_values *values, const char *source, const char *folder, splat_cameras_info *info)
 {
     splat_cameras_options options = values->cameras;
-    splat_cameras_info info;
     splat_error error;
     struct sigaction old[N_STOP_SIGNALS];
     stage_progress progress = {.counter = cli_counter_start("cameras", 1)};
@@ -96,7 +95,7 @@ int cli_find_cameras(const cli_values *values, const char *source, const char *f
     options.progress_user = &progress;
     options.log = cli_log;
     take_signals(old);
-    splat_status status = splat_cameras_find(&options, &info, &error);
+    splat_status status = splat_cameras_find(&options, info, &error);
     give_signals_back(old);
     cli_progress_end();
     if (status != SPLAT_OK && status != SPLAT_ERROR_STOPPED) {
@@ -108,7 +107,7 @@ int cli_find_cameras(const cli_values *values, const char *source, const char *f
         return 128 + stop_signal;
     }
     if (status != SPLAT_OK) return cli_report(&error);
-    say_result(&info, folder, cli_seconds() - begin);
+    say_result(info, folder, cli_seconds() - begin);
     return CLI_OK;
 }
 

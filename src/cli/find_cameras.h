@@ -4,9 +4,9 @@
 
 #include "cli.h"
 
-/* Writes a scene with cameras into the folder, or finds that it was done before. Tells how it went; returns an exit
- * code, after a signal 128 + its number. */
-int cli_find_cameras(const cli_values *values, const char *source, const char *folder);
+/* Writes a scene with cameras into the folder, or finds that it was done before. Fills *info, reports, and returns an
+ * exit code, after a signal 128 + its number. */
+int cli_find_cameras(const cli_values *values, const char *source, const char *folder, splat_cameras_info *info);
 /* Whether -s names photos without cameras, or a video. */
 bool cli_needs_cameras(const cli_values *values);
 /* The folder for the cameras of a run: in `output`, or, when that is NULL, beside what is written by default. False,

@@ -252,8 +252,8 @@ static void a_child_that_keeps_talking_does_not_hold_us(void **state)
     splat_process_end end;
     int child;
     double begin = splat_clock_seconds();
-    assert_int_equal(shell("(trap '' PIPE; while :; do echo talk 2>/dev/null; done) & echo $! >&2; echo done >&2; exit 3",
-                           &h, &end), SPLAT_OK);
+    assert_int_equal(shell("(trap '' PIPE; while :; do echo talk 2>/dev/null; done) & "
+                           "echo $! >&2; echo done >&2; exit 3", &h, &end), SPLAT_OK);
     assert_true(splat_clock_seconds() - begin < 4);
     assert_int_equal(end.exit_code, 3);
     assert_int_equal(sscanf(h.text[2], "%d", &child), 1);

@@ -234,6 +234,9 @@ static void the_quality_of_features_is_an_option(void **state)
     (void)state;
     must_succeed(find(), &error);
     assert_true(called("--SiftExtraction.max_image_size 1600 --SiftExtraction.max_num_features 4096"));
+    options.quality = SPLAT_CAMERA_QUALITY_MEDIUM; /* another word for the same */
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
     options.quality = SPLAT_CAMERA_QUALITY_LOW; /* the same folder: the features are others now */
     must_succeed(find(), &error);
     expect_said("the quality of features is another");
@@ -254,7 +257,7 @@ static void numbered_photos_suggest_their_neighbours(void **state)
     make_photos("photos", 100);
     options.threads = 1;
     must_succeed(find(), &error);
-    expect_said("notice: comparing all pairs of 100 photos may take 12 minutes; the names are numbered in order, so "
+    expect_said("notice: comparing all pairs of 100 photos may take 14 minutes; the names are numbered in order, so "
                 "`matcher sequential`, which compares neighbours, is faster");
     options.threads = 2; /* half the time */
     splat_folder_delete("scene", NULL);
@@ -308,6 +311,9 @@ static void too_few_cameras_are_a_warning(void **state)
     must_succeed(find(), &error);
     expect_said("warning: only 7 of 12 photos have cameras; there are none for p008.png");
     expect_said("take more photos between those");
+    must_succeed(find(), &error);
+    assert_true(info.is_done_before);
+    assert_string_equal(log_text, ""); /* once is enough */
     options.folder = "other"; /* 60 % are enough */
     splat_folder_delete("other", NULL);
     splat_folder_delete("models", NULL);

@@ -91,17 +91,21 @@ static void a_pipeline_begins_with_photos(void **state)
     RUN_ERR(1, "feature_extractor failed with exit code 3", "pipeline", "-s", "photos", "-o", "out", "--colmap",
             getenv("FAKE_COLMAP"), "--iterations", "5");
     assert_true(exists("out/pipeline.json"));
+    assert_non_null(strstr(standard_output, "\ncameras  failed\n"));
     unsetenv("FAKE_FAULT");
     RUN_ERR(2, "new ones would not fit", "pipeline", "-s", "photos", "-o", "out", "-c", "model");
     run("pipeline", "-s", "photos", "-o", "out", "--colmap", getenv("FAKE_COLMAP"), "--iterations", "5",
         "--skip_coarse", "--skip_refine", "--skip_texture", NULL); /* eight grey photos need not make a mesh */
     assert_non_null(strstr(standard_output, "cameras: 8 of 8 photos"));
+    assert_non_null(strstr(standard_output, "\ncameras  complete  "));
+    assert_non_null(strstr(standard_output, " 8 of 8 photos\ntrain    complete"));
     assert_true(file_contains("out/train/cfg_args", "out/cameras'"));
     assert_true(file_contains("out/train/stage.json", "\"complete\": true"));
     run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
         "--skip_texture", NULL); /* another --colmap is no reason to train again */
     assert_non_null(strstr(standard_output, "cameras: found before"));
     assert_non_null(strstr(standard_output, "[1/5] train: done before"));
+    assert_non_null(strstr(standard_output, "\ncameras  done before "));
     make_photo("photos/p002.png", 32, 24, 99);
     run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
         "--skip_texture", "--colmap", getenv("FAKE_COLMAP"), NULL);
@@ -159,6 +163,24 @@ static void an_interrupted_video_returns_130(void **state)
     unsetenv("FAKE_VIDEO_FAULT");
 }
 
+/* People cull photos after COLMAP; a run goes on with the photos that it began with, or not at all. */
+static void culled_photos_do_not_end_a_training(void **state)
+{
+    (void)state;
+    make_photos("culled/images", 20);
+    make_model("culled/sparse/0", 1, 20);
+    assert_int_equal(unlink("culled/images/p004.png"), 0);
+    RUN_ERR(0, "warning: 1 of 20 photos is absent or damaged and left out: p004.png", "train", "-s", "culled", "-m",
+            "kept", "--iterations", "2", "--checkpoint_iterations", "2");
+    assert_non_null(strstr(standard_error, "--strict makes this an error"));
+    RUN_ERR(1, "\"p004.png\" is not in the folder", "train", "-s", "culled", "-m", "strict", "--iterations", "2",
+            "--strict");
+    assert_int_equal(unlink("culled/images/p005.png"), 0);
+    RUN_ERR(2, "the checkpoint was made with other training views", "train", "-s", "culled", "-m", "kept",
+            "--iterations", "3", "--start_checkpoint", "latest");
+    RUN_OUT(0, NULL, "render", "-m", "kept"); /* its split names the photo */
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin_again, end)
 
 int main(void)
@@ -172,6 +194,7 @@ int main(void)
         TEST(a_pipeline_begins_with_photos),
         TEST(interrupted_cameras_go_on),
         TEST(an_interrupted_video_returns_130),
+        TEST(culled_photos_do_not_end_a_training),
     };
     setenv("FAKE_COLMAP", fake_colmap(), 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
