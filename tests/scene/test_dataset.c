@@ -229,6 +229,7 @@ static void test_folders(void **state)
     fixture_folder("other"); /* sparse/ without 0, as image_undistorter writes it */
     assert_int_equal(rename("scene/sparse/0", "other/sparse"), 0);
     assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "holds no COLMAP model");
+    assert_non_null(strstr(error.message, "with \"splatsmith cameras PHOTOS -o SCENE\""));
     options.source_path = "other";
     char *absolute = realpath("scene/images_2", NULL);
     options.images = absolute;
