@@ -1,5 +1,5 @@
 /* What decides how much memory an op takes. Each op states its bytes in its folder, in functions of this, and takes its
- * memory by them; a plan (src/train/plan.c) adds them up.
+ * memory by them; a plan (src/train/memory/plan.c) adds them up.
  *
  * An op's scratch lives until the next op resets it; what it takes of the frame lives as long as the view. The figures
  * of a device are upper bounds where CUB's sorts and scans have working memory of their own. */

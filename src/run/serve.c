@@ -1,7 +1,7 @@
 /* Those who follow rank 0's orders. */
 #include "measure/dealt_views.h"
-#include "train/shard_host.h"
-#include "train/shard_rows.h"
+#include "train/ranks/shard_host.h"
+#include "train/ranks/shard_rows.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "train/schedule.h"
 
 #include "base/rng.h"
-#include "train/regularizer.h"
+#include "train/parts/regularizer.h"
 
 #include <math.h>
 

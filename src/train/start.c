@@ -1,7 +1,7 @@
 /* A state from elsewhere instead of the one that the scene's points make. */
 #include "io/splat/formats.h"
 #include "train/schedule.h"
-#include "train/shard_host.h"
+#include "train/ranks/shard_host.h"
 
 #include <stdlib.h>
 #include <string.h>

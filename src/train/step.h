@@ -6,8 +6,8 @@
 #include "ops/loss/loss.h"
 #include "ops/project/project.h"
 #include "splatsmith/train.h"
-#include "train/depths.h"
-#include "train/exposure.h"
+#include "train/parts/depths.h"
+#include "train/parts/exposure.h"
 #include "train/photo_store.h"
 
 /* ---------------------------------------------------------------- step_view.c */

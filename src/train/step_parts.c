@@ -2,7 +2,7 @@
 #include "train/step.h"
 
 #include "base/clock.h"
-#include "train/rates.h"
+#include "train/optimizer/rates.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 

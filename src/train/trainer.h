@@ -6,16 +6,16 @@
 #include "ops/loss/loss.h"
 #include "scene/scene.h"
 #include "splatsmith/train.h"
-#include "train/binding.h"
-#include "train/depths.h"
-#include "train/deferred.h"
-#include "train/exposure.h"
-#include "train/memory_setup.h"
+#include "train/parts/binding.h"
+#include "train/parts/depths.h"
+#include "train/optimizer/deferred.h"
+#include "train/parts/exposure.h"
+#include "train/memory/setup.h"
 #include "train/photo_store.h"
-#include "train/regularizer.h"
-#include "train/rest_cache.h"
-#include "train/shards.h"
-#include "train/strategy.h"
+#include "train/parts/regularizer.h"
+#include "train/optimizer/rest_cache.h"
+#include "train/ranks/shards.h"
+#include "train/density/strategy.h"
 
 #include <signal.h>
 
@@ -54,7 +54,7 @@ struct splat_trainer {
 
     struct {
         splat_memory_setup setup;
-        int form;                        /* memory_forms.h: what has been given up so far */
+        int form;                        /* memory/forms.h: what has been given up so far */
     } memory;
 
     splat_shards shards;                 /* which of the Gaussians are here, where several ranks train */
@@ -114,7 +114,7 @@ splat_status splat_trainer_begin_with(splat_trainer *trainer, splat_cloud *host,
 splat_status splat_trainer_update_filter(splat_trainer *trainer, splat_error *error);
 
 /* give_up.c: what a run gives up while it trains, when growth would not fit below the memory limit otherwise
- * (may_give_up). It happens between two steps, in place, and for good: a form (memory_forms.h) is never left for an
+ * (may_give_up). It happens between two steps, in place, and for good: a form (memory/forms.h) is never left for an
  * earlier one. */
 
 /* At the beginning: what the forms follow from. */

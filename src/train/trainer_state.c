@@ -4,7 +4,7 @@
 
 #include "ops/filter3d/filter3d.h"
 #include "train/schedule.h"
-#include "train/strategies/strategies.h"
+#include "train/density/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "shared_run_fixture.h"
 
-#include "train/density.h"
+#include "train/density/density.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #include "coarse_fixture.h"
 #include "gpu_ranks_fixture.h"
 
-#include "train/shard_host.h"
+#include "train/ranks/shard_host.h"
 
 #include <math.h>
 

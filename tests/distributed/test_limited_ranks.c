@@ -9,8 +9,8 @@
 
 #include "captured_run_fixture.h"
 
-#include "train/density.h"
-#include "train/memory_forms.h"
+#include "train/density/density.h"
+#include "train/memory/forms.h"
 
 #include <math.h>
 

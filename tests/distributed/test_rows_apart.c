@@ -11,7 +11,7 @@
 
 #include "io/splat/formats.h"
 #include "ops/summary/summary.h"
-#include "train/shard_host.h"
+#include "train/ranks/shard_host.h"
 
 #include <math.h>
 

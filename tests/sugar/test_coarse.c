@@ -10,7 +10,7 @@
 #include "option_effects.h"
 #include "sugar/coarse/coarse_parts.h"
 #include "train/schedule.h"
-#include "train/strategies/default.h"
+#include "train/density/default.h"
 #include "train/train_options.h"
 
 #include <math.h>

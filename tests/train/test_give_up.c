@@ -9,9 +9,9 @@
 
 #include "trainer_fixture.h"
 
-#include "train/density.h"
-#include "train/memory_choices.h"
-#include "train/memory_forms.h"
+#include "train/density/density.h"
+#include "train/memory/choices.h"
+#include "train/memory/forms.h"
 #include "train/trainer.h"
 
 #include <stdlib.h>

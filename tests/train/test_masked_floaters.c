@@ -8,7 +8,7 @@
 #include "io/picture/image.h"
 #include "math/camera.h"
 #include "scene/scene.h"
-#include "train/density.h"
+#include "train/density/density.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

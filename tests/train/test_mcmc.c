@@ -8,7 +8,7 @@
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
 #include "train/schedule.h"
-#include "train/strategies/mcmc.h"
+#include "train/density/mcmc.h"
 #include "view_job_fixture.h"
 
 #include <math.h>

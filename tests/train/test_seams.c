@@ -7,8 +7,8 @@
 
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
-#include "train/density.h"
-#include "train/strategies/strategies.h"
+#include "train/density/density.h"
+#include "train/density/strategies.h"
 
 #include <math.h>
 

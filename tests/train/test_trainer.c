@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "io/picture/image.h"
-#include "train/rates.h"
+#include "train/optimizer/rates.h"
 #include "train/schedule.h"
-#include "train/strategies/default.h"
+#include "train/density/default.h"
 #include "train/train_options.h"
 #include "train/trainer.h"
 #include "trainer_fixture.h"

@@ -1,7 +1,7 @@
 /* What a memory profile says: whether memory grows once the number of Gaussians stays, and what would free most. */
 #include "observe/profile/profile_report.h"
 
-#include "train/memory_choices.h"
+#include "train/memory/choices.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/running_mean.h"
 #include "io/tensorboard.h"
 #include "ops/summary/summary.h"
-#include "train/regularizer.h"
+#include "train/parts/regularizer.h"
 #include "splatsmith/model.h"
 #include "splatsmith/observe.h"
 #include "splatsmith/train.h"

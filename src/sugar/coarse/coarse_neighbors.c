@@ -1,7 +1,7 @@
 /* Coarse training between the steps: pruning, once, and the nearest neighbours. */
 #include "ops/knn/knn.h"
 #include "sugar/coarse/coarse_parts.h"
-#include "train/density.h"
+#include "train/density/density.h"
 
 splat_status splat_coarse_check_surface(const splat_trainer *t, const char *path, splat_error *error)
 {

@@ -57,7 +57,7 @@ bool splat_coarse_sees_neighbors(const splat_train_options *options);
 /* Before the losses at samples the nearest neighbours are searched again. */
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);
 
-/* coarse_step.c: the step of the regularizer, on all Gaussians (train/shards.h). */
+/* coarse_step.c: the step of the regularizer, on all Gaussians (train/ranks/shards.h). */
 splat_status splat_coarse_step(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
                                bool *any, splat_error *error);
 
@@ -71,7 +71,7 @@ void splat_coarse_work_bytes(const splat_train_options *options, const splat_wor
 splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, float *pivot, splat_error *error);
 
 /* coarse_trim.c: removes the Gaussians that stand in front in fewer than trim_views training views, by op foremost;
- * nothing with 0. Part of a change of density (train/density.h). Errors: NUMERIC (too few are left), MEMORY. */
+ * nothing with 0. Part of a change of density (train/density/density.h). Errors: NUMERIC (too few are left), MEMORY. */
 splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_error *error);
 
 /* coarse_multi_view.c */

@@ -2,7 +2,7 @@
  * stands before one camera, and what lies behind surfaces. Once, after the transparent went. */
 #include "model/shown.h"
 #include "sugar/coarse/coarse_parts.h"
-#include "train/density.h"
+#include "train/density/density.h"
 
 #include <stdlib.h>
 

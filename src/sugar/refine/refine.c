@@ -1,7 +1,7 @@
 /* Refinement as the trainer sees it: its options, its arrays, its losses. */
 #include "base/options.h"
 #include "sugar/refine/refine_parts.h"
-#include "train/regularizer.h"
+#include "train/parts/regularizer.h"
 
 #include <math.h>
 

@@ -1,0 +1,349 @@
+/* The adaptive density control of 3D Gaussian Splatting as Mip-Splatting trains with it: clone, split, prune, cap,
+ * opacity reset (docs/method.md 10). */
+#include "train/density/default.h"
+
+#include "train/density/density.h"
+#include "train/density/strategy.h"
+
+#define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
+#define RESET_OPACITY 0.01f
+#define CAP_EXCHANGE 20           /* one in so many is exchanged in a round at the cap */
+#define RECOVERY_STEPS 500        /* that opacities need after a reset, at least, before the transparent may go */
+#define LEAST_PHOTO_PIXELS 405000 /* smaller photos count as many: reduced ones show as much, in fewer pixels */
+
+/* ---------------------------------------------------------------- the schedule */
+
+bool splat_default_wants_statistics(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter;
+}
+
+bool splat_default_densifies_after(const splat_train_options *options, int iteration)
+{
+    return iteration < options->densify_until_iter && iteration > options->densify_from_iter &&
+           iteration % options->densification_interval == 0;
+}
+
+bool splat_default_resets_opacity_after(const splat_train_options *options, bool white_background, int iteration)
+{
+    if (iteration >= options->densify_until_iter || iteration < 1) return false;
+    return iteration % options->opacity_reset_interval == 0 ||
+           (white_background && iteration == options->densify_from_iter);
+}
+
+bool splat_default_prunes_large(const splat_train_options *options, int iteration)
+{
+    return iteration > options->opacity_reset_interval;
+}
+
+/* Of no use to any photo once nothing grows any more and opacities are not reset; the last steps are for those that
+ * stay. Coarse training and refinement have no growth, and none of this. */
+bool splat_default_prunes_late_after(const splat_train_options *options, int iteration)
+{
+    int interval = options->opacity_reset_interval;
+    return options->late_prune_opacity > 0 && interval >= RECOVERY_STEPS &&
+           options->densify_until_iter > options->densify_from_iter && iteration >= options->densify_until_iter &&
+           iteration % interval == 0 && iteration < options->iterations - interval;
+}
+
+static bool resets_opacity_after(const splat_trainer *t, int iteration)
+{
+    return splat_default_resets_opacity_after(&t->options, t->scene->options.white_background, iteration);
+}
+
+/* The published trainer replaces tensors in density control and opacity reset before it steps, which loses their
+ * gradients: no step at densification, and none of the opacities at a reset. */
+static void updates(const splat_trainer *t, int iteration, splat_adam *adam)
+{
+    bool densifies = splat_default_densifies_after(&t->options, iteration);
+    for (int i = 0; i < SPLAT_N_TENSORS && densifies; i++) adam->update[i] = false;
+    if (resets_opacity_after(t, iteration)) adam->update[SPLAT_TENSOR_opacities] = false;
+}
+
+/* ---------------------------------------------------------------- what is selected */
+
+/* Rows that memory allows density control to have before it prunes. */
+static uint64_t room_for_rows(const splat_trainer *t)
+{
+    uint64_t most = UINT32_MAX / 2, bound = t->options.max_gaussians;
+    return bound && bound < most ? bound : most;
+}
+
+uint64_t splat_default_cap(const splat_train_options *options, const splat_dataset *dataset)
+{
+    uint64_t named = options->target_gaussian_count;
+    double pixels = 0;
+    if (!(options->pixels_per_gaussian > 0)) return named;
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
+        double of_photo = (double)camera->width * camera->height;
+        pixels += of_photo > LEAST_PHOTO_PIXELS ? of_photo : LEAST_PHOTO_PIXELS;
+    }
+    double allowed = pixels / (double)options->pixels_per_gaussian;
+    uint64_t cap = allowed < UINT32_MAX ? (uint64_t)allowed : UINT32_MAX;
+    if (cap < dataset->n_points) cap = dataset->n_points;
+    return named && named < cap ? named : cap;
+}
+
+/* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
+ * most transparent. Exchanging all that the threshold asks for would never let the model settle
+ * (docs/performance.md). */
+static uint64_t room_under_cap(const splat_trainer *t)
+{
+    uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
+    return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
+}
+
+/* Of the rows that are here, and of the whole model. */
+typedef struct growth {
+    splat_density_selection here;
+    uint64_t n_clone, n_split;
+} growth;
+
+static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, growth *selected,
+                              splat_error *error)
+{
+    splat_statistics statistics = splat_trainer_statistics(t);
+    struct splat_density_select_args args = {
+        &t->model->gaussians, &statistics, threshold, t->options.percent_dense, t->scene->dataset.extent,
+        actions,              &selected->here};
+    SPLAT_TRY(splat_op_density_select(t->backend, &args, error));
+    uint64_t counts[] = {selected->here.n_clone, selected->here.n_split};
+    SPLAT_TRY(splat_shards_sum(t, counts, 2, error));
+    selected->n_clone = counts[0];
+    selected->n_split = counts[1];
+    return SPLAT_OK;
+}
+
+static uint64_t n_new(const growth *selected)
+{
+    return selected->n_clone + 2 * selected->n_split;
+}
+
+static uint64_t n_new_here(const growth *selected)
+{
+    return selected->here.n_clone + 2ull * selected->here.n_split;
+}
+
+/* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
+typedef struct growth_room {
+    uint64_t rows, gaussians;
+} growth_room;
+
+static bool fits(const growth *selected, growth_room room)
+{
+    return n_new(selected) <= room.rows && selected->n_clone + selected->n_split <= room.gaussians;
+}
+
+#define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
+
+/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
+ * the largest gradients, as many as fit. *asked: rows without that bound. */
+static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions, growth *selected,
+                                  uint64_t *asked, splat_error *error)
+{
+    float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
+    SPLAT_TRY(select_at(t, low, actions, selected, error));
+    *asked = n_new(selected);
+    if (fits(selected, room)) return SPLAT_OK;
+    for (int i = 0; i < 40 && !fits(selected, room); i++) {
+        low = high;
+        high *= 2;
+        SPLAT_TRY(select_at(t, high, actions, selected, error));
+    }
+    for (int i = 0; i < THRESHOLD_STEPS; i++) {
+        float middle = 0.5f * (low + high);
+        SPLAT_TRY(select_at(t, middle, actions, selected, error));
+        if (fits(selected, room))
+            high = middle;
+        else
+            low = middle;
+    }
+    SPLAT_TRY(select_at(t, high, actions, selected, error));
+    if (!fits(selected, room)) *selected = (growth){{0}, 0, 0};
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- growth */
+
+#define GROWTH_TRIES 4
+
+/* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
+ * growth. */
+static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions, growth *selected,
+                                     splat_error *error)
+{
+    const uint64_t old_n = splat_shards_count(t), old_n_here = t->model->gaussians.n;
+    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked, first = 0;
+    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
+    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selected) / 2) {
+        splat_error refused;
+        splat_status status = SPLAT_OK;
+        SPLAT_TRY(select_within(t, room, actions, selected, &asked, error));
+        if (i == 0) first = n_new(selected);
+        if (n_new(selected))
+            status = splat_density_make_room(t, old_n_here + n_new_here(selected),
+                                             old_n_here + selected->here.n_clone + selected->here.n_split, &refused);
+        if (status != SPLAT_OK && status != SPLAT_ERROR_MEMORY) {
+            if (error) *error = refused;
+            return status;
+        }
+        bool granted = status == SPLAT_OK;
+        bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
+        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selected));
+        if (granted) return SPLAT_OK;
+        if (i + 1 < GROWTH_TRIES) continue;
+        t->n_refused = (size_t)first;
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: "
+                  "%s", iteration, (unsigned long long)(old_n + n_new(selected)), refused.message);
+    }
+    *selected = (growth){{0}, 0, 0};
+    return SPLAT_OK;
+}
+
+/* Clones and splits what the statistics select; appends them. */
+static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint32_t *n_actions, splat_error *error)
+{
+    splat_backend *b = t->backend;
+    splat_gaussians *g = &t->model->gaussians;
+    growth selected;
+    uint32_t old_n = g->n;
+    *n_actions = 0;
+    SPLAT_TRY(select_with_room(t, iteration, actions, &selected, error));
+    if (n_new(&selected) == 0) return SPLAT_OK;
+    g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
+    struct splat_density_grow_args args = {.gaussians = g,
+                                           .moments = &t->moments,
+                                           .actions = actions,
+                                           .n_clone = selected.here.n_clone,
+                                           .n_split = selected.here.n_split,
+                                           .seed = splat_shards_seed(t),
+                                           .step = (uint32_t)iteration};
+    splat_status status = splat_op_density_grow(b, &args, error);
+    g->n = old_n + (uint32_t)n_new_here(&selected);
+    *n_actions = old_n;
+    t->n_added += (size_t)n_new_here(&selected);
+    return status;
+}
+
+/* ---------------------------------------------------------------- after an iteration */
+
+static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
+                          splat_error *error)
+{
+    uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
+    struct splat_density_prune_args args = {
+        .actions = actions,
+        .n_actions = n_actions,
+        .min_opacity = t->options.min_opacity_threshold,
+        .max_scale = splat_default_prunes_large(&t->options, iteration) ? LARGE_SCALE * t->scene->dataset.extent : 0,
+        .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
+    return splat_density_prune(t, iteration, args, "min_opacity_threshold", error);
+}
+
+static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
+{
+    uint32_t n_actions = 0, old_n = t->model->gaussians.n;
+    void *actions;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
+    SPLAT_TRY(grow(t, iteration, actions, &n_actions, error));
+    SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
+    return splat_density_end(t, old_n, error);
+}
+
+/* The nearly transparent ones. Where memory has no room to work in they stay, and the next time asks again. */
+static splat_status prune_late(splat_trainer *t, int iteration, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    struct splat_density_prune_args args = {.min_opacity = t->options.late_prune_opacity};
+    splat_error refused;
+    void *unused;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
+    splat_status status = splat_density_make_room(t, old_n, old_n, &refused);
+    if (status == SPLAT_OK) {
+        SPLAT_TRY(splat_density_prune(t, iteration, args, "late_prune_opacity", error));
+    } else if (status == SPLAT_ERROR_MEMORY) {
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: no room to remove what is nearly transparent, training "
+                  "goes on: %s", iteration, refused.message);
+    } else {
+        if (error) *error = refused;
+        return status;
+    }
+    return splat_density_end(t, old_n, error);
+}
+
+static bool changes_after(const splat_trainer *t, int iteration)
+{
+    return splat_default_prunes_late_after(&t->options, iteration) ||
+           splat_default_densifies_after(&t->options, iteration) || resets_opacity_after(t, iteration) ||
+           splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration);
+}
+
+static splat_status after(splat_trainer *t, int iteration, splat_error *error)
+{
+    const bool densifies = splat_default_densifies_after(&t->options, iteration);
+    if (splat_default_prunes_late_after(&t->options, iteration)) return prune_late(t, iteration, error);
+    if (densifies) SPLAT_TRY(densify(t, iteration, error));
+    SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
+    if (densifies) SPLAT_TRY(splat_trainer_update_filter(t, error));
+    if (!resets_opacity_after(t, iteration)) return SPLAT_OK;
+    struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
+    t->is_broken = true;
+    return splat_op_opacity_reset(t->backend, &args, error);
+}
+
+/* As it was published. */
+static void set_classic_defaults(splat_train_options *o)
+{
+    o->pixels_per_gaussian = o->late_prune_opacity = 0;
+}
+
+/* What each is worth: docs/performance.md. */
+#define FAST_STEPS 20000
+#define FAST_CAP 300000
+
+static void set_fast_defaults(splat_train_options *o)
+{
+    o->iterations = o->position_lr_max_steps = FAST_STEPS;
+    o->densify_until_iter = FAST_STEPS / 2;
+    o->lr_decay_from_iter = FAST_STEPS / 10 * 7;
+    o->lr_final_factor = 0.1f;
+    o->target_gaussian_count = FAST_CAP;
+    o->percent_dense = 0.001f;
+    o->sh_rest_lr = 0.0005f; /* four times the usual one */
+    set_classic_defaults(o);
+}
+
+const splat_strategy splat_strategy_classic = {
+    .name = "classic",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .changes_after = changes_after,
+    .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
+    .set_defaults = set_classic_defaults,
+};
+
+const splat_strategy splat_strategy_fast = {
+    .name = "fast",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .changes_after = changes_after,
+    .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
+    .set_defaults = set_fast_defaults,
+};
+
+const splat_strategy splat_strategy_default = {
+    .name = "default",
+    .wants_statistics = splat_default_wants_statistics,
+    .updates = updates,
+    .after = after,
+    .changes_after = changes_after,
+    .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_default_cap,
+};

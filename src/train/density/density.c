@@ -1,0 +1,128 @@
+/* What density strategies and regularizers share to change the number of Gaussians. */
+#include "train/density/density.h"
+
+#include "backend/backend.h"
+
+splat_status splat_density_begin(splat_trainer *t, size_t bytes, void **scratch, splat_error *error)
+{
+    splat_region *idle = &t->model->frame.region;
+    SPLAT_TRY(splat_rest_cache_resize(t, t->model->gaussians.n, error));
+    SPLAT_TRY(splat_region_reset(t->backend, idle, error));
+    SPLAT_TRY(splat_region_take(t->backend, idle, bytes, scratch, error));
+    t->is_broken = true;
+    return SPLAT_OK;
+}
+
+/* Views may have filled what the limit left. Where the new rows need it, it is theirs: what a run gives up does not
+ * depend on the views that it happened to have. No more than is missing goes back, for the next view takes it again
+ * granule by granule; everything only where storages change, which takes memory that is not counted here. */
+static void release_regions(splat_trainer *t, uint32_t n, size_t work, bool all)
+{
+    const splat_memory *memory = &t->backend->memory;
+    splat_region *frame = &t->model->frame.region, *scratch = &t->backend->scratch;
+    const size_t granule = t->backend->granularity, there = scratch->block.reserved;
+    size_t needed = memory->device.reserved + splat_trainer_growth_bytes(t, n);
+    if (!memory->limit) return;
+    if (needed > memory->limit || all) {
+        splat_batch_release(&t->shards.batch); /* of several ranks: other views, and rows on their way */
+        needed = memory->device.reserved + splat_trainer_growth_bytes(t, n);
+    }
+    if (work > there) needed += work - there + granule;
+    if (needed > memory->limit && !all) {
+        size_t missing = needed - memory->limit, given = splat_region_give_back(t->backend, frame, 0, missing);
+        missing -= given < missing ? given : missing;
+        given = splat_region_give_back(t->backend, scratch, work, missing);
+        all = given < missing;
+    }
+    if (!all) return;
+    splat_region_release(t->backend, frame);
+    splat_region_release(t->backend, scratch);
+}
+
+static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *error)
+{
+    void *unused;
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    SPLAT_TRY(splat_scratch_take(t->backend, bytes, &unused, error));
+    return splat_scratch_reset(t->backend, error);
+}
+
+/* Asks for work, then rows; on all ranks alike: what one has no memory for none gets, and the rows are those before. */
+static splat_status try_room(splat_trainer *t, size_t work, uint32_t n, splat_error *error)
+{
+    const uint32_t old_n = t->model->gaussians.n;
+    const bool counted = t->n_statistics > 0, counts = t->strategy->wants_statistics(&t->options, t->iteration);
+    splat_status own = reserve_work(t, work, error);
+    if (own == SPLAT_OK) own = splat_trainer_resize_state(t, n, counts, error);
+    const splat_status all = splat_shards_agree(t, own, error);
+    if (all == SPLAT_OK) return splat_trainer_zero_statistics(t, error);
+    if (own == SPLAT_OK) splat_trainer_resize_state(t, old_n, counted, NULL); /* fewer: cannot fail */
+    return all;
+}
+
+splat_status splat_density_make_room(splat_trainer *t, uint64_t n, uint64_t n_after, splat_error *error)
+{
+    bool on_device = t->backend->device_bytes > 0, is_due;
+    size_t work = t->strategy->work_bytes ? t->strategy->work_bytes(on_device, (size_t)n) : 0;
+    SPLAT_TRY(splat_scratch_reset(t->backend, error));
+    SPLAT_TRY(splat_give_up_is_due(t, (size_t)n_after, &is_due, error));
+    if (n > t->model->gaussians.n) release_regions(t, (uint32_t)n, work, is_due);
+    SPLAT_TRY(splat_give_up_for(t, (size_t)n_after, error));
+    splat_status status = try_room(t, work, (uint32_t)n, error);
+    for (bool gave = true; status == SPLAT_ERROR_MEMORY && gave;) {
+        splat_error refused;
+        if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
+        if (gave) status = try_room(t, work, (uint32_t)n, error);
+    }
+    return status;
+}
+
+/* Views will have more instances as there are more Gaussians. */
+static void scale_hints(splat_trainer *t, uint32_t old_n)
+{
+    double ratio = old_n ? (double)t->model->gaussians.n / old_n : 1;
+    for (size_t i = 0; i < t->scene->dataset.n_views; i++) {
+        t->hints[i].n_instances = (uint64_t)((double)t->hints[i].n_instances * ratio);
+        t->hints[i].n_visible = (uint32_t)((double)t->hints[i].n_visible * ratio);
+    }
+}
+
+splat_status splat_density_end(splat_trainer *t, uint32_t old_n, splat_error *error)
+{
+    SPLAT_TRY(splat_shards_level(t, error));
+    scale_hints(t, old_n);
+    splat_region_trim(t->backend, &t->model->frame.region);
+    splat_region_trim(t->backend, &t->backend->scratch);
+    return SPLAT_OK;
+}
+
+splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_density_prune_args args,
+                                 const char *option, splat_error *error)
+{
+    splat_density_pruned pruned;
+    splat_gaussians *g = &t->model->gaussians;
+    if (args.target_count) args.target_count = splat_shards_part(t, args.target_count);
+    args.gaussians = g;
+    args.moments = &t->moments;
+    args.reorder = true;
+    args.result = &pruned;
+    args.spare = splat_region_rest(&t->model->frame.region, &args.spare_bytes);
+    if (!t->caching.rows.n_slots) args.spare_block = &t->caching.block;
+    SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
+    uint64_t left[] = {pruned.n_kept, pruned.n_kept == 0};
+    t->n_removed += g->n - pruned.n_kept;
+    SPLAT_TRY(splat_shards_sum(t, left, 2, error));
+    if (left[0] == 0)
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "pruning at iteration %d removed every Gaussian; lower `%s` (%g)", iteration, option,
+                          (double)args.min_opacity);
+    if (left[1] > 0) /* exchanges of rows take for granted that all have some */
+        return splat_fail(error, SPLAT_ERROR_NUMERIC,
+                          "pruning at iteration %d left %llu Gaussians, and a rank without any; train with fewer ranks",
+                          iteration, (unsigned long long)left[0]);
+    bool *expects_growth = &t->backend->memory.expects_growth;
+    *expects_growth = t->strategy->wants_statistics(&t->options, iteration + t->options.densification_interval);
+    splat_status status = splat_trainer_resize(t, pruned.n_kept, error);
+    *expects_growth = false;
+    return status;
+}

@@ -1,0 +1,10 @@
+/* Which density strategy a run has. */
+#ifndef SPLAT_TRAIN_STRATEGIES_H
+#define SPLAT_TRAIN_STRATEGIES_H
+
+#include "train/density/strategy.h"
+
+/* The strategy of the options, never NULL. */
+const splat_strategy *splat_strategy_of(const splat_train_options *options);
+
+#endif

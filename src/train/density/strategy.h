@@ -1,0 +1,42 @@
+/* The seam for density control: how Gaussians come and go. A strategy is a constant table of data and functions that
+ * the options name (NULL: default); the trainer, the plan and checkpoints know nothing else of it. */
+#ifndef SPLAT_TRAIN_STRATEGY_H
+#define SPLAT_TRAIN_STRATEGY_H
+
+#include "ops/project/project.h"
+#include "scene/dataset.h"
+#include "splatsmith/train.h"
+#include "train/parts/extra_rows.h"
+
+struct splat_strategy {
+    const char *name;                /* in strategies.def and checkpoints */
+    const splat_extra_array *arrays; /* its state, in trainer->strategy_rows */
+    int n_arrays;
+
+    /* The step adds to the statistics (trainer->statistics) in this iteration; after the last such they are given
+     * back. */
+    bool (*wants_statistics)(const splat_train_options *options, int iteration);
+    /* Adam's step of this iteration: it comes with the rates, and with every tensor to be updated. NULL: so be it. */
+    void (*updates)(const splat_trainer *trainer, int iteration, splat_adam *adam);
+    /* What belongs after an iteration: it may change the Gaussians (density.h), look at other views, and move or
+     * mark parameters. Done once, at the start of the next step; random numbers are functions of the iteration. */
+    splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
+    /* Whether `after` does more in an iteration than to move or mark each Gaussian by itself: it changes their number,
+     * or looks at other Gaussians or at views. Where it does not, several ranks do it with the rows that each has
+     * (splat_shards_rows). NULL: in every iteration. */
+    bool (*changes_after)(const splat_trainer *trainer, int iteration);
+    /* For the plan: working memory of `after` with n Gaussians, from scratch, on a device or the host. NULL: none. */
+    size_t (*work_bytes)(bool on_device, size_t n);
+    /* For the plan: Gaussians that it grows to at most in a scene; 0: it has no limit. NULL: target_gaussian_count. */
+    uint64_t (*cap)(const splat_train_options *options, const splat_dataset *dataset);
+    /* Its own defaults, over those of every strategy. NULL: none. */
+    void (*set_defaults)(splat_train_options *options);
+    /* Beside the ranges of single options: what it cannot be combined with. Errors: ARGUMENT. NULL: nothing. */
+    splat_status (*check)(const splat_train_options *options, splat_error *error);
+};
+
+#define SPLAT_STRATEGY(name) extern const splat_strategy splat_strategy_##name;
+#include "train/density/strategies.def"
+#undef SPLAT_STRATEGY
+
+#endif

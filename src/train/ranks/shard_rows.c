@@ -1,0 +1,134 @@
+/* Rows move as words, whatever they hold, in pieces: what is under way takes little memory. */
+#include "train/ranks/shard_rows.h"
+
+#include "distributed/device_exchange.h"
+#include "ops/share/share.h"
+
+static splat_status staging(splat_trainer *t, size_t bytes, void **data, splat_error *error)
+{
+    SPLAT_TRY(splat_block_ensure(t->backend, &t->shards.staging, "ranks.staging", SPLAT_OWNER_LISTS, bytes, error));
+    *data = t->shards.staging.data;
+    return SPLAT_OK;
+}
+
+/* Rows of an array that move at a time. */
+static uint32_t most_rows(const splat_trainer *t, const splat_state_array *array)
+{
+    const size_t n = t->shards.piece_bytes / (array->words * sizeof(uint32_t));
+    return n < 1 ? 1 : n > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)n;
+}
+
+/* Of these, how many a rank has from its row `first` on. */
+static uint32_t piece_rows(uint32_t most, uint32_t n_all, int rank, int size, uint32_t first)
+{
+    const uint32_t count = splat_shard_count(n_all, rank, size), left = count > first ? count - first : 0;
+    return left < most ? left : most;
+}
+
+/* n rows between an array of all Gaussians, where they are those of `rank` from its row `first` on, and memory where
+ * they lie side by side. */
+static splat_status copy_rows(splat_trainer *t, const splat_state_array *array, int rank, uint32_t first, uint32_t n,
+                              void *side_by_side, bool to_all, splat_error *error)
+{
+    const size_t size = (size_t)t->shards.comm->size, in_all = (size_t)rank + first * size;
+    const struct splat_share_rows_args args = {.to = to_all ? array->device : side_by_side,
+                                               .from = to_all ? side_by_side : array->device,
+                                               .to_first = to_all ? in_all : 0,
+                                               .to_stride = to_all ? size : 1,
+                                               .from_first = to_all ? 0 : in_all,
+                                               .from_stride = to_all ? 1 : size,
+                                               .n = n,
+                                               .words = array->words};
+    return splat_op_share_rows(t->backend, &args, error);
+}
+
+/* Between rank 0's array of all rows and the rows of the others. */
+static splat_status move_piece(splat_trainer *t, const splat_state_array *array, uint32_t n, uint32_t first,
+                               bool to_others, splat_error *error)
+{
+    splat_comm *comm = t->shards.comm;
+    const int size = comm->size, rank = comm->rank;
+    const uint32_t most = most_rows(t, array);
+    const size_t row = (size_t)array->words * 4;
+    splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
+    if (rank > 0) {
+        splat_comm_part own = {(char *)array->device + first * row, piece_rows(most, n, rank, size, first) * row};
+        *(to_others ? &in[0] : &out[0]) = own;
+        return splat_device_exchange(comm, t->backend, out, in, error);
+    }
+    void *data;
+    SPLAT_TRY(staging(t, (size_t)size * piece_rows(most, n, 0, size, first) * row, &data, error));
+    for (int r = 1; r < size; r++) {
+        char *at = (char *)data + (size_t)r * piece_rows(most, n, 0, size, first) * row;
+        const uint32_t n_rows = piece_rows(most, n, r, size, first);
+        *(to_others ? &out[r] : &in[r]) = (splat_comm_part){at, n_rows * row};
+        if (to_others) SPLAT_TRY(copy_rows(t, array, r, first, n_rows, at, false, error));
+    }
+    SPLAT_TRY(splat_device_exchange(comm, t->backend, out, in, error));
+    for (int r = 1; r < size && !to_others; r++)
+        SPLAT_TRY(copy_rows(t, array, r, first, piece_rows(most, n, r, size, first), in[r].data, true, error));
+    return SPLAT_OK;
+}
+
+/* Every array of the state; rank 0 is the one with most rows, so all make as many exchanges. */
+static splat_status move_all(splat_trainer *t, uint32_t n, bool to_others, splat_error *error)
+{
+    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
+    const int n_arrays = splat_trainer_row_arrays(t, arrays), size = t->shards.comm->size;
+    for (int i = 0; i < n_arrays; i++)
+        for (uint32_t first = 0; arrays[i].rows && arrays[i].words && first < splat_shard_count(n, 0, size);
+             first += most_rows(t, &arrays[i]))
+            SPLAT_TRY(move_piece(t, &arrays[i], n, first, to_others, error));
+    return SPLAT_OK;
+}
+
+/* Rank 0's own rows to their places among all, or back, by way of memory beside: from the side where none is
+ * overwritten before it has moved. */
+static splat_status spread_array(splat_trainer *t, const splat_state_array *array, uint32_t n_own, bool to_all,
+                                 splat_error *error)
+{
+    const size_t row = (size_t)array->words * 4;
+    void *beside;
+    if (!array->rows || !row || !n_own) return SPLAT_OK;
+    const uint32_t most = most_rows(t, array) < n_own ? most_rows(t, array) : n_own, n_pieces = (n_own - 1) / most + 1;
+    SPLAT_TRY(staging(t, most * row, &beside, error));
+    for (uint32_t piece = 0; piece < n_pieces; piece++) {
+        const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * most, left = n_own - first;
+        const uint32_t n = left < most ? left : most;
+        char *own = (char *)array->device + first * row;
+        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, own, n * row, error));
+        SPLAT_TRY(copy_rows(t, array, 0, first, n, beside, to_all, error));
+        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, own, beside, n * row, error));
+    }
+    return SPLAT_OK;
+}
+
+static splat_status spread_own(splat_trainer *t, uint32_t n_own, bool to_all, splat_error *error)
+{
+    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
+    const int n_arrays = splat_trainer_row_arrays(t, arrays);
+    for (int i = 0; i < n_arrays; i++) SPLAT_TRY(spread_array(t, &arrays[i], n_own, to_all, error));
+    return SPLAT_OK;
+}
+
+splat_status splat_shard_rows_gather(splat_trainer *t, uint32_t n, splat_error *error)
+{
+    SPLAT_TRY(splat_model_settle(t->model, error));
+    SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* rank 0's go as its rows grow */
+    SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
+    if (t->shards.comm->rank == 0) {
+        const uint32_t n_own = t->model->gaussians.n;
+        SPLAT_TRY(splat_trainer_resize_state(t, n, t->n_statistics > 0, error));
+        SPLAT_TRY(spread_own(t, n_own, true, error));
+    }
+    return move_all(t, n, false, error);
+}
+
+splat_status splat_shard_rows_deal(splat_trainer *t, uint32_t n, splat_error *error)
+{
+    SPLAT_TRY(move_all(t, n, true, error));
+    if (t->shards.comm->rank > 0) return SPLAT_OK;
+    const uint32_t n_own = splat_shard_count(n, 0, t->shards.comm->size);
+    SPLAT_TRY(spread_own(t, n_own, false, error));
+    return splat_trainer_resize_state(t, n_own, t->n_statistics > 0, error);
+}

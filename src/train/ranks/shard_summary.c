@@ -1,0 +1,170 @@
+/* What curves tell of a model whose Gaussians are on several ranks: each looks at its own, and rank 0 adds up. */
+#include "train/ranks/shard_link.h"
+
+#include "ops/summary/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of a rank; counts follow, [SPLAT_SUMMARY_N][n_edges - 1]. */
+typedef struct own_summary {
+    splat_block scratch;
+    splat_summary summary;
+    uint32_t *counts;
+    size_t n_counts;
+} own_summary;
+
+static splat_status summarize_own(splat_trainer *t, struct splat_summary_args args, own_summary *own,
+                                  splat_error *error)
+{
+    own->n_counts = SPLAT_SUMMARY_N * (size_t)(args.n_edges - 1);
+    own->counts = calloc(own->n_counts, sizeof *own->counts);
+    if (!own->counts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args.n_edges);
+    args.max_samples = (args.max_samples - 1) / (uint32_t)t->shards.comm->size + 1;
+    args.gaussians = &t->model->gaussians;
+    args.scratch = &own->scratch;
+    args.result = &own->summary;
+    args.counts = own->counts;
+    return splat_op_summary(t->backend, &args, error);
+}
+
+static void free_own(splat_trainer *t, own_summary *own)
+{
+    splat_block_free(t->backend, &own->scratch);
+    free(own->counts);
+}
+
+/* ---------------------------------------------------------------- sums */
+
+static void add_range(splat_summary_range *to, const splat_summary_range *from)
+{
+    if (from->n == 0) return;
+    if (to->n == 0 || from->min < to->min) to->min = from->min;
+    if (to->n == 0 || from->max > to->max) to->max = from->max;
+    to->mean = (to->mean * (double)to->n + from->mean * (double)from->n) / (double)(to->n + from->n);
+    to->n += from->n;
+}
+
+/* Of both together, from the sums of squares about each mean (Chan, Golub and LeVeque 1983). */
+static void add_spread(splat_summary_spread *to, const splat_summary_spread *from)
+{
+    const double a = (double)to->n, b = (double)from->n, between = from->mean - to->mean;
+    if (from->n == 0) return;
+    double squares = between * between * a * b / (a + b);
+    if (to->n > 1) squares += to->standard_deviation * to->standard_deviation * (a - 1);
+    if (from->n > 1) squares += from->standard_deviation * from->standard_deviation * (b - 1);
+    to->mean += between * b / (a + b);
+    to->n += from->n;
+    to->standard_deviation = to->n > 1 ? sqrt(squares / (a + b - 1)) : 0;
+}
+
+/* counts: those of `to` and of `from`, [n] each, before they are added. */
+static void add_moments(splat_summary_moments *to, const uint32_t *to_counts, const splat_summary_moments *from,
+                        const uint32_t *from_counts, size_t n)
+{
+    uint64_t n_to = 0, n_from = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_to += to_counts[i];
+        n_from += from_counts[i];
+    }
+    if (n_from == 0) return;
+    if (n_to == 0 || from->min < to->min) to->min = from->min;
+    if (n_to == 0 || from->max > to->max) to->max = from->max;
+    to->sum += from->sum;
+    to->sum_squares += from->sum_squares;
+}
+
+static void add(splat_summary *to, uint32_t *counts, const splat_summary *from, const uint32_t *from_counts, size_t n)
+{
+    to->n_gaussians += from->n_gaussians;
+    to->n_low_opacity += from->n_low_opacity;
+    to->n_high_opacity += from->n_high_opacity;
+    to->n_active += from->n_active;
+    add_range(&to->opacity, &from->opacity);
+    add_range(&to->scale, &from->scale);
+    for (int i = 0; i < SPLAT_N_TENSORS; i++) add_spread(&to->tensors[i], &from->tensors[i]);
+    for (size_t k = 0; k < SPLAT_SUMMARY_N; k++) {
+        add_moments(&to->moments[k], counts + k * n, &from->moments[k], from_counts + k * n, n);
+        for (size_t i = 0; i < n; i++) counts[k * n + i] += from_counts[k * n + i];
+    }
+}
+
+/* ---------------------------------------------------------------- between ranks */
+
+/* From rank `from` to rank 0, where it comes into `other`. */
+static splat_status send(splat_trainer *t, int from, const own_summary *own, own_summary *other, splat_error *error)
+{
+    splat_comm *comm = t->shards.comm;
+    const splat_comm_part parts[2] = {{(void *)&own->summary, sizeof own->summary},
+                                      {own->counts, own->n_counts * sizeof *own->counts}};
+    const splat_comm_part others[2] = {{&other->summary, sizeof other->summary},
+                                       {other->counts, own->n_counts * sizeof *own->counts}};
+    for (int i = 0; i < 2; i++) {
+        splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
+        if (comm->rank == from) out[0] = parts[i];
+        if (comm->rank == 0) in[from] = others[i];
+        SPLAT_TRY(splat_comm_exchange(comm, out, in, error));
+    }
+    return SPLAT_OK;
+}
+
+/* On every rank; *sum and counts at rank 0. */
+static splat_status share(splat_trainer *t, const struct splat_summary_args *args, splat_error *error)
+{
+    own_summary own = {.n_counts = 0}, other = {.n_counts = 0};
+    splat_status status = summarize_own(t, *args, &own, error);
+    if (status == SPLAT_OK && !(other.counts = calloc(own.n_counts, sizeof *other.counts)))
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args->n_edges);
+    for (int r = 1; r < t->shards.comm->size && status == SPLAT_OK; r++) {
+        status = send(t, r, &own, &other, error);
+        if (status == SPLAT_OK && t->shards.comm->rank == 0)
+            add(&own.summary, own.counts, &other.summary, other.counts, args->n_edges - 1);
+    }
+    if (status == SPLAT_OK && t->shards.comm->rank == 0) {
+        *args->result = own.summary;
+        for (size_t i = 0; i < own.n_counts; i++) args->counts[i] = own.counts[i];
+    }
+    free(other.counts);
+    free_own(t, &own);
+    return status;
+}
+
+splat_status splat_shards_serve_summary(splat_trainer *t, const splat_order *order, splat_error *error)
+{
+    double edges[SPLAT_SUMMARY_MAX_EDGES];
+    const splat_summary_order *o = &order->summary;
+    const struct splat_summary_args args = {
+        .edges = edges, .n_edges = o->n_edges, .max_samples = o->max_samples, .spreads = o->spreads};
+    SPLAT_TRY(splat_comm_broadcast(t->shards.comm, 0, edges, o->n_edges * sizeof *edges, error));
+    return share(t, &args, error);
+}
+
+splat_status splat_shards_summarize(splat_trainer *t, const struct splat_summary_args *args, splat_error *error)
+{
+    splat_order order;
+    splat_error own;
+    splat_comm *comm = t->shards.comm;
+    if (!splat_shards_are_apart(t)) return splat_op_summary(t->backend, args, error);
+    splat_order_make(t, SPLAT_ORDER_SUMMARY, &order);
+    order.summary = (splat_summary_order){args->n_edges, args->max_samples, args->spreads};
+    SPLAT_TRY(splat_order_give(t, &order, error));
+    splat_status status = splat_comm_broadcast(comm, 0, (double *)args->edges, args->n_edges * sizeof *args->edges,
+                                               &own);
+    if (status == SPLAT_OK) status = share(t, args, &own);
+    return splat_shards_fail(t, status, &own, error);
+}
+
+splat_status splat_trainer_get_mean_opacity(splat_trainer *t, double *mean, splat_error *error)
+{
+    const double edges[2] = {0, 1};
+    uint32_t counts[SPLAT_SUMMARY_N];
+    splat_block scratch = {0};
+    splat_summary summary = {.n_gaussians = 0};
+    const struct splat_summary_args args = {.gaussians = &t->model->gaussians, .edges = edges, .n_edges = 2,
+                                            .max_samples = 1, .scratch = &scratch, .result = &summary,
+                                            .counts = counts};
+    splat_status status = splat_shards_summarize(t, &args, error);
+    splat_block_free(t->backend, &scratch);
+    *mean = status == SPLAT_OK ? summary.opacity.mean : 0;
+    return status;
+}
