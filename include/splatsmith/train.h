@@ -154,10 +154,8 @@ typedef struct splat_train_options {
                                        points; 0: no limit. Beside target_gaussian_count, which may be lower */
     float late_prune_opacity;       /* 0.05: after densification, Gaussians less opaque than this go; 0: none */
     splat_comm *ranks;              /* those that train together (splatsmith/distributed.h): each has a trainer, of the
-                                       same scene and options; borrowed. NULL, or one rank: alone */
-    bool batch_views;               /* with ranks: each has a view of its own, and a step is of as many, with rates,
-                                       decays and schedules as Grendel's (docs/distributed.md); without, they share one
-                                       view, and the result is that of one rank */
+                                       same scene and options, and a view of its own in each step
+                                       (docs/distributed.md); borrowed. NULL, or one rank: alone */
 } splat_train_options;
 
 /* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
@@ -215,7 +213,7 @@ typedef struct splat_plan_options {
                                 splat_train_options_init_coarse makes them; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
     size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
-    size_t n_ranks;          /* that train together, batch_views: the rows are those of each, which has its limit;
+    size_t n_ranks;          /* that train together: the rows are those of each, which has its limit;
                                 counts are of all. Nothing goes to host memory. 0 and 1: one */
 } splat_plan_options;
 

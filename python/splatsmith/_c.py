@@ -990,7 +990,6 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("ranks", POINTER(splat_comm)),
-    ("batch_views", c_bool),
 ]
 splat_step_info._fields_ = [
     ("iteration", c_int),

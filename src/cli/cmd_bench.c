@@ -214,7 +214,7 @@ static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
-    int code = cli_ranks_count_own_gpus(&b->values);
+    int code = cli_ranks_count_gpus(&b->values);
     if (code == CLI_OK) code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);

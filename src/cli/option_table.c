@@ -630,15 +630,9 @@ const cli_option cli_options[] = {
      "instruction set of the CPU", "auto"},
 
     {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(gpus, "N|all"),
-     "train on so many GPUs of this host, from --gpu on: --batch_views (or --split_views), with as many threads as "
-     "processes under mpirun (with --backend cpu the threads stand for GPUs); pipeline: its stages train and coarse; "
-     "plan: what each of N would hold", NULL},
-    {"split_views", 0, NULL, TRAIN | COARSE | BENCH, ADVANCED(MACHINE), FLAG(split_views),
-     "with mpirun -n R or --gpus R: R processes or GPUs train one splat, each with a part of the Gaussians and of "
-     "every picture; the result is that of one (on GPUs but for the order of sums)", NULL},
-    {"batch_views", 0, NULL, ALONE(TRAIN | COARSE), ADVANCED(MACHINE), FLAG(train.batch_views),
-     "with mpirun -n R: each process has a view of its own, and a step is of R photos; faster, and not quite the same "
-     "splat", NULL},
+     "train on N GPUs of this host, from --gpu on: each has a part of the Gaussians, and a step is of N photos "
+     "(with --backend cpu N threads stand for GPUs; mpirun -n N starts processes instead); pipeline: its stages train "
+     "and coarse; plan: what each of N would hold", NULL},
 
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
@@ -705,6 +699,9 @@ const cli_option cli_options[] = {
     {"ray_jitter", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
     {"resample_gt_image", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
     {"sample_more_highres", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training chooses views", NULL},
+    {"batch_views", 0, NULL, TRAIN | COARSE, IGNORED_FLAG, "several GPUs or processes always have a photo each", NULL},
+    {"split_views", 0, NULL, TRAIN | COARSE | BENCH, IGNORED_FLAG,
+     "photos are no longer split: several GPUs or processes have a photo each", NULL},
     {"optimizer_type", 0, NULL, TRAIN, ADVANCED(IGNORED), CHOICE(ignored_text, "default"), "there is one, Adam", NULL},
     {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the file of the splat holds its 3D filter", NULL},
     {"white_background", 'w', NULL, EXPORT, IGNORED_FLAG, "a splat is exported without its scene", NULL},

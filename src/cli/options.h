@@ -86,7 +86,6 @@ typedef struct cli_values {
     double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
     bool diffuse_only;          /* of eval */
-    bool split_views;           /* of train: several processes share each view */
     const char *gpus;           /* of train: how many GPUs, or "all"; NULL: one */
     int n_gpus;                 /* the same as a number, once it is looked at; 0: one */
     bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet;

@@ -77,20 +77,11 @@ int cli_ranks_count_gpus(cli_values *values)
         }
     }
     values->n_gpus = (int)n;
-    if (n > 1 && !values->split_views) values->train.batch_views = true;
     if (n > 1 && cli_names_cpu(values) && !values->eval_only) {
         const int n_threads = values->context.threads ? values->context.threads : n_processors();
         values->context.threads = n_threads > n ? n_threads / (int)n : 1;
     }
     return CLI_OK;
-}
-
-int cli_ranks_count_own_gpus(cli_values *values)
-{
-    int code = cli_ranks_count_gpus(values);
-    if (code != CLI_OK || !values->split_views || values->n_gpus > 1) return code;
-    cli_error("--split_views is for several GPUs: give --gpus, too (docs/distributed.md)");
-    return CLI_USAGE;
 }
 
 int cli_ranks_check_pipeline(const cli_values *values)
@@ -103,32 +94,15 @@ int cli_ranks_check_pipeline(const cli_values *values)
         return CLI_USAGE;
     }
     copy = *values;
-    return cli_ranks_count_own_gpus(&copy);
+    return cli_ranks_count_gpus(&copy);
 }
 
 int cli_ranks_open(cli_values *values)
 {
     int rank, size;
     splat_error error;
-    const bool splits = values->split_views, batches = values->train.batch_views;
     splat_launch_get(&rank, &size);
-    if (splits && batches) {
-        cli_error("--split_views and --batch_views are two ways to share the work: take one");
-        return CLI_USAGE;
-    }
-    if (values->n_gpus > 1) return CLI_OK; /* threads of this process */
-    if (size == 1 && !splits && !batches) return CLI_OK;
-    if (!splits && !batches) {
-        cli_error("%d processes were started together: say how they shall train, --split_views (each photo by all) or "
-                  "--batch_views (a photo each); or start one", size);
-        return CLI_USAGE;
-    }
-    if (size == 1) {
-        cli_error("--%s is for several GPUs or processes: --gpus 4, or mpirun -n 4 splatsmith ... "
-                  "(docs/distributed.md)",
-                  splits ? "split_views" : "batch_views");
-        return CLI_USAGE;
-    }
+    if (size == 1) return CLI_OK; /* alone, or threads of this process */
     if (cli_needs_cameras(values)) {
         cli_error("find the cameras of the photos first, in one process: splatsmith cameras %s -o SCENE",
                   values->scene.source_path);

@@ -15,8 +15,6 @@ int cli_ranks_open(cli_values *values);
 /* Of them, before their options are filled in: --gpus as a number, in values->n_gpus, and what it goes with. Returns an
  * exit code; the reason is printed. */
 int cli_ranks_count_gpus(cli_values *values);
-/* The same of a command that is one process: what views are split over are its GPUs. */
-int cli_ranks_count_own_gpus(cli_values *values);
 /* Of pipeline, whose stages count again: what they would refuse, and processes that were started together. Returns an
  * exit code; the reason is printed. */
 int cli_ranks_check_pipeline(const cli_values *values);

@@ -80,7 +80,7 @@ static splat_status find(splat_batch_views *batch, splat_error *error)
     for (int view = 0; view < batch->n_views; view++)
         entries[view] = (uint32_t *)batch->entries.data + batch->first_entry[view];
     const struct splat_share_find_args args = {(const splat_frame *const *)batch->frames, (uint32_t)batch->n_views,
-                                               entries, counts, NULL};
+                                               entries, counts};
     SPLAT_TRY(splat_op_share_find(batch->backend, &args, error));
     for (int r = 0; r < batch->comm->size; r++) batch->sent[r] = r < batch->n_views ? counts[r] : 0;
     return SPLAT_OK;
@@ -152,7 +152,7 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
     SPLAT_TRY(splat_device_exchange_rows(batch->comm, b, sizeof *rows, batch->out.data, batch->sent, batch->in.data,
                                          batch->received, error));
     const uint32_t n_in = (uint32_t)splat_comm_sum_rows(batch->comm, batch->received);
-    const struct splat_share_unpack_args unpack = {batch->in.data, n_in, frame, NULL};
+    const struct splat_share_unpack_args unpack = {batch->in.data, n_in, frame};
     if (frame) SPLAT_TRY(splat_op_share_unpack(b, &unpack, error));
     return send_colors(batch, frame, error);
 }
@@ -220,7 +220,7 @@ splat_status splat_batch_take(splat_batch_views *batch, int view, float **grad_d
     if (has_depths)
         SPLAT_TRY(splat_backend_zero(batch->backend, *grad_depth, frame->capacity * sizeof **grad_depth, error));
     const struct splat_share_put_args args = {rows, entries_of(batch, view), (uint32_t)batch->sent[view],
-                                              frame->grad2d, false, has_depths ? depths : NULL, *grad_depth};
+                                              frame->grad2d, has_depths ? depths : NULL, *grad_depth};
     return splat_op_share_put(batch->backend, &args, error);
 }
 

@@ -23,7 +23,6 @@ splat_status splat_model_expose(splat_model *model, const splat_camera *camera, 
                                              .cy = camera->cy,
                                              .photo_row = rows,
                                              .camera_row = rows + SPLAT_EXPOSURE_ROW,
-                                             .end_row = camera->height,
                                              .image = model->frame.image,
                                              .exposed = model->frame.image};
     SPLAT_TRY(splat_op_exposure(b, &args, error));

@@ -30,7 +30,7 @@ void splat_step_adam(splat_trainer *t, int iteration, int n_views, splat_adam *a
         adam->lr[i] = scale * splat_tensor_rate_at(&splat_gaussian_rates[i], o, t->scene->dataset.extent, iteration);
         adam->update[i] = true;
     }
-    if (!t->options.batch_views || !t->shards.comm) skip_published(t, iteration, adam); /* nor in a batch of one view */
+    if (!t->shards.comm) skip_published(t, iteration, adam); /* nor in a batch of one view */
     for (int i = 0; i < t->model->tensors->n; i++) {
         if (adam->update[i]) t->adam_steps[i] += n_views;
         adam->correction1[i] = (float)(1.0 - pow(SPLAT_ADAM_BETA1, t->adam_steps[i]));
@@ -69,10 +69,7 @@ splat_status splat_step_loss(splat_trainer *t, const splat_step_view *view, spla
                                    .result = splat_backend_result_latency(b) == 0 ? loss : NULL,
                                    .frame = &t->model->frame};
     SPLAT_TRY(splat_exposures_apply(t, view, error));
-    if (splat_shards_split(t))
-        SPLAT_TRY(splat_shared_loss(&t->shards.view, image, &args, error));
-    else
-        SPLAT_TRY(splat_op_loss(b, &args, error));
+    SPLAT_TRY(splat_op_loss(b, &args, error));
     return splat_exposures_backward(t, view, error);
 }
 

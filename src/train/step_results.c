@@ -48,17 +48,6 @@ static bool grows_fast(const splat_view_hint *hint, const splat_step_result *res
     return hint->n_instances && result->n_instances > hint->n_instances + hint->n_instances / 8;
 }
 
-/* Where ranks share a view all know its loss, and each counts its own. */
-static splat_status sum_counts(splat_trainer *t, splat_step_result *result, splat_error *error)
-{
-    uint64_t counts[] = {result->n_visible, result->n_degenerate, result->n_instances};
-    SPLAT_TRY(splat_shards_sum(t, counts, sizeof counts / sizeof *counts, error));
-    result->n_visible = (uint32_t)counts[0];
-    result->n_degenerate = (uint32_t)counts[1];
-    result->n_instances = counts[2];
-    return SPLAT_OK;
-}
-
 splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const splat_step_view *view,
                                          splat_step_result *result, splat_error *error)
 {
@@ -73,7 +62,6 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
     t->posted_iteration = iteration;
     t->has_posted = true;
     if (had_posted) SPLAT_TRY(splat_backend_take_result(b, posted % SPLAT_RESULT_SLOTS, result, error));
-    if (splat_shards_split(t)) SPLAT_TRY(sum_counts(t, result, error));
     if (!had_posted) return SPLAT_OK;
     splat_step_scale_result(result, kept);
     t->n_waits -= t->n_waits > 0;

@@ -22,37 +22,6 @@ static splat_status measure_loss(splat_trainer *t, int iteration, const splat_st
     return splat_step_check_loss(t, loss.loss, iteration, view->index, error);
 }
 
-/* The Gaussians on the screen. Where ranks share the view, what each has goes to whose tiles it touches: from here on
- * the frame has what is seen in this rank's tiles, and *projected, which is the frame else, what its Gaussians left. */
-static splat_status project(splat_trainer *t, splat_frame **projected, splat_error *error)
-{
-    splat_frame *frame = &t->model->frame;
-    splat_shared_view *shared = &t->shards.view;
-    if (splat_shards_split(t)) SPLAT_TRY(splat_shared_begin(shared, frame, error));
-    SPLAT_TRY(splat_op_project(
-        t->backend, &(struct splat_project_args){&t->model->gaussians, frame, .for_step = true}, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    *projected = splat_shards_split(t) ? &shared->projected : frame;
-    if (!splat_shards_split(t)) return SPLAT_OK;
-    SPLAT_TRY(splat_shared_send(shared, frame, error));
-    return splat_step_stamp(t, SPLAT_MARK_SEND, error);
-}
-
-/* Gradients on the screen, into *projected. */
-static splat_status backward(splat_trainer *t, const splat_view_gradients *screen, splat_error *error)
-{
-    splat_frame *frame = &t->model->frame;
-    if (splat_shards_split(t)) return splat_shared_return(&t->shards.view, frame, screen, error);
-    return splat_view_backward(t->backend, frame, screen, error);
-}
-
-/* dL/dz of what is projected, at home where ranks share the view. */
-static const float *grad_depth_of(const splat_trainer *t, const splat_step_view *view)
-{
-    if (splat_shards_split(t)) return t->shards.view.grad_depth;
-    return splat_step_has_depths(&view->depths) ? view->depths.blend.grad_depth : NULL;
-}
-
 /* Adam's step of the tensors that are free: those that follow from something else stay, and have no moments. */
 static splat_adam adam_of_free(const splat_trainer *t, const splat_adam *adam)
 {
@@ -72,19 +41,12 @@ static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const s
     return status;
 }
 
-/* Of the whole view; on an asynchronous backend replaced by what arrives later. */
-static splat_status count(splat_trainer *t, splat_step_result *result, splat_error *error)
+/* Counts of the view. An asynchronous backend replaces them by those that arrive later. */
+static void count(const splat_frame *frame, splat_step_result *result)
 {
-    const splat_frame *frame = &t->model->frame;
-    splat_shared_counts counts = {frame->n_visible, frame->n_degenerate, frame->n_view_instances};
-    if (splat_shards_split(t)) {
-        splat_shards_note_view(t, frame->n_visible, frame->n_view_instances);
-        SPLAT_TRY(splat_shared_end(&t->shards.view, frame, &counts, error));
-    }
-    result->n_visible = (uint32_t)counts.n_visible;
-    result->n_degenerate = (uint32_t)counts.n_degenerate;
-    result->n_instances = counts.n_instances;
-    return SPLAT_OK;
+    result->n_visible = frame->n_visible;
+    result->n_degenerate = frame->n_degenerate;
+    result->n_instances = frame->n_view_instances;
 }
 
 static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
@@ -92,8 +54,8 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
 {
     splat_backend *b = t->backend;
     splat_gaussians *gaussians = &t->model->gaussians;
-    splat_frame *frame = &t->model->frame, *projected;
-    const float n_all = (float)splat_shards_count(t);
+    splat_frame *frame = &t->model->frame;
+    const float n = (float)gaussians->n;
 
     splat_tensors extra_gradients, bound_gradients;
     bool has_extra;
@@ -106,7 +68,8 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     SPLAT_TRY(splat_depths_stage(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
 
-    SPLAT_TRY(project(t, &projected, error));
+    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame, .for_step = true}, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
     SPLAT_TRY(splat_step_blend(t, view, error));
     SPLAT_TRY(measure_loss(t, iteration, view, result, error));
     SPLAT_TRY(splat_step_ask_opacity(t, view, error));
@@ -117,7 +80,7 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
                                    .alpha = view->depths.grad_alpha ? view->depths.grad_alpha : view->grad_alpha,
                                    .depth = has_depths ? &view->depths.blend : NULL};
-    SPLAT_TRY(backward(t, &screen, error));
+    SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
     SPLAT_TRY(splat_bound_reserve(t, error));
     /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
@@ -128,20 +91,21 @@ static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *v
     splat_statistics statistics = splat_trainer_statistics(t);
     struct splat_project_backward_args step = {
         .gaussians = gaussians,
-        .frame = projected,
+        .frame = frame,
         .adam = &adam_free,
         .statistics = wants_statistics ? &statistics : NULL,
         .statistics_mask = splat_step_mask(t, view),
         .gradients = splat_bound_gradients(t, &bound_gradients),
         .extra_gradients = has_extra ? &extra_gradients : NULL,
-        .grad_depth = grad_depth_of(t, view),
-        .opacity_pull = t->options.opacity_reg / n_all,
-        .scale_pull = t->options.scale_reg / (3.0f * n_all)};
+        .grad_depth = has_depths ? view->depths.blend.grad_depth : NULL,
+        .opacity_pull = t->options.opacity_reg / n,
+        .scale_pull = t->options.scale_reg / (3.0f * n)};
     SPLAT_TRY(splat_op_project_backward(b, &step, error));
     SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
     SPLAT_TRY(splat_exposures_step(t, iteration, view, error));
     SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
-    return count(t, result, error);
+    count(frame, result);
+    return SPLAT_OK;
 }
 
 /* run_step; a step that failed does not count. */
@@ -228,7 +192,7 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     splat_status status = splat_shards_begin_step(t, &own);
     splat_shards_begin_traffic(t);
     if (status == SPLAT_OK)
-        status = t->options.batch_views && t->shards.comm ? splat_batch_step(t, info, &own) : step(t, info, &own);
+        status = t->shards.comm ? splat_batch_step(t, info, &own) : step(t, info, &own);
     splat_shards_end_step(t, status, &own);
     if (status != SPLAT_OK) {
         if (error) *error = own;

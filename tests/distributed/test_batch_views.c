@@ -17,7 +17,6 @@
 static void trains_as_well(shared_run alone, double tolerance)
 {
     shared_run shared = alone;
-    shared.options.batch_views = true;
     run_well(&alone, 1);
     const double wanted = mean_loss(&alone, alone.n_steps - 40, alone.n_steps);
     for (int n = 2; n <= 4; n++) {
@@ -84,7 +83,7 @@ static void batches_end_where_something_happens(void **state)
     o.densify_from_iter = 10;
     o.densification_interval = 15;
     o.densify_until_iter = 50;
-    shared_run run = make_batches(&o, 130);
+    shared_run run = make_run(&o, 130);
     run_well(&run, 4);
     bool has[200] = {false};
     int before = 0, most = 0;
@@ -125,7 +124,7 @@ static void a_batch_of_equal_views_steps_further(void **state)
     o.densify_from_iter = 1000;
     o.position_lr_final = o.position_lr_init;
     o.random_background = false; /* the gradients are the same, too */
-    shared_run alone = make_run(&o, 1), three = make_batches(&o, 3), none = make_run(&o, 0);
+    shared_run alone = make_run(&o, 1), three = make_run(&o, 3), none = make_run(&o, 0);
     looked start, one, all;
     alone.spoil = three.spoil = none.spoil = keep_one_view;
     alone.look = three.look = none.look = look_at_one;
@@ -157,7 +156,7 @@ static void batches_go_on(void **state)
     splat_train_options_init_strategy(&o, splat_strategy_find("mcmc")); /* noise after every view */
     o.iterations = 120;
     o.target_gaussian_count = 260;
-    shared_run run = make_batches(&o, 72);
+    shared_run run = make_run(&o, 72);
     parts_are_the_whole(&run, 3, 36);
     any_number_goes_on(run, 30);
 }
@@ -219,7 +218,7 @@ static void rows_are_spread_evenly_again(void **state)
     splat_train_options o = tiny_options(60);
     o.strategy = &losing;
     for (int n = 2; n <= 4; n++) {
-        shared_run run = make_batches(&o, 48);
+        shared_run run = make_run(&o, 48);
         run_well(&run, n);
     }
 }
@@ -237,7 +236,7 @@ static void ranks_keep_the_cap_of_all(void **state)
     uint32_t alone_n, shared_n;
     for (int capped = 0; capped < 2; capped++) {
         o.target_gaussian_count = capped ? 333 : 0;
-        shared_run alone = make_run(&o, 180), shared = make_batches(&o, 180);
+        shared_run alone = make_run(&o, 180), shared = make_run(&o, 180);
         alone.look = shared.look = look_at_the_count;
         alone.user = &alone_n;
         shared.user = &shared_n;
@@ -280,21 +279,18 @@ static void ranks_tell_what_they_did(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(90);
-    for (int splits = 0; splits < 2; splits++) {
-        splat_rank_info ranks[MAX_TEST_RANKS];
-        shared_run run = make_batches(&o, 90);
-        run.options.batch_views = !splits;
-        run.look = look_at_ranks;
-        run.user = ranks;
-        run_well(&run, 3);
-        for (int r = 0; r < 3; r++) {
-            const splat_rank_info *info = &ranks[r], *next = &ranks[(r + 1) % 3];
-            assert_true(info->memory.parameters > 10000 && info->memory.optimizer > 10000 &&
-                        info->memory.buffers > 1000 && info->memory.activations > 10000);
-            assert_true(info->peak_bytes > 100000 && info->n_visible > 20 && info->n_instances > 20);
-            assert_true(info->exchange_ms > 0 && info->sent_bytes > 20 * 52);
-            assert_true(splits || fabs(info->n_instances - next->n_instances) < 0.3 * next->n_instances);
-        }
+    splat_rank_info ranks[MAX_TEST_RANKS];
+    shared_run run = make_run(&o, 90);
+    run.look = look_at_ranks;
+    run.user = ranks;
+    run_well(&run, 3);
+    for (int r = 0; r < 3; r++) {
+        const splat_rank_info *info = &ranks[r], *next = &ranks[(r + 1) % 3];
+        assert_true(info->memory.parameters > 10000 && info->memory.optimizer > 10000 &&
+                    info->memory.buffers > 1000 && info->memory.activations > 10000);
+        assert_true(info->peak_bytes > 100000 && info->n_visible > 20 && info->n_instances > 20);
+        assert_true(info->exchange_ms > 0 && info->sent_bytes > 20 * 52);
+        assert_true(fabs(info->n_instances - next->n_instances) < 0.3 * next->n_instances);
     }
 }
 
@@ -302,14 +298,14 @@ static void a_batch_with_a_broken_loss_ends_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    ends_by_a_broken_loss(make_batches(&o, 60), 3);
+    ends_by_a_broken_loss(make_run(&o, 60), 3);
 }
 
 static void a_batch_without_memory_ends_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    ends_without_memory(make_batches(&o, 60), 3);
+    ends_without_memory(make_run(&o, 60), 3);
 }
 
 static void leave_two(splat_trainer *t, int rank)
@@ -330,7 +326,7 @@ static void ranks_without_gaussians_end_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 60);
+    shared_run run = make_run(&o, 60);
     run.spoil = leave_two;
     run_thread_ranks(3, train_as, &run);
     assert_int_equal(run.status[0], SPLAT_ERROR_NUMERIC);

@@ -1,5 +1,5 @@
-/* splatsmith coarse with --gpus and under mpirun: the files of one process, threads and processes alike, and what is
- * refused; a pipeline whose stages train with several. */
+/* splatsmith coarse with --gpus and under mpirun: threads and processes write the same files; refusals;
+ * a pipeline whose stages train with several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,24 +29,6 @@ static void runs(const char *folder, const char *launcher, const char *more)
         fail_msg("%s: %s", folder, standard_error);
 }
 
-/* What all ranks share has the files of one; what one process left several go on from, and the other way. */
-static void shared_views_write_what_one_writes(void **state)
-{
-    (void)state;
-    runs("one", "", "--tensorboard False");
-    runs("threads", "", "--tensorboard False --gpus 3 --split_views");
-    must_be_same_file("one/" RESULT, "threads/" RESULT);
-    if (shell("rm -rf rest; cp -r threads rest && rm -r rest/point_cloud && %% " COARSE " -o rest --tensorboard False "
-              "--start_checkpoint rest/chkpnt7060.splatsmith") != 0)
-        fail_msg("%s", standard_error);
-    must_be_same_file("one/" RESULT, "rest/" RESULT);
-    if (!mpirun_command(2)) skip();
-    runs("processes", mpirun_command(2), "--tensorboard False --split_views");
-    assert_int_equal(n_times(standard_output, "Trained 90 steps"), 1); /* rank 0 alone speaks and writes */
-    assert_int_equal(n_times(standard_output, "Evaluating test"), 1);
-    must_be_same_file("one/" RESULT, "processes/" RESULT);
-}
-
 /* A photo each: threads and processes alike, also from a checkpoint; curves have the spreads of all Gaussians. */
 static void each_has_a_view_of_its_own(void **state)
 {
@@ -55,9 +37,9 @@ static void each_has_a_view_of_its_own(void **state)
     assert_int_equal(n_times(standard_output, " instances a step, "), 3);
     assert_int_equal(shell("grep -q Stats/points_std batches/*tfevents* batches/*/*tfevents*"), 0);
     if (!mpirun_command(3)) skip();
-    runs("launched", mpirun_command(3), "--tensorboard False --batch_views");
+    runs("launched", mpirun_command(3), "--tensorboard False");
     must_be_same_file("batches/" RESULT, "launched/" RESULT);
-    if (shell("rm -r launched/point_cloud && %s %% " COARSE " -o launched --tensorboard False --batch_views "
+    if (shell("rm -r launched/point_cloud && %s %% " COARSE " -o launched --tensorboard False "
               "--start_checkpoint launched/chkpnt706?.splatsmith", mpirun_command(3)) != 0)
         fail_msg("%s", standard_error);
     must_be_same_file("batches/" RESULT, "launched/" RESULT);
@@ -70,7 +52,6 @@ static void what_cannot_be_done_is_said_once(void **state)
         int code;
         const char *options, *said;
     } cases[] = {{2, "--gpus 0", "--gpus is a number from 1"},
-                 {2, "--batch_views", "--batch_views is for several GPUs or processes"},
                  {1, "--gpus 2 --vram_limit 2G",
                   "several ranks cannot train with a memory limit (--vram_limit) and the losses of coarse training"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -78,11 +59,9 @@ static void what_cannot_be_done_is_said_once(void **state)
         if (!strstr(standard_error, cases[i].said)) fail_msg("%s: %s", cases[i].options, standard_error);
     }
     if (!mpirun_command(2)) skip();
-    assert_true(shell("%s %% " COARSE " -o out", mpirun_command(2)) != 0);
-    assert_int_equal(n_times(standard_error, "2 processes were started together"), 1);
     assert_true(shell("%s %% pipeline -s scene -o out", mpirun_command(2)) != 0);
     assert_int_equal(n_times(standard_error, "pipeline is one process"), 1);
-    assert_true(shell("%s %% " COARSE " -c nowhere -o out --batch_views", mpirun_command(2)) != 0);
+    assert_true(shell("%s %% " COARSE " -c nowhere -o out", mpirun_command(2)) != 0);
     assert_int_equal(n_times(standard_error, "nowhere"), 1);
     assert_false(exists("out"));
 }
@@ -96,8 +75,6 @@ static void a_pipeline_passes_it_on(void **state)
         "--coarse_iterations 7060 --regularize_after 7030 --prune_opacity 0.05 --n_samples 2000 --surface_points 5000 "
         "--poisson_depth 6 --min_component_faces 0 --refinement_iterations 10 --texture_size 128 --tensorboard False";
     assert_int_equal(shell("rm -rf pipe; %% pipeline -s scene -o pipe %s --gpus 0", options), 2);
-    assert_int_equal(shell("%% pipeline -s scene -o pipe %s --split_views", options), 2);
-    assert_non_null(strstr(standard_error, "--split_views is for several GPUs: give --gpus"));
     assert_false(exists("pipe"));
     if (shell("%% pipeline -s scene -o pipe %s --gpus 2", options) != 0) fail_msg("%s", standard_error);
     assert_int_equal(n_times(standard_output, "  rank 0 "), 2);
@@ -110,7 +87,6 @@ static void a_pipeline_passes_it_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_views_write_what_one_writes),
         cmocka_unit_test(each_has_a_view_of_its_own),
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(a_pipeline_passes_it_on),

@@ -15,55 +15,56 @@
 
 /* ---------------------------------------------------------------- the same files */
 
-static void processes_write_what_one_writes(void **state)
+/* Threads and processes write the same bytes, also from each other's checkpoints. Rank 0 alone prints and writes. */
+static void processes_write_what_threads_write(void **state)
 {
     (void)state;
-    if (!mpirun_command(2)) skip();
     static const char *const options =
         "-n 130 --densify_from_iter 20 --densification_interval 20 --densify_until_iter 100 "
         "--densify_grad_threshold 0.0001 --test_iterations 60 --save_iterations 60 --checkpoint_iterations 90";
-    assert_int_equal(shell("rm -rf one; %% " TRAIN " -m one %s", options), 0);
-    assert_non_null(strstr(standard_output, "[ITER 60] Evaluating test"));
+    if (!mpirun_command(2)) skip();
     for (int n = 2; n <= 3; n++) {
-        char single[32], once[64];
-        snprintf(single, sizeof single, "many%d", n);
-        if (shell("rm -rf %s; %s %% " TRAIN " -m %s %s --split_views", single, mpirun_command(n), single, options) != 0)
+        char folder[32], once[64], saved[128], same[128];
+        snprintf(folder, sizeof folder, "many%d", n);
+        assert_int_equal(shell("rm -rf threads; %% " TRAIN " -m threads %s --gpus %d", options, n), 0);
+        if (shell("rm -rf %s; %s %% " TRAIN " -m %s %s", folder, mpirun_command(n), folder, options) != 0)
             fail_msg("%d processes: %s", n, standard_error);
-        /* rank 0 alone speaks and writes */
         assert_int_equal(n_times(standard_output, "[ITER 60] Evaluating test"), 1);
         assert_int_equal(n_times(standard_output, "Output folder"), 1);
         snprintf(once, sizeof once, "%d ranks of this host decode each photo once", n);
         assert_int_equal(n_times(standard_output, once) + n_times(standard_error, once), 1);
         assert_int_equal(n_times(standard_output, "Trained 130 steps"), 1);
-        char a[128], b[128];
         for (int i = 60; i <= 130; i += 70) {
-            snprintf(a, sizeof a, "one/point_cloud/iteration_%d/point_cloud.ply", i);
-            snprintf(b, sizeof b, "%s/point_cloud/iteration_%d/point_cloud.ply", single, i);
-            must_be_same_file(a, b);
+            snprintf(saved, sizeof saved, "threads/point_cloud/iteration_%d/point_cloud.ply", i);
+            snprintf(same, sizeof same, "%s/point_cloud/iteration_%d/point_cloud.ply", folder, i);
+            must_be_same_file(saved, same);
         }
-        /* one goes on alone from what several left, and several from what one left */
-        assert_int_equal(shell("rm -rf rest; cp -r %s rest && %% " TRAIN " -m rest %s --start_checkpoint "
-                               "rest/chkpnt90.splatsmith", single, options), 0);
-        must_be_same_file("one/point_cloud/iteration_130/point_cloud.ply",
+        assert_int_equal(shell("rm -rf rest; cp -r %s rest && rm -r rest/point_cloud && %% " TRAIN " -m rest %s "
+                               "--gpus %d --start_checkpoint rest/chkpnt9?.splatsmith", folder, options, n), 0);
+        must_be_same_file("threads/point_cloud/iteration_130/point_cloud.ply",
                           "rest/point_cloud/iteration_130/point_cloud.ply");
-        assert_int_equal(shell("rm -rf rest; cp -r one rest && %s %% " TRAIN " -m rest %s --split_views "
-                               "--start_checkpoint rest/chkpnt90.splatsmith", mpirun_command(n), options), 0);
-        must_be_same_file("one/point_cloud/iteration_130/point_cloud.ply",
+        assert_int_equal(shell("rm -rf rest; cp -r threads rest && rm -r rest/point_cloud && %s %% " TRAIN " -m rest "
+                               "%s --start_checkpoint rest/chkpnt9?.splatsmith", mpirun_command(n), options), 0);
+        must_be_same_file("threads/point_cloud/iteration_130/point_cloud.ply",
                           "rest/point_cloud/iteration_130/point_cloud.ply");
+        /* one goes on alone from what several left */
+        assert_int_equal(shell("rm -rf rest; cp -r %s rest && rm -r rest/point_cloud && %% " TRAIN " -m rest %s "
+                               "--start_checkpoint rest/chkpnt9?.splatsmith", folder, options), 0);
+        assert_true(exists("rest/point_cloud/iteration_130/point_cloud.ply"));
     }
 }
 
 /* Exposures of photos, which rank 0 writes. */
-static void processes_find_the_exposures_of_one(void **state)
+static void processes_find_the_exposures_of_threads(void **state)
 {
     (void)state;
-    if (!mpirun_command(2)) skip();
     static const char *const options = "-n 40 --exposure";
-    assert_int_equal(shell("rm -rf alone; %% " TRAIN " -m alone %s", options), 0);
-    if (shell("rm -rf both; %s %% " TRAIN " -m both %s --split_views", mpirun_command(2), options) != 0)
+    if (!mpirun_command(2)) skip();
+    assert_int_equal(shell("rm -rf threads; %% " TRAIN " -m threads %s --gpus 2", options), 0);
+    if (shell("rm -rf both; %s %% " TRAIN " -m both %s", mpirun_command(2), options) != 0)
         fail_msg("%s", standard_error);
-    must_be_same_file("alone/exposure.json", "both/exposure.json");
-    must_be_same_file("alone/point_cloud/iteration_40/point_cloud.ply",
+    must_be_same_file("threads/exposure.json", "both/exposure.json");
+    must_be_same_file("threads/point_cloud/iteration_40/point_cloud.ply",
                       "both/point_cloud/iteration_40/point_cloud.ply");
 }
 
@@ -72,7 +73,7 @@ static void processes_have_one_viewer(void **state)
 {
     (void)state;
     if (!mpirun_command(2)) skip();
-    static const char *const options = "-n 40 --split_views";
+    static const char *const options = "-n 40";
     assert_int_equal(shell("rm -rf plain; %s %% " TRAIN " -m plain %s", mpirun_command(2), options), 0);
     if (shell("rm -rf seen; %s %% " TRAIN " -m seen %s --viewer 0 --sibr 0", mpirun_command(2), options) != 0) {
         if (strstr(standard_error, "civetweb")) skip();
@@ -120,7 +121,7 @@ static pid_t start_endless(const char *folder)
     char line[2048], checkpoint[64];
     snprintf(line, sizeof line,
              "exec timeout 100 %s --mca odls_base_sigkill_timeout 6 %s " TRAIN " -m %s -n 1000000 "
-             "--densify_until_iter 0 --checkpoint_interval 20 --split_views >stdout.txt 2>stderr.txt",
+             "--densify_until_iter 0 --checkpoint_interval 20 >stdout.txt 2>stderr.txt",
              mpirun_command(3), getenv("SPLATSMITH_BINARY"), folder);
     assert_int_equal(shell("rm -rf %s", folder), 0);
     pid_t child = fork();
@@ -180,16 +181,11 @@ static void what_cannot_be_done_is_said_once(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        {"", "2 processes were started together: say how they shall train", "2"},
-        {"--split_views --batch_views", "two ways to share the work", "2"},
         {"--gpus 2", "--gpus is for one process", "2"},
-        {"--split_views --sh_offload", "several ranks cannot train with --sh_offload", "1"},
-        {"--split_views --vram_limit 1G", "several ranks cannot train with a memory limit (--vram_limit)", "1"},
-        {"--split_views -s nowhere", "nowhere", "1"},
-        {"--split_views --no_such_option", "no_such_option", "2"},
+        {"--sh_offload", "several ranks cannot train with --sh_offload", "1"},
+        {"-s nowhere", "nowhere", "1"},
+        {"--no_such_option", "no_such_option", "2"},
     };
-    assert_int_equal(shell("%% " TRAIN " -m out --split_views"), 2);
-    assert_non_null(strstr(standard_error, "--split_views is for several GPUs or processes"));
     if (!mpirun_command(2)) skip();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int code = shell("%s %% " TRAIN " -m out %s", mpirun_command(2), cases[i][0]);
@@ -216,7 +212,7 @@ static void each_has_a_view_of_its_own(void **state)
     assert_true(exists("threads/point_cloud/iteration_90/point_cloud.ply"));
     assert_true(exists("threads/chkpnt36.splatsmith") && exists("threads/chkpnt72.splatsmith"));
     if (!mpirun_command(3)) skip();
-    if (shell("rm -rf processes; %s %% " TRAIN " -m processes %s --batch_views", mpirun_command(3), options) != 0)
+    if (shell("rm -rf processes; %s %% " TRAIN " -m processes %s", mpirun_command(3), options) != 0)
         fail_msg("%s", standard_error);
     must_be_same_file("threads/point_cloud/iteration_90/point_cloud.ply",
                       "processes/point_cloud/iteration_90/point_cloud.ply");
@@ -236,14 +232,6 @@ static void a_benchmark_tells_of_the_ranks(void **state)
     assert_int_equal(n_times(json, "\"exchange_ms\""), 3);
     assert_non_null(strstr(json, "\"gaussians_last\": 500"));
     assert_int_equal(n_times(json, "\"statistics_bytes\""), 3);
-    code = shell("rm -rf bench; %% bench run -s scene --backend cpu --gpus 2 --split_views --warmup 6 "
-                 "--num_iterations 9 -o bench");
-    if (code != 0) fail_msg("%s", standard_error);
-    read_text("bench/training_benchmark_results.json", json, sizeof json);
-    assert_non_null(strstr(json, "\"views_a_step\": 1.0"));
-    assert_int_equal(n_times(json, "\"exchange_ms\""), 2);
-    assert_int_equal(shell("%% bench run -s scene --backend cpu --split_views --num_iterations 2"), 2);
-    assert_non_null(strstr(standard_error, "--split_views is for several GPUs"));
 }
 
 /* A model folder is measured by one of them. */
@@ -256,7 +244,7 @@ static void one_measures_for_all(void **state)
     assert_int_equal(shell("%% train %s && mv measured/results.json alone.json", options), 0);
     assert_int_equal(shell("%% train %s --gpus 2", options), 0);
     must_be_same_file("alone.json", "measured/results.json");
-    assert_int_equal(shell("rm measured/results.json; %s %% train %s --split_views", mpirun_command(2), options), 0);
+    assert_int_equal(shell("rm measured/results.json; %s %% train %s", mpirun_command(2), options), 0);
     assert_int_equal(n_times(standard_output, "results.json and per_view.json are in measured"), 1);
     must_be_same_file("alone.json", "measured/results.json");
 }
@@ -271,7 +259,7 @@ static void ranks_have_a_memory_limit_each(void **state)
     assert_int_equal(n_times(standard_output, "What growth gives up"), 1);
     assert_null(strstr(standard_output, "are left out"));
     if (!mpirun_command(3)) skip();
-    if (shell("rm -rf limits; %s %% " TRAIN " -m limits %s --batch_views", mpirun_command(3), options) != 0)
+    if (shell("rm -rf limits; %s %% " TRAIN " -m limits %s", mpirun_command(3), options) != 0)
         fail_msg("%s", standard_error);
     assert_int_equal(n_times(standard_output, "on each of 3 ranks; "), 1);
     must_be_same_file("limited/point_cloud/iteration_60/point_cloud.ply",
@@ -283,8 +271,7 @@ static void gpus_that_cannot_be_had_are_refused(void **state)
     (void)state;
     static const char *const cases[][2] = {{"--gpus 0", "--gpus is a number from 1"},
                                            {"--gpus two", "--gpus is a number from 1"},
-                                           {"--gpus all", "--gpus all needs GPUs"},
-                                           {"--gpus 2 --split_views --batch_views", "two ways to share the work"}};
+                                           {"--gpus all", "--gpus all needs GPUs"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(shell("%% " TRAIN " -m out %s", cases[i][0]), 2);
         if (!strstr(standard_error, cases[i][1])) fail_msg("%s: %s", cases[i][0], standard_error);
@@ -295,13 +282,24 @@ static void gpus_that_cannot_be_had_are_refused(void **state)
     assert_false(exists("out"));
 }
 
+/* Options of older versions: they are named as such and change nothing. */
+static void old_options_are_accepted(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("rm -rf new old; %% " TRAIN " -m new -n 20 --gpus 2"), 0);
+    assert_int_equal(shell("%% " TRAIN " -m old -n 20 --gpus 2 --split_views --batch_views"), 0);
+    assert_non_null(strstr(standard_error, "--split_views has no effect: photos are no longer split"));
+    assert_non_null(strstr(standard_error, "--batch_views has no effect"));
+    must_be_same_file("new/point_cloud/iteration_20/point_cloud.ply", "old/point_cloud/iteration_20/point_cloud.ply");
+}
+
 /* The program starts where MPI, or its module, is not. */
 static void without_the_module_one_process_trains(void **state)
 {
     (void)state;
     assert_int_equal(shell("SPLATSMITH_MPI_MODULE=/nowhere.so %% " TRAIN " -m alone -n 5"), 0);
     if (!mpirun_command(2)) skip();
-    assert_int_equal(shell("SPLATSMITH_MPI_MODULE=/nowhere.so %s %% " TRAIN " -m alone -n 5 --split_views",
+    assert_int_equal(shell("SPLATSMITH_MPI_MODULE=/nowhere.so %s %% " TRAIN " -m alone -n 5",
                            mpirun_command(2)), 1);
     assert_non_null(strstr(standard_error, "MPI cannot be used: /nowhere.so"));
 }
@@ -309,8 +307,8 @@ static void without_the_module_one_process_trains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_write_what_one_writes),
-        cmocka_unit_test(processes_find_the_exposures_of_one),
+        cmocka_unit_test(processes_write_what_threads_write),
+        cmocka_unit_test(processes_find_the_exposures_of_threads),
         cmocka_unit_test(processes_have_one_viewer),
         cmocka_unit_test(a_killed_rank_ends_the_run),
         cmocka_unit_test(a_stop_saves_what_is_there),
@@ -320,6 +318,7 @@ int main(void)
         cmocka_unit_test(one_measures_for_all),
         cmocka_unit_test(ranks_have_a_memory_limit_each),
         cmocka_unit_test(gpus_that_cannot_be_had_are_refused),
+        cmocka_unit_test(old_options_are_accepted),
         cmocka_unit_test(without_the_module_one_process_trains),
     };
     return cmocka_run_group_tests(tests, make_scene, NULL);

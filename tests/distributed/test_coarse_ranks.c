@@ -1,5 +1,5 @@
-/* Coarse training by several ranks, as threads: with views that they share the bytes of one rank, with a view for each
- * as good a surface; what its losses ask for reaches the rank that has the Gaussian, and is added up in order. */
+/* Coarse training by several ranks, as threads: the surface is as good as that of one rank; gradients of its losses
+ * reach the rank that has the Gaussian, and are added in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,44 +30,6 @@ static shared_run coarse_run(const splat_train_options *options, int n_steps)
     shared_run run = make_run(options, n_steps);
     run.splat = SPLAT;
     return run;
-}
-
-/* ---------------------------------------------------------------- views that all share */
-
-static void has_the_bytes_of_one(splat_train_options o)
-{
-    shared_run alone = coarse_run(&o, LAST - FIRST), shared = alone;
-    alone.to = "alone.splatsmith";
-    shared.to = "shared.splatsmith";
-    run_well(&alone, 1);
-    for (int n = 2; n <= 3; n++) {
-        run_well(&shared, n);
-        assert_true(same_checkpoints("alone.splatsmith", "shared.splatsmith"));
-    }
-}
-
-static void the_bytes_are_those_of_one_rank(void **state)
-{
-    (void)state;
-    has_the_bytes_of_one(short_options(SPLAT_REGULARIZE_DENSITY));
-    has_the_bytes_of_one(short_options(SPLAT_REGULARIZE_SDF));
-    splat_train_options o = short_options(SPLAT_REGULARIZE_MULTIVIEW);
-    o.trim_views = 2;
-    has_the_bytes_of_one(o);
-    o = short_options(SPLAT_REGULARIZE_DN_CONSISTENCY);
-    o.flat_factor = 100;
-    o.coarse.full_res_normals = true;
-    has_the_bytes_of_one(o);
-}
-
-/* Two ranks, amid the entropy and amid the losses of the surface, where neighbours are those of a step before. */
-static void any_number_goes_on_from_a_checkpoint(void **state)
-{
-    (void)state;
-    splat_train_options o = short_options(SPLAT_REGULARIZE_DN_CONSISTENCY);
-    const shared_run run = coarse_run(&o, LAST - FIRST);
-    goes_on(&run, 13, 1, 2, 1, 3);
-    goes_on(&run, 62, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- a view for each */
@@ -104,7 +66,6 @@ static void batches_train_as_well(void **state)
         none.user = &start;
         alone.user = &wanted;
         shared.user = &got;
-        shared.options.batch_views = true;
         run_well(&none, 1);
         run_well(&alone, 1);
         const double loss_of_one = mean_loss(&alone, 160, 200), way = start.flatness - wanted.flatness;
@@ -123,7 +84,7 @@ static void batches_go_on(void **state)
 {
     (void)state;
     splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    shared_run run = make_batches(&o, LAST - FIRST);
+    shared_run run = make_run(&o, LAST - FIRST);
     run.splat = SPLAT;
     for (int middle = 30; middle <= 60; middle += 30) {
         parts_are_the_whole(&run, 3, middle);
@@ -231,7 +192,7 @@ static splat_status ask(splat_trainer *t, int iteration, uint32_t view, splat_te
 static splat_status look_at_moments(splat_trainer *t, int iteration, splat_error *error)
 {
     const int size = splat_comm_get_size(t->options.ranks), rank = splat_comm_get_rank(t->options.ranks);
-    const int n_views = t->options.batch_views ? size : 1;
+    const int n_views = size;
     const uint32_t *indices = splat_extra_rows_data(&t->regularizer_rows, INDICES), n_all = splat_shards_count(t);
     float *m[4], *v[4];
     (void)error;
@@ -286,16 +247,14 @@ static void what_is_asked_reaches_its_rank(void **state)
     splat_train_options o = tiny_options(1000);
     o.densify_from_iter = 900;
     o.regularizer = &asks;
-    for (int n = 2; n <= 4; n++)
-        for (int splits = 0; splits < 2; splits++) {
-            shared_run run = make_batches(&o, n + 1);
-            run.options.batch_views = !splits;
-            run.spoil = begin_transparent;
-            n_looks = 0;
-            run_well(&run, n);
-            if (fault[0]) fail_msg("%s, %d ranks: %s", splits ? "shared views" : "a view each", n, fault);
-            assert_int_equal(n_looks, n);
-        }
+    for (int n = 2; n <= 4; n++) {
+        shared_run run = make_run(&o, n + 1);
+        run.spoil = begin_transparent;
+        n_looks = 0;
+        run_well(&run, n);
+        if (fault[0]) fail_msg("%d ranks: %s", n, fault);
+        assert_int_equal(n_looks, n);
+    }
 }
 
 /* ---------------------------------------------------------------- failures */
@@ -304,11 +263,7 @@ static void a_failure_of_one_ends_all(void **state)
 {
     (void)state;
     const splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
-    for (int batches = 0; batches < 2; batches++) {
-        shared_run run = coarse_run(&o, LAST - FIRST);
-        run.options.batch_views = batches;
-        ends_without_memory(run, 3);
-    }
+    ends_without_memory(coarse_run(&o, LAST - FIRST), 3);
 }
 
 static void a_memory_limit_is_refused(void **state)
@@ -316,7 +271,6 @@ static void a_memory_limit_is_refused(void **state)
     (void)state;
     const splat_train_options o = short_options(SPLAT_REGULARIZE_DENSITY);
     shared_run run = coarse_run(&o, 1);
-    run.options.batch_views = true;
     run.limits[1] = (size_t)1 << 30;
     run_thread_ranks(2, train_as, &run);
     for (int r = 0; r < 2; r++) {
@@ -329,8 +283,6 @@ static void a_memory_limit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bytes_are_those_of_one_rank),
-        cmocka_unit_test(any_number_goes_on_from_a_checkpoint),
         cmocka_unit_test(batches_train_as_well),
         cmocka_unit_test(batches_go_on),
         cmocka_unit_test(what_is_asked_reaches_its_rank),

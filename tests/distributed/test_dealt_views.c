@@ -104,12 +104,10 @@ static void evaluate_in(shared_run run, evaluation *e)
     static const int ranks[] = {1, 2, 3, 5, 8};
     run.look_apart = evaluate;
     run.user = e;
-    for (int splits = 0; splits < 2; splits++)
-        for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
-            run.options.batch_views = !splits && ranks[i] > 1;
-            run_well(&run, ranks[i]);
-            must_agree(e, ranks[i]);
-        }
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        run_well(&run, ranks[i]);
+        must_agree(e, ranks[i]);
+    }
 }
 
 static void figures_are_those_of_one_rank(void **state)
@@ -201,7 +199,7 @@ static void lpips_is_measured_by_all(void **state)
         both[i].set = SPLAT_VIEWS_TRAIN;
         both[i].lpips_net = nets[i];
     }
-    shared_run run = make_batches(&o, 20);
+    shared_run run = make_run(&o, 20);
     run.look_apart = evaluate_by_two;
     run.user = both;
     run_well(&run, 3);
@@ -220,7 +218,7 @@ static void a_visitor_stops_it(void **state)
     splat_train_options o = tiny_options(60);
     e->set = SPLAT_VIEWS_TRAIN;
     for (e->stop_after = 1; e->stop_after <= 4; e->stop_after++) {
-        shared_run run = make_batches(&o, 10);
+        shared_run run = make_run(&o, 10);
         run.look_apart = evaluate;
         run.user = e;
         run_well(&run, 3);
@@ -247,7 +245,7 @@ static void a_photo_that_one_rank_cannot_read(void **state)
     evaluation *e = calloc(1, sizeof *e);
     splat_train_options o = tiny_options(60);
     e->set = SPLAT_VIEWS_TRAIN;
-    shared_run run = make_batches(&o, 0);
+    shared_run run = make_run(&o, 0);
     run.spoil = lose_a_photo;
     run.look_apart = evaluate;
     run.user = e;

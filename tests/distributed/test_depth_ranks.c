@@ -1,5 +1,5 @@
-/* Depth that is known, trained on by several ranks, as threads: where they share views the bytes are those of one, with
- * a view each a view's depth counts as that of one, and checkpoints are anybody's. */
+/* Known depth, trained on by several ranks, as threads: the depth of a view counts as in a step of one view, and any
+ * number of ranks goes on from a checkpoint. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,18 +8,6 @@
 #include <cmocka.h>
 
 #include "captured_run_fixture.h"
-
-/* ---------------------------------------------------------------- a view that ranks share */
-
-static void the_bytes_are_those_of_one_rank(void **state)
-{
-    (void)state;
-    for (int what = MAPS; what <= (MAPS | POINTS); what++) same_bytes(known_run(what, 60, 32), what == POINTS ? 5 : 3);
-    shared_run run = known_run(MAPS | POINTS, 60, 24);
-    run.options.ray_jitter = run.options.exposure = true;
-    run.mask_mode = SPLAT_MASKS_SEGMENT; /* points add to a gradient that the mask asks for */
-    same_bytes(run, 3);
-}
 
 /* What known depth does is seen in the losses: they are others without. */
 static void known_depth_counts(void **state)
@@ -31,19 +19,6 @@ static void known_depth_counts(void **state)
     run_well(&none, 2);
     assert_memory_not_equal(with.losses, maps.losses, 20 * sizeof(float));
     assert_memory_not_equal(maps.losses, none.losses, 20 * sizeof(float));
-}
-
-static void the_way_of_devices_gives_the_same_losses(void **state)
-{
-    (void)state;
-    the_way_of_devices_gives(known_run(MAPS | POINTS, 60, 24), 4, 0.02);
-}
-
-static void any_number_goes_on_from_a_checkpoint(void **state)
-{
-    (void)state;
-    const shared_run run = known_run(MAPS | POINTS, 60, 40);
-    goes_on(&run, 22, 1, 2, 1, 3);
 }
 
 /* ---------------------------------------------------------------- what is told */
@@ -62,7 +37,7 @@ static void look_at_losses(splat_trainer *t, void *user)
     *(told *)user = (told){losses[0].value, losses[1].value};
 }
 
-/* Those of the last view that was looked at, whoever looked; the sum's order is another. */
+/* The losses of the last view with known depth, whichever rank had it. */
 static void losses_of_depth_are_told(void **state)
 {
     (void)state;
@@ -75,10 +50,6 @@ static void losses_of_depth_are_told(void **state)
     for (int n = 2; n <= 4; n++) {
         shared_run shared = alone;
         shared.user = &all;
-        run_well(&shared, n);
-        if (fabs(all.maps / one.maps - 1) > 1e-12 || fabs(all.points / one.points - 1) > 1e-12)
-            fail_msg("%d ranks: %.17g, %.17g, not %.17g, %.17g", n, all.maps, all.points, one.maps, one.points);
-        shared.options.batch_views = true;
         run_well(&shared, n);
         if (fabs(all.maps / one.maps - 1) > 0.5 || fabs(all.points / one.points - 1) > 0.5)
             fail_msg("%d views at a time: %g, %g, not %g, %g", n, all.maps, all.points, one.maps, one.points);
@@ -122,7 +93,6 @@ static void depth_in_moments(int what, bool batch, int n, double *difference, ui
         o->depth_l1_weight_final = o->depth_l1_weight_init;
         o->densify_from_iter = 1000;
         o->random_background = false;
-        o->batch_views = batch;
         run.spoil = begin_before_it;
         run.look = look_at_means;
         run.user = known ? &with : &without;
@@ -171,10 +141,10 @@ static void a_view_of_a_batch_counts_as_one(void **state)
 static void batches_go_on(void **state)
 {
     (void)state;
-    shared_run run = known_batches(MAPS | POINTS, 120, 72);
+    shared_run run = known_run(MAPS | POINTS, 120, 72);
     for (int n = 2; n <= 3; n++) parts_are_the_whole(&run, n, 36);
     for (int n = 1; n <= 4; n++) { /* and any number from what three left */
-        shared_run other = known_batches(MAPS | POINTS, 120, 30);
+        shared_run other = known_run(MAPS | POINTS, 120, 30);
         other.from = "begun.splatsmith";
         run_well(&other, n);
         assert_true(other.losses[29] > 0);
@@ -192,7 +162,6 @@ static void busy_batches_train(void **state)
         set_storages(&run.options, which);
         run_well(&run, 1);
         const double wanted = mean_loss(&run, 60, 90);
-        run.options.batch_views = true;
         run_well(&run, 3);
         const double loss = mean_loss(&run, 60, 90);
         print_message("storage %d: %g, one by one %g\n", which, loss, wanted);
@@ -203,10 +172,7 @@ static void busy_batches_train(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bytes_are_those_of_one_rank),
         cmocka_unit_test(known_depth_counts),
-        cmocka_unit_test(the_way_of_devices_gives_the_same_losses),
-        cmocka_unit_test(any_number_goes_on_from_a_checkpoint),
         cmocka_unit_test(losses_of_depth_are_told),
         cmocka_unit_test(a_view_of_a_batch_counts_as_one),
         cmocka_unit_test(batches_go_on),

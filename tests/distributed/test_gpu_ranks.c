@@ -1,5 +1,5 @@
-/* Ranks on GPUs. A view each: the losses of ranks on the CPU, checkpoints that either opens, and failures of one that
- * end all. A view that they share: the losses of one GPU. Needs two GPUs. */
+/* Ranks on GPUs: the losses of ranks on the CPU, checkpoints that either opens, and failures of one that end all. Needs
+ * two GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 static shared_run make_gpu_batches(const splat_train_options *options, int n_steps)
 {
-    shared_run run = make_batches(options, n_steps);
+    shared_run run = make_run(options, n_steps);
     run.backend = "cuda";
     return run;
 }
@@ -26,7 +26,7 @@ static void losses_are_those_of_the_cpu(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
-    batches_are_those_of_the_cpu(make_batches(&o, 40));
+    batches_are_those_of_the_cpu(make_run(&o, 40));
 }
 
 /* Losses of a GPU come a batch late. Views in another order alone would move the mean of forty by 3 % (on the CPU, over
@@ -36,7 +36,7 @@ static void growth_is_that_of_the_cpu(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(200);
-    shared_run host = make_batches(&o, 200), device = make_gpu_batches(&o, 200);
+    shared_run host = make_run(&o, 200), device = make_gpu_batches(&o, 200);
     device.deterministic = true;
     run_well(&host, n_gpus);
     run_well(&device, n_gpus);
@@ -49,7 +49,7 @@ static void checkpoints_go_between_gpus_and_the_cpu(void **state)
     (void)state;
     NEEDS_GPUS();
     splat_train_options o = tiny_options(120);
-    shared_run first = make_gpu_batches(&o, 40), rest = make_batches(&o, 40), back = rest;
+    shared_run first = make_gpu_batches(&o, 40), rest = make_run(&o, 40), back = rest;
     first.to = rest.from = "gpus.splatsmith";
     rest.to = back.from = "cpu.splatsmith";
     back.backend = "cuda";
@@ -73,7 +73,7 @@ static void small_storages_are_those_of_the_cpu(void **state)
         splat_train_options o = late_options(60);
         o.densify_from_iter = LATE + 40;
         set_storages(&o, which);
-        shared_run host = make_batches(&o, 30), device = make_gpu_batches(&o, 30);
+        shared_run host = make_run(&o, 30), device = make_gpu_batches(&o, 30);
         device.deterministic = true;
         host.spoil = device.spoil = start_late;
         run_well(&host, 2);
@@ -98,14 +98,13 @@ static void small_storages_resume(void **state)
 /* ---------------------------------------------------------------- coarse training */
 
 /* Opacities are parted, the transparent go at 130, then the losses of the surface. */
-static shared_run make_coarse(splat_regularization mode, bool batches)
+static shared_run make_coarse(splat_regularization mode)
 {
     make_splat_of(open_tiny, 600);
     splat_train_options o = coarse_options(mode, 130, 190);
     o.coarse.n_samples = 2000;
     o.coarse.neighbor_interval = 25;
     shared_run run = make_run(&o, 90);
-    run.options.batch_views = batches;
     run.splat = SPLAT;
     run.deterministic = true;
     return run;
@@ -117,8 +116,8 @@ static void coarse_losses_are_those_of_the_cpu(void **state)
     NEEDS_GPUS();
     static const splat_regularization modes[] = {SPLAT_REGULARIZE_DN_CONSISTENCY, SPLAT_REGULARIZE_SDF,
                                                  SPLAT_REGULARIZE_MULTIVIEW};
-    for (int i = 0; i < 6; i++) {
-        shared_run host = make_coarse(modes[i / 2], i % 2), device = host;
+    for (int i = 0; i < 3; i++) {
+        shared_run host = make_coarse(modes[i]), device = host;
         device.backend = "cuda";
         run_well(&host, n_gpus);
         run_well(&device, n_gpus);
@@ -138,7 +137,7 @@ static void coarse_batches_go_on(void **state)
 {
     (void)state;
     NEEDS_GPUS();
-    shared_run whole = make_coarse(SPLAT_REGULARIZE_DN_CONSISTENCY, true), first = whole, rest = whole;
+    shared_run whole = make_coarse(SPLAT_REGULARIZE_DN_CONSISTENCY), first = whole, rest = whole;
     whole.backend = first.backend = rest.backend = "cuda";
     first.n_steps = 60;
     rest.n_steps = 30;
@@ -166,78 +165,6 @@ static void a_broken_loss_ends_all(void **state)
     NEEDS_GPUS();
     splat_train_options o = tiny_options(60);
     ends_by_a_broken_loss(make_gpu_batches(&o, 60), 2);
-}
-
-/* ---------------------------------------------------------------- a view that all share */
-
-static shared_run make_gpu_shares(const splat_train_options *options, int n_steps)
-{
-    return on_gpus(make_run(options, n_steps));
-}
-
-static void a_shared_view_gives_the_losses_of_one(void **state)
-{
-    (void)state;
-    NEEDS_GPUS();
-    splat_train_options o = tiny_options(120);
-    give_the_losses_of_one(make_gpu_shares(&o, 50), 0.1);
-    o.ray_jitter = o.resample_gt_image = true;
-    o.densify_from_iter = 100;
-    give_the_losses_of_one(make_gpu_shares(&o, 50), 1e-3);
-}
-
-static void with_masks_too(void **state)
-{
-    (void)state;
-    NEEDS_GPUS();
-    write_masked_scene("blobs");
-    splat_train_options o = tiny_options(60);
-    shared_run run = make_gpu_shares(&o, 40);
-    run.scene = "blobs";
-    give_the_losses_of_one(run, 0.1);
-    run.mask_mode = SPLAT_MASKS_SEGMENT;
-    give_the_losses_of_one(run, 0.1);
-}
-
-/* All bands, with the steps of SH that are put off. Without `deterministic` sums go by who comes first. */
-static void with_all_bands_too(void **state)
-{
-    (void)state;
-    NEEDS_GPUS();
-    splat_train_options o = late_options(60);
-    o.densify_from_iter = LATE + 100;
-    shared_run run = make_gpu_shares(&o, 40);
-    run.spoil = start_late;
-    give_the_losses_of_one(run, 2e-3);
-    shared_run quick = run;
-    quick.deterministic = false;
-    run_well(&run, 1);
-    run_well(&quick, 2);
-    const double a = mean_loss(&run, 1, 40), b = mean_loss(&quick, 1, 40);
-    if (fabs(a - b) > 0.01 * a) fail_msg("the mean loss is %g, not %g", b, a);
-}
-
-/* With density control, which rank 0 does, and in the storages that have lots. */
-static void shared_views_resume(void **state)
-{
-    (void)state;
-    NEEDS_GPUS();
-    for (int which = 0; which < N_STORAGES; which += 3) {
-        splat_train_options o = late_options(60);
-        set_storages(&o, which);
-        shared_run run = make_gpu_shares(&o, 40);
-        run.spoil = start_late;
-        parts_are_the_whole(&run, 2, 17);
-    }
-}
-
-static void failures_end_shared_views(void **state)
-{
-    (void)state;
-    NEEDS_GPUS();
-    splat_train_options o = tiny_options(60);
-    ends_without_memory(make_gpu_shares(&o, 60), 2);
-    ends_by_a_broken_loss(make_gpu_shares(&o, 60), 2);
 }
 
 /* ---------------------------------------------------------------- what is done while the rows are apart */
@@ -364,11 +291,6 @@ int main(void)
         cmocka_unit_test(coarse_batches_go_on),
         cmocka_unit_test(a_gpu_without_memory_ends_all),
         cmocka_unit_test(a_broken_loss_ends_all),
-        cmocka_unit_test(a_shared_view_gives_the_losses_of_one),
-        cmocka_unit_test(with_masks_too),
-        cmocka_unit_test(with_all_bands_too),
-        cmocka_unit_test(shared_views_resume),
-        cmocka_unit_test(failures_end_shared_views),
         cmocka_unit_test(rows_are_saved_and_measured_where_they_are),
         cmocka_unit_test(gpus_ask_again_together),
     };

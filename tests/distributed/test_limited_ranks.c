@@ -57,7 +57,7 @@ static shared_run make_limited(const splat_train_options *o, int n_steps, found 
     splat_context *context = open_cpu(1);
     splat_scene_close(open_scene(context)); /* makes it */
     splat_context_destroy(context);
-    shared_run run = make_batches(o, n_steps);
+    shared_run run = make_run(o, n_steps);
     run.scene = SCENE;
     run.spoil = begin_late;
     run.look_apart = find;
@@ -216,7 +216,7 @@ static void a_refusal_is_asked_for_again(void **state)
 static void with_what_a_capture_tells_too(void **state)
 {
     (void)state;
-    shared_run run = known_batches(MAPS | POINTS, LATE + N_STEPS + 100, 11);
+    shared_run run = known_run(MAPS | POINTS, LATE + N_STEPS + 100, 11);
     run.options.densify_until_iter = LATE + 200; /* until then points count */
     run.options.densify_from_iter = LATE + 190;
     run.options.exposure = true;
@@ -351,24 +351,21 @@ static void an_evaluation_without_room_fails_alone(void **state)
 
 /* ---------------------------------------------------------------- what is refused */
 
-static void masks_and_shared_views_have_no_limit(void **state)
+static void masks_have_no_limit(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
     write_masked_scene("blobs");
-    shared_run runs[2] = {make_run(&o, 1), make_batches(&o, 1)};
-    static const char *const named[] = {"`split_views`", "masks"};
-    runs[1].scene = "blobs";
-    for (int i = 0; i < 2; i++) {
-        runs[i].limits[1] = (size_t)1 << 30;
-        run_thread_ranks(2, train_as, &runs[i]);
-        for (int r = 0; r < 2; r++) {
-            assert_int_equal(runs[i].status[r], SPLAT_ERROR_UNSUPPORTED);
-            assert_non_null(strstr(runs[i].error[r].message, named[i]));
-        }
+    shared_run run = make_run(&o, 1);
+    run.scene = "blobs";
+    run.limits[1] = (size_t)1 << 30;
+    run_thread_ranks(2, train_as, &run);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(run.status[r], SPLAT_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(run.error[r].message, "masks"));
     }
-    runs[1].mask_mode = SPLAT_MASKS_SEGMENT; /* all are looked at where they are */
-    run_well(&runs[1], 2);
+    run.mask_mode = SPLAT_MASKS_SEGMENT; /* each rank looks at its own rows */
+    run_well(&run, 2);
 }
 
 int main(void)
@@ -382,7 +379,7 @@ int main(void)
         cmocka_unit_test(growth_is_refused_to_all),
         cmocka_unit_test(a_batch_without_room_is_left_out),
         cmocka_unit_test(an_evaluation_without_room_fails_alone),
-        cmocka_unit_test(masks_and_shared_views_have_no_limit),
+        cmocka_unit_test(masks_have_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void batches_show_all(void **state)
 {
     (void)state;
     splat_train_options o = tiny_options(60);
-    are_those_of_all(make_batches(&o, 23), NULL, 4);
+    are_those_of_all(make_run(&o, 23), NULL, 4);
 }
 
 static void gpus_show_all(void **state)
@@ -143,18 +143,9 @@ static void gpus_show_all(void **state)
         skip();
     }
     splat_train_options o = late_options(60); /* all bands, of which steps are put off */
-    for (int splits = 0; splits < 2; splits++) {
-        shared_run run = splits ? make_run(&o, 23) : make_batches(&o, 23);
-        run.spoil = start_late;
-        are_those_of_all(run, "cuda", n > 4 ? 4 : (int)n);
-    }
-}
-
-static void shared_views_show_all(void **state)
-{
-    (void)state;
-    splat_train_options o = tiny_options(60);
-    are_those_of_all(make_run(&o, 23), NULL, 3);
+    shared_run run = make_run(&o, 23);
+    run.spoil = start_late;
+    are_those_of_all(run, "cuda", n > 4 ? 4 : (int)n);
 }
 
 /* Below a limit what a picture took is given back; a rank without room for it leaves the others as they are. */
@@ -192,7 +183,7 @@ static void a_picture_without_room_fails_alone(void **state)
     (void)state;
     splat_status status = SPLAT_OK;
     splat_train_options o = tiny_options(60);
-    shared_run run = make_batches(&o, 12), unseen = run;
+    shared_run run = make_run(&o, 12), unseen = run;
     for (int r = 0; r < 3; r++) run.limits[r] = unseen.limits[r] = (size_t)1 << 30;
     run.spoil = note_trainer;
     run.look_apart = look_starved;
@@ -209,7 +200,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_show_all),
-        cmocka_unit_test(shared_views_show_all),
         cmocka_unit_test(gpus_show_all),
         cmocka_unit_test(a_picture_without_room_fails_alone),
     };

@@ -32,7 +32,6 @@ static void on_log(void *user, splat_log_level level, const char *message)
 
 /* How the runs of a test train. */
 static int n_ranks = 1;
-static bool in_batches; /* else ranks share views */
 static double pause_limit = 300;
 
 static void open_run(run *r, int iterations, bool watched, double budget)
@@ -49,8 +48,7 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     context.log_user = r;
     context.threads = n_ranks > 1 ? 1 : context.threads;
     ASSERT_OK(splat_context_create(&context, &r->context, &error));
-    if (n_ranks == 1 || in_batches) /* pictures leave nothing behind */
-        ASSERT_OK(splat_context_set_memory_limit(r->context, (size_t)1 << 32, &error));
+    ASSERT_OK(splat_context_set_memory_limit(r->context, (size_t)1 << 32, &error)); /* pictures leave nothing behind */
     splat_scene_options_init(&scene);
     scene.source_path = "scene";
     ASSERT_OK(splat_scene_open(r->context, &scene, &r->scene, &error));
@@ -58,7 +56,6 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     train.iterations = iterations;
     train.densify_from_iter = 20;
     train.densification_interval = 20;
-    train.batch_views = in_batches;
     if (n_ranks > 1)
         ASSERT_OK(splat_workers_start(&context, r->scene, &train, n_ranks, &r->workers, &train.ranks, &error));
     ASSERT_OK(splat_trainer_create(r->context, r->scene, &train, &r->trainer, &error));
@@ -368,12 +365,10 @@ static void test_ranks_are_looked_at_likewise(void **state)
 {
     for (int i = 0; i < 2; i++) {
         n_ranks = 2 + i;
-        in_batches = i > 0;
         test_the_bytes_are_the_same_whoever_looks(state);
         test_a_stop_in_a_pause_saves_and_can_be_gone_on_with(state);
     }
     n_ranks = 1;
-    in_batches = false;
 }
 
 /* Asks for large pictures as fast as they come. */

@@ -16,7 +16,7 @@
  * (splat_patches_drawn; `marked` is not read), N = width height, q = max(0, scale v/65536 + offset), m = 1 where the
  * mask keeps the pixel (SPLAT_LOSS_KEPT), else 0 (Kerbl et al., hierarchical 3DGS, 2024). Its mean over all lots is the
  * loss over all pixels. Overwrites `gradient` with weight dL/dQ at those pixels and touches nothing else. Sums in
- * double. Errors: ARGUMENT (no pixel, rows that are not the picture's, another n_parts than 1, 2 and 4). */
+ * double. Errors: ARGUMENT (no pixel, another n_parts than 1, 2 and 4). */
 struct splat_depth_map_args {
     int32_t width, height;
     splat_patches patches;
@@ -25,7 +25,6 @@ struct splat_depth_map_args {
     float scale, offset;     /* finite */
     const uint8_t *mask;     /* [height][width], or NULL: all count */
     float weight;
-    int32_t first_row, end_row; /* of pixels: nothing is looked at but these, whose part of L is the result */
     float *gradient;         /* [height][width] */
     double *result;          /* device memory, [SPLAT_DEPTH_SUMS]: L, without the weight */
 };
@@ -43,32 +42,26 @@ struct splat_depth_points_args {
     const splat_depth_point *points; /* device, [n] */
     uint32_t n;
     float weight;
-    int32_t first_row, end_row; /* of pixels: points without a pixel there are left out, and those whose first row,
-                                   floor(y), is not there add gradients but have no part of L */
     float *grad_along, *grad_alpha; /* [height][width] */
     double *result;             /* device memory, [SPLAT_DEPTH_SUMS][2]: L without the weight; points that had a part */
 };
 
-static inline splat_status splat_depth_prior_check(int32_t width, int32_t height, int32_t first_row, int32_t end_row,
-                                                   splat_error *error)
+static inline splat_status splat_depth_prior_check(int32_t width, int32_t height, splat_error *error)
 {
-    if (width < 1 || height < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a depth needs a picture of at least one pixel, not %dx%d",
-                          width, height);
-    if (first_row >= 0 && first_row <= end_row && end_row <= height) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a depth cannot look at rows %d to %d of a picture of %d", first_row,
-                      end_row, height);
+    if (width >= 1 && height >= 1) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a depth needs a picture of at least one pixel, not %dx%d", width,
+                      height);
 }
 
 static inline splat_status splat_depth_points_check(const struct splat_depth_points_args *args, splat_error *error)
 {
-    return splat_depth_prior_check(args->width, args->height, args->first_row, args->end_row, error);
+    return splat_depth_prior_check(args->width, args->height, error);
 }
 
 static inline splat_status splat_depth_map_check(const struct splat_depth_map_args *args, splat_error *error)
 {
     const uint32_t n = args->patches.n_parts;
-    SPLAT_TRY(splat_depth_prior_check(args->width, args->height, args->first_row, args->end_row, error));
+    SPLAT_TRY(splat_depth_prior_check(args->width, args->height, error));
     if (n == 1 || n == 2 || n == 4) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a map of depth takes 1, 2 or 4 parts of a tile's patches, not %u",
                       n);

@@ -8,9 +8,8 @@ static double map_of_tile(const struct splat_depth_map_args *args, uint32_t tile
     const uint32_t drawn = splat_patches_drawn(&args->patches, tile), width = (uint32_t)args->width;
     const uint32_t left = tile % tiles_x * SPLAT_TILE, top = tile / tiles_x * SPLAT_TILE;
     const float scale = splat_depth_map_scale(args);
-    const uint32_t first = top > (uint32_t)args->first_row ? top : (uint32_t)args->first_row;
     double sum = 0;
-    for (uint32_t y = first; y < top + SPLAT_TILE && y < (uint32_t)args->end_row; y++)
+    for (uint32_t y = top; y < top + SPLAT_TILE && y < (uint32_t)args->height; y++)
         for (uint32_t x = left; x < left + SPLAT_TILE && x < width; x++) {
             const size_t i = (size_t)y * width + x;
             float sign;

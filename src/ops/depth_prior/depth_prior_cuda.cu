@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(MAP_THREADS)
         const uint32_t k = (uint32_t)__ffs((int)drawn) - 1 + n_parts * (uint32_t)(patch % per_tile);
         const uint32_t x = tile % tiles_x * SPLAT_TILE + k % 2 * SPLAT_PATCH_WIDTH + lane % SPLAT_PATCH_WIDTH;
         const uint32_t y = tile / tiles_x * SPLAT_TILE + k / 2 * SPLAT_PATCH_HEIGHT + lane / SPLAT_PATCH_WIDTH;
-        if (x >= (uint32_t)args.width || y < (uint32_t)args.first_row || y >= (uint32_t)args.end_row) continue;
+        if (x >= (uint32_t)args.width || y >= (uint32_t)args.height) continue;
         const size_t i = (size_t)y * args.width + x;
         float sign;
         loss += splat_depth_map_pixel(&args, i, &sign);

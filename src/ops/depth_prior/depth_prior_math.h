@@ -50,17 +50,15 @@ SPLAT_MATH_INLINE float splat_depth_points_one(const struct splat_depth_points_a
 {
     const splat_depth_point p = args->points[i];
     const splat_depth_corners c = splat_depth_corners_of(p.x, p.y, args->width, args->height);
-    const int32_t row = (int32_t)p.y;
     float along = 0.0f, alpha = 0.0f;
     *counts = 0;
-    if (row + 1 < args->first_row || row >= args->end_row) return 0.0f;
     if (args->mask && args->mask[splat_pixel_under(p.x, p.y, args->width, args->height)] < SPLAT_LOSS_KEPT) return 0.0f;
     for (int k = 0; k < 4; k++) {
         along += c.share[k] * args->along[c.pixel[k]];
         alpha += c.share[k] * (1.0f - args->transmittance[c.pixel[k]]);
     }
     if (!(alpha > SPLAT_DEPTH_LEAST_ALPHA) || !(along > 0.0f)) return 0.0f;
-    *counts = row >= args->first_row;
+    *counts = 1;
     const float per_along = 1.0f / (p.inverse * along); /* Z'/S */
     const float e = alpha * per_along - 1.0f, size = fabsf(e), d = SPLAT_DEPTH_HUBER;
     const float slope = size > d ? (e > 0.0f ? 1.0f : -1.0f) : e / d;
@@ -70,7 +68,6 @@ SPLAT_MATH_INLINE float splat_depth_points_one(const struct splat_depth_points_a
         args->grad_along[c.pixel[k]] += c.share[k] * of_along;
         args->grad_alpha[c.pixel[k]] += c.share[k] * of_alpha;
     }
-    if (row < args->first_row) return 0.0f;
     return p.weight * (size > d ? size - 0.5f * d : 0.5f * e * e / d);
 }
 

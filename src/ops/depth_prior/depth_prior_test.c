@@ -56,7 +56,7 @@ static int check_map(splat_backend *backend, int width, int height, bool masked,
     known_map m = known_map_make(width, height);
     splat_block blocks[5] = {{0}};
     splat_error error = {0};
-    double sums[SPLAT_DEPTH_SUMS], loss = 0;
+    double sums[SPLAT_DEPTH_SUMS];
     float *wanted = malloc(m.n * sizeof *wanted), *junk = malloc(m.n * sizeof *junk);
     for (size_t i = 0; i < m.n; i++) wanted[i] = junk[i] = 77; /* overwritten, where it is drawn */
     struct splat_depth_map_args args = {.width = width, .height = height, .scale = m.scale, .offset = m.offset,
@@ -67,14 +67,10 @@ static int check_map(splat_backend *backend, int width, int height, bool masked,
     if (masked) args.mask = test_upload(backend, &blocks[2], m.mask, m.n);
     args.gradient = test_upload(backend, &blocks[3], junk, m.n * sizeof(float));
     args.result = test_upload(backend, &blocks[4], NULL, sizeof sums);
-    for (int part = 0; part < 2; part++) { /* rows before and after one amid a tile */
-        args.first_row = part ? height / 3 : 0;
-        args.end_row = part ? height : height / 3;
-        splat_status status = splat_op_depth_map(backend, &args, &error);
-        TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-        test_download(backend, sums, args.result, sizeof sums);
-        loss += sum_of(sums, 0, 1);
-    }
+    splat_status status = splat_op_depth_map(backend, &args, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
+    test_download(backend, sums, args.result, sizeof sums);
+    const double loss = sum_of(sums, 0, 1);
     float *got = project_host_copy(backend, args.gradient, m.n);
     float right = ref_depth_map_f32(width, height, m.inverse, m.target, m.scale, m.offset, masked ? m.mask : NULL,
                                     &args.patches, 3, wanted);
@@ -129,8 +125,6 @@ int test_op_depth_map(splat_backend *backend)
                 failures += check_map(backend, sizes[i][0], sizes[i][1], masked, n_parts);
     struct splat_depth_map_args none = {.width = 0, .height = 5, .patches = {.n_parts = 1}};
     TEST_CHECK(failures, splat_op_depth_map(backend, &none, NULL) == SPLAT_ERROR_ARGUMENT, "no pixel is an error");
-    none = (struct splat_depth_map_args){.width = 5, .height = 5, .patches = {.n_parts = 1}, .end_row = 6};
-    TEST_CHECK(failures, splat_op_depth_map(backend, &none, NULL) == SPLAT_ERROR_ARGUMENT, "no such rows");
     none = (struct splat_depth_map_args){.width = 5, .height = 5, .patches = {.n_parts = 3}};
     TEST_CHECK(failures, splat_op_depth_map(backend, &none, NULL) == SPLAT_ERROR_ARGUMENT, "thirds are an error");
     return failures + check_lots();
@@ -171,11 +165,9 @@ static void maps_make(int width, int height, uint32_t n, const splat_depth_point
         }
 }
 
-/* NMSE 1e-8 (seen 1e-13): e is a difference of numbers near 1, 1e-7 of 0.01. The rows from `cut` on by themselves:
- * points on both sides of it have gradients in both. */
+/* NMSE 1e-8 (seen 1e-13): e is a difference of numbers near 1, 1e-7 of 0.01. */
 static int check_points(splat_backend *backend, int width, int height, bool masked)
 {
-    const int cut = height / 2;
     int failures = 0;
     size_t plane = (size_t)width * (size_t)height, bytes = plane * sizeof(float);
     splat_depth_point *points = calloc(plane, sizeof *points);
@@ -187,32 +179,21 @@ static int check_points(splat_backend *backend, int width, int height, bool mask
     for (size_t i = 0; i < plane; i++) wanted[0][i] = wanted[1][i] = 0.25f; /* added to */
     splat_block blocks[7] = {{0}};
     splat_error error = {0};
-    double sums[2 * SPLAT_DEPTH_SUMS], result[2] = {0};
-    float *got[2] = {malloc(bytes), malloc(bytes)};
+    double sums[2 * SPLAT_DEPTH_SUMS];
     struct splat_depth_points_args args = {.width = width, .height = height, .n = n, .weight = 2};
     args.along = test_upload(backend, &blocks[0], along, bytes);
     args.transmittance = test_upload(backend, &blocks[1], t, bytes);
     if (masked) args.mask = test_upload(backend, &blocks[2], mask, plane);
     args.points = test_upload(backend, &blocks[3], points, n * sizeof *points);
     args.result = test_upload(backend, &blocks[6], NULL, sizeof sums);
-    for (int part = 0; part < 2; part++) {
-        args.first_row = part ? cut : 0;
-        args.end_row = part ? height : cut;
-        args.grad_along = test_upload(backend, &blocks[4], wanted[0], bytes);
-        args.grad_alpha = test_upload(backend, &blocks[5], wanted[1], bytes);
-        splat_status status = splat_op_depth_points(backend, &args, &error);
-        TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
-        test_download(backend, sums, args.result, sizeof sums);
-        for (int k = 0; k < 2; k++) {
-            const size_t at = (size_t)(args.first_row * width), n_part = (size_t)(args.end_row * width) - at;
-            float *all = project_host_copy(backend, k ? args.grad_alpha : args.grad_along, plane);
-            memcpy(got[k] + at, all + at, n_part * sizeof(float));
-            free(all);
-            result[k] += sum_of(sums, (size_t)k, 2);
-        }
-        splat_block_free(backend, &blocks[4]);
-        splat_block_free(backend, &blocks[5]);
-    }
+    args.grad_along = test_upload(backend, &blocks[4], wanted[0], bytes);
+    args.grad_alpha = test_upload(backend, &blocks[5], wanted[1], bytes);
+    splat_status status = splat_op_depth_points(backend, &args, &error);
+    TEST_CHECK(failures, status == SPLAT_OK, "%s", error.message);
+    test_download(backend, sums, args.result, sizeof sums);
+    const double result[2] = {sum_of(sums, 0, 2), sum_of(sums, 1, 2)};
+    float *got[2] = {project_host_copy(backend, args.grad_along, plane),
+                     project_host_copy(backend, args.grad_alpha, plane)};
     float loss = ref_depth_points_f32(width, height, along, t, masked ? mask : NULL, n, points, 2, &n_counted,
                                       wanted[0], wanted[1]);
     TEST_CHECK(failures, fabs(result[0] - (double)loss) <= 1e-4 * (double)loss, "%dx%d: loss %g, not %g", width, height,
@@ -374,11 +355,11 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
                                       .grad_depth = gradients + 3 * PIXELS};
     struct splat_depth_map_args map = {.width = WIDTH, .height = HEIGHT, .patches = lot, .inverse = maps,
                                        .target = b->target.data, .scale = (float)SCALE, .offset = (float)OFFSET,
-                                       .weight = (float)MAP_WEIGHT, .end_row = HEIGHT, .gradient = gradients,
+                                       .weight = (float)MAP_WEIGHT, .gradient = gradients,
                                        .result = results};
     struct splat_depth_points_args points = {.width = WIDTH, .height = HEIGHT, .along = maps + PIXELS,
                                              .transmittance = frame->transmittance, .points = b->points.data,
-                                             .n = c->n_points, .weight = (float)POINT_WEIGHT, .end_row = HEIGHT,
+                                             .n = c->n_points, .weight = (float)POINT_WEIGHT,
                                              .grad_along = gradients + PIXELS, .grad_alpha = gradients + 2 * PIXELS,
                                              .result = results + SPLAT_DEPTH_SUMS};
     splat_raster_depth everywhere = depth;

@@ -34,7 +34,6 @@ struct splat_exposure_args {
     const uint8_t *photo_u8;  /* [height][width][3] y, 255 is 1.0 */
     const float *photo_f32;   /* [3][height][width] */
     float *exposed;           /* [3][height][width] z; may be image itself; not needed by the gradients */
-    int32_t first_row, end_row; /* of pixels: nothing else of a picture, a gradient or sums is read or written */
 };
 
 /* Sums of each row of pixels, in its order, in double: sum of g z of the three channels, then of
@@ -84,16 +83,12 @@ static inline size_t splat_exposure_sums_bytes(size_t height)
     return height * SPLAT_EXPOSURE_SUMS * sizeof(double);
 }
 
-/* What every backend refuses: no pixel, rows that are not the picture's, or two photos; a photo or camera that has no
- * row. */
+/* What every backend refuses: no pixel, or two photos; a photo or camera that has no row. */
 static inline splat_status splat_exposure_check(const struct splat_exposure_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure needs a picture of at least one pixel, not %dx%d",
                           args->width, args->height);
-    if (args->first_row < 0 || args->end_row < args->first_row || args->end_row > args->height)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "exposure cannot do rows %d to %d of a picture of %d",
-                          args->first_row, args->end_row, args->height);
     if (args->photo_u8 && args->photo_f32)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "exposure takes the photo either in 8 bits or in float, not both");

@@ -36,7 +36,7 @@ splat_status splat_exposure_cpu(splat_backend *backend, const struct splat_expos
     const size_t width = (size_t)args->width, n = width * (size_t)args->height;
     const float inverse = inverse_side2(args);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (int32_t row = args->first_row; row < args->end_row; row++) {
+    for (int32_t row = 0; row < args->height; row++) {
         for (size_t i = (size_t)row * width; i < (size_t)(row + 1) * width; i++) {
             float v = splat_exposure_clamped(splat_exposure_falloff(&g, radius2_at(args, i, inverse)));
             for (size_t c = 0; c < 3; c++) {
@@ -75,7 +75,7 @@ splat_status splat_exposure_backward_cpu(splat_backend *backend, const struct sp
     const size_t width = (size_t)args->forward.width, n = width * (size_t)args->forward.height;
     const float inverse = inverse_side2(&args->forward);
 #pragma omp parallel for num_threads(backend->threads) schedule(static)
-    for (int32_t row = args->forward.first_row; row < args->forward.end_row; row++) {
+    for (int32_t row = 0; row < args->forward.height; row++) {
         const size_t begin = (size_t)row * width;
         double sums[SPLAT_EXPOSURE_SUMS] = {0};
         for (size_t i = begin; i < begin + width; i++) pixel_backward(args, &g, inverse, n, i, sums);

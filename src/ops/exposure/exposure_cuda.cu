@@ -10,7 +10,7 @@ extern "C" {
 #define EXPOSURE_WARPS (EXPOSURE_THREADS / 32)
 
 struct exposure_parameters {
-    int width, n, first, end; /* pixels: of a row, of all; those that are done */
+    int width, n; /* pixels of a row, of all */
     float cx, cy, inverse_side2, moments[3];
     const float *photo_row, *camera_row, *image;
     const uint8_t *photo_u8;
@@ -31,8 +31,8 @@ template <bool BYTES>
 __global__ void __launch_bounds__(EXPOSURE_THREADS) exposure_kernel(const __grid_constant__ exposure_parameters P)
 {
     const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
-    int pixel = P.first + (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
-    if (pixel >= P.end) return;
+    int pixel = (int)(blockIdx.x * EXPOSURE_THREADS + threadIdx.x);
+    if (pixel >= P.n) return;
     float r2 = splat_exposure_radius2(pixel % P.width, pixel / P.width, P.cx, P.cy, P.inverse_side2);
     float v = splat_exposure_clamped(splat_exposure_falloff(&g, r2));
 #pragma unroll
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
     const splat_exposure_gains g = splat_exposure_gains_of(P.photo_row, P.camera_row, P.moments);
     double sums[SPLAT_EXPOSURE_SUMS] = {};
     const bool is_left_out = P.state && (P.state->overflow || P.state->not_finite);
-    const int begin = P.first + (int)blockIdx.x * P.width, row = begin / P.width;
+    const int row = (int)blockIdx.x, begin = row * P.width;
     for (int x = (int)threadIdx.x; x < P.width && !is_left_out; x += EXPOSURE_THREADS) {
         int pixel = begin + x;
         float r2 = splat_exposure_radius2(x, row, P.cx, P.cy, P.inverse_side2);
@@ -127,8 +127,6 @@ static splat_status parameters_of(const struct splat_exposure_args *args, exposu
     *P = {};
     P->width = args->width;
     P->n = args->width * args->height;
-    P->first = args->width * args->first_row;
-    P->end = args->width * args->end_row;
     P->cx = args->cx;
     P->cy = args->cy;
     P->inverse_side2 = 1.0f / (side * side);
@@ -147,8 +145,7 @@ extern "C" splat_status splat_exposure_cuda(splat_backend *backend, const struct
 {
     exposure_parameters P;
     SPLAT_TRY(parameters_of(args, &P, error));
-    if (P.first == P.end) return SPLAT_OK;
-    const unsigned n_blocks = splat_cuda_blocks((uint64_t)(P.end - P.first), EXPOSURE_THREADS);
+    const unsigned n_blocks = splat_cuda_blocks((uint64_t)P.n, EXPOSURE_THREADS);
     if (P.photo_u8)
         exposure_kernel<true><<<n_blocks, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
     else
@@ -166,8 +163,7 @@ extern "C" splat_status splat_exposure_backward_cuda(splat_backend *backend,
     P.grad = args->grad;
     P.sums = args->sums;
     P.state = args->frame ? splat_cuda_state_of(args->frame) : NULL;
-    const unsigned n_rows = (unsigned)(args->forward.end_row - args->forward.first_row);
-    if (n_rows == 0) return SPLAT_OK;
+    const unsigned n_rows = (unsigned)args->forward.height;
     if (P.photo_u8)
         exposure_backward_kernel<true><<<n_rows, EXPOSURE_THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
     else

@@ -57,8 +57,7 @@ typedef struct exposure_output {
     size_t n_rows;
 } exposure_output;
 
-/* The rows before `cut`, then the others. */
-static exposure_output run(splat_backend *backend, const exposure_case *c, int cut, int *failures)
+static exposure_output run(splat_backend *backend, const exposure_case *c, int *failures)
 {
     size_t bytes = c->n * sizeof(float);
     exposure_output out = {.exposed = malloc(bytes), .grad = malloc(bytes),
@@ -77,12 +76,8 @@ static exposure_output run(splat_backend *backend, const exposure_case *c, int c
     args.forward.exposed = test_upload(backend, &blocks[4], NULL, bytes);
     args.grad = test_upload(backend, &blocks[5], c->grad, bytes);
     args.sums = test_upload(backend, &blocks[6], NULL, sums_bytes);
-    for (int part = 0; part < 2; part++) {
-        args.forward.first_row = part ? cut : 0;
-        args.forward.end_row = part ? c->height : cut;
-        TEST_CHECK(*failures, splat_op_exposure(backend, &args.forward, &error) == SPLAT_OK, "%s", error.message);
-        TEST_CHECK(*failures, splat_op_exposure_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
-    }
+    TEST_CHECK(*failures, splat_op_exposure(backend, &args.forward, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(*failures, splat_op_exposure_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     test_download(backend, out.exposed, args.forward.exposed, bytes);
     test_download(backend, out.grad, args.grad, bytes);
     test_download(backend, out.row_sums, args.sums, sums_bytes);
@@ -139,7 +134,7 @@ static int check_case(splat_backend *backend, int width, int height, bool in_byt
     int failures = 0;
     const double scale = vignetting == 3 ? 1 / (double)SPLAT_EXPOSURE_LEAST_MEAN : 1, limit = scale * 4e-6;
     exposure_case c = case_make(width, height, in_bytes, vignetting, 7);
-    exposure_output out = run(backend, &c, 0, &failures);
+    exposure_output out = run(backend, &c, &failures);
     doubles d = doubles_make(&c);
     double sums[SPLAT_EXPOSURE_SUMS];
     size_t n_saturated = 0;
@@ -158,7 +153,7 @@ static int check_case(splat_backend *backend, int width, int height, bool in_byt
         TEST_CHECK(failures, fabs(out.sums[k] - sums[k]) < scale * (2e-5 * sqrt((double)c.n) + 1e-5),
                    "%dx%d, sum %d: %.9g, not %.9g", width, height, k, out.sums[k], sums[k]);
     splat_backend *other = project_other_backend(backend);
-    exposure_output again = run(other ? other : backend, &c, height / 3, &failures);
+    exposure_output again = run(other ? other : backend, &c, &failures);
     TEST_CHECK(failures, memcmp(again.exposed, out.exposed, c.n * sizeof(float)) == 0 &&
                memcmp(again.grad, out.grad, c.n * sizeof(float)) == 0 &&
                memcmp(again.row_sums, out.row_sums, splat_exposure_sums_bytes(again.n_rows)) == 0,
@@ -180,7 +175,7 @@ static int check_known(splat_backend *backend)
     memcpy(c.photo, photo, sizeof photo);
     memcpy(c.photo_row, row, sizeof row);
     for (int k = 0; k < 3; k++) c.grad[k] = 1;
-    exposure_output out = run(backend, &c, 0, &failures);
+    exposure_output out = run(backend, &c, &failures);
     const double gains[3] = {sqrt(8), sqrt(2), 2}; /* the last leads beyond a white photo; the weight is a half */
     for (int k = 0; k < 3; k++) {
         double z = k == 2 ? 1 : gains[k] * (double)image[k], gradient = k == 2 ? 0 : gains[k] / 2;
@@ -203,8 +198,7 @@ static int check_without_photo(splat_backend *backend)
     ref_exposure_f64(c.width, c.height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.out);
     splat_block blocks[3] = {{0}};
     splat_error error = {0};
-    struct splat_exposure_args args = {.width = c.width, .height = c.height, .cx = c.center[0], .cy = c.center[1],
-                                       .end_row = c.height};
+    struct splat_exposure_args args = {.width = c.width, .height = c.height, .cx = c.center[0], .cy = c.center[1]};
     args.photo_row = test_upload(backend, &blocks[0], c.photo_row, sizeof c.photo_row);
     args.camera_row = test_upload(backend, &blocks[1], c.camera_row, sizeof c.camera_row);
     args.image = args.exposed = test_upload(backend, &blocks[2], c.image, c.n * sizeof(float));
@@ -231,7 +225,7 @@ static int check_brightness(splat_backend *backend)
         memset(c.photo_row, 0, sizeof c.photo_row);
         memset(c.photo, 0, c.n * sizeof(float)); /* nothing is saturated */
         for (size_t i = 0; i < c.n; i++) c.image[i] = gray;
-        exposure_output out = run(backend, &c, 0, &failures);
+        exposure_output out = run(backend, &c, &failures);
         for (size_t i = 0; i < c.n; i++) sum += (double)out.exposed[i];
         sum /= (double)c.n;
         TEST_CHECK(failures, fabs(sum - (double)gray) < 1e-7, "wide %d: the mean is %.9g, not %g", wide, sum,
@@ -398,8 +392,6 @@ static int check_refusals(splat_backend *backend)
     struct splat_exposure_args args = {.width = 0, .height = 1, .photo_u8 = bytes};
     splat_error error = {0};
     TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "an empty picture");
-    args = (struct splat_exposure_args){.width = 1, .height = 1, .photo_u8 = bytes, .end_row = 2};
-    TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "too many rows");
     args = (struct splat_exposure_args){.width = 1, .height = 1, .photo_u8 = bytes, .photo_f32 = floats};
     TEST_CHECK(failures, splat_op_exposure(backend, &args, &error) == SPLAT_ERROR_ARGUMENT, "two photos");
     struct splat_exposure_step_args step = {.n_photos = 2, .n_cameras = 1, .photo = 2};

@@ -1,5 +1,4 @@
-/* loss: (1 - lambda) L1 + lambda (1 - SSIM), with its gradient; loss_rows, loss_total: of a picture whose rows several
- * ranks own (docs/distributed.md).
+/* loss: (1 - lambda) L1 + lambda (1 - SSIM), with its gradient.
  * SSIM (Wang et al. 2004): per channel, 11x11 Gaussian window of sigma 1.5, zero padding (borders not renormalised),
  * C1 = 0.01^2, C2 = 0.03^2, mean over pixels and channels. docs/method.md 8. */
 #ifndef SPLAT_OPS_LOSS_H
@@ -80,23 +79,5 @@ static inline splat_loss_result splat_loss_result_of(const struct splat_loss_arg
     result.loss = (1 - lambda) * result.l1 + lambda * (splat_loss_kept(args) - result.ssim);
     return result;
 }
-
-/* loss_rows: of the pixels in rows [first, end) the gradient, and sums[3] by channel, in memory of the backend; in all
- * other rows the gradient is zero. Rows up to 2 SPLAT_SSIM_RADIUS away are read, too. The picture's result and frame
- * are not used. */
-struct splat_loss_rows_args {
-    struct splat_loss_args picture;
-    int32_t first, end;
-    splat_loss_sums *sums;
-};
-
-/* loss_total: the value from sums[n_parts][3] of parts that make the picture, in memory of the backend, added in their
- * order: to the result or, where that is NULL, to the frame, as op loss does. Of the picture its size, mask, kept,
- * lambda, result and frame are used. */
-struct splat_loss_total_args {
-    struct splat_loss_args picture;
-    const splat_loss_sums *sums;
-    uint32_t n_parts;
-};
 
 #endif

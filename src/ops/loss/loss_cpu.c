@@ -5,7 +5,6 @@
 #include "base/checked.h"
 
 #include <omp.h>
-#include <string.h>
 
 /* Two bands a thread and channel, for balance; not below 32 rows, as a band repeats a halo of 10 rows on each side. */
 static int rows_of_band(int height, int threads)
@@ -14,7 +13,8 @@ static int rows_of_band(int height, int threads)
     return rows < 32 ? 32 : rows;
 }
 
-splat_status splat_loss_run_rows(splat_backend *backend, splat_loss_job *job, int first, int end, splat_error *error)
+/* Sets job->rows. */
+static splat_status run_bands(splat_backend *backend, splat_loss_job *job, splat_error *error)
 {
     size_t workspace_floats = splat_loss_workspace_floats(job->width);
     size_t workspace_bytes, bytes;
@@ -27,22 +27,21 @@ splat_status splat_loss_run_rows(splat_backend *backend, splat_loss_job *job, in
     SPLAT_TRY(splat_scratch_take(backend, bytes, &scratch, error));
     float *workspaces = scratch; /* first: its rows stay aligned to cache lines */
     job->rows = (splat_loss_sums *)((char *)scratch + workspace_bytes);
-    if (first > 0 || end < job->height) memset(job->rows, 0, splat_loss_rows_bytes(job->height));
-    if (first >= end) return SPLAT_OK;
 
     SPLAT_LOSS_BAND((*run_band)) = SPLAT_OF_LEVEL(backend->simd, splat_loss_band);
-    int band_rows = rows_of_band(end - first, backend->threads);
-    int n_bands = (end - first - 1) / band_rows + 1;
+    int band_rows = rows_of_band(job->height, backend->threads);
+    int n_bands = (job->height - 1) / band_rows + 1;
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic, 1)
     for (int task = 0; task < 3 * n_bands; task++) {
-        int channel = task / n_bands, begin = first + task % n_bands * band_rows;
-        int stop = end - begin < band_rows ? end : begin + band_rows;
+        int channel = task / n_bands, begin = task % n_bands * band_rows;
+        int stop = job->height - begin < band_rows ? job->height : begin + band_rows;
         run_band(job, channel, begin, stop, workspaces + (size_t)omp_get_thread_num() * workspace_floats);
     }
     return SPLAT_OK;
 }
 
-void splat_loss_sum_rows(const splat_loss_job *job, splat_loss_sums *sums)
+/* sums[3], by channel, of job->rows, in the order of the rows. */
+static void sum_rows(const splat_loss_job *job, splat_loss_sums *sums)
 {
     for (size_t c = 0; c < 3; c++) {
         sums[c] = (splat_loss_sums){0, 0, 0};
@@ -57,12 +56,12 @@ void splat_loss_sum_rows(const splat_loss_job *job, splat_loss_sums *sums)
 
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error)
 {
-    SPLAT_TRY(splat_loss_run_rows(backend, job, 0, job->height, error));
-    splat_loss_sum_rows(job, sums);
+    SPLAT_TRY(run_bands(backend, job, error));
+    sum_rows(job, sums);
     return SPLAT_OK;
 }
 
-splat_loss_job splat_loss_job_of(const struct splat_loss_args *args)
+static splat_loss_job job_of(const struct splat_loss_args *args)
 {
     double lambda = (double)args->lambda_dssim;
     double n = 3.0 * (double)args->width * (double)args->height;
@@ -80,34 +79,9 @@ splat_loss_job splat_loss_job_of(const struct splat_loss_args *args)
 splat_status splat_loss_cpu(splat_backend *backend, const struct splat_loss_args *args, splat_error *error)
 {
     SPLAT_TRY(splat_loss_check(args, error));
-    splat_loss_job job = splat_loss_job_of(args);
+    splat_loss_job job = job_of(args);
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_run(backend, &job, sums, error));
     *args->result = splat_loss_result_of(args, sums);
-    return SPLAT_OK;
-}
-
-splat_status splat_loss_rows_cpu(splat_backend *backend, const struct splat_loss_rows_args *args, splat_error *error)
-{
-    const size_t n = 3 * (size_t)args->picture.width * (size_t)args->picture.height;
-    SPLAT_TRY(splat_loss_check(&args->picture, error));
-    splat_loss_job job = splat_loss_job_of(&args->picture);
-    if (job.grad_image) memset(job.grad_image, 0, n * sizeof *job.grad_image);
-    SPLAT_TRY(splat_loss_run_rows(backend, &job, args->first, args->end, error));
-    splat_loss_sum_rows(&job, args->sums);
-    return SPLAT_OK;
-}
-
-splat_status splat_loss_total_cpu(splat_backend *backend, const struct splat_loss_total_args *args, splat_error *error)
-{
-    splat_loss_sums sums[3] = {{0}};
-    (void)backend;
-    (void)error;
-    for (uint32_t part = 0; part < args->n_parts; part++)
-        for (int c = 0; c < 3; c++) {
-            sums[c].l1 += args->sums[3 * (size_t)part + (size_t)c].l1;
-            sums[c].ssim += args->sums[3 * (size_t)part + (size_t)c].ssim;
-        }
-    *args->picture.result = splat_loss_result_of(&args->picture, sums);
     return SPLAT_OK;
 }

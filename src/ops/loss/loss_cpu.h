@@ -64,14 +64,6 @@ static inline size_t splat_loss_rows_bytes(int32_t height)
     return 3 * (size_t)height * sizeof(splat_loss_sums);
 }
 
-/* The rows [first, end) alone: their gradient, and job->rows of them; job->rows, with room for all, is scratch and zero
- * elsewhere. Of the picture and the photo, rows up to 2 SPLAT_SSIM_RADIUS away are read. */
-splat_status splat_loss_run_rows(splat_backend *backend, splat_loss_job *job, int first, int end, splat_error *error);
-/* sums[3], by channel, of job->rows, in the order of the rows. */
-void splat_loss_sum_rows(const splat_loss_job *job, splat_loss_sums *sums);
-/* What op loss asks for. */
-splat_loss_job splat_loss_job_of(const struct splat_loss_args *args);
-
 /* Runs the job over the picture; sums is [3], by channel. */
 splat_status splat_loss_run(splat_backend *backend, splat_loss_job *job, splat_loss_sums *sums, splat_error *error);
 

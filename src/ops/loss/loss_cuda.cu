@@ -36,7 +36,6 @@ struct loss_parameters {
     double n_values, lambda;
     double *totals;     /* [3][N_SUMS] */
     splat_cuda_view_state *state; /* or NULL */
-    int first, end, first_tile;   /* ROWS: of pixels; the tiles of a launch begin at this row of them */
 };
 
 struct __align__(16) moments_tile {
@@ -71,20 +70,6 @@ template <bool MASKED>
 __device__ __forceinline__ bool is_kept(const loss_parameters &P, int pixel)
 {
     return !MASKED || P.mask[pixel] >= SPLAT_LOSS_KEPT;
-}
-
-/* The row of tiles of a block, and whether a row of pixels is asked for. ROWS is a constant: without it nothing of it
- * is in the kernels. */
-template <bool ROWS>
-__device__ __forceinline__ int tile_row(const loss_parameters &P, unsigned block)
-{
-    return (int)block + (ROWS ? P.first_tile : 0);
-}
-
-template <bool ROWS>
-__device__ __forceinline__ bool is_asked(const loss_parameters &P, int row)
-{
-    return !ROWS || (row >= P.first && row < P.end);
 }
 
 /* The window over a run: out[i] from v[i .. i + TAPS - 1]. Mirrored taps share a product, from the outside in: as many
@@ -233,13 +218,13 @@ __device__ __forceinline__ void write_sums(const loss_parameters &P, float l1, f
     }
 }
 
-template <bool BYTES, bool MASKED, bool ROWS>
-__global__ void __launch_bounds__(LOSS_THREADS, BYTES && !MASKED && !ROWS ? LOSS_BLOCKS : LOSS_BLOCKS - 1)
+template <bool BYTES, bool MASKED>
+__global__ void __launch_bounds__(LOSS_THREADS, BYTES && !MASKED ? LOSS_BLOCKS : LOSS_BLOCKS - 1)
     ssim_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ moments_tile s;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;
-    const int tile_y = tile_row<ROWS>(P, blockIdx.y);
+    const int tile_y = (int)blockIdx.y;
     load_pixels<BYTES, MASKED>(P, tile_y, channel, s);
     __syncthreads();
     filter_moments(s);
@@ -257,16 +242,14 @@ __global__ void __launch_bounds__(LOSS_THREADS, BYTES && !MASKED && !ROWS ? LOSS
                   s.y[first + i + SPLAT_SSIM_RADIUS][column + SPLAT_SSIM_RADIUS];
         ssim_value value = ssim_of(moments[MEAN][i], moments[DIFFERENCE][i], moments[POWER][i], moments[ERROR][i]);
         if (MASKED && !is_kept<MASKED>(P, (top + i) * P.width + x)) value = ssim_value{0.0f, 0.0f, 0.0f, 0.0f};
-        if (is_asked<ROWS>(P, top + i)) {
-            l1 += fabsf(d); /* 0 where the pixel is not kept */
-            squared += d * d;
-            ssim += value.ssim;
-        }
+        l1 += fabsf(d); /* 0 where the pixel is not kept */
+        squared += d * d;
+        ssim += value.ssim;
         if (P.derivatives) {
             P.derivatives[at] = value.by_mean;
             P.derivatives[3 * plane + at] = value.by_power;
             P.derivatives[6 * plane + at] = value.by_error;
-        } else if (P.grad_image && is_asked<ROWS>(P, top + i)) {
+        } else if (P.grad_image) {
             P.grad_image[at] = P.l1_scale * sign_of(d); /* lambda is 0 */
         }
     }
@@ -325,8 +308,8 @@ __global__ void __launch_bounds__(LOSS_THREADS) total_kernel(const __grid_consta
 }
 
 /* The first row of blocks is none of tiles: its first block makes the sums of the picture meanwhile. */
-template <bool BYTES, bool MASKED, bool ROWS>
-__global__ void __launch_bounds__(LOSS_THREADS, ROWS ? LOSS_BLOCKS - 1 : LOSS_BLOCKS)
+template <bool BYTES, bool MASKED>
+__global__ void __launch_bounds__(LOSS_THREADS, LOSS_BLOCKS)
     gradient_kernel(const __grid_constant__ loss_parameters P)
 {
     __shared__ gradient_tile s;
@@ -334,7 +317,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, ROWS ? LOSS_BLOCKS - 1 : LOSS_BL
         if (blockIdx.x == 0 && blockIdx.z == 0) write_totals(P);
         return;
     }
-    const int tile_y = tile_row<ROWS>(P, blockIdx.y - 1);
+    const int tile_y = (int)blockIdx.y - 1;
     int channel = blockIdx.z, column = threadIdx.x % TILE, first = threadIdx.x / TILE * RUN;
     load_derivatives(P, tile_y, channel, s);
     __syncthreads();
@@ -356,7 +339,6 @@ __global__ void __launch_bounds__(LOSS_THREADS, ROWS ? LOSS_BLOCKS - 1 : LOSS_BL
 #pragma unroll
     for (int i = 0; i < RUN; i++, pixel += P.width) {
         if (x >= P.width || top + i >= P.height) break;
-        if (!is_asked<ROWS>(P, top + i)) continue;
         float value = P.image[channel * plane + pixel], d = value - photo_at<BYTES>(P, pixel, channel);
         float ssim = by[0][i] + 2.0f * (value * by[1][i] + d * by[2][i]);
         float gradient = P.ssim_scale * ssim + P.l1_scale * sign_of(d);
@@ -366,55 +348,44 @@ __global__ void __launch_bounds__(LOSS_THREADS, ROWS ? LOSS_BLOCKS - 1 : LOSS_BL
 
 /* ---------------------------------------------------------------- host */
 
-/* The blocks of a channel whose tiles have the rows [first, end). */
-static dim3 grid_of(loss_parameters *P, int first, int end)
+static dim3 grid_of(const loss_parameters &P)
 {
-    P->first_tile = first / TILE;
-    return dim3((unsigned)(P->width - 1) / TILE + 1, (unsigned)((end - 1) / TILE - P->first_tile) + 1, 3);
+    return dim3((unsigned)(P.width - 1) / TILE + 1, (unsigned)(P.height - 1) / TILE + 1, 3);
 }
 
-template <bool MASKED, bool ROWS>
+template <bool MASKED>
 static splat_status launch_ssim(splat_cuda_backend *cuda, dim3 grid, const loss_parameters &P, splat_error *error)
 {
     if (P.photo_u8)
-        ssim_kernel<true, MASKED, ROWS><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+        ssim_kernel<true, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
     else
-        ssim_kernel<false, MASKED, ROWS><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+        ssim_kernel<false, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("ssim");
     return SPLAT_OK;
 }
 
-template <bool MASKED, bool ROWS>
+template <bool MASKED>
 static splat_status launch_gradient(splat_cuda_backend *cuda, dim3 grid, const loss_parameters &P, splat_error *error)
 {
     grid.y++; /* the row for the sums */
     if (P.photo_u8)
-        gradient_kernel<true, MASKED, ROWS><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+        gradient_kernel<true, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
     else
-        gradient_kernel<false, MASKED, ROWS><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
+        gradient_kernel<false, MASKED><<<grid, LOSS_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("loss gradient");
     return SPLAT_OK;
 }
 
-template <bool ROWS>
 static splat_status launch(splat_cuda_backend *cuda, loss_parameters P, splat_error *error)
 {
-    const int before = P.first - SPLAT_SSIM_RADIUS, after = P.end + SPLAT_SSIM_RADIUS; /* rows that gradients need */
-    const bool backward = P.derivatives != NULL;
-    dim3 grid = grid_of(&P, backward && before > 0 ? before : backward ? 0 : P.first,
-                        !backward ? P.end : after < P.height ? after : P.height);
+    const dim3 grid = grid_of(P);
     P.n_tiles = grid.x * grid.y;
-    splat_status status = P.mask ? launch_ssim<true, ROWS>(cuda, grid, P, error)
-                                 : launch_ssim<false, ROWS>(cuda, grid, P, error);
-    SPLAT_TRY(status);
-    if (!backward) {
-        total_kernel<<<1, LOSS_THREADS, 0, cuda->stream>>>(P);
-        CUDA_LAUNCHED("loss total");
-        return SPLAT_OK;
-    }
-    grid = grid_of(&P, P.first, P.end);
-    return P.mask ? launch_gradient<true, ROWS>(cuda, grid, P, error)
-                  : launch_gradient<false, ROWS>(cuda, grid, P, error);
+    SPLAT_TRY(P.mask ? launch_ssim<true>(cuda, grid, P, error) : launch_ssim<false>(cuda, grid, P, error));
+    if (P.derivatives)
+        return P.mask ? launch_gradient<true>(cuda, grid, P, error) : launch_gradient<false>(cuda, grid, P, error);
+    total_kernel<<<1, LOSS_THREADS, 0, cuda->stream>>>(P);
+    CUDA_LAUNCHED("loss total");
+    return SPLAT_OK;
 }
 
 splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda_job *job, splat_loss_sums *sums,
@@ -443,9 +414,7 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     P.photo_u8 = job->photo_u8;
     P.photo_f32 = job->photo_f32;
     P.mask = job->mask;
-    P.totals = job->totals ? (double *)job->totals : (double *)base;
-    P.first = job->totals ? job->first : 0;
-    P.end = job->totals ? job->end : job->height;
+    P.totals = (double *)base;
     P.sums = (double *)(base + totals_bytes);
     P.n_values = n;
     P.lambda = job->lambda;
@@ -454,7 +423,7 @@ splat_status splat_loss_cuda_run(splat_cuda_backend *cuda, const splat_loss_cuda
     P.grad_image = job->grad_image;
     P.l1_scale = (float)((1 - job->lambda) / n);
     P.ssim_scale = (float)(-job->lambda / n);
-    SPLAT_TRY(job->totals ? launch<true>(cuda, P, error) : launch<false>(cuda, P, error));
+    SPLAT_TRY(launch(cuda, P, error));
     if (sums) return splat_backend_download(&cuda->base, sums, P.totals, 3 * sizeof *sums, error);
     return SPLAT_OK;
 }
@@ -469,72 +438,5 @@ extern "C" splat_status splat_loss_cuda(splat_backend *backend, const struct spl
     splat_loss_sums sums[3];
     SPLAT_TRY(splat_loss_cuda_run(cuda, &job, args->result ? sums : NULL, error));
     if (args->result) *args->result = splat_loss_result_of(args, sums);
-    return SPLAT_OK;
-}
-
-/* ---------------------------------------------------------------- a picture whose rows several ranks own */
-
-extern "C" splat_status splat_loss_rows_cuda(splat_backend *backend, const struct splat_loss_rows_args *args,
-                                             splat_error *error)
-{
-    const struct splat_loss_args *picture = &args->picture;
-    const size_t n = 3 * (size_t)picture->width * (size_t)picture->height;
-    splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const splat_loss_cuda_job job = {.width = picture->width,
-                                     .height = picture->height,
-                                     .image = picture->image,
-                                     .photo_u8 = picture->photo_u8,
-                                     .photo_f32 = picture->photo_f32,
-                                     .mask = picture->mask,
-                                     .grad_image = picture->grad_image,
-                                     .lambda = (double)picture->lambda_dssim,
-                                     .totals = args->sums,
-                                     .first = args->first,
-                                     .end = args->end};
-    SPLAT_TRY(splat_loss_check(picture, error));
-    if (job.grad_image)
-        CUDA_TRY("clear memory", cudaMemsetAsync(job.grad_image, 0, n * sizeof *job.grad_image, cuda->stream));
-    if (args->first < args->end) return splat_loss_cuda_run(cuda, &job, NULL, error);
-    CUDA_TRY("clear memory", cudaMemsetAsync(args->sums, 0, 3 * sizeof *args->sums, cuda->stream));
-    return SPLAT_OK;
-}
-
-__global__ void __launch_bounds__(1) sum_parts_kernel(const splat_loss_sums *parts, uint32_t n_parts, double n_values,
-                                                      double lambda, splat_loss_sums *sums,
-                                                      splat_cuda_view_state *state)
-{
-    double l1 = 0, ssim = 0;
-    for (int c = 0; c < 3; c++) {
-        splat_loss_sums sum = {};
-        for (uint32_t part = 0; part < n_parts; part++) {
-            sum.l1 += parts[3 * (size_t)part + c].l1;
-            sum.ssim += parts[3 * (size_t)part + c].ssim;
-        }
-        l1 += sum.l1;
-        ssim += sum.ssim;
-        sums[c] = sum;
-    }
-    if (!state) return;
-    state->l1 = l1;
-    state->ssim = ssim;
-    state->not_finite = !isfinite((1 - lambda) * (l1 / n_values) + lambda * (1 - ssim / n_values));
-}
-
-extern "C" splat_status splat_loss_total_cuda(splat_backend *backend, const struct splat_loss_total_args *args,
-                                              splat_error *error)
-{
-    const struct splat_loss_args *picture = &args->picture;
-    splat_loss_sums sums[3];
-    void *of_channels;
-    SPLAT_TRY(splat_scratch_reset(backend, error));
-    SPLAT_TRY(splat_scratch_take(backend, sizeof sums, &of_channels, error));
-    sum_parts_kernel<<<1, 1, 0, splat_cuda_of(backend)->stream>>>(
-        args->sums, args->n_parts, 3.0 * (double)picture->width * (double)picture->height,
-        (double)picture->lambda_dssim, (splat_loss_sums *)of_channels,
-        picture->frame ? splat_cuda_state_of(picture->frame) : NULL);
-    CUDA_LAUNCHED("loss of all parts");
-    if (!picture->result) return SPLAT_OK;
-    SPLAT_TRY(splat_backend_download(backend, sums, of_channels, sizeof sums, error));
-    *picture->result = splat_loss_result_of(picture, sums);
     return SPLAT_OK;
 }

@@ -18,8 +18,6 @@ typedef struct splat_loss_cuda_job {
     float *grad_image;            /* [3][height][width] or NULL */
     double lambda;                /* weight of 1 - SSIM */
     splat_cuda_view_state *state; /* the view's: gets l1, ssim (sums over 3HW) and not_finite; NULL: none */
-    splat_loss_sums *totals;      /* device memory [3]: of the rows first .. end - 1, at least one, alone; NULL: all */
-    int32_t first, end;
 } splat_loss_cuda_job;
 
 /* Runs the job over the picture. sums is host memory, [3] by channel; with NULL nothing waits. */

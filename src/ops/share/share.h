@@ -1,12 +1,11 @@
-/* share_find, share_pack, share_order, share_unpack, share_colors, share_hide, share_put, share_rows: what goes between
- * ranks that train one scene together (docs/distributed.md): projected Gaussians to the rank that blends a view, or
- * some rows of its tiles, their gradients back, and rows of the model. Ranks exchange packed rows; these ops make them
- * and take them apart. */
+/* share_find, share_pack, share_unpack, share_colors, share_hide, share_put, share_rows: data that ranks exchange while
+ * they train one scene together (docs/distributed.md): projected Gaussians go to the rank that blends a view, their
+ * gradients return, and rows of the model move. Ranks exchange packed rows; these ops pack and unpack them. */
 #ifndef SPLAT_OPS_SHARE_H
 #define SPLAT_OPS_SHARE_H
 
 #include "ops/frame.h"
-#include "ops/loss/loss.h"
+#include "ops/loss/loss.h" /* SPLAT_LOSS_KEPT */
 
 /* What project leaves of a Gaussian but its colour. */
 typedef struct splat_share_row {
@@ -21,9 +20,7 @@ struct splat_share_find_args {
     const splat_frame *const *frames;
     uint32_t n_views;
     uint32_t *const *entries;
-    uint32_t *counts;     /* [n_views], host memory */
-    const uint32_t *rows; /* [n_views + 1], host memory, or NULL. Of view k only what reaches into the rows of tiles
-                             rows[k] .. rows[k + 1] - 1 */
+    uint32_t *counts; /* [n_views], host memory */
 };
 
 /* share_pack: rows[k] is entry entries[k] of the frame. */
@@ -32,27 +29,7 @@ struct splat_share_pack_args {
     const uint32_t *entries;
     uint32_t n;
     splat_share_row *rows;
-    uint32_t *ids;               /* [n] of the Gaussians, or NULL */
-    uint32_t row_begin, row_end; /* tile_rect is cut to these rows of tiles; both 0: it stays */
 };
-
-/* share_order: ids[k] are lists of n_ranks ranks, one after the other, counts[r] long, each ascending. Gaussian i of
- * rank r is number i n_ranks + r of all; order[v] is the place k of the v-th of them by that number. */
-struct splat_share_order_args {
-    const uint32_t *ids;
-    const uint64_t *counts; /* [n_ranks], host memory; their sum is below 2^32 */
-    uint32_t n_ranks;       /* at most SPLAT_SHARE_MAX_RANKS, else UNSUPPORTED */
-    uint32_t *order;
-};
-
-#define SPLAT_SHARE_MAX_RANKS 512
-
-static inline splat_status splat_share_order_check(const struct splat_share_order_args *args, splat_error *error)
-{
-    if (args->n_ranks <= SPLAT_SHARE_MAX_RANKS) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "a photo can be shared by %d GPUs, not by %u",
-                      SPLAT_SHARE_MAX_RANKS, args->n_ranks);
-}
 
 /* share_unpack: entry v of the frame becomes rows[v], and ids[v] = v; colours stay. The frame has the capacity for n;
  * its n_visible becomes n. */
@@ -60,8 +37,6 @@ struct splat_share_unpack_args {
     const splat_share_row *rows;
     uint32_t n;
     splat_frame *frame;
-    const uint32_t *order; /* [n] or NULL: entry v becomes rows[order[v]], and a device goes on counting as visible what
-                              project saw */
 };
 
 /* share_colors: colors[k] is rgb[entries[k]], rows of as many floats as are said; beside what comes next, as project
@@ -87,8 +62,7 @@ struct splat_share_put_args {
     const uint32_t *entries;
     uint32_t n;
     splat_grad2d *gradients;
-    bool adds; /* rows[k] is added */
-    const float *depths; /* [n] and, of as many as gradients, dL/dz: likewise; or NULL both */
+    const float *depths; /* [n] dL/dz, which goes to grad_depth[entries[k]]; or NULL both */
     float *grad_depth;
 };
 

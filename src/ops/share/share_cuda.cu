@@ -21,19 +21,16 @@ static_assert(sizeof(splat_grad2d) == 10 * sizeof(float), "a gradient is words")
 struct touches {
     const uint16_t *rect;
     const float *depth;
-    uint32_t row_begin, row_end;
     __device__ __forceinline__ bool operator()(uint32_t v) const
     {
-        return depth[v] > 0.0f && splat_share_touches(rect + 4 * (size_t)v, row_begin, row_end);
+        return depth[v] > 0.0f && splat_share_has_tiles(rect + 4 * (size_t)v);
     }
 };
 
 static touches touches_of(const struct splat_share_find_args *args, uint32_t view)
 {
     const splat_frame *frame = args->frames[view];
-    const touches of = {frame->tile_rect, frame->depth, args->rows ? args->rows[view] : 0,
-                        args->rows ? args->rows[view + 1] : UINT16_MAX};
-    return of;
+    return touches{frame->tile_rect, frame->depth};
 }
 
 extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const struct splat_share_find_args *args,
@@ -76,12 +73,7 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ uint32_t words[THREADS * ROW_WORDS];
     const uint32_t first = blockIdx.x * THREADS, k = first + threadIdx.x;
     uint32_t *rows = (uint32_t *)P.rows;
-    if (k < P.n) {
-        splat_share_row row = splat_share_row_of(&arrays, P.entries[k]);
-        if (P.row_end) splat_share_cut(&row, P.row_begin, P.row_end);
-        *(splat_share_row *)(words + ROW_WORDS * threadIdx.x) = row;
-        if (P.ids) P.ids[k] = arrays.ids[P.entries[k]];
-    }
+    if (k < P.n) *(splat_share_row *)(words + ROW_WORDS * threadIdx.x) = splat_share_row_of(&arrays, P.entries[k]);
     __syncthreads();
     const uint32_t n_words = min(P.n - first, (uint32_t)THREADS) * ROW_WORDS;
     for (uint32_t w = threadIdx.x; w < n_words; w += THREADS) rows[(size_t)first * ROW_WORDS + w] = words[w];
@@ -111,79 +103,14 @@ __global__ void __launch_bounds__(THREADS)
     arrays.ids[v] = v;
 }
 
-__global__ void __launch_bounds__(THREADS)
-    unpack_in_order_kernel(const splat_share_row *rows, const uint32_t *order, uint32_t n, splat_share_arrays arrays)
-{
-    const uint32_t v = blockIdx.x * THREADS + threadIdx.x;
-    if (v >= n) return;
-    const splat_share_row row = rows[order[v]];
-    splat_share_row_put(&arrays, v, &row);
-    arrays.ids[v] = v;
-}
-
 extern "C" splat_status splat_share_unpack_cuda(splat_backend *backend, const struct splat_share_unpack_args *args,
                                                 splat_error *error)
 {
     args->frame->n_visible = args->n;
     if (args->n == 0) return SPLAT_OK;
-    if (args->order)
-        unpack_in_order_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
-            args->rows, args->order, args->n, splat_share_arrays_of(args->frame));
-    else
-        unpack_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
-            (const uint32_t *)args->rows, args->n, splat_share_arrays_of(args->frame),
-            splat_cuda_state_of(args->frame));
+    unpack_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
+        (const uint32_t *)args->rows, args->n, splat_share_arrays_of(args->frame), splat_cuda_state_of(args->frame));
     CUDA_LAUNCHED("unpack of rows");
-    return SPLAT_OK;
-}
-
-/* ---------------------------------------------------------------- share_order */
-
-struct order_parameters {
-    const uint32_t *ids;
-    uint32_t *order;
-    uint32_t n_ranks, end[SPLAT_SHARE_MAX_RANKS]; /* where the ranks' lists end */
-};
-
-/* How many of n ascending ids are below `id`. */
-__device__ __forceinline__ uint32_t count_below(const uint32_t *ids, uint32_t n, uint64_t id)
-{
-    uint32_t first = 0;
-    while (n > 0) {
-        const uint32_t half = n / 2;
-        const bool beyond = ids[first + half] < id;
-        first = beyond ? first + half + 1 : first;
-        n = beyond ? n - half - 1 : half;
-    }
-    return first;
-}
-
-/* A Gaussian's place is the sum of its places in all lists; of equal ids the lower rank's comes first. */
-__global__ void __launch_bounds__(THREADS) order_kernel(const __grid_constant__ order_parameters P)
-{
-    const uint32_t k = blockIdx.x * THREADS + threadIdx.x;
-    if (k >= P.end[P.n_ranks - 1]) return;
-    const uint32_t id = P.ids[k];
-    uint32_t place = 0, begin = 0;
-    bool is_lower = true; /* rank r than that of k */
-    for (uint32_t r = 0; r < P.n_ranks; begin = P.end[r++]) {
-        const bool is_own = k >= begin && k < P.end[r];
-        if (is_own) is_lower = false;
-        place += is_own ? k - begin : count_below(P.ids + begin, P.end[r] - begin, (uint64_t)id + is_lower);
-    }
-    P.order[place] = k;
-}
-
-extern "C" splat_status splat_share_order_cuda(splat_backend *backend, const struct splat_share_order_args *args,
-                                               splat_error *error)
-{
-    SPLAT_TRY(splat_share_order_check(args, error));
-    order_parameters P = {args->ids, args->order, args->n_ranks, {}};
-    uint32_t n = 0;
-    for (uint32_t r = 0; r < args->n_ranks; r++) P.end[r] = n += (uint32_t)args->counts[r];
-    if (n == 0) return SPLAT_OK;
-    order_kernel<<<splat_cuda_blocks(n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(P);
-    CUDA_LAUNCHED("order of rows");
     return SPLAT_OK;
 }
 
@@ -237,21 +164,17 @@ extern "C" splat_status splat_share_hide_cuda(splat_backend *backend, const stru
 }
 
 __global__ void __launch_bounds__(THREADS)
-    put_kernel(const float *rows, const uint32_t *entries, uint64_t n_floats, float *gradients, bool adds)
+    put_kernel(const float *rows, const uint32_t *entries, uint64_t n_floats, float *gradients)
 {
     const uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (at >= n_floats) return;
-    float *to = gradients + (size_t)entries[at / 10] * 10 + at % 10;
-    *to = adds ? *to + rows[at] : rows[at];
+    if (at < n_floats) gradients[(size_t)entries[at / 10] * 10 + at % 10] = rows[at];
 }
 
 __global__ void __launch_bounds__(THREADS)
-    put_depths_kernel(const float *depths, const uint32_t *entries, uint32_t n, float *grad_depth, bool adds)
+    put_depths_kernel(const float *depths, const uint32_t *entries, uint32_t n, float *grad_depth)
 {
     const uint32_t k = blockIdx.x * THREADS + threadIdx.x;
-    if (k >= n) return;
-    float *to = grad_depth + entries[k];
-    *to = adds ? *to + depths[k] : depths[k];
+    if (k < n) grad_depth[entries[k]] = depths[k];
 }
 
 extern "C" splat_status splat_share_put_cuda(splat_backend *backend, const struct splat_share_put_args *args,
@@ -260,11 +183,11 @@ extern "C" splat_status splat_share_put_cuda(splat_backend *backend, const struc
     const uint64_t n_floats = 10 * (uint64_t)args->n;
     if (args->n == 0) return SPLAT_OK;
     put_kernel<<<splat_cuda_blocks(n_floats, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
-        (const float *)args->rows, args->entries, n_floats, (float *)args->gradients, args->adds);
+        (const float *)args->rows, args->entries, n_floats, (float *)args->gradients);
     CUDA_LAUNCHED("gradients of a view");
     if (!args->depths) return SPLAT_OK;
     put_depths_kernel<<<splat_cuda_blocks(args->n, THREADS), THREADS, 0, splat_cuda_of(backend)->stream>>>(
-        args->depths, args->entries, args->n, args->grad_depth, args->adds);
+        args->depths, args->entries, args->n, args->grad_depth);
     CUDA_LAUNCHED("gradients of a view's depths");
     return SPLAT_OK;
 }

@@ -23,18 +23,10 @@ SPLAT_SHARE_INLINE splat_share_arrays splat_share_arrays_of(const splat_frame *f
     return a;
 }
 
-/* Whether some pixel of the rows of tiles begin .. end - 1 may blend it. */
-SPLAT_SHARE_INLINE bool splat_share_touches(const uint16_t rect[4], uint32_t begin, uint32_t end)
+/* Some tile may blend it. */
+SPLAT_SHARE_INLINE bool splat_share_has_tiles(const uint16_t rect[4])
 {
-    const uint32_t top = rect[1] > begin ? rect[1] : begin, bottom = rect[3] < end ? rect[3] : end;
-    return rect[2] > rect[0] && bottom > top;
-}
-
-/* Its tiles in those rows alone. */
-SPLAT_SHARE_INLINE void splat_share_cut(splat_share_row *row, uint32_t begin, uint32_t end)
-{
-    if (row->rect[1] < begin) row->rect[1] = (uint16_t)begin;
-    if (row->rect[3] > end) row->rect[3] = (uint16_t)end;
+    return rect[2] > rect[0] && rect[3] > rect[1];
 }
 
 SPLAT_SHARE_INLINE splat_share_row splat_share_row_of(const splat_share_arrays *a, size_t v)

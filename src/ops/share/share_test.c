@@ -86,42 +86,6 @@ static splat_share_row row_of(const share_frame *f, uint32_t v)
     return row;
 }
 
-/* Rows of tiles of several owners in one frame: rectangles begin in row 3, and half of them reach into the next. */
-static int find_rows(splat_backend *backend)
-{
-    static const uint32_t rows[5] = {0, 3, 4, 4, 9};
-    int failures = 0;
-    share_frame *f = open_frame(backend, N, 2);
-    const splat_frame *frames[4] = {&f->frame, &f->frame, &f->frame, &f->frame};
-    uint32_t *lists[4], counts[4], got[N], all[N];
-    splat_block blocks[4] = {{0}};
-    splat_error error = {0};
-    for (uint32_t v = 0; v < N; v++)
-        if (v % 2 && f->rect[4 * v + 3] > 4) f->rect[4 * v + 3] = 4;
-    splat_backend_upload(backend, f->frame.tile_rect, f->rect, sizeof f->rect, NULL);
-    const uint32_t n = list_entries(backend, f, N, all);
-    for (int i = 0; i < 4; i++) lists[i] = test_upload(backend, &blocks[i], NULL, N * sizeof(uint32_t));
-    splat_status status =
-        splat_op_share_find(backend, &(struct splat_share_find_args){frames, 4, lists, counts, rows}, &error);
-    TEST_CHECK(failures, status == SPLAT_OK, "share_find: %s", error.message);
-    for (int i = 0; i < 4; i++) {
-        uint32_t n_wanted = 0;
-        test_download(backend, got, lists[i], sizeof got);
-        for (uint32_t k = 0; k < n; k++) {
-            const uint16_t *r = f->rect + 4 * (size_t)all[k];
-            if (rows[i] == rows[i + 1] || r[1] >= rows[i + 1] || r[3] <= rows[i]) continue;
-            TEST_CHECK(failures, n_wanted < counts[i] && got[n_wanted] == all[k], "owner %d lists others", i);
-            n_wanted++;
-        }
-        TEST_CHECK(failures, counts[i] == n_wanted, "owner %d has %u, not %u", i, counts[i], n_wanted);
-        splat_block_free(backend, &blocks[i]);
-    }
-    TEST_CHECK(failures, counts[0] == 0 && counts[1] == n && counts[2] == 0 && counts[3] > n / 4 && counts[3] < n,
-               "%u, %u, %u, %u of %u", counts[0], counts[1], counts[2], counts[3], n);
-    close_frame(backend, f);
-    return failures;
-}
-
 int test_op_share_find(splat_backend *backend)
 {
     static const uint32_t sizes[3] = {N, 0, 130};
@@ -137,7 +101,7 @@ int test_op_share_find(splat_backend *backend)
     }
     splat_error error = {0};
     splat_status status =
-        splat_op_share_find(backend, &(struct splat_share_find_args){views, 3, entries, counts, NULL}, &error);
+        splat_op_share_find(backend, &(struct splat_share_find_args){views, 3, entries, counts}, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "share_find: %s", error.message);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t n = list_entries(backend, frames[i], sizes[i], wanted);
@@ -147,37 +111,6 @@ int test_op_share_find(splat_backend *backend)
         splat_block_free(backend, &blocks[i]);
         close_frame(backend, frames[i]);
     }
-    return failures + find_rows(backend);
-}
-
-/* Rows cut to those of an owner, with the numbers of their Gaussians. */
-static int pack_cut(splat_backend *backend)
-{
-    int failures = 0;
-    share_frame *f = open_frame(backend, N, 3);
-    uint32_t entries[N], ids[N], n = list_entries(backend, f, N, entries);
-    splat_share_row rows[N];
-    splat_block blocks[3] = {{0}};
-    splat_error error = {0};
-    const struct splat_share_pack_args args = {.frame = &f->frame,
-                                               .entries = test_upload(backend, &blocks[0], entries, sizeof entries),
-                                               .n = n,
-                                               .rows = test_upload(backend, &blocks[1], NULL, sizeof rows),
-                                               .ids = test_upload(backend, &blocks[2], NULL, sizeof ids),
-                                               .row_begin = 4,
-                                               .row_end = 5};
-    TEST_CHECK(failures, splat_op_share_pack(backend, &args, &error) == SPLAT_OK, "share_pack: %s", error.message);
-    test_download(backend, rows, args.rows, sizeof rows);
-    test_download(backend, ids, args.ids, sizeof ids);
-    for (uint32_t k = 0; k < n; k++) {
-        splat_share_row wanted = row_of(f, entries[k]);
-        if (wanted.rect[1] < 4) wanted.rect[1] = 4;
-        if (wanted.rect[3] > 5) wanted.rect[3] = 5;
-        TEST_CHECK(failures, memcmp(&rows[k], &wanted, sizeof wanted) == 0, "row %u of %u is not cut", k, n);
-        TEST_CHECK(failures, ids[k] == f->ids[entries[k]], "row %u is of %u", k, ids[k]);
-    }
-    for (int i = 0; i < 3; i++) splat_block_free(backend, &blocks[i]);
-    close_frame(backend, f);
     return failures;
 }
 
@@ -204,69 +137,6 @@ int test_op_share_pack(splat_backend *backend)
     }
     for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
     close_frame(backend, f);
-    return failures + pack_cut(backend);
-}
-
-/* Lists of four ranks, one empty: ascending, many ids in several. */
-int test_op_share_order(splat_backend *backend)
-{
-    static const uint64_t counts[4] = {400, 0, 257, 300};
-    int failures = 0;
-    uint32_t ids[957], order[957], n = 0;
-    splat_block blocks[2] = {{0}};
-    splat_error error = {0};
-    for (uint32_t r = 0; r < 4; r++)
-        for (uint32_t k = 0; k < counts[r]; k++) ids[n++] = 3 * k + k % 2 + r % 2;
-    const struct splat_share_order_args args = {test_upload(backend, &blocks[0], ids, sizeof ids), counts, 4,
-                                                test_upload(backend, &blocks[1], NULL, sizeof order)};
-    TEST_CHECK(failures, splat_op_share_order(backend, &args, &error) == SPLAT_OK, "share_order: %s", error.message);
-    test_download(backend, order, args.order, sizeof order);
-    bool is_named[957] = {false};
-    for (uint32_t v = 0; v < n; v++) {
-        TEST_CHECK(failures, order[v] < n && !is_named[order[v]], "place %u at %u", order[v], v);
-        if (order[v] >= n) break;
-        is_named[order[v]] = true;
-        if (v == 0) continue;
-        const uint32_t a = order[v - 1], b = order[v]; /* of equal ids the lower rank's, which came first */
-        TEST_CHECK(failures, ids[a] < ids[b] || (ids[a] == ids[b] && a < b), "%u (%u) before %u (%u)", a, ids[a], b,
-                   ids[b]);
-    }
-    struct splat_share_order_args many = args;
-    many.n_ranks = SPLAT_SHARE_MAX_RANKS + 1;
-    TEST_CHECK(failures, splat_op_share_order(backend, &many, &error) == SPLAT_ERROR_UNSUPPORTED, "too many ranks");
-    for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
-    return failures;
-}
-
-/* The same rows, from the last to the first. */
-static int unpack_in_order(splat_backend *backend)
-{
-    int failures = 0;
-    const uint32_t n = 517;
-    share_frame *from = open_frame(backend, N, 4), *f = open_frame(backend, N, 5), *got = calloc(1, sizeof *got);
-    splat_share_row rows[N];
-    uint32_t order[N];
-    splat_block blocks[2] = {{0}};
-    splat_error error = {0};
-    for (uint32_t k = 0; k < N; k++) rows[k] = row_of(from, k);
-    for (uint32_t v = 0; v < n; v++) order[v] = n - 1 - v;
-    const struct splat_share_unpack_args args = {test_upload(backend, &blocks[0], rows, sizeof rows), n, &f->frame,
-                                                 test_upload(backend, &blocks[1], order, sizeof order)};
-    TEST_CHECK(failures, splat_op_share_unpack(backend, &args, &error) == SPLAT_OK && f->frame.n_visible == n,
-               "share_unpack: %s", error.message);
-    test_download(backend, got->ids, f->frame.ids, sizeof got->ids);
-    test_download(backend, got->mean2d, f->frame.mean2d, sizeof got->mean2d);
-    test_download(backend, got->conic, f->frame.conic, sizeof got->conic);
-    test_download(backend, got->depth, f->frame.depth, sizeof got->depth);
-    test_download(backend, got->rect, f->frame.tile_rect, sizeof got->rect);
-    for (uint32_t v = 0; v < n; v++) {
-        const splat_share_row have = row_of(got, v), wanted = row_of(from, order[v]);
-        TEST_CHECK(failures, memcmp(&have, &wanted, sizeof have) == 0 && got->ids[v] == v, "entry %u is another", v);
-    }
-    for (int i = 0; i < 2; i++) splat_block_free(backend, &blocks[i]);
-    close_frame(backend, from);
-    close_frame(backend, f);
-    free(got);
     return failures;
 }
 
@@ -281,7 +151,7 @@ int test_op_share_unpack(splat_backend *backend)
     for (uint32_t k = 0; k < N; k++) rows[k] = row_of(from, k);
     const splat_share_row *packed = test_upload(backend, &block, rows, sizeof rows);
     splat_status status =
-        splat_op_share_unpack(backend, &(struct splat_share_unpack_args){packed, n, &f->frame, NULL}, &error);
+        splat_op_share_unpack(backend, &(struct splat_share_unpack_args){packed, n, &f->frame}, &error);
     TEST_CHECK(failures, status == SPLAT_OK && f->frame.n_visible == n, "share_unpack: %s", error.message);
     test_download(backend, got->ids, f->frame.ids, sizeof got->ids);
     test_download(backend, got->mean2d, f->frame.mean2d, sizeof got->mean2d);
@@ -294,14 +164,14 @@ int test_op_share_unpack(splat_backend *backend)
         TEST_CHECK(failures, memcmp(&have, &wanted, sizeof have) == 0, "entry %u is another one", v);
         TEST_CHECK(failures, got->ids[v] == (v < n ? v : f->ids[v]), "entry %u is of %u", v, got->ids[v]);
     }
-    status = splat_op_share_unpack(backend, &(struct splat_share_unpack_args){packed, 0, &f->frame, NULL}, &error);
+    status = splat_op_share_unpack(backend, &(struct splat_share_unpack_args){packed, 0, &f->frame}, &error);
     TEST_CHECK(failures, status == SPLAT_OK && f->frame.n_visible == 0, "nothing was unpacked");
     TEST_CHECK(failures, memcmp(got->rgb, f->rgb, sizeof f->rgb) == 0, "colours changed");
     splat_block_free(backend, &block);
     close_frame(backend, from);
     close_frame(backend, f);
     free(got);
-    return failures + unpack_in_order(backend);
+    return failures;
 }
 
 /* Rows of so many floats, of an array that has as many. */
@@ -377,27 +247,16 @@ int test_op_share_put(splat_backend *backend)
     memcpy(wanted, f->grad2d, sizeof wanted);
     for (uint32_t k = 0; k < n; k++) wanted[entries[k] = 3 * k + k % 2] = from->grad2d[k];
     const uint32_t *list = test_upload(backend, &block, entries, n * sizeof *entries);
-    const struct splat_share_put_args alone = {from->frame.grad2d, list, n, f->frame.grad2d, false, NULL, NULL};
-    splat_status status = splat_op_share_put(backend, &alone, &error);
-    TEST_CHECK(failures, status == SPLAT_OK, "share_put: %s", error.message);
-    test_download(backend, got, f->frame.grad2d, sizeof got);
-    TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "other gradients");
-    for (uint32_t k = 0; k < n; k++) {
-        wanted[entries[k]].mean_x += from->grad2d[k].mean_x;
-        wanted[entries[k]].mean_abs += from->grad2d[k].mean_abs;
-    }
-    for (int adds = 1; adds >= 0; adds--) { /* with depths, which stand where some others did */
-        const struct splat_share_put_args args = {from->frame.grad2d, list, n, f->frame.grad2d, adds,
-                                                  from->frame.conic, f->frame.depth};
-        status = splat_op_share_put(backend, &args, &error);
-        TEST_CHECK(failures, status == SPLAT_OK, "share_put: %s", error.message);
-        for (uint32_t k = 0; k < n; k++)
-            f->depth[entries[k]] = adds ? f->depth[entries[k]] + from->conic[k] : from->conic[k];
-        test_download(backend, depths, f->frame.depth, sizeof depths);
-        TEST_CHECK(failures, memcmp(depths, f->depth, sizeof depths) == 0, "other depths, adds %d", adds);
-        if (!adds) break;
+    for (int has_depths = 0; has_depths < 2; has_depths++) {
+        const struct splat_share_put_args args = {from->frame.grad2d, list, n, f->frame.grad2d,
+                                                  has_depths ? from->frame.conic : NULL,
+                                                  has_depths ? f->frame.depth : NULL};
+        TEST_CHECK(failures, splat_op_share_put(backend, &args, &error) == SPLAT_OK, "share_put: %s", error.message);
+        for (uint32_t k = 0; k < n && has_depths; k++) f->depth[entries[k]] = from->conic[k];
         test_download(backend, got, f->frame.grad2d, sizeof got);
-        TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "gradients that are not added");
+        test_download(backend, depths, f->frame.depth, sizeof depths);
+        TEST_CHECK(failures, memcmp(got, wanted, sizeof got) == 0, "other gradients");
+        TEST_CHECK(failures, memcmp(depths, f->depth, sizeof depths) == 0, "other depths, has_depths %d", has_depths);
     }
     splat_block_free(backend, &block);
     close_frame(backend, f);

@@ -19,7 +19,7 @@ bool splat_defers_rest(bool backend_can, const splat_train_options *o, uint32_t 
 
 uint32_t splat_deferral_slots(const splat_train_options *o)
 {
-    return o->ranks && o->batch_views ? (uint32_t)o->ranks->size : 1;
+    return o->ranks ? (uint32_t)o->ranks->size : 1;
 }
 
 void splat_deferral_describe(splat_row_blocks *rows, uint32_t n_slots)

@@ -77,25 +77,14 @@ static splat_status stage_rows(splat_trainer *t, splat_step_depths *d, splat_err
     return splat_backend_zero(t->backend, d->blend.grad_depth, bytes, error);
 }
 
-/* A point lies between pixels of two rows, which may be of two ranks. */
-static splat_status share_borders(splat_trainer *t, const splat_step_view *view, splat_error *error)
-{
-    const splat_shared_planes planes = {{view->depths.blend.along, t->model->frame.transmittance}, 2,
-                                        view->camera->width, view->camera->height};
-    return splat_shards_split(t) ? splat_shared_borders(&t->shards.view, &planes, 1, error) : SPLAT_OK;
-}
-
 splat_status splat_depths_losses(splat_trainer *t, splat_step_view *view, splat_error *error)
 {
     splat_step_depths *d = &view->depths;
     const splat_dataset_view *of = dataset_view(t, view);
     const uint8_t *mask = view->photo.mask; /* in every mode: where nothing is, nothing has a depth */
     double *results = t->depths.results.data;
-    int32_t first_row = 0, end_row = view->camera->height;
     if (!splat_step_has_depths(d)) return SPLAT_OK;
     SPLAT_TRY(stage_rows(t, d, error));
-    if (splat_shards_split(t))
-        splat_shared_pixel_rows(&t->shards.view, t->shards.comm->rank, end_row, &first_row, &end_row);
     if (d->map_weight > 0) {
         t->depths.map_iteration = d->iteration;
         const struct splat_depth_map_args args = {.width = view->camera->width,
@@ -107,15 +96,12 @@ splat_status splat_depths_losses(splat_trainer *t, splat_step_view *view, splat_
                                                   .offset = of->depth_offset,
                                                   .mask = mask,
                                                   .weight = d->map_weight,
-                                                  .first_row = first_row,
-                                                  .end_row = end_row,
                                                   .gradient = d->grad_inverse,
                                                   .result = results + SPLAT_DEPTH_OF_MAP};
         SPLAT_TRY(splat_op_depth_map(t->backend, &args, error));
     }
     if (!(d->point_weight > 0)) return SPLAT_OK;
     t->depths.points_iteration = d->iteration;
-    SPLAT_TRY(share_borders(t, view, error));
     const struct splat_depth_points_args args = {
         .width = view->camera->width,
         .height = view->camera->height,
@@ -125,8 +111,6 @@ splat_status splat_depths_losses(splat_trainer *t, splat_step_view *view, splat_
         .points = (const splat_depth_point *)t->depths.points.data + of->first_depth_point,
         .n = (uint32_t)of->n_depth_points,
         .weight = d->point_weight,
-        .first_row = first_row,
-        .end_row = end_row,
         .grad_along = d->grad_along,
         .grad_alpha = d->grad_alpha ? d->grad_alpha : view->grad_alpha,
         .result = results + SPLAT_DEPTH_OF_POINTS};

@@ -49,10 +49,9 @@ splat_status splat_exposures_backward(splat_trainer *trainer, const struct splat
 splat_status splat_exposures_step(splat_trainer *trainer, int iteration, const struct splat_step_view *view,
                                   splat_error *error);
 
-/* Of several ranks each has all gains, and makes their steps; where they share a view each has the sums of its rows of
- * pixels, and backward lets all have all. With a view each, of which rank r's is views[r]: room for the sums of all, in
- * the place of stage (MEMORY); and steps in the place of one, one a view, as if they came one after the other. view:
- * the own one, or NULL. */
+/* With several ranks every rank has all gains, and makes the steps of all views; rank r's view is views[r].
+ * reserve_batch makes room for the sums of all views, in the place of stage (MEMORY); step_batch makes one step a view,
+ * in the order of the ranks. view: the rank's own one, or NULL. */
 splat_status splat_exposures_reserve_batch(splat_trainer *trainer, const uint32_t *views, int n_views,
                                            splat_error *error);
 splat_status splat_exposures_step_batch(splat_trainer *trainer, int first_iteration, const uint32_t *views, int n_views,

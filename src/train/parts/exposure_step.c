@@ -73,16 +73,12 @@ static struct splat_exposure_args args_of_view(const splat_trainer *t, size_t in
         .photo_row = rows + SPLAT_EXPOSURE_ROW * (size_t)s->photo_of[index],
         .camera_row = rows + SPLAT_EXPOSURE_ROW * (size_t)(s->n_photos + s->camera_of[index]),
         .image = t->model->frame.image,
-        .exposed = exposed,
-        .end_row = camera->height};
+        .exposed = exposed};
 }
 
-/* Of a step: the rows of pixels that are this rank's. */
 static struct splat_exposure_args args_of(const splat_trainer *t, const splat_step_view *view)
 {
     struct splat_exposure_args args = args_of_view(t, view->index, view->camera, view->exposed);
-    if (splat_shards_split(t))
-        splat_shared_pixel_rows(&t->shards.view, t->shards.comm->rank, args.height, &args.first_row, &args.end_row);
     args.photo_u8 = view->photo_resampled ? NULL : view->photo.rgb;
     args.photo_f32 = view->photo_resampled;
     return args;
@@ -102,31 +98,12 @@ splat_status splat_exposures_apply(splat_trainer *t, const splat_step_view *view
     return splat_op_exposure(t->backend, &args, error);
 }
 
-/* A rank has the sums of its rows of pixels; all get those of all. */
-static splat_status share_rows(splat_trainer *t, const splat_step_view *view, splat_error *error)
-{
-    const splat_comm *comm = t->shards.comm;
-    splat_comm_part parts[SPLAT_MAX_RANKS], out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
-    for (int r = 0; r < comm->size; r++) {
-        int32_t first, end;
-        splat_shared_pixel_rows(&t->shards.view, r, view->camera->height, &first, &end);
-        parts[r] = (splat_comm_part){view->exposure_sums + (size_t)first * SPLAT_EXPOSURE_SUMS,
-                                     splat_exposure_sums_bytes((size_t)(end - first))};
-    }
-    for (int r = 0; r < comm->size; r++) {
-        out[r] = r == comm->rank ? (splat_comm_part){0} : parts[comm->rank];
-        in[r] = r == comm->rank ? (splat_comm_part){0} : parts[r];
-    }
-    return splat_device_exchange(t->shards.comm, t->backend, out, in, error);
-}
-
 splat_status splat_exposures_backward(splat_trainer *t, const splat_step_view *view, splat_error *error)
 {
     if (!t->exposures.n_photos) return SPLAT_OK;
     const struct splat_exposure_backward_args args = {args_of(t, view), view->grad_image, view->exposure_sums,
                                                       &t->model->frame};
-    SPLAT_TRY(splat_op_exposure_backward(t->backend, &args, error));
-    return splat_shards_split(t) ? share_rows(t, view, error) : SPLAT_OK;
+    return splat_op_exposure_backward(t->backend, &args, error);
 }
 
 /* sums: of view `index`; frame: that view's, or NULL. */

@@ -44,7 +44,7 @@ static bool concerns_all_after(const splat_trainer *t, int iteration)
  * model, as is what a regularizer removes. */
 static bool is_done_apart(const splat_trainer *t, int iteration)
 {
-    return t->options.batch_views && !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration) &&
+    return !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration) &&
            !regularizer_changes_after(t, iteration);
 }
 

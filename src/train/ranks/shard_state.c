@@ -17,7 +17,6 @@ static splat_status refuse(const splat_trainer *t, bool is_limited, splat_error 
         {o->binding != NULL, "Gaussians that are bound to a mesh"},
         {o->sh_offload, "`sh_offload`"},
         {o->moments_offload, "moments in host memory"},
-        {is_limited && !o->batch_views, "a memory limit (`vram_limit`) and `split_views`"},
         {is_limited && o->regularizer, "a memory limit (`vram_limit`) and the losses of coarse training"},
         {is_limited && dataset->n_masked > 0 && dataset->mask_mode == SPLAT_MASKS_IGNORE,
          "a memory limit (`vram_limit`) and masks of what shall be ignored, which one rank looks for in all Gaussians"},
@@ -134,17 +133,8 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     if (is_limited) SPLAT_TRY(try_exchange(t, error));
     SPLAT_TRY(splat_batch_init(&t->shards.batch, o->ranks, t->backend, error)); /* evaluations deal views, too */
     t->shards.batch.agrees = is_limited;
-    if (!o->batch_views) {
-        splat_shared_init(&t->shards.view, o->ranks, t->backend);
-        return SPLAT_OK;
-    }
     describe_sums(t);
     return splat_shard_views_init(t, error);
-}
-
-bool splat_shards_split(const splat_trainer *t)
-{
-    return t->shards.comm && !t->options.batch_views;
 }
 
 splat_trainer *splat_shards_sharer(splat_trainer *t)
@@ -217,7 +207,6 @@ splat_status splat_shards_fail(const splat_trainer *t, splat_status status, cons
 void splat_shards_free(splat_trainer *t)
 {
     if (t->shards.comm && !splat_shards_is_worker(t)) splat_shards_order(t, SPLAT_ORDER_END, NULL);
-    if (splat_shards_split(t)) splat_shared_free(&t->shards.view);
     if (t->shards.batch.comm) splat_batch_free(&t->shards.batch);
     splat_row_blocks_free(t->backend, &t->shards.gradients);
     splat_row_blocks_free(t->backend, &t->shards.squares);

@@ -1,11 +1,10 @@
 /* The Gaussians of a training that several ranks share: Gaussian i of the model is row i / ranks of rank i % ranks. All
- * of them come together at rank 0 where something concerns the model as a whole: with split_views, density control;
- * what masked pixels alone show. Rank 0 decides; the others do what it orders. Alone, all of this does nothing. */
+ * of them come together at rank 0 where something concerns the model as a whole, as Gaussians that only masked pixels
+ * show do. Rank 0 decides; the others do what it orders. With one rank, every call here is a no-op. */
 #ifndef SPLAT_TRAIN_SHARDS_H
 #define SPLAT_TRAIN_SHARDS_H
 
 #include "distributed/batch_views.h"
-#include "distributed/shared_view.h"
 #include "model/aside.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
@@ -62,9 +61,8 @@ typedef struct splat_shards {
     splat_comm *comm;           /* borrowed; NULL: alone */
     bool is_whole;              /* rank 0: its rows are all Gaussians; the other ranks' are of the past */
     uint32_t n_all;             /* Gaussians of all ranks, while it is not */
-    splat_shared_view view;     /* of the step's view, where all share it */
-    splat_batch_views batch;    /* where each has a view of its own */
-    splat_row_blocks gradients; /* then: sums over the views of their gradients, */
+    splat_batch_views batch;    /* of a step: each rank has a view of its own */
+    splat_row_blocks gradients; /* sums over the views of their gradients, */
     splat_row_blocks squares;   /* and of the squares of these, of n_gradients Gaussians, as the model's tensors */
     uint32_t n_gradients;
     splat_shard_shapes shapes;  /* with a regularizer */
@@ -89,8 +87,6 @@ bool splat_shards_leads(const splat_trainer *trainer);
 bool splat_shards_is_worker(const splat_trainer *trainer);
 /* The trainer, if there are other ranks, else NULL. */
 splat_trainer *splat_shards_sharer(splat_trainer *trainer);
-/* Whether several ranks share one view. */
-bool splat_shards_split(const splat_trainer *trainer);
 /* The last iteration of the batch after an iteration: as many views as there are ranks, but no more than are left, and
  * none after one that concerns the whole model or is a multiple of 100, so that what happens or is saved then is. */
 int splat_shards_batch_end(const splat_trainer *trainer, int iteration);
@@ -101,7 +97,7 @@ uint32_t splat_shards_count(const splat_trainer *trainer);
 /* Of the row `first + i stride` of the whole model, which this trainer has as row i. */
 void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *stride);
 
-/* shard_control.c: density control of the rows that each rank has, as batch_views do it. Where a trainer has all rows,
+/* shard_control.c: density control of the rows that each rank has, in a batch. Where a trainer has all rows,
  * these do nothing. Collective; errors: RANK. */
 
 /* NUMERIC where there are not enough Gaussians for all ranks: exchanges of rows take for granted that each has some. */
