@@ -9,6 +9,7 @@
 #include "run/run_checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_report.h"
+#include "train/parts/exposure.h"
 #include "train/ranks/shard_host.h"
 
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "measure/view_set.h"
 #include "observe/monitor/monitor.h"
 #include "observe/page/run_page.h"
+#include "train/parts/depths.h"
+#include "train/parts/exposure.h"
 #include "train/schedule.h"
 #include "observe/tensorboard/view_batch.h"
 
@@ -103,7 +105,7 @@ static void tell_losses(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;
     const splat_trainer *t = r->trainer;
-    bool has_losses = t->options.regularizer || t->depths.results.data;
+    bool has_losses = t->options.regularizer || splat_depths_of(t)->results.data;
     if (!has_losses || (!r->tensorboard.writer && !r->run->report)) return;
     int late = steps_late(r);
     if (late && r->losses_at && r->losses_at == step->iteration - late) tell_read_losses(r, (double)step->loss);

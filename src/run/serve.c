@@ -1,5 +1,7 @@
 /* Those who follow rank 0's orders. */
 #include "measure/dealt_views.h"
+#include "train/parts/depths.h"
+#include "train/parts/exposure.h"
 #include "train/ranks/shard_host.h"
 #include "train/ranks/shard_rows.h"
 

@@ -2,68 +2,62 @@
 #ifndef SPLAT_TRAIN_STEP_H
 #define SPLAT_TRAIN_STEP_H
 
-#include "ops/jitter/jitter.h"
 #include "ops/loss/loss.h"
 #include "ops/project/project.h"
+#include "ops/raster/raster.h"
 #include "splatsmith/train.h"
-#include "train/parts/depths.h"
-#include "train/parts/exposure.h"
 #include "train/photo_store.h"
 
-/* ---------------------------------------------------------------- step_view.c */
-
+/* The view of a photo. Pointers are device memory of the frame unless stated otherwise; parts (parts/part.h) fill
+ * them. */
 typedef struct splat_step_view {
     uint32_t index;         /* into the dataset's views */
     const splat_camera *camera;
     float background[3];
     splat_photo photo;
     double kept;            /* the share of its pixels that count; 1 without a mask */
-    float *photo_resampled; /* device, instead of the photo: with resample_gt_image, or over another background */
-    float *grad_image;      /* device, dL/dimage */
-    float *exposed;         /* device; with exposure the picture that the loss compares, else NULL */
-    double *exposure_sums;
-    float *grad_alpha;      /* device, dL/dopacity where the mask asks for it, else NULL */
-    splat_step_depths depths; /* what is known of its depth */
+    float *photo_resampled; /* instead of the photo: resampled, or over another background; NULL: none */
+    float *grad_image;      /* dL/dimage */
+    float *exposed;         /* the picture that the loss compares; NULL: the frame's */
+    float *grad_alpha;      /* dL/dopacity; NULL: no loss of the opacity */
+    splat_raster_depth *depth; /* blended depth and its gradients; NULL: no loss of depth. Host memory */
 } splat_step_view;
 
-/* What a step takes of the frame beside the view's own arrays: dL/dimage, with ray jitter op jitter's arrays, with
- * exposure the exposed picture. */
+/* A step: views of iterations first .. last. One rank has one view, of several ranks rank r has that of first + r. */
+typedef struct splat_step {
+    int first, last, n_views;
+    bool wants_statistics;
+    bool has_view;                   /* this rank has one; the last step of a run may have fewer views than ranks */
+    splat_step_view view;            /* this rank's */
+    uint32_t views[SPLAT_MAX_RANKS]; /* indices of all */
+    const splat_camera *cameras[SPLAT_MAX_RANKS];
+    splat_step_result result;        /* of this rank's view, as far as it is known */
+    uint64_t n_degenerate;           /* of this rank's Gaussians, in all views */
+    splat_tensors extra_gradients;   /* one rank: of a regularizer's losses */
+    bool has_extra;
+} splat_step;
+
+/* Iteration of this rank's view. */
+int splat_step_iteration(const splat_trainer *trainer, const splat_step *step);
+
+/* ---------------------------------------------------------------- step_view.c */
+
+/* Bytes of the frame for dL/dimage. */
 static inline size_t splat_step_gradient_bytes(size_t n_pixels)
 {
     return 3 * n_pixels * sizeof(float);
 }
 
-static inline size_t splat_step_view_bytes(const splat_train_options *options, size_t width, size_t height)
-{
-    const size_t n_pixels = width * height;
-    size_t bytes = splat_step_gradient_bytes(n_pixels);
-    if (options->ray_jitter) bytes += splat_jitter_offsets_bytes(n_pixels);
-    if (options->resample_gt_image) bytes += splat_jitter_photo_bytes(n_pixels);
-    return bytes + splat_exposures_view_bytes(options, width, height);
-}
-
-/* What it takes for the views of a scene with masks that ask for an opacity: dL/dopacity, and the photo over the step's
- * background. */
-static inline size_t splat_step_matte_bytes(splat_mask_mode mode, bool random_background, size_t n_pixels)
-{
-    if (mode == SPLAT_MASKS_IGNORE) return 0;
-    bool has_photo = mode == SPLAT_MASKS_ALPHA && random_background;
-    return n_pixels * sizeof(float) + (has_photo ? splat_jitter_photo_bytes(n_pixels) : 0);
-}
-
-/* The view of an iteration, without its photo; has those of the next ones decoded, which are `stride` iterations apart:
- * 1, or those of other ranks' views lie between. A view of which a mask keeps nothing
- * is passed over for the next one in the scene's order. Errors: ARGUMENT (all are so); those of decoding. */
+/* Chooses the view of an iteration, without its photo, and has the photos of the next views decoded, which are `stride`
+ * iterations apart: the number of ranks. A view whose mask keeps no pixel is passed over for the next one in the
+ * scene's order. Errors: ARGUMENT (masks keep no pixel of any view); those of decoding. */
 splat_status splat_step_next_view(splat_trainer *trainer, int iteration, int stride, splat_step_view *view,
                                   splat_error *error);
 /* The mask of the view's photo where it says which pixels count; NULL: all do. */
 const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_view *view);
-/* The photo, room for the gradient of the picture and, with ray jitter, the sampling offsets and the photo resampled
- * there. After the view has begun: buffers are the frame's. */
-splat_status splat_step_stage_photo(splat_trainer *trainer, int iteration, splat_step_view *view, splat_error *error);
-
-/* The gradient of the losses of the opacity that the mask asks for (docs/method.md 8.3), after the view is blended. */
-splat_status splat_step_ask_opacity(splat_trainer *trainer, const splat_step_view *view, splat_error *error);
+/* The photo, and room for the gradient of the picture, in the frame of the view, which has begun. Errors: MEMORY,
+ * DEVICE; those of decoding. */
+splat_status splat_step_stage_photo(splat_trainer *trainer, splat_step_view *view, splat_error *error);
 
 /* ---------------------------------------------------------------- step_parts.c */
 
@@ -76,14 +70,9 @@ splat_status splat_step_loss(splat_trainer *trainer, const splat_step_view *view
 /* Adam's rates and corrections of a step of n_views views, the last of which is of this iteration; the tensors' steps
  * are counted. */
 void splat_step_adam(splat_trainer *trainer, int iteration, int n_views, splat_adam *adam);
-/* What the caller of a step is told. */
+/* Fills *info, which may be NULL. */
 void splat_step_tell(const splat_trainer *trainer, const splat_step_result *result, uint32_t view, int n_views,
                      double begin_seconds, splat_step_info *info);
-/* ---------------------------------------------------------------- batch_step.c */
-
-/* The next step of several ranks that have a view each. */
-splat_status splat_batch_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
-
 /* ---------------------------------------------------------------- step_results.c */
 
 /* NUMERIC unless the loss is finite. */

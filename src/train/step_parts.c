@@ -1,4 +1,4 @@
-/* What a step of one view and a step of several have in common. */
+/* Pieces of a step: Adam's rates, the picture and its loss, what is reported. */
 #include "train/step.h"
 
 #include "base/clock.h"
@@ -7,6 +7,11 @@
 #include "train/trainer.h"
 
 #include <math.h>
+
+int splat_step_iteration(const splat_trainer *t, const splat_step *s)
+{
+    return s->first + (t->shards.comm ? t->shards.comm->rank : 0);
+}
 
 /* ---------------------------------------------------------------- Adam's rates */
 
@@ -46,7 +51,7 @@ splat_status splat_step_blend(splat_trainer *t, const splat_step_view *view, spl
 {
     splat_view_blend colors = {.max_instances = t->options.max_instances,
                                .colors = true,
-                               .depth = splat_step_has_depths(&view->depths) ? &view->depths.blend : NULL,
+                               .depth = view->depth,
                                .binned_mark = t->measures_stages ? splat_step_mark_number(t, SPLAT_MARK_BIN) : 0};
     splat_step_note_mark(t, SPLAT_MARK_BIN);
     SPLAT_TRY(splat_view_forward(t->backend, &t->model->frame, &colors, error));
@@ -68,9 +73,7 @@ splat_status splat_step_loss(splat_trainer *t, const splat_step_view *view, spla
                                    .grad_image = view->grad_image,
                                    .result = splat_backend_result_latency(b) == 0 ? loss : NULL,
                                    .frame = &t->model->frame};
-    SPLAT_TRY(splat_exposures_apply(t, view, error));
-    SPLAT_TRY(splat_op_loss(b, &args, error));
-    return splat_exposures_backward(t, view, error);
+    return splat_op_loss(b, &args, error);
 }
 
 /* ---------------------------------------------------------------- what it was */

@@ -3,17 +3,12 @@
 #include "train/step.h"
 
 #include "base/rng.h"
-#include "ops/jitter/jitter.h"
-#include "ops/matte/matte.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 
 #define HIGHRES_PROBABILITY 0.3f
 #define HIGHRES_WIDTH 800
 #define PREFETCH_VIEWS 4
-/* Of the losses of the opacity, docs/method.md 8.3. */
-#define SEGMENT_WEIGHT 1.0f
-#define ALPHA_WEIGHT 0.1f
 
 static uint32_t training_view(splat_trainer *t, int iteration)
 {
@@ -90,68 +85,14 @@ splat_status splat_step_next_view(splat_trainer *t, int iteration, int stride, s
     return SPLAT_OK;
 }
 
-/* The offsets of the rays, and the photo resampled there. */
-static splat_status jitter_rays(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
+splat_status splat_step_stage_photo(splat_trainer *t, splat_step_view *view, splat_error *error)
 {
-    splat_backend *b = t->backend;
-    splat_frame *frame = &t->model->frame;
-    size_t n_pixels = splat_camera_pixels(view->camera);
-    void *jitter, *resampled = NULL;
-    if (!t->options.ray_jitter) return SPLAT_OK;
-    SPLAT_TRY(splat_frame_take(b, frame, splat_jitter_offsets_bytes(n_pixels), &jitter, error));
-    if (t->options.resample_gt_image)
-        SPLAT_TRY(splat_frame_take(b, frame, splat_jitter_photo_bytes(n_pixels), &resampled, error));
-    frame->jitter = jitter;
-    view->photo_resampled = resampled;
-    struct splat_jitter_args args = {view->camera->width, view->camera->height, t->options.seed, (uint32_t)iteration,
-                                     jitter,              view->photo.rgb,      resampled};
-    return splat_op_jitter(b, &args, error);
-}
-
-/* With an opacity of its own and a background drawn for the step, the photo lies over that. */
-static splat_status set_background(splat_trainer *t, splat_step_view *view, splat_error *error)
-{
-    const splat_dataset *dataset = &t->scene->dataset;
-    size_t bytes = splat_jitter_photo_bytes(splat_camera_pixels(view->camera));
-    if (!view->photo.mask || dataset->mask_mode != SPLAT_MASKS_ALPHA || !t->options.random_background) return SPLAT_OK;
-    struct splat_matte_args args = {.width = view->camera->width,
-                                    .height = view->camera->height,
-                                    .mask = view->photo.mask,
-                                    .composited = dataset->white_background ? 1.0f : 0.0f};
-    if (!view->photo_resampled) {
-        args.photo_u8 = view->photo.rgb;
-        SPLAT_TRY(splat_frame_take(t->backend, &t->model->frame, bytes, (void **)&view->photo_resampled, error));
-    }
-    args.photo_f32 = view->photo_resampled;
-    for (int c = 0; c < 3; c++) args.background[c] = view->background[c];
-    return splat_op_matte(t->backend, &args, error);
-}
-
-splat_status splat_step_stage_photo(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
-{
-    splat_backend *b = t->backend;
-    splat_frame *frame = &t->model->frame;
-    size_t n_pixels = splat_camera_pixels(view->camera);
-    SPLAT_TRY(splat_photo_store_fetch(&t->photos, b, t->scene, view->index, t->n_staged++ % 2, &view->photo, error));
-    SPLAT_TRY(splat_frame_take(b, frame, splat_step_gradient_bytes(n_pixels), (void **)&view->grad_image, error));
-    SPLAT_TRY(splat_exposures_stage(t, view, error));
-    view->photo_resampled = view->grad_alpha = NULL;
-    if (view->photo.mask && t->scene->dataset.mask_mode != SPLAT_MASKS_IGNORE)
-        SPLAT_TRY(splat_frame_take(b, frame, n_pixels * sizeof(float), (void **)&view->grad_alpha, error));
-    SPLAT_TRY(jitter_rays(t, iteration, view, error));
-    return set_background(t, view, error);
-}
-
-splat_status splat_step_ask_opacity(splat_trainer *t, const splat_step_view *view, splat_error *error)
-{
-    bool is_soft = t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA;
-    if (!view->grad_alpha) return SPLAT_OK;
-    struct splat_matte_args args = {.width = view->camera->width,
-                                    .height = view->camera->height,
-                                    .mask = view->photo.mask,
-                                    .is_soft = is_soft,
-                                    .weight = is_soft ? ALPHA_WEIGHT : SEGMENT_WEIGHT,
-                                    .transmittance = t->model->frame.transmittance,
-                                    .grad_alpha = view->grad_alpha};
-    return splat_op_matte(t->backend, &args, error);
+    const size_t n_pixels = splat_camera_pixels(view->camera);
+    view->photo_resampled = view->exposed = view->grad_alpha = NULL;
+    view->depth = NULL;
+    SPLAT_TRY(splat_photo_store_fetch(&t->photos, t->backend, t->scene, view->index, splat_trainer_photo_turn(t),
+                                      &view->photo, error));
+    t->n_staged++;
+    return splat_frame_take(t->backend, &t->model->frame, splat_step_gradient_bytes(n_pixels),
+                            (void **)&view->grad_image, error);
 }

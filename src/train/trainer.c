@@ -1,188 +1,182 @@
-/* One training step, top to bottom, and the state it needs. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian
- * Splatting (Kerbl et al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. */
+/* One training step, top to bottom. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian Splatting (Kerbl et
+ * al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. Options add parts (parts/part.h) to the view of a photo; a way
+ * (ranks/way.h) holds the calls that involve other ranks, and its version for one rank does next to nothing. */
 #include "train/trainer.h"
 
 #include "base/clock.h"
+#include "train/parts/part.h"
+#include "train/ranks/way.h"
 #include "train/schedule.h"
 #include "train/step.h"
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- the step */
+/* ---------------------------------------------------------------- one view */
 
-/* The loss, which must be finite before anything is updated, where it is known now. */
-static splat_status measure_loss(splat_trainer *t, int iteration, const splat_step_view *view,
-                                 splat_step_result *result, splat_error *error)
+/* Frames, the photo, and the room that parts need. */
+static splat_status stage(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    splat_loss_result loss = {0};
-    SPLAT_TRY(splat_step_loss(t, view, &loss, error));
-    if (splat_backend_result_latency(t->backend) > 0) return SPLAT_OK;
-    *result = (splat_step_result){.loss_l1 = loss.l1, .loss_ssim = loss.ssim};
-    splat_step_scale_result(result, view->kept);
-    return splat_step_check_loss(t, loss.loss, iteration, view->index, error);
+    SPLAT_TRY(t->way->begin(t, s, error));
+    SPLAT_TRY(splat_parts_begin(t, s, error));
+    if (s->has_view) {
+        SPLAT_TRY(splat_step_stage_photo(t, &s->view, error));
+        SPLAT_TRY(splat_parts_stage(t, splat_step_iteration(t, s), &s->view, error));
+    }
+    return splat_step_stamp(t, SPLAT_MARK_DATA, error);
 }
 
-/* Adam's step of the tensors that are free: those that follow from something else stay, and have no moments. */
-static splat_adam adam_of_free(const splat_trainer *t, const splat_adam *adam)
+static splat_status project(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    splat_adam free_ones = *adam;
-    for (int i = 0; i < t->model->tensors->n; i++)
-        if (splat_bound_follows(&t->options) >> i & 1) free_ones.update[i] = false;
-    return free_ones;
+    SPLAT_TRY(stage(t, s, error));
+    SPLAT_TRY(t->way->project(t, s, error));
+    return splat_step_stamp(t, SPLAT_MARK_PROJECT, error);
 }
 
-/* What Gaussians follow from is stepped, and they follow. A failure is halfway: the colours are stepped already. */
-static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients,
-                               splat_error *error)
+/* The picture, its losses, and their gradients in the picture. loss: known now on a synchronous backend only. */
+static splat_status blend(splat_trainer *t, splat_step *s, double *loss, splat_error *error)
 {
-    const splat_binding *binding = t->options.binding;
-    splat_status status = binding ? binding->step(t, adam, gradients, error) : SPLAT_OK;
-    t->is_broken |= status != SPLAT_OK;
-    return status;
-}
-
-/* Counts of the view. An asynchronous backend replaces them by those that arrive later. */
-static void count(const splat_frame *frame, splat_step_result *result)
-{
-    result->n_visible = frame->n_visible;
-    result->n_degenerate = frame->n_degenerate;
-    result->n_instances = frame->n_view_instances;
-}
-
-static splat_status run_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
-                             splat_error *error)
-{
-    splat_backend *b = t->backend;
-    splat_gaussians *gaussians = &t->model->gaussians;
-    splat_frame *frame = &t->model->frame;
-    const float n = (float)gaussians->n;
-
-    splat_tensors extra_gradients, bound_gradients;
-    bool has_extra;
-
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
-    SPLAT_TRY(splat_regularize(t, iteration, view->index, &extra_gradients, &has_extra, error));
-    SPLAT_TRY(splat_model_begin_view(t->model, frame, view->camera, view->background, error));
-    frame->hint = splat_trainer_hint(t, view->index);
-    SPLAT_TRY(splat_step_stage_photo(t, iteration, view, error));
-    SPLAT_TRY(splat_depths_stage(t, iteration, view, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_DATA, error));
-
-    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){gaussians, frame, .for_step = true}, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT, error));
-    SPLAT_TRY(splat_step_blend(t, view, error));
-    SPLAT_TRY(measure_loss(t, iteration, view, result, error));
-    SPLAT_TRY(splat_step_ask_opacity(t, view, error));
-    SPLAT_TRY(splat_depths_losses(t, view, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
-    const bool wants_statistics = t->strategy->wants_statistics(&t->options, iteration);
-    const bool has_depths = splat_step_has_depths(&view->depths);
-    splat_view_gradients screen = {.image = view->grad_image, .without_mean_abs = !wants_statistics,
-                                   .alpha = view->depths.grad_alpha ? view->depths.grad_alpha : view->grad_alpha,
-                                   .depth = has_depths ? &view->depths.blend : NULL};
-    SPLAT_TRY(splat_view_backward(b, frame, &screen, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error));
-    SPLAT_TRY(splat_bound_reserve(t, error));
-    /* From here on nothing is allocated: a step that the memory limit stops has changed nothing. */
-
-    splat_adam adam;
-    splat_step_adam(t, iteration, 1, &adam);
-    splat_adam adam_free = adam_of_free(t, &adam);
-    splat_statistics statistics = splat_trainer_statistics(t);
-    struct splat_project_backward_args step = {
-        .gaussians = gaussians,
-        .frame = frame,
-        .adam = &adam_free,
-        .statistics = wants_statistics ? &statistics : NULL,
-        .statistics_mask = splat_step_mask(t, view),
-        .gradients = splat_bound_gradients(t, &bound_gradients),
-        .extra_gradients = has_extra ? &extra_gradients : NULL,
-        .grad_depth = has_depths ? view->depths.blend.grad_depth : NULL,
-        .opacity_pull = t->options.opacity_reg / n,
-        .scale_pull = t->options.scale_reg / (3.0f * n)};
-    SPLAT_TRY(splat_op_project_backward(b, &step, error));
-    SPLAT_TRY(step_bound(t, &adam, &bound_gradients, error));
-    SPLAT_TRY(splat_exposures_step(t, iteration, view, error));
-    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error));
-    count(frame, result);
+    splat_loss_result result = {0};
+    *loss = 0;
+    if (!s->has_view) return SPLAT_OK;
+    SPLAT_TRY(splat_step_blend(t, &s->view, error));
+    SPLAT_TRY(splat_parts_picture(t, &s->view, error));
+    SPLAT_TRY(splat_step_loss(t, &s->view, &result, error));
+    SPLAT_TRY(splat_parts_loss(t, &s->view, error));
+    *loss = result.loss;
+    s->result = (splat_step_result){.loss_l1 = result.l1,
+                                    .loss_ssim = result.ssim,
+                                    .n_visible = t->model->frame.n_visible,
+                                    .n_instances = t->model->frame.n_view_instances};
+    splat_step_scale_result(&s->result, s->view.kept);
     return SPLAT_OK;
 }
 
-/* run_step; a step that failed does not count. */
-static splat_status try_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
-                             splat_error *error)
+/* Gradients on the screen. */
+static splat_status backward(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    int kept[SPLAT_N_TENSORS], kept_exposures = t->exposures.steps;
-    memcpy(kept, t->adam_steps, sizeof kept);
-    splat_status status = run_step(t, iteration, view, result, error);
-    if (status == SPLAT_OK) {
-        t->iteration = iteration;
-    } else {
-        memcpy(t->adam_steps, kept, sizeof kept);
-        t->exposures.steps = kept_exposures;
-    }
-    return status;
+    const splat_view_gradients screen = {.image = s->view.grad_image,
+                                         .without_mean_abs = !s->wants_statistics,
+                                         .alpha = s->view.grad_alpha,
+                                         .depth = s->view.depth};
+    SPLAT_TRY(t->way->reserve(t, error));
+    if (s->has_view) SPLAT_TRY(splat_view_backward(t->backend, &t->model->frame, &screen, error));
+    return splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error);
 }
 
-static void release_regions(splat_trainer *t)
+/* ---------------------------------------------------------------- the step */
+
+/* From the views to the gradients of the Gaussians on the screen. A step that a memory limit stops on the way has
+ * changed nothing. */
+static splat_status find_gradients(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    splat_region_free(t->backend, &t->model->frame.region);
-    splat_region_free(t->backend, &t->backend->scratch);
+    double loss;
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_BEGIN, error));
+    SPLAT_TRY(t->way->regularize(t, s, error));
+    SPLAT_TRY(t->way->agree(t, project(t, s, error), error));
+    SPLAT_TRY(t->way->send(t, s, error));
+    SPLAT_TRY(t->way->agree(t, blend(t, s, &loss, error), error));
+    SPLAT_TRY(t->way->check_loss(t, s, loss, error));
+    SPLAT_TRY(splat_step_stamp(t, SPLAT_MARK_LOSS, error));
+    SPLAT_TRY(t->way->agree(t, backward(t, s, error), error));
+    return t->way->give_back(t, s, error);
 }
 
-/* try_step; what the limit refuses is asked for again: first without what working memory still holds of views and
+/* find_gradients; what the limit refuses is asked for again: first without what working memory still holds of views and
  * counts before, then as long as there is something to give up for it. */
-static splat_status make_step(splat_trainer *t, int iteration, splat_step_view *view, splat_step_result *result,
-                              splat_error *error)
+static splat_status find_within_limit(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    splat_status status = try_step(t, iteration, view, result, error);
-    for (bool gave = t->backend->memory.limit > 0; status == SPLAT_ERROR_MEMORY && gave;) {
+    splat_status status = find_gradients(t, s, error);
+    for (bool gave = t->way->may_ask_again(t); status == SPLAT_ERROR_MEMORY && gave;) {
         splat_error refused;
-        release_regions(t);
-        status = try_step(t, iteration, view, result, error);
+        SPLAT_TRY(t->way->release(t, error));
+        status = find_gradients(t, s, error);
         if (status != SPLAT_ERROR_MEMORY) break;
-        release_regions(t);
-        if (splat_give_up_next(t, &gave, &refused) != SPLAT_OK) break;
+        SPLAT_TRY(t->way->release(t, error));
+        const splat_status given = splat_give_up_next(t, &gave, &refused);
+        if (given != SPLAT_OK && error) *error = refused;
+        SPLAT_TRY(given);
     }
     return status;
 }
 
-/* A view that needs more than the memory limit leaves does not end the training: its step is left out and reported. */
-static splat_status leave_out(splat_trainer *t, const splat_error *refused, int iteration, const splat_step_view *view,
-                              splat_error *error)
+/* Gaussians and parts make their step. One that failed does not count. */
+static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    if (refused->status != SPLAT_ERROR_MEMORY || !t->backend->memory.limit) {
+    int kept[SPLAT_N_TENSORS];
+    memcpy(kept, t->adam_steps, sizeof kept);
+    splat_status status = t->way->update(t, s, error);
+    if (status != SPLAT_OK) {
+        memcpy(t->adam_steps, kept, sizeof kept);
+        return status;
+    }
+    status = splat_parts_update(t, s, error);
+    t->is_broken |= status != SPLAT_OK; /* the Gaussians have made theirs */
+    SPLAT_TRY(status);
+    t->iteration = s->last;
+    return splat_step_stamp(t, SPLAT_MARK_PROJECT_BACKWARD, error);
+}
+
+/* Iterations before the last of a step move Gaussians by themselves alone; all others end a step. */
+static splat_status control_amid(splat_trainer *t, const splat_step *s, splat_error *error)
+{
+    for (int iteration = s->first; iteration < s->last; iteration++)
+        SPLAT_TRY(splat_density_control_after(t, iteration, error));
+    return SPLAT_OK;
+}
+
+/* A step that needs more than the memory limit leaves does not end the training: it is left out and reported. */
+static splat_status leave_out(splat_trainer *t, const splat_step *s, const splat_error *refused, splat_error *error)
+{
+    const char *name = t->scene->dataset.views[s->views[0]].name;
+    if (refused->status != SPLAT_ERROR_MEMORY || !t->way->may_ask_again(t)) {
         if (error) *error = *refused;
         return refused->status;
     }
-    splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d (view %s) is left out: %s", iteration,
-              t->scene->dataset.views[view->index].name, refused->message);
-    t->n_left_out++;
+    if (s->first == s->last)
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d (view %s) is left out: %s", s->first, name,
+                  refused->message);
+    else
+        splat_log(t->context, SPLAT_LOG_WARNING, "iterations %d to %d (view %s and others) are left out: %s", s->first,
+                  s->last, name, refused->message);
+    t->n_left_out += (size_t)s->n_views;
     t->has_posted = false; /* there is no result to wait for */
-    t->iteration = iteration;
-    return SPLAT_OK;
+    t->shards.views.n_before = 0;
+    t->iteration = s->last;
+    return control_amid(t, s, error);
+}
+
+/* Results of the step, or on an asynchronous backend of the step before. */
+static splat_status finish(splat_trainer *t, splat_step *s, splat_step_result *mean, splat_error *error)
+{
+    splat_status found = SPLAT_OK;
+    SPLAT_TRY(control_amid(t, s, error));
+    s->result.n_degenerate = (uint32_t)s->n_degenerate;
+    if (s->has_view && splat_backend_result_latency(t->backend) > 0)
+        found = splat_step_exchange_results(t, splat_step_iteration(t, s), &s->view, &s->result, error);
+    if (found != SPLAT_OK && found != SPLAT_ERROR_NUMERIC) return found;
+    SPLAT_TRY(t->way->report(t, s, found, mean, error));
+    return splat_step_add_times(t, error); /* a step that was left out did not set all marks */
 }
 
 static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
-    double begin = splat_clock_seconds();
-    int iteration = t->iteration + 1;
-    splat_step_result result = {0};
-    splat_step_view view;
-
-    SPLAT_TRY(splat_density_control_after(t, iteration - 1, error));
-    t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
-    splat_rest_cache_prepare(t);
-    SPLAT_TRY(splat_step_next_view(t, iteration, 1, &view, error));
+    const double begin = splat_clock_seconds();
+    splat_step s = {.n_views = 0};
+    splat_step_result mean = {0};
     splat_error refused;
-    if (make_step(t, iteration, &view, &result, &refused) != SPLAT_OK) {
-        SPLAT_TRY(leave_out(t, &refused, iteration, &view, error));
+
+    SPLAT_TRY(splat_density_control_after(t, t->iteration, error));
+    t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, t->iteration + 1);
+    splat_rest_cache_prepare(t);
+    SPLAT_TRY(t->way->choose(t, &s, error));
+    s.wants_statistics = t->strategy->wants_statistics(&t->options, s.last);
+    if (find_within_limit(t, &s, &refused) != SPLAT_OK) {
+        SPLAT_TRY(leave_out(t, &s, &refused, error));
     } else {
-        if (splat_backend_result_latency(t->backend) > 0)
-            SPLAT_TRY(splat_step_exchange_results(t, iteration, &view, &result, error));
-        SPLAT_TRY(splat_step_add_times(t, error)); /* a step that was left out did not set all marks */
+        SPLAT_TRY(update(t, &s, error));
+        SPLAT_TRY(finish(t, &s, &mean, error));
     }
-    splat_step_tell(t, &result, view.index, 1, begin, info);
+    splat_step_tell(t, &mean, s.views[0], s.n_views, begin, info);
     return SPLAT_OK;
 }
 
@@ -191,8 +185,7 @@ splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_e
     splat_error own;
     splat_status status = splat_shards_begin_step(t, &own);
     splat_shards_begin_traffic(t);
-    if (status == SPLAT_OK)
-        status = t->shards.comm ? splat_batch_step(t, info, &own) : step(t, info, &own);
+    if (status == SPLAT_OK) status = step(t, info, &own);
     splat_shards_end_step(t, status, &own);
     if (status != SPLAT_OK) {
         if (error) *error = own;

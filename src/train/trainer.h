@@ -7,17 +7,23 @@
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 #include "train/parts/binding.h"
-#include "train/parts/depths.h"
 #include "train/optimizer/deferred.h"
-#include "train/parts/exposure.h"
 #include "train/memory/setup.h"
 #include "train/photo_store.h"
 #include "train/parts/regularizer.h"
+#include "train/parts/state_array.h"
 #include "train/optimizer/rest_cache.h"
 #include "train/ranks/shards.h"
 #include "train/density/strategy.h"
 
 #include <signal.h>
+
+enum {
+#define SPLAT_PART(name) SPLAT_PART_##name,
+#include "train/parts/parts.def"
+#undef SPLAT_PART
+    SPLAT_N_PARTS
+};
 
 #define SPLAT_MARKED_STEPS 3 /* sets of marks; a step's are read two steps later, when a device has long passed them */
 
@@ -40,6 +46,7 @@ struct splat_trainer {
     splat_row_blocks statistics;         /* grad, grad_abs, count: [n_statistics] each */
     uint32_t n_statistics;               /* n while there is density control, then 0 */
 
+    const struct splat_way *way;         /* what a step does with other ranks (ranks/way.h) */
     const splat_strategy *strategy;
     splat_extra_rows strategy_rows;      /* what it keeps */
     splat_extra_rows regularizer_rows;   /* what the regularizer keeps; empty without one */
@@ -48,8 +55,7 @@ struct splat_trainer {
 
     splat_block regularizer_maps;        /* of a view beside the step's */
 
-    splat_exposure_state exposures;      /* empty without the option */
-    splat_depth_state depths;            /* empty where the scene knows none */
+    void *parts[SPLAT_N_PARTS];          /* the state of each part (parts/part.h); NULL: it keeps none */
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */
 
     struct {
@@ -167,21 +173,9 @@ void splat_trainer_refresh_moments(splat_trainer *trainer);
 extern const char *const splat_statistics_names[SPLAT_N_STATISTICS]; /* in the order of splat_statistics */
 void splat_statistics_describe(splat_row_blocks *rows);
 
-/* Every array of the state, as a checkpoint holds it. */
-typedef struct splat_state_array {
-    const char *name;  /* "means", "adam_m.means", "adam.sh_rest" (quantized), "statistics.grad", ... */
-    const char *type;  /* "F32", "F16" (rows padded to whole words), "U32" (quantized moments, indices: words) */
-    bool is_index;     /* indices of Gaussians */
-    bool is_of_all;    /* not of Gaussians: of several ranks each has all of it */
-    uint32_t rows, words; /* words (32 bits) of a row */
-    void *device;
-} splat_state_array;
-
 #define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 7 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
 /* Appends the arrays of a description; that of a trainer, or that of a checkpoint, where there is no device memory. */
 void splat_state_arrays_add(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows);
-/* Those of the exposures, where there are any; likewise. */
-void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const splat_exposure_state *exposures);
 /* Those of a binding with so many rows; bound: where they lie, or NULL as above. */
 void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat_binding *binding,
                                   const uint32_t *rows, const splat_bound_state *bound);

@@ -1,5 +1,7 @@
 /* The trainer's arrays with a row for each Gaussian: their growth and list; and making and ending a trainer. */
 #include "base/options.h"
+#include "train/parts/part.h"
+#include "train/ranks/way.h"
 #include "train/trainer.h"
 
 #include "ops/filter3d/filter3d.h"
@@ -29,7 +31,7 @@ splat_status splat_trainer_get_losses(const splat_trainer *t, splat_loss losses[
     const splat_regularizer *regularizer = t->options.regularizer;
     double results[SPLAT_MAX_REGULARIZER_RESULTS];
     const void *source = t->regularizer_results.data;
-    SPLAT_TRY(splat_depths_get_losses(t, losses, n, error));
+    SPLAT_TRY(splat_parts_get_losses(t, losses, n, error));
     if (!regularizer) return SPLAT_OK;
     if (source)
         SPLAT_TRY(splat_backend_download(t->backend, results, source, regularizer->n_results * sizeof(double), error));
@@ -213,19 +215,6 @@ void splat_state_arrays_add_bound(splat_state_array *arrays, int *n, const splat
     }
 }
 
-void splat_state_arrays_add_exposures(splat_state_array *arrays, int *n, const splat_exposure_state *exposures)
-{
-    const splat_block *const blocks[] = {&exposures->values, &exposures->m, &exposures->v};
-    static const char *const names[] = SPLAT_EXPOSURES_NAMES;
-    for (int i = 0; i < 3 && exposures->n_photos; i++)
-        arrays[(*n)++] = (splat_state_array){.name = names[i],
-                                             .type = "F32",
-                                             .is_of_all = true,
-                                             .rows = exposures->n_photos + exposures->n_cameras,
-                                             .words = SPLAT_EXPOSURE_ROW,
-                                             .device = blocks[i]->data};
-}
-
 int splat_trainer_row_arrays(const splat_trainer *t, splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS])
 {
     int n = 0;
@@ -242,7 +231,7 @@ int splat_trainer_state_arrays(const splat_trainer *t, splat_state_array arrays[
 {
     int n = splat_trainer_row_arrays(t, arrays);
     splat_state_arrays_add_bound(arrays, &n, t->options.binding, t->bound.rows, &t->bound);
-    splat_state_arrays_add_exposures(arrays, &n, &t->exposures);
+    splat_parts_state_arrays(t, arrays, &n);
     return n;
 }
 
@@ -270,9 +259,7 @@ static splat_status trainer_init(splat_trainer *t, splat_error *error)
                                       t->options.sh_degree, t->options.optimizer_storage,
                                       splat_place_of_moments(&t->options));
     splat_bound_init(t);
-    SPLAT_TRY(splat_exposures_init(t, error));
-    SPLAT_TRY(splat_exposures_seed(t, error));
-    SPLAT_TRY(splat_depths_init(t, error));
+    SPLAT_TRY(splat_parts_init(t, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_deferral_describe(&t->deferral.rows, splat_deferral_slots(&t->options));
@@ -318,6 +305,7 @@ splat_status splat_trainer_create(splat_context *context, splat_scene *scene, co
     t->scene = scene;
     t->options = *options;
     t->strategy = splat_strategy_of(options);
+    t->way = &splat_way_alone;
     t->last_density_control = -1;
     splat_error refused;
     splat_status status = trainer_init(t, &refused);
@@ -343,8 +331,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_deferral_free(&t->deferral, b);
     splat_rest_cache_free(t);
     splat_bound_free(t);
-    splat_exposures_free(t);
-    splat_depths_free(t);
+    splat_parts_free(t);
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);

@@ -9,6 +9,7 @@
 #include "model/aside.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "train/parts/exposure.h"
 #include "train/trainer.h"
 #include "viewer/mesh_pictures.h"
 

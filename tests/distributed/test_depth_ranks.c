@@ -9,6 +9,8 @@
 
 #include "captured_run_fixture.h"
 
+#include "train/parts/depths.h"
+
 /* What known depth does is seen in the losses: they are others without. */
 static void known_depth_counts(void **state)
 {

@@ -9,6 +9,8 @@
 
 #include "captured_run_fixture.h"
 
+#include "train/parts/exposure.h"
+
 /* ---------------------------------------------------------------- a view for each rank */
 
 static void look_at_exposures(splat_trainer *t, void *user)
@@ -67,7 +69,7 @@ static void keep_one_view(splat_trainer *t, int rank)
 /* Of the first photo, at whoever looks. */
 static void look_at_the_first(splat_trainer *t, void *user)
 {
-    const splat_exposure_state *s = &t->exposures;
+    const splat_exposure_state *s = splat_exposures_of(t);
     const uint32_t photo = s->photo_of[t->scene->dataset.train[0]];
     *(looked *)user = (looked){((const float *)s->values.data)[SPLAT_EXPOSURE_ROW * photo],
                                ((const float *)s->m.data)[SPLAT_EXPOSURE_ROW * photo], s->steps};

@@ -11,6 +11,8 @@
 #include "option_effects.h"
 #include "scene/scene.h"
 
+#include "train/parts/depths.h"
+
 #define KNOWN "known"
 #define N_CAMERAS 8
 #define N_STEPS 60
@@ -92,7 +94,7 @@ static void without_weights_nothing_changes(void **state)
     peaks[0] = memory.peak_bytes;
     o.depth_l1_weight_init = o.sfm_depth_weight = 0;
     splat_trainer *t = tiny_trainer(&known, &o);
-    assert_true(!t->depths.points.data && !t->depths.results.data);
+    assert_true(!splat_depths_of(t)->points.data && !splat_depths_of(t)->results.data);
     must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_int_equal(n, 0);
     results[1] = result_after(t, o.iterations, &sizes[1]);

@@ -8,6 +8,7 @@
 #include "checkpoint_fixture.h"
 #include "exif_photo_fixture.h"
 #include "train/step.h"
+#include "train/parts/exposure.h"
 
 #include <math.h>
 

@@ -7,6 +7,8 @@
 
 #include "gpu_fixture.h"
 
+#include "train/parts/depths.h"
+
 #include <math.h>
 
 #define KNOWN "known"

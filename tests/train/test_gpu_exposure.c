@@ -7,6 +7,8 @@
 
 #include "gpu_fixture.h"
 
+#include "train/parts/exposure.h"
+
 #include <math.h>
 
 #define N_STEPS 24

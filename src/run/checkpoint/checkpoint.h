@@ -31,7 +31,7 @@ typedef struct splat_checkpoint_state {
     splat_optimizer_storage optimizer_storage;
     unsigned given_up;          /* SPLAT_GIVE_UP_*, below a memory limit */
     size_t overhead;            /* of the driver, as that counted for it */
-    int exposure_steps;         /* that Adam made of the photos' exposures; -1: the run had none */
+    int part_steps[SPLAT_N_PARTS]; /* that Adam made of a part's parameters; -1: the run was without them */
     splat_render_mode render_mode;
     float kernel_size;
 } splat_checkpoint_state;

@@ -2,6 +2,7 @@
 #include "run/checkpoint/checkpoint.h"
 
 #include "io/json.h"
+#include "train/parts/part.h"
 #include "train/schedule.h"
 #include "train/train_options.h"
 
@@ -89,7 +90,9 @@ json_t *splat_checkpoint_header(const splat_trainer *t, const char *reason)
     if (header && splat_gives_up(t))
         splat_json_set(&header, "memory", json_pack("{s:i, s:I}", "given_up", (int)splat_given_up(t), "overhead_bytes",
                                                     (json_int_t)t->memory.setup.overhead));
-    if (header && o->exposure) splat_json_set(&header, "exposure_steps", json_integer(t->exposures.steps));
+    for (int i = 0; header && i < splat_n_parts; i++)
+        if (splat_parts[i]->steps && splat_parts[i]->is_on(t))
+            splat_json_set(&header, splat_parts[i]->steps_name, json_integer(*splat_parts[i]->steps(t)));
     if (header && constant_of(t)) splat_json_set(&header, constant_of(t), json_real((double)t->regularizer_constant));
     return header;
 }
@@ -156,11 +159,15 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *r, splat_che
                                                "its optimizer steps are missing or out of range", error);
         state->adam_steps[i] = (int)step;
     }
-    bool has_exposures = json_object_get(h, "exposure_steps") != NULL;
-    if (has_exposures && !get_integer(h, "exposure_steps", 0, iteration, &step))
-        return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "the steps of its exposures are out of range",
-                                           error);
-    state->exposure_steps = has_exposures ? (int)step : -1;
+    for (int i = 0; i < splat_n_parts; i++) {
+        const char *name = splat_parts[i]->steps_name;
+        state->part_steps[i] = -1;
+        if (!name || !json_object_get(h, name)) continue;
+        if (!get_integer(h, name, 0, iteration, &step))
+            return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD,
+                                               "the optimizer steps of a part are out of range", error);
+        state->part_steps[i] = (int)step;
+    }
     state->iteration = (int)iteration;
     state->n = (uint32_t)n;
     state->sh_degree = (int)degree;
@@ -284,10 +291,13 @@ splat_status splat_checkpoint_check_run(const splat_trainer *t, const splat_tens
                              "the checkpoint was made with the density strategy '%.40s', and this run has '%s'; resume "
                              "with the same, or begin from the splat",
                              strategy ? strategy : "default", t->strategy->name);
-    if ((state->exposure_steps >= 0) != t->options.exposure)
+    for (int i = 0; i < splat_n_parts; i++) {
+        const splat_part *part = splat_parts[i];
+        if (!part->steps || (state->part_steps[i] >= 0) == part->is_on(t)) continue;
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, r->path, SPLAT_NO_OFFSET,
-                             "the checkpoint was made %s `exposure`, which its splat fits; resume with the same",
-                             t->options.exposure ? "without" : "with");
+                             "the checkpoint was made %s `%s`, which its splat fits; resume with the same",
+                             part->is_on(t) ? "without" : "with", part->name);
+    }
     SPLAT_TRY(check_once(t, r, state->iteration, error));
     if (!get_integer(json_object_get(r->header, "random"), "seed", INT64_MIN, INT64_MAX, &seed))
         return splat_tensor_reader_damaged(r, SPLAT_TENSOR_FILE_HEAD, "it has no seed", error);

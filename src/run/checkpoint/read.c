@@ -2,6 +2,7 @@
  * pieces, into the trainer's storage. */
 #include "run/checkpoint/checkpoint.h"
 
+#include "train/parts/part.h"
 #include "train/schedule.h"
 
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static int expected_arrays(const splat_trainer *t, const splat_checkpoint_state 
     splat_state_arrays_add(list, &n, &parameters, s->n);
     for (int i = 0; i < 2; i++) splat_state_arrays_add(list, &n, &moments[i], s->n);
     splat_state_arrays_add(list, &n, &statistics, n_statistics);
-    splat_state_arrays_add_exposures(list, &n, &t->exposures);
+    splat_parts_state_arrays(t, list, &n);
     return n;
 }
 
@@ -215,17 +216,21 @@ static splat_status take_bound(const load *l, splat_error *error)
     return binding->restored ? binding->restored(l->t, error) : SPLAT_OK;
 }
 
-/* Those of the exposures, whose rows are photos and cameras: rank 0 tells the others. */
-static splat_status take_exposures(const load *l, splat_error *error)
+/* Arrays and steps of the parts of the step (train/parts/part.h). */
+static splat_status take_parts(const load *l, splat_error *error)
 {
-    static const char *const names[] = SPLAT_EXPOSURES_NAMES;
-    uint32_t n_rows = l->t->exposures.n_photos + l->t->exposures.n_cameras;
-    for (int i = 0; i < 3; i++)
-        for (uint32_t at = 0; at < n_rows; at += SPLAT_PIECE_ROWS)
-            SPLAT_TRY(take_as_it_is(l, names[i], at, n_rows - at < SPLAT_PIECE_ROWS ? n_rows - at : SPLAT_PIECE_ROWS,
-                                    error));
-    l->t->exposures.steps = l->state->exposure_steps;
-    return splat_exposures_share(l->t, error);
+    splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
+    int n = 0;
+    splat_parts_state_arrays(l->t, arrays, &n);
+    for (int i = 0; i < n; i++)
+        for (uint32_t at = 0, count; at < arrays[i].rows; at += count) {
+            count = arrays[i].rows - at < SPLAT_PIECE_ROWS ? arrays[i].rows - at : SPLAT_PIECE_ROWS;
+            SPLAT_TRY(take_as_it_is(l, arrays[i].name, at, count, error));
+        }
+    for (int i = 0; i < splat_n_parts; i++)
+        if (splat_parts[i]->steps && splat_parts[i]->is_on(l->t))
+            *splat_parts[i]->steps(l->t) = l->state->part_steps[i];
+    return splat_parts_restored(l->t, error);
 }
 
 /* Whether the file has rows of the cached arrays. */
@@ -277,7 +282,7 @@ static splat_status take(load *l, splat_error *error)
     for (uint32_t at = 0; at < n && status == SPLAT_OK; at += SPLAT_PIECE_ROWS)
         status = take_rows(l, at, n - at < SPLAT_PIECE_ROWS ? n - at : SPLAT_PIECE_ROWS, error);
     if (status == SPLAT_OK) status = take_bound(l, error);
-    if (status == SPLAT_OK) status = take_exposures(l, error);
+    if (status == SPLAT_OK) status = take_parts(l, error);
     /* A splat that is trained on is rendered as it asks for; the first stage renders as its options do. */
     if (status == SPLAT_OK && splat_schedule_continues_splat(&t->options))
         status = splat_model_set_render_mode(t->model, l->state->render_mode, l->state->kernel_size, error);

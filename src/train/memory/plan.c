@@ -130,7 +130,7 @@ static void fill_rows(const splat_memory_setup *u, const splat_train_options *o,
     add_row(plan, "transients", "frame of the largest view", s.frame);
     add_row(plan, "transients", "working memory of the ops", s.scratch);
     add_row(plan, "images", s.photos_stream ? "photos of two steps" : "all training photos", s.photos);
-    add_row(plan, "images", "points of known depth", s.depth_points);
+    add_row(plan, "images", "points of known depth", s.parts);
     add_row(plan, "transients", "other views, and rows between GPUs", s.ranks);
     add_row(plan, "other", "ends of pages and granules, counters", s.rest);
     plan->host_bytes = s.host;

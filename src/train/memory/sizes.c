@@ -8,6 +8,7 @@
 #include "ops/loss/loss_bytes.h"
 #include "ops/raster/raster_bytes.h"
 #include "ops/share/share.h"
+#include "train/parts/part.h"
 #include "train/step.h"
 #include "train/density/strategies.h"
 #include "train/trainer.h"
@@ -114,11 +115,8 @@ static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options
     for (int i = 0; i < SPLAT_N_TENSORS; i++)
         channels += defers && i == SPLAT_TENSOR_sh_rest ? 0 : splat_tensor_channels(i, o->sh_degree);
     const size_t rows = 2 * sizeof(splat_share_row) + 3 * sizeof(float) + sizeof(splat_grad2d);
-    const size_t exposures = splat_exposures_batch_bytes(o, u->view.height, u->n_ranks);
-    const size_t depths = splat_depths_batch_bytes(u, o, n, seen);
     return u->n_ranks * mapped(u, splat_view_arrays_bytes(n, 0, 0)) + 2 * mapped(u, n * channels * sizeof(float)) +
-           mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows) + (exposures ? mapped(u, exposures) : 0) +
-           (depths ? mapped(u, depths) : 0);
+           mapped(u, all * sizeof(uint32_t)) + mapped(u, seen * rows);
 }
 
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const splat_train_options *o, size_t n,
@@ -129,14 +127,12 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     splat_work w = splat_memory_work(u, n_seen, room);
     const splat_strategy *strategy = splat_strategy_of(o);
     size_of_state(u, o, n, &s);
-    s.ranks = ranks_bytes(u, o, n);
-    s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_view_bytes(o, w.width, w.height) +
-              splat_step_matte_bytes(u->mask_mode, o->random_background, splat_work_pixels(&w)) +
-              splat_depths_frame_bytes(u, o, n_seen, splat_work_pixels(&w)) +
-              (w.bands ? splat_view_gradients_bytes(n_seen) : 0);
-    s.depth_points = splat_depths_point_bytes(u, o);
-    s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) +
-                                                              splat_depths_backward_bytes(u, o, &w));
+    const splat_part_bytes parts = splat_parts_bytes(&(splat_part_work){u, o, w, n});
+    s.ranks = ranks_bytes(u, o, n) + parts.batch;
+    s.frame = splat_view_bytes(&w) + splat_bin_frame_bytes(&w) + splat_step_gradient_bytes(splat_work_pixels(&w)) +
+              parts.frame + (w.bands ? splat_view_gradients_bytes(n_seen) : 0);
+    s.parts = parts.kept;
+    s.scratch = splat_larger(splat_bin_scratch_bytes(&w), splat_raster_backward_scratch_bytes(&w) + parts.backward);
     s.scratch = splat_larger(s.scratch, splat_loss_scratch_bytes(&w));
     s.scratch = splat_larger(s.scratch, splat_knn_scratch_bytes(w.on_device, u->n_points)); /* at the start */
     if (strategy->work_bytes) s.scratch = splat_larger(s.scratch, strategy->work_bytes(w.on_device, n));
@@ -150,8 +146,7 @@ splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *u, const spla
     s.photos_stream = o->photos_on_host || u->photos_all == u->photos_two;
     s.photos = s.photos_stream ? splat_memory_streamed_photos(u, o) : u->photos_all;
     /* The last granule of the blocks that are not rows; cameras, counters. */
-    size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + (o->exposure ? SPLAT_EXPOSURES_BLOCKS : 0) +
-                      splat_depths_blocks(u, o);
+    size_t n_blocks = OTHER_BLOCKS + splat_bound_blocks(o) + parts.n_blocks;
     s.rest = n_blocks * u->granule + ((size_t)1 << 18);
     return s;
 }
@@ -160,7 +155,7 @@ static size_t total_of(const splat_memory_sizes *s)
 {
     size_t state = s->parameters + s->sh + s->moments + s->sh_moments + s->statistics + s->regularizer +
                    s->bound;
-    return s->overhead + state + s->frame + s->scratch + s->photos + s->depth_points + s->ranks + s->rest;
+    return s->overhead + state + s->frame + s->scratch + s->photos + s->parts + s->ranks + s->rest;
 }
 
 size_t splat_memory_total(const splat_memory_setup *u, const splat_train_options *o, size_t n, splat_list_room room)
@@ -190,7 +185,8 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
                                                                                    : USUAL_CONTEXT_BYTES));
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_camera *camera = &dataset->views[i].camera;
-        if (dataset->views[i].n_depth_points) u.depth_patch_bytes += splat_depths_patch_bytes(camera);
+        if (dataset->views[i].n_depth_points)
+            u.depth_patch_bytes += splat_tiles_along((size_t)camera->width) * splat_tiles_along((size_t)camera->height);
         if (splat_camera_pixels(camera) <= splat_work_pixels(&u.view)) continue;
         u.view.width = (size_t)camera->width;
         u.view.height = (size_t)camera->height;

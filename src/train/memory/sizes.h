@@ -10,7 +10,7 @@
 
 typedef struct splat_memory_sizes {
     size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos,
-        depth_points, ranks, rest;
+        parts, ranks, rest;
     size_t host; /* pinned, beside all others */
     bool photos_stream; /* `photos` are those of two steps, not all */
 } splat_memory_sizes;

@@ -215,30 +215,14 @@ splat_status splat_shapes_keep_cached(splat_trainer *t, splat_error *error)
 
 /* ---------------------------------------------------------------- gradients */
 
-/* The own rows of what was found of all. */
-static splat_status take_own(splat_trainer *t, const splat_tensors *all, splat_tensors *own, splat_error *error)
-{
-    const shape_arrays from = arrays_of(all),
-                       to = packed_at(t->shards.shapes.out.data, t->model->gaussians.n);
-    for (int i = 0; i < SPLAT_N_SHAPES; i++)
-        SPLAT_TRY(spread(t, from.arrays[i], t->shards.comm->rank, to.arrays[i], t->model->gaussians.n, shape_words[i],
-                         false, error));
-    *own = tensors_of(&to);
-    return SPLAT_OK;
-}
-
 splat_status splat_regularize(splat_trainer *t, int iteration, uint32_t view, splat_tensors *gradients, bool *any,
                               splat_error *error)
 {
     const splat_regularizer *regularizer = t->options.regularizer;
-    splat_tensors found;
     *any = false;
-    if (!regularizer || (is_copied(t) && !regularizer->has_losses(&t->options, iteration))) return SPLAT_OK;
-    if (is_copied(t)) SPLAT_TRY(gather(t, error));
+    if (!regularizer) return SPLAT_OK;
     if (regularizer->prepare) SPLAT_TRY(regularizer->prepare(t, iteration, iteration, error));
-    SPLAT_TRY(regularizer->step(t, iteration, view, &found, any, error));
-    *gradients = found;
-    return *any && is_copied(t) ? take_own(t, &found, gradients, error) : SPLAT_OK;
+    return regularizer->step(t, iteration, view, gradients, any, error);
 }
 
 /* Whether a rank's view is one of a batch, and has such losses. */

@@ -1,6 +1,7 @@
 /* What a trainer knows of the other ranks; what they cannot train with; and how they are told things. */
 #include "distributed/device_exchange.h"
 #include "train/ranks/shard_link.h"
+#include "train/ranks/way.h"
 
 #include <string.h>
 
@@ -126,6 +127,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     SPLAT_TRY(refuse(t, is_limited || o->max_instances > 0 || o->may_give_up, error));
     SPLAT_TRY(share_plans(t, error));
     t->shards.comm = o->ranks;
+    t->way = &splat_way_batch;
     t->shards.is_whole = true;
     t->shards.piece_bytes = (size_t)16 << 20;
     SPLAT_TRY(splat_shards_share_photos(t, error));

@@ -155,8 +155,8 @@ splat_extra_rows *splat_shapes_extra_rows(splat_trainer *trainer);
 /* After it has filled the cached ones: each rank keeps its rows, as checkpoints want them. Errors: MEMORY, DEVICE. */
 splat_status splat_shapes_keep_cached(splat_trainer *trainer, splat_error *error);
 
-/* The regularizer's losses of the view of an iteration, where it has any then: `any`, and what they ask of the own
- * Gaussians; alone, or of a view that ranks share. Errors: those of the regularizer; MEMORY, RANK, DEVICE. */
+/* With one rank, the regularizer's losses of the view of an iteration: `any` if it has some then, and their gradients.
+ * Errors: those of the regularizer; MEMORY, DEVICE. */
 splat_status splat_regularize(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
                               bool *any, splat_error *error);
 /* The same of a batch, by all ranks: of iterations first .. last rank r's is first + r, `view` the own one (it is not
