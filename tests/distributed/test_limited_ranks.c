@@ -305,8 +305,8 @@ static void a_batch_without_room_is_left_out(void **state)
     const shared_run run = run_acting(starve, starves_after, N_STEPS, &f);
     for (int i = 0; i < N_STEPS; i++) {
         const bool is_left_out = i >= STARVES_AFTER && i < EATS_AFTER;
-        /* no picture: L1 and SSIM are 0 */
-        if ((run.losses[i] == run.options.lambda_dssim) != is_left_out) fail_msg("step %d: loss %g", i, (double)run.losses[i]);
+        const bool has_no_picture = run.losses[i] == run.options.lambda_dssim; /* L1 and SSIM are 0 */
+        if (has_no_picture != is_left_out) fail_msg("step %d: loss %g", i, (double)run.losses[i]);
     }
     must_be_alike(&f, (size_t)1 << 30);
     assert_int_equal(f.left_out[0], EATS_AFTER - STARVES_AFTER);
