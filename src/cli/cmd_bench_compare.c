@@ -291,7 +291,8 @@ static int report(splat_bench_record *const *records, size_t n, double tolerance
         cli_error("no memory for the report");
         return CLI_FAILED;
     }
-    cli_say("%.*s", (int)strlen(text) - 1, text); /* without the end of the last line, which cli_say adds */
+    for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        cli_say("%.*s", (int)(end - line), line);
     free(text);
     if (!folder) return CLI_OK;
     if (splat_bench_report_write(records, n, tolerance, folder, &error) != SPLAT_OK) return cli_report(&error);
