@@ -36,8 +36,14 @@ int splat_comm_get_size(const splat_comm *comm);
  * first failure counts; after one of another rank this does nothing. */
 void splat_comm_fail(splat_comm *comm, const splat_error *error);
 /* Somebody asked this process to end (a signal): a rank that stays away is now taken for lost where nothing else tells.
+ * On another rank than 0 it also asks rank 0 to end the run after its step, as splat_trainer_request_stop does there.
  * May be called from a signal handler. */
 void splat_comm_interrupt(splat_comm *comm);
+/* The same, by the signal of this number (> 0), which rank 0 gets from splat_comm_get_interrupt. */
+void splat_comm_interrupt_by(splat_comm *comm, int signal_number);
+/* On rank 0: the other rank that was first found to be interrupted, and the signal (NULL is allowed; 0: not by one).
+ * Returns 0 if there is none. */
+int splat_comm_get_interrupt(const splat_comm *comm, int *signal_number);
 /* NULL is allowed. Every rank closes; over MPI it waits for the others, unless one of them is lost. */
 void splat_comm_close(splat_comm *comm);
 

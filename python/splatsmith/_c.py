@@ -1777,6 +1777,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_comm_get_size": (c_int, [POINTER(splat_comm)]),
     "splat_comm_fail": (None, [POINTER(splat_comm), POINTER(splat_error)]),
     "splat_comm_interrupt": (None, [POINTER(splat_comm)]),
+    "splat_comm_interrupt_by": (None, [POINTER(splat_comm), c_int]),
+    "splat_comm_get_interrupt": (c_int, [POINTER(splat_comm), POINTER(c_int)]),
     "splat_comm_close": (None, [POINTER(splat_comm)]),
     "splat_strategy_find": (POINTER(splat_strategy), [c_char_p]),
     "splat_train_options_init_sized": (None, [POINTER(splat_train_options), c_size_t]),

@@ -17,6 +17,7 @@
 /* ---------------------------------------------------------------- Ctrl-C, SIGTERM, a lost terminal */
 
 static splat_trainer *_Atomic stop_target; /* what a signal stops */
+static splat_comm *_Atomic stop_ranks;     /* those of its training; NULL: it is alone */
 static volatile sig_atomic_t stop_signal;  /* the signal that came, 0: none */
 
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -29,6 +30,7 @@ static void on_signal(int number)
     static const char text[] =
         "\nsplatsmith: notice: stopping after this step and saving; Ctrl-C again quits at once\n";
     splat_trainer *trainer = atomic_load(&stop_target);
+    splat_comm *ranks = atomic_load(&stop_ranks);
     int kept = errno;
     signal(SIGHUP, SIG_IGN);
     if (number != SIGHUP) {
@@ -36,16 +38,18 @@ static void on_signal(int number)
         signal(SIGTERM, SIG_DFL);
     }
     stop_signal = number;
+    if (ranks) splat_comm_interrupt_by(ranks, number);
     if (trainer) splat_trainer_request_stop(trainer);
     ssize_t ignored = cli_is_quiet() ? 0 : write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
     errno = kept;
 }
 
-static void install_signals(splat_trainer *trainer)
+static void install_signals(const cli_training *j)
 {
     struct sigaction action, old;
-    atomic_store(&stop_target, trainer);
+    atomic_store(&stop_ranks, j->train_options.ranks);
+    atomic_store(&stop_target, j->trainer);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
@@ -62,6 +66,7 @@ static void remove_signals(void)
         if (sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler == on_signal)
             signal(stop_signals[i], SIG_DFL);
     atomic_store(&stop_target, NULL);
+    atomic_store(&stop_ranks, NULL);
 }
 
 /* ---------------------------------------------------------------- what the run reports */
@@ -329,12 +334,24 @@ static void print_view(const cli_training *j, const cli_values *values)
     free(path);
 }
 
+/* The signal that ended the run, of this process or of another rank; SIGINT where none did. */
+static int signal_of_stop(const cli_training *j)
+{
+    int number = stop_signal;
+    if (!number && j->train_options.ranks) splat_comm_get_interrupt(j->train_options.ranks, &number);
+    return number ? number : SIGINT;
+}
+
 /* How to go on: a pipeline, which asks for the outcome, does so by itself. */
 static void tell_stop(const cli_training *j, const cli_values *values)
 {
     const char *checkpoint = j->report.checkpoint;
-    cli_notice("stopped at step %d of %d%s%s%s", splat_trainer_get_iteration(j->trainer), j->train_options.iterations,
-               !checkpoint[0] ? "" : values->outcome ? "; the same command" : "; --start_checkpoint ",
+    const int rank = j->train_options.ranks ? splat_comm_get_interrupt(j->train_options.ranks, NULL) : 0;
+    const char *start = values->outcome ? "; the same command" : "; --start_checkpoint ";
+    char why[64] = "";
+    if (!stop_signal && rank) snprintf(why, sizeof why, ", as rank %d was asked to end", rank);
+    cli_notice("stopped at step %d of %d%s%s%s%s", splat_trainer_get_iteration(j->trainer),
+               j->train_options.iterations, why, checkpoint[0] ? start : "",
                values->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
 }
 
@@ -351,7 +368,7 @@ static int train(cli_training *j, const cli_values *values)
     r->started = r->mark = cli_seconds();
     cli_progress_start(&r->progress, j->context, j->train_options.iterations);
     cli_progress_watch(&r->progress, j->monitor);
-    install_signals(j->trainer);
+    install_signals(j);
     splat_status status = splat_trainer_run(j->trainer, &j->run_options, &error);
     remove_signals();
     cli_progress_end();
@@ -365,7 +382,7 @@ static int train(cli_training *j, const cli_values *values)
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_STOPPED) {
         tell_stop(j, values);
-        return 128 + (stop_signal ? stop_signal : SIGINT);
+        return 128 + signal_of_stop(j);
     }
     int code = cli_report(&error);
     if (status == SPLAT_ERROR_RANK)
@@ -379,7 +396,7 @@ static int train(cli_training *j, const cli_values *values)
 static int serve(cli_training *j)
 {
     splat_error error;
-    install_signals(j->trainer);
+    install_signals(j);
     splat_status status = splat_trainer_serve(j->trainer, &error);
     remove_signals();
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);

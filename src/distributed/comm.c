@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,54 @@ int splat_comm_get_size(const splat_comm *comm)
 
 void splat_comm_interrupt(splat_comm *comm)
 {
-    comm->interrupted = 1;
+    if (!comm->interrupted) comm->interrupted = SPLAT_INTERRUPTED;
 }
+
+void splat_comm_interrupt_by(splat_comm *comm, int signal_number)
+{
+    comm->interrupted = signal_number;
+}
+
+int splat_comm_get_interrupt(const splat_comm *comm, int *signal_number)
+{
+    if (signal_number) *signal_number = comm->interrupt.signal > 0 ? comm->interrupt.signal : 0;
+    return comm->interrupt.rank;
+}
+
+bool splat_comm_is_interrupted(splat_comm *comm)
+{
+    if (comm->size > 1) comm->functions->listen(comm);
+    return comm->interrupt.rank > 0;
+}
+
+/* ---------------------------------------------------------------- long waits */
+
+#define PATIENCE_SECONDS 30
+
+double splat_comm_patience(void)
+{
+    const char *text = getenv("SPLATSMITH_RANK_PATIENCE");
+    const double seconds = text ? atof(text) : 0;
+    return seconds > 0 ? seconds : PATIENCE_SECONDS;
+}
+
+void splat_comm_report_wait(const splat_comm *comm, const char *who, int n_others, double seconds)
+{
+    char others[32] = "";
+    if (!comm->log) return;
+    if (n_others > 0) snprintf(others, sizeof others, " and %d more", n_others);
+    splat_log(comm->log, SPLAT_LOG_WARNING,
+              "rank 0 has waited %.0f s for %s%s, which is stopped, busy or out of reach; training goes on when it "
+              "answers", seconds, who, others);
+}
+
+void splat_comm_report_end_of_wait(const splat_comm *comm, const char *who, double seconds)
+{
+    if (comm->log)
+        splat_log(comm->log, SPLAT_LOG_NOTICE, "%s has answered after %.0f s; training goes on", who, seconds);
+}
+
+/* ---------------------------------------------------------------- collectives */
 
 void splat_comm_fail(splat_comm *comm, const splat_error *error)
 {

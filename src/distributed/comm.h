@@ -8,6 +8,7 @@
 #define SPLAT_DISTRIBUTED_COMM_H
 
 #include "backend/peers.h"
+#include "base/context.h"
 #include "base/error.h"
 #include "splatsmith/distributed.h"
 
@@ -21,6 +22,8 @@ typedef struct splat_comm_functions {
     /* send[r] goes to rank r, receive[r] is what rank r sends here: both sides know the bytes. Of several ranks. */
     splat_status (*exchange)(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
                              splat_error *error);
+    /* Looks for messages between exchanges. Rank 0: fills `interrupt` if another rank was interrupted. */
+    void (*listen)(splat_comm *comm);
     void (*fail)(splat_comm *comm, const char *message);
     void (*close)(splat_comm *comm);
 } splat_comm_functions;
@@ -31,12 +34,23 @@ typedef struct splat_comm_traffic {
     uint64_t sent_bytes; /* to other ranks, those of devices too */
 } splat_comm_traffic;
 
+/* splat_comm_interrupt of a rank. */
+typedef struct splat_comm_interruption {
+    int rank;   /* 0: none */
+    int signal; /* 0: not by a signal */
+} splat_comm_interruption;
+
 struct splat_comm {
     const splat_comm_functions *functions;
     int rank, size;
     splat_comm_traffic traffic;
-    volatile sig_atomic_t interrupted; /* splat_comm_interrupt */
+    volatile sig_atomic_t interrupted; /* 0: no, SPLAT_INTERRUPTED or a signal: this rank is */
+    splat_comm_interruption interrupt; /* rank 0: of another rank */
+    const splat_context *log;          /* rank 0: where long waits are reported; NULL: nowhere */
+    double patience;                   /* seconds after which a wait is long */
 };
+
+#define SPLAT_INTERRUPTED (-1) /* not by a signal */
 
 /* Pieces of any size, one to and from each rank: send[size], receive[size]. Errors: RANK; INTERNAL (the two sides of a
  * piece differ in size), MEMORY. */
@@ -71,6 +85,17 @@ splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t
 /* Returns when all have called it. */
 splat_status splat_comm_barrier(splat_comm *comm, splat_error *error);
 
+/* Rank 0: whether another rank was interrupted. Any rank may call it, between its exchanges. */
+bool splat_comm_is_interrupted(splat_comm *comm);
+
+/* ---------------------------------------------------------------- for transports */
+
+/* Seconds: 30, or what the environment variable SPLATSMITH_RANK_PATIENCE says, for tests. */
+double splat_comm_patience(void);
+/* Rank 0 has waited for the rank `who`, and n_others more. */
+void splat_comm_report_wait(const splat_comm *comm, const char *who, int n_others, double seconds);
+/* The wait that was reported is over. */
+void splat_comm_report_end_of_wait(const splat_comm *comm, const char *who, double seconds);
 /* Adds to the traffic what goes to others. */
 void splat_comm_count_sent(splat_comm *comm, const splat_comm_part *send);
 /* The error of a rank's failure, for transports. */

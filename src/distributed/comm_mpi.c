@@ -54,12 +54,39 @@ static splat_status outcome_status(splat_mpi_outcome outcome, const splat_mpi_fa
     return splat_fail(error, SPLAT_ERROR_RANK, "%s", failure->text);
 }
 
+static void report_wait(void *comm, const char *who, int n_others, double seconds)
+{
+    splat_comm_report_wait(comm, who, n_others, seconds);
+}
+
+static void report_end_of_wait(void *comm, const char *who, double seconds)
+{
+    splat_comm_report_end_of_wait(comm, who, seconds);
+}
+
+static splat_mpi_watch watch_of(splat_comm *comm)
+{
+    return (splat_mpi_watch){.interrupted = &comm->interrupted,
+                             .interrupt = &comm->interrupt,
+                             .patience = comm->patience,
+                             .late = report_wait,
+                             .end_of_wait = report_end_of_wait,
+                             .user = comm};
+}
+
 static splat_status exchange(splat_comm *comm, const splat_comm_part *send, const splat_comm_part *receive,
                              splat_error *error)
 {
     splat_mpi_failure failure;
     const splat_mpi_module *module = ((mpi_comm *)comm)->module;
-    return outcome_status(module->exchange(send, receive, &comm->interrupted, &failure), &failure, error);
+    const splat_mpi_watch watch = watch_of(comm);
+    return outcome_status(module->exchange(send, receive, &watch, &failure), &failure, error);
+}
+
+static void listen(splat_comm *comm)
+{
+    const splat_mpi_watch watch = watch_of(comm);
+    ((mpi_comm *)comm)->module->listen(&watch);
 }
 
 static void fail(splat_comm *comm, const char *message)
@@ -73,7 +100,8 @@ static void leave(splat_comm *comm)
     free(comm);
 }
 
-static const splat_comm_functions mpi_functions = {.name = "mpi", .exchange = exchange, .fail = fail, .close = leave};
+static const splat_comm_functions mpi_functions = {
+    .name = "mpi", .exchange = exchange, .listen = listen, .fail = fail, .close = leave};
 
 splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
 {
@@ -94,6 +122,7 @@ splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
     mpi_comm *own = calloc(1, sizeof *own);
     if (!own) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the ranks");
     own->comm.functions = &mpi_functions;
+    own->comm.patience = splat_comm_patience();
     own->module = module;
     splat_status status = outcome_status(module->open(&own->comm.rank, &own->comm.size, &failure), &failure, error);
     if (status == SPLAT_OK && own->comm.size > SPLAT_MAX_RANKS)

@@ -5,7 +5,7 @@
 
 #include "distributed/comm.h"
 
-#define SPLAT_MPI_MODULE_VERSION 1
+#define SPLAT_MPI_MODULE_VERSION 2
 #define SPLAT_MPI_MODULE_SYMBOL "splat_mpi_module_table"
 
 typedef enum splat_mpi_outcome {
@@ -21,13 +21,24 @@ typedef struct splat_mpi_failure {
     char text[1600];
 } splat_mpi_failure;
 
+/* How the program follows the waits of an exchange. */
+typedef struct splat_mpi_watch {
+    const volatile sig_atomic_t *interrupted; /* of splat_comm: rank 0's waits end soon then, others pass it on */
+    splat_comm_interruption *interrupt;       /* rank 0: filled once another rank was interrupted */
+    double patience;                          /* rank 0: seconds; then late is called, at most once an exchange, */
+    void (*late)(void *user, const char *who, int n_others, double seconds);
+    void (*end_of_wait)(void *user, const char *who, double seconds); /* and this when the exchange is complete */
+    void *user;
+} splat_mpi_watch;
+
 typedef struct splat_mpi_module {
     int version;
     /* MPI_Init, once. */
     splat_mpi_outcome (*open)(int *rank, int *size, splat_mpi_failure *failure);
-    /* splat_comm_functions.exchange. *interrupted: the process was asked to end; of rank 0 the waits end soon then. */
+    /* Those of splat_comm_functions. */
     splat_mpi_outcome (*exchange)(const splat_comm_part *send, const splat_comm_part *receive,
-                                  const volatile sig_atomic_t *interrupted, splat_mpi_failure *failure);
+                                  const splat_mpi_watch *watch, splat_mpi_failure *failure);
+    void (*listen)(const splat_mpi_watch *watch);
     void (*fail)(const char *text);
     /* MPI_Finalize, which waits for all ranks; nothing when one is lost. */
     void (*close)(void);

@@ -279,7 +279,7 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
 {
     int last = t->options.iterations;
     bool saved = false, enough;
-    while (t->iteration < last && !t->stop_requested) {
+    while (t->iteration < last && !splat_shards_is_stopped(t)) {
         SPLAT_TRY(splat_trainer_step(t, step, error));
         splat_run_folder_begin(folder);
         tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = step});

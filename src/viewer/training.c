@@ -173,7 +173,7 @@ static bool obey(splat_viewer *v)
     splat_viewer_tell_refusal(v, v->trainer->context);
     if (save) splat_trainer_request_save(v->trainer);
     if (stop) splat_trainer_request_stop(v->trainer);
-    return is_paused && !save && !v->trainer->stop_requested;
+    return is_paused && !save && !splat_shards_is_stopped(v->trainer);
 }
 
 /* A picture that cannot be made ends no training. Below a memory limit it leaves nothing behind that training would

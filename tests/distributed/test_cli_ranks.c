@@ -175,6 +175,52 @@ static void a_stop_saves_what_is_there(void **state)
     assert_true(exists_like("ended/point_cloud/iteration_*/point_cloud.ply"));
 }
 
+/* SIGTERM to another rank than 0 does what it does to rank 0. */
+static void a_signal_to_any_rank_stops_the_run(void **state)
+{
+    (void)state;
+    if (!mpirun_command(3)) skip();
+    pid_t child = start_endless("left"), rank = process_of("2", "left");
+    assert_true(rank > 0);
+    assert_int_equal(kill(rank, SIGTERM), 0);
+    assert_int_equal(finish(child), 128 + SIGTERM);
+    assert_int_equal(n_times(standard_error, "stopped at step"), 1);
+    assert_non_null(strstr(standard_error, ", as rank 2 was asked to end; --start_checkpoint left/chkpnt"));
+    assert_true(exists_like("left/point_cloud/iteration_*/point_cloud.ply"));
+}
+
+/* Until the run in the background has written `part` to its standard error. */
+static void wait_for_error(const char *part)
+{
+    for (int i = 0; i < 600 && !file_contains("stderr.txt", part); i++) usleep(100000);
+    if (file_contains("stderr.txt", part)) return;
+    read_text("stderr.txt", standard_error, sizeof standard_error);
+    fail_msg("\"%s\" is not in: %s", part, standard_error);
+}
+
+/* All others wait for it. */
+static void a_stopped_rank_is_named(void **state)
+{
+    (void)state;
+    char waited[96], answered[96];
+    if (!mpirun_command(3)) skip();
+    assert_int_equal(setenv("SPLATSMITH_RANK_PATIENCE", "1", 1), 0);
+    pid_t child = start_endless("waiting"), rank = process_of("2", "waiting");
+    assert_int_equal(unsetenv("SPLATSMITH_RANK_PATIENCE"), 0);
+    assert_true(rank > 0);
+    snprintf(waited, sizeof waited, "s for rank 2 (process %d on ", (int)rank);
+    snprintf(answered, sizeof answered, "rank 2 (process %d on ", (int)rank);
+    assert_int_equal(kill(rank, SIGSTOP), 0);
+    wait_for_error(waited);
+    assert_int_equal(kill(rank, SIGCONT), 0);
+    wait_for_error("has answered after");
+    assert_int_equal(kill(process_of("0", "waiting"), SIGTERM), 0);
+    assert_int_equal(finish(child), 128 + SIGTERM);
+    assert_int_equal(n_times(standard_error, waited), 1);
+    assert_int_equal(n_times(standard_error, answered), 2);
+    assert_null(strstr(standard_error, "more, which is stopped")); /* rank 1 waits, too */
+}
+
 /* ---------------------------------------------------------------- what is refused, once */
 
 static void what_cannot_be_done_is_said_once(void **state)
@@ -312,6 +358,8 @@ int main(void)
         cmocka_unit_test(processes_have_one_viewer),
         cmocka_unit_test(a_killed_rank_ends_the_run),
         cmocka_unit_test(a_stop_saves_what_is_there),
+        cmocka_unit_test(a_signal_to_any_rank_stops_the_run),
+        cmocka_unit_test(a_stopped_rank_is_named),
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(each_has_a_view_of_its_own),
         cmocka_unit_test(a_benchmark_tells_of_the_ranks),

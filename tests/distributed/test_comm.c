@@ -168,6 +168,67 @@ static void sizes_that_differ_are_refused(void **state)
     assert_int_equal(splat_comm_create_threads(SPLAT_MAX_RANKS + 1, &comm, &error), SPLAT_ERROR_ARGUMENT);
 }
 
+/* ---------------------------------------------------------------- long waits, interrupts */
+
+static char reported[4][256];
+static int n_reported;
+
+static void keep_report(void *user, splat_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    if (n_reported < 4) snprintf(reported[n_reported], sizeof reported[0], "%s", message);
+    n_reported++;
+}
+
+/* Ranks 1 and 2 come late to one of three meetings. */
+static void two_are_late(test_rank *rank)
+{
+    static const splat_context context = {.log = keep_report};
+    splat_comm *comm = rank->comm;
+    const int r = splat_comm_get_rank(comm);
+    if (r == 0) comm->log = &context;
+    CHECK(splat_comm_barrier(comm, NULL) == SPLAT_OK);
+    if (r == 1 || r == 2) usleep(1000000);
+    CHECK(splat_comm_barrier(comm, NULL) == SPLAT_OK);
+    CHECK(splat_comm_barrier(comm, NULL) == SPLAT_OK);
+}
+
+static void a_long_wait_for_threads_is_reported_once(void **state)
+{
+    (void)state;
+    n_reported = 0;
+    assert_int_equal(setenv("SPLATSMITH_RANK_PATIENCE", "0.3", 1), 0);
+    run_thread_ranks(4, two_are_late, NULL);
+    assert_int_equal(unsetenv("SPLATSMITH_RANK_PATIENCE"), 0);
+    assert_int_equal(n_faults, 0);
+    assert_int_equal(n_reported, 2);
+    assert_non_null(strstr(reported[0], "rank 0 has waited 0 s for rank 1 and 1 more, which is stopped"));
+    assert_non_null(strstr(reported[1], "rank 1 has answered after 1 s"));
+}
+
+/* Only rank 0 gets to know of it, with the signal. */
+static void one_is_interrupted(test_rank *rank)
+{
+    splat_comm *comm = rank->comm;
+    const int r = splat_comm_get_rank(comm);
+    int number = -1;
+    CHECK(!splat_comm_is_interrupted(comm) && splat_comm_get_interrupt(comm, &number) == 0 && number == 0);
+    CHECK(splat_comm_barrier(comm, NULL) == SPLAT_OK);
+    if (r == 2) splat_comm_interrupt_by(comm, SIGTERM);
+    for (int i = 0; i < 3; i++) CHECK(splat_comm_barrier(comm, NULL) == SPLAT_OK);
+    CHECK(splat_comm_is_interrupted(comm) == (r == 0));
+    CHECK(splat_comm_get_interrupt(comm, &number) == (r == 0 ? 2 : 0));
+    CHECK(number == (r == 0 ? SIGTERM : 0));
+}
+
+static void rank_0_hears_of_interrupted_threads(void **state)
+{
+    (void)state;
+    run_thread_ranks(3, one_is_interrupted, NULL);
+    assert_int_equal(n_faults, 0);
+}
+
 /* ---------------------------------------------------------------- the launcher */
 
 static void the_environment_tells_the_rank(void **state)
@@ -214,6 +275,7 @@ static void over_mpi(void **state)
     if (!mpirun) skip();
     assert_int_equal(run_processes(mpirun, "all"), 0);
     assert_int_equal(run_processes(mpirun, "fail"), 0);
+    assert_int_equal(run_processes(mpirun, "interrupt"), 0);
     assert_int_equal(run_processes(mpirun_command(1), "all"), 0);
 }
 
@@ -256,7 +318,10 @@ static int run_as_process(const char *what)
         fprintf(stderr, "%s\n", error.message);
         return 2;
     }
-    rank.work = strcmp(what, "all") == 0 ? every_collective : strcmp(what, "fail") == 0 ? one_fails : one_is_killed;
+    rank.work = strcmp(what, "all") == 0         ? every_collective
+                : strcmp(what, "fail") == 0      ? one_fails
+                : strcmp(what, "interrupt") == 0 ? one_is_interrupted
+                                                 : one_is_killed;
     test_rank_thread(&rank);
     return n_faults > 0;
 }
@@ -267,6 +332,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(over_threads),
         cmocka_unit_test(threads_fail_together),
         cmocka_unit_test(sizes_that_differ_are_refused),
+        cmocka_unit_test(a_long_wait_for_threads_is_reported_once),
+        cmocka_unit_test(rank_0_hears_of_interrupted_threads),
         cmocka_unit_test(the_environment_tells_the_rank),
         cmocka_unit_test(over_mpi),
         cmocka_unit_test(a_killed_process_is_named),

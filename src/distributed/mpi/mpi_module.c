@@ -16,6 +16,7 @@
 #define POLLS_AT_ONCE 2000              /* polls before a wait begins to sleep between them */
 #define SLEEP_NS 50000
 #define WATCH_SECONDS 0.1 /* between two looks at the processes of the others */
+#define ANSWER_SECONDS 2. /* that a rank has to say that it waits, too */
 
 /* Where a rank lives. */
 typedef struct place {
@@ -29,6 +30,10 @@ typedef struct verdict {
     char text[1600];
 } verdict;
 
+/* The messages of `control`. ASK and ANSWER carry the number of a question, INTERRUPT the value of
+ * splat_comm.interrupted. */
+enum { TAG_VERDICT, TAG_ASK, TAG_ANSWER, TAG_INTERRUPT };
+
 static struct {
     MPI_Comm data, control;
     int rank, size;
@@ -37,6 +42,9 @@ static struct {
     place *places;           /* [size] */
     splat_mpi_outcome ended; /* OK until a rank failed or is lost; */
     verdict verdict;         /* then why */
+    int question;            /* rank 0: who waits, too? 0: not asked yet */
+    int *answers;            /* [size] rank 0: the last question that each has answered */
+    splat_comm_interruption interrupt; /* of this rank, once it was passed on; rank 0: of the first other rank */
 } job;
 
 static double now(void)
@@ -77,7 +85,8 @@ static splat_mpi_outcome find_places(splat_mpi_failure *failure)
     gethostname(own.host, sizeof own.host - 1);
     job.places = calloc((size_t)job.size, sizeof *job.places);
     job.local = calloc((size_t)job.size, sizeof *job.local);
-    if (!job.places || !job.local) {
+    job.answers = calloc((size_t)job.size, sizeof *job.answers);
+    if (!job.places || !job.local || !job.answers) {
         failure->rank = job.rank;
         snprintf(failure->text, sizeof failure->text, "no memory for %d ranks", job.size);
         return SPLAT_MPI_ERROR;
@@ -117,19 +126,24 @@ static splat_mpi_outcome tell_verdict(splat_mpi_failure *failure)
     return job.ended;
 }
 
-/* To all others, as far as they still listen. The message is small: it leaves at once. */
+/* A small message, which leaves at once and lies in memory that stays. */
+static void post(const void *message, size_t bytes, int rank, int tag)
+{
+    MPI_Request request;
+    if (MPI_Isend(message, (int)bytes, MPI_BYTE, rank, tag, job.control, &request) == MPI_SUCCESS)
+        MPI_Request_free(&request);
+}
+
+/* To all others, as far as they still listen. */
 static void pronounce(splat_mpi_outcome outcome, int rank, const char *text)
 {
     if (job.ended != SPLAT_MPI_OK) return;
     job.ended = outcome;
     job.verdict = (verdict){.is_lost = outcome == SPLAT_MPI_LOST, .rank = rank};
     snprintf(job.verdict.text, sizeof job.verdict.text, "%s", text);
-    for (int r = 0; r < job.size; r++) {
-        MPI_Request request;
-        if (r == job.rank || (job.verdict.is_lost && r == rank)) continue;
-        if (MPI_Isend(&job.verdict, sizeof job.verdict, MPI_BYTE, r, 0, job.control, &request) == MPI_SUCCESS)
-            MPI_Request_free(&request);
-    }
+    for (int r = 0; r < job.size; r++)
+        if (r != job.rank && !(job.verdict.is_lost && r == rank))
+            post(&job.verdict, sizeof job.verdict, r, TAG_VERDICT);
 }
 
 static void fail(const char *text)
@@ -137,19 +151,64 @@ static void fail(const char *text)
     pronounce(SPLAT_MPI_FAILED, job.rank, text);
 }
 
-/* Whether another rank has said that the work is over. */
-static int has_ended(void)
+static int receive_message(void *message, size_t bytes, const MPI_Status *status)
 {
-    int there = 0;
-    MPI_Status status;
-    if (job.ended != SPLAT_MPI_OK) return 1;
-    if (MPI_Iprobe(MPI_ANY_SOURCE, 0, job.control, &there, &status) != MPI_SUCCESS || !there) return 0;
+    return MPI_Recv(message, (int)bytes, MPI_BYTE, status->MPI_SOURCE, status->MPI_TAG, job.control,
+                    MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static void hear_number(const MPI_Status *status)
+{
+    static int answer; /* stays while it is sent; it is sent again only after the next question */
+    int number;
+    if (!receive_message(&number, sizeof number, status)) return;
+    if (status->MPI_TAG == TAG_ASK) {
+        answer = number;
+        post(&answer, sizeof answer, status->MPI_SOURCE, TAG_ANSWER);
+    }
+    if (status->MPI_TAG == TAG_ANSWER) job.answers[status->MPI_SOURCE] = number;
+    if (status->MPI_TAG == TAG_INTERRUPT && job.interrupt.rank == 0)
+        job.interrupt = (splat_comm_interruption){status->MPI_SOURCE, number};
+}
+
+static void hear_verdict(const MPI_Status *status)
+{
     verdict heard;
-    if (MPI_Recv(&heard, sizeof heard, MPI_BYTE, status.MPI_SOURCE, 0, job.control, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        return 0;
+    if (!receive_message(&heard, sizeof heard, status)) return;
     job.verdict = heard;
     job.ended = heard.is_lost ? SPLAT_MPI_LOST : SPLAT_MPI_FAILED;
+}
+
+/* Takes the messages that have come. Returns whether another rank has said that the work is over. */
+static int has_ended(void)
+{
+    int there = 1;
+    MPI_Status status;
+    while (job.ended == SPLAT_MPI_OK) {
+        if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.control, &there, &status) != MPI_SUCCESS || !there) return 0;
+        if (status.MPI_TAG == TAG_VERDICT)
+            hear_verdict(&status);
+        else
+            hear_number(&status);
+    }
     return 1;
+}
+
+/* Rank 0 gets to know of the first other rank that is interrupted. */
+static void pass_interrupt(const splat_mpi_watch *watch)
+{
+    if (job.rank == 0) {
+        *watch->interrupt = job.interrupt;
+    } else if (*watch->interrupted && job.interrupt.rank == 0) {
+        job.interrupt = (splat_comm_interruption){job.rank, *watch->interrupted};
+        post(&job.interrupt.signal, sizeof job.interrupt.signal, 0, TAG_INTERRUPT);
+    }
+}
+
+static void listen_between(const splat_mpi_watch *watch)
+{
+    has_ended();
+    pass_interrupt(watch);
 }
 
 /* A process of this host that is no more; of other hosts the launcher's signal tells, when nothing comes after it. */
@@ -205,19 +264,63 @@ static void give_up(requests *r)
         }
 }
 
-static splat_mpi_outcome wait_all(requests *r, const volatile sig_atomic_t *interrupted, splat_mpi_failure *failure)
+/* A wait of rank 0. The ranks that do not answer a question are those that keep all others waiting. */
+typedef struct long_wait {
+    double begin, asked; /* asked 0: nobody yet */
+    int late;            /* the first that is late; 0: none is known */
+    char who[128];
+} long_wait;
+
+static void ask_who_waits(long_wait *w, double time)
+{
+    w->asked = time;
+    job.question++;
+    for (int r = 1; r < job.size; r++) post(&job.question, sizeof job.question, r, TAG_ASK);
+}
+
+static void find_late(long_wait *w, double time, const splat_mpi_watch *watch)
+{
+    int n_late = 0;
+    for (int r = job.size - 1; r > 0; r--) {
+        if (job.answers[r] == job.question) continue;
+        n_late++;
+        w->late = r;
+    }
+    if (n_late == 0) { /* messages are on their way: ask again */
+        w->asked = 0;
+        return;
+    }
+    const place *p = &job.places[w->late];
+    snprintf(w->who, sizeof w->who, "rank %d (process %d on %s)", w->late, p->pid, p->host);
+    watch->late(watch->user, w->who, n_late - 1, time - w->begin);
+}
+
+static void follow_wait(long_wait *w, double time, const splat_mpi_watch *watch)
+{
+    if (job.rank > 0 || w->late || time - w->begin < watch->patience) return;
+    if (w->asked == 0)
+        ask_who_waits(w, time);
+    else if (time - w->asked > ANSWER_SECONDS)
+        find_late(w, time, watch);
+}
+
+static splat_mpi_outcome wait_all(requests *r, const splat_mpi_watch *watch, splat_mpi_failure *failure)
 {
     double looked = now(), interrupted_at = 0;
+    long_wait wait = {.begin = looked};
     for (unsigned polls = 0;; polls++) {
         int done = 0, code = MPI_Testall(r->n, r->list, &done, MPI_STATUSES_IGNORE);
         if (code != MPI_SUCCESS) return refused(code, "a message", failure);
+        if (done && wait.late) watch->end_of_wait(watch->user, wait.who, now() - wait.begin);
         if (done) return SPLAT_MPI_OK;
         sched_yield();
         if (polls < POLLS_AT_ONCE) continue;
         nanosleep(&(struct timespec){0, SLEEP_NS}, NULL);
         double time = now();
-        if (*interrupted && interrupted_at == 0) interrupted_at = time;
+        if (*watch->interrupted && interrupted_at == 0) interrupted_at = time;
         bool over = has_ended();
+        pass_interrupt(watch);
+        follow_wait(&wait, time, watch);
         if (!over && time - looked > WATCH_SECONDS) {
             over = find_lost(interrupted_at > 0 ? time - interrupted_at : 0);
             looked = time;
@@ -229,11 +332,12 @@ static splat_mpi_outcome wait_all(requests *r, const volatile sig_atomic_t *inte
 }
 
 static splat_mpi_outcome exchange(const splat_comm_part *send, const splat_comm_part *receive,
-                                  const volatile sig_atomic_t *interrupted, splat_mpi_failure *failure)
+                                  const splat_mpi_watch *watch, splat_mpi_failure *failure)
 {
     size_t n = 0;
     int code = MPI_SUCCESS;
     if (has_ended()) return tell_verdict(failure);
+    pass_interrupt(watch);
     for (int r = 0; r < job.size; r++)
         if (r != job.rank) n += messages_of(send[r].bytes) + messages_of(receive[r].bytes);
     requests all = {malloc((n + 1) * sizeof *all.list), 0};
@@ -248,7 +352,7 @@ static splat_mpi_outcome exchange(const splat_comm_part *send, const splat_comm_
         code = submit(&all, &send[(job.rank + k) % job.size], (job.rank + k) % job.size, 1);
     const splat_comm_part *from = &send[job.rank], *to = &receive[job.rank];
     if (from->bytes && from->data != to->data) memcpy(to->data, from->data, from->bytes);
-    splat_mpi_outcome outcome = code == MPI_SUCCESS ? wait_all(&all, interrupted, failure)
+    splat_mpi_outcome outcome = code == MPI_SUCCESS ? wait_all(&all, watch, failure)
                                                     : refused(code, "a message", failure);
     free(all.list);
     return outcome;
@@ -259,8 +363,10 @@ static void close_job(void)
     if (job.ended != SPLAT_MPI_LOST) MPI_Finalize();
     free(job.places);
     free(job.local);
+    free(job.answers);
     job.places = NULL;
     job.local = NULL;
+    job.answers = NULL;
 }
 
 extern const splat_mpi_module splat_mpi_module_table;
@@ -268,6 +374,7 @@ __attribute__((visibility("default"))) const splat_mpi_module splat_mpi_module_t
     .version = SPLAT_MPI_MODULE_VERSION,
     .open = open_job,
     .exchange = exchange,
+    .listen = listen_between,
     .fail = fail,
     .close = close_job,
 };

@@ -123,6 +123,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     const splat_train_options *o = &t->options;
     bool is_limited;
     if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
+    if (o->ranks->rank == 0) o->ranks->log = t->context;
     SPLAT_TRY(share_limits(t, &is_limited, error));
     SPLAT_TRY(refuse(t, is_limited || o->max_instances > 0 || o->may_give_up, error));
     SPLAT_TRY(share_plans(t, error));
@@ -147,6 +148,11 @@ splat_trainer *splat_shards_sharer(splat_trainer *t)
 bool splat_shards_leads(const splat_trainer *t)
 {
     return t->shards.comm && t->shards.comm->rank == 0;
+}
+
+bool splat_shards_is_stopped(const splat_trainer *t)
+{
+    return t->stop_requested || (splat_shards_leads(t) && splat_comm_is_interrupted(t->shards.comm));
 }
 
 bool splat_shards_is_worker(const splat_trainer *t)
@@ -214,4 +220,5 @@ void splat_shards_free(splat_trainer *t)
     splat_row_blocks_free(t->backend, &t->shards.squares);
     splat_block_free(t->backend, &t->shards.staging);
     splat_shard_views_free(t);
+    if (t->options.ranks) t->options.ranks->log = NULL; /* the context may end before the ranks do */
 }

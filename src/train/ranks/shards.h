@@ -83,6 +83,8 @@ void splat_shards_free(splat_trainer *trainer);
 
 /* Whether this is rank 0 of several. */
 bool splat_shards_leads(const splat_trainer *trainer);
+/* True once somebody asked for the end of the run: by splat_trainer_request_stop, or rank 0 heard it from another. */
+bool splat_shards_is_stopped(const splat_trainer *trainer);
 /* Whether this trainer does what another one's rank 0 orders. */
 bool splat_shards_is_worker(const splat_trainer *trainer);
 /* The trainer, if there are other ranks, else NULL. */
