@@ -60,7 +60,6 @@ static int run_command(const cli_command *command, int argc, char **argv)
     static cli_values values; /* large for a stack */
     cli_values_init(&values);
     values.command_line = argv;
-    if (cli_ranks_knows(command)) cli_ranks_hush();
     if (!cli_parse(&values, command, argc - 2, argv + 2) || !take_quality(&values)) return CLI_USAGE;
     if (values.help != CLI_NO_HELP) {
         cli_print_help(stdout, command, values.help);
@@ -74,6 +73,14 @@ static int run_command(const cli_command *command, int argc, char **argv)
     print_notices(&values);
     take_images_as_iteration(&values);
     return command->run(&values);
+}
+
+static int run_of_ranks(const cli_command *command, int argc, char **argv)
+{
+    cli_ranks_hush();
+    int code = run_command(command, argc, argv);
+    cli_ranks_fail_early(code);
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -95,7 +102,7 @@ static int run(int argc, char **argv)
         cli_unknown_command(argv[1]);
         return CLI_USAGE;
     }
-    return run_command(command, argc, argv);
+    return cli_ranks_knows(command) ? run_of_ranks(command, argc, argv) : run_command(command, argc, argv);
 }
 
 /* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a processor

@@ -25,6 +25,8 @@ static int share_of_threads(void)
     return n > n_ranks ? n / n_ranks : 1;
 }
 
+static bool has_joined; /* the other processes, or tried to */
+
 bool cli_ranks_knows(const cli_command *command)
 {
     return command->run == cmd_train || command->run == cmd_coarse || command->run == cmd_pipeline;
@@ -108,6 +110,7 @@ int cli_ranks_open(cli_values *values)
                   values->scene.source_path);
         return CLI_USAGE;
     }
+    has_joined = true;
     if (splat_comm_open_mpi(&values->train.ranks, &error) != SPLAT_OK) return cli_report(&error);
     if (!cli_given(values, "threads")) values->context.threads = share_of_threads();
     if (!cli_given(values, "gpu")) values->context.gpu = local_rank(); /* not looked at on the CPU */
@@ -158,6 +161,18 @@ void cli_ranks_fail(const cli_values *values, int code)
     if (!values->train.ranks || code == CLI_OK) return;
     snprintf(error.message, sizeof error.message, "%s", cli_last_error());
     splat_comm_fail(values->train.ranks, &error);
+}
+
+void cli_ranks_fail_early(int code)
+{
+    cli_values values = {.train.ranks = NULL};
+    splat_error ignored;
+    int rank, size;
+    splat_launch_get(&rank, &size);
+    if (code == CLI_OK || size == 1 || has_joined) return;
+    if (splat_comm_open_mpi(&values.train.ranks, &ignored) != SPLAT_OK) return;
+    cli_ranks_fail(&values, code);
+    cli_ranks_close(&values);
 }
 
 void cli_ranks_close(cli_values *values)

@@ -30,5 +30,8 @@ void cli_ranks_print(const splat_rank_info *ranks, size_t n);
  * printed last. Nothing without ranks. */
 void cli_ranks_fail(const cli_values *values, int code);
 void cli_ranks_close(cli_values *values);
+/* Of processes that were started together, one that ends with a code before cli_ranks_open (a mistake in its options,
+ * which may be its own): joins the others, so that rank 0 hears what was printed last. Nothing with CLI_OK. */
+void cli_ranks_fail_early(int code);
 
 #endif

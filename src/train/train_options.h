@@ -49,6 +49,12 @@ typedef struct splat_train_option {
 extern const splat_train_option splat_train_options_table[];
 extern const size_t splat_n_train_options;
 
+/* Of splat_scene_options: the views, and how they are loaded; without the background. */
+extern const splat_option_row splat_scene_option_rows[];
+extern const size_t splat_n_scene_option_rows;
+
+/* A value in words, as the command line takes it, with "?" for bytes of a text that are not printable ASCII. */
+void splat_option_describe(const splat_option_row *row, const void *options, char *text, size_t size);
 /* A number, flag or choice of an options struct. Counts above 2^53 are rounded. */
 double splat_option_get(const splat_option_row *row, const void *options);
 void splat_option_set(const splat_option_row *row, void *options, double value);

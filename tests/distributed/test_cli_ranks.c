@@ -223,6 +223,34 @@ static void a_stopped_rank_is_named(void **state)
 
 /* ---------------------------------------------------------------- what is refused, once */
 
+/* Options of rank 1 of two, and what rank 0 says of them. */
+static void ranks_that_differ_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"--lambda_dssim 0.3", "rank 1 trains with another --lambda_dssim than rank 0: 0.3, not 0.2; start all", "2"},
+        {"-n 41", "another --iterations than rank 0: 41, not 40", "2"},
+        {"--seed 18446744073709551615", "another --seed than rank 0: 18446744073709551615, not 0", "2"},
+        {"--strategy mcmc", "another --strategy than rank 0: mcmc, not ", "2"},
+        {"-r 2", "another --resolution than rank 0: 2, not -1", "2"},
+        {"-w", "another --white_background than rank 0: True, not False", "2"},
+        {"-s other", "another number of training photos than rank 0: 11, not 10", "2"},
+        {"--no_such_option", "rank 1: unknown option '--no_such_option'", ""},
+        {"--gpus 2", "rank 1: --gpus is for one process", ""},
+    };
+    if (!mpirun_command(1)) skip();
+    assert_int_equal(shell("rm -rf other; %% sample other --width 96 --height 80 --cameras 13 --points 500 "
+                           "--truth_points 10"), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int code = shell("%s %% " TRAIN " -m out -n 40 : -n 1 %% " TRAIN " -m out -n 40 %s", mpirun_command(1),
+                         cases[i][0]);
+        const bool is_code = cases[i][2][0] ? code == atoi(cases[i][2]) : code == 1 || code == 2;
+        if (!is_code || n_times(standard_error, "splatsmith: error: ") != 1 || !strstr(standard_error, cases[i][1]))
+            fail_msg("%s: code %d: %s", cases[i][0], code, standard_error);
+    }
+    assert_false(exists("out"));
+}
+
 static void what_cannot_be_done_is_said_once(void **state)
 {
     (void)state;
@@ -360,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_stop_saves_what_is_there),
         cmocka_unit_test(a_signal_to_any_rank_stops_the_run),
         cmocka_unit_test(a_stopped_rank_is_named),
+        cmocka_unit_test(ranks_that_differ_are_refused),
         cmocka_unit_test(what_cannot_be_done_is_said_once),
         cmocka_unit_test(each_has_a_view_of_its_own),
         cmocka_unit_test(a_benchmark_tells_of_the_ranks),

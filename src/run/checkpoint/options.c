@@ -5,57 +5,15 @@
 #include "io/number.h"
 #include "train/train_options.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are stored as 64 bits");
-
-#define OPTION(name, kind) {#name, SPLAT_OPTION_##kind, offsetof(splat_scene_options, name), NULL}
-static const splat_option_row scene_options[] = {
-    OPTION(source_path, TEXT), OPTION(images, TEXT),   OPTION(resolution, INT),
-    OPTION(eval, FLAG),        OPTION(llffhold, INT),  OPTION(test_camera_count, INT),
-    OPTION(load_allres, FLAG), OPTION(masks, TEXT),    OPTION(invert_masks, FLAG),
-    OPTION(depths, TEXT),      OPTION(sfm_depth, FLAG),
-    {"mask_mode", SPLAT_OPTION_CHOICE, offsetof(splat_scene_options, mask_mode), SPLAT_WORDS_MASK_MODE},
-    {"undistort", SPLAT_OPTION_CHOICE, offsetof(splat_scene_options, undistort), SPLAT_WORDS_UNDISTORT},
-    OPTION(fisheye_degrees, REAL),
-};
-
 /* Files have the background in this place among the options of training. */
 #define BACKGROUND_ROW 2
-static const splat_option_row background = OPTION(white_background, FLAG);
-#undef OPTION
-
-#define N_SCENE_OPTIONS (sizeof scene_options / sizeof scene_options[0])
-
-/* The word of a choice. */
-static void copy_word(const char *words, int number, char *text, size_t size)
-{
-    for (; number > 0 && *words; number--) words += strcspn(words, "|") + 1;
-    snprintf(text, size, "%.*s", (int)strcspn(words, "|"), words);
-}
-
-/* A value in words, as the command line takes it. */
-static void describe(const splat_option_row *o, const void *options, char *text, size_t size)
-{
-    char number[32];
-    const void *at = (const char *)options + o->offset;
-    switch (o->kind) {
-    case SPLAT_OPTION_INT: snprintf(text, size, "%d", *(const int *)at); break;
-    case SPLAT_OPTION_FLAG: snprintf(text, size, "%s", *(const bool *)at ? "True" : "False"); break;
-    case SPLAT_OPTION_REAL: snprintf(text, size, "%s", splat_number_format(number, *(const float *)at)); break;
-    case SPLAT_OPTION_COUNT:
-    case SPLAT_OPTION_U64: snprintf(text, size, "%" PRIu64, *(const uint64_t *)at); break;
-    case SPLAT_OPTION_CHOICE: copy_word(o->words, *(const int *)at, text, size); break;
-    case SPLAT_OPTION_NONE: text[0] = '\0'; break;
-    case SPLAT_OPTION_TEXT: snprintf(text, size, "%s", *(char *const *)at ? *(char *const *)at : ""); break;
-    }
-    for (char *c = text; o->kind == SPLAT_OPTION_TEXT && *c; c++)
-        if ((unsigned char)*c >= 0x80 || (unsigned char)*c < 0x20) *c = '?'; /* JSON wants UTF-8; it is for reading */
-}
+static const splat_option_row background = {"white_background", SPLAT_OPTION_FLAG,
+                                            offsetof(splat_scene_options, white_background), NULL};
 
 /* Numbers and flags as such; what JSON's integers cannot hold, and words, as text. */
 static json_t *value_of(const splat_option_row *o, const void *options)
@@ -64,7 +22,7 @@ static json_t *value_of(const splat_option_row *o, const void *options)
     const void *at = (const char *)options + o->offset;
     if (o->kind == SPLAT_OPTION_INT) return json_integer(*(const int *)at);
     if (o->kind == SPLAT_OPTION_FLAG) return json_boolean(*(const bool *)at);
-    describe(o, options, text, sizeof text);
+    splat_option_describe(o, options, text, sizeof text);
     if (o->kind == SPLAT_OPTION_REAL) return json_real(splat_number_parse(text, NULL)); /* 0.1, not 0.100000001 */
     bool is_count = o->kind == SPLAT_OPTION_U64 || o->kind == SPLAT_OPTION_COUNT;
     if (is_count && *(const uint64_t *)at <= INT64_MAX)
@@ -86,8 +44,8 @@ json_t *splat_train_options_json(const splat_trainer *t)
 json_t *splat_scene_options_json(const splat_scene_options *options)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < N_SCENE_OPTIONS; i++)
-        splat_json_set(&object, scene_options[i].name, value_of(&scene_options[i], options));
+    for (size_t i = 0; i < splat_n_scene_option_rows; i++)
+        splat_json_set(&object, splat_scene_option_rows[i].name, value_of(&splat_scene_option_rows[i], options));
     return object;
 }
 
@@ -114,7 +72,7 @@ static void tell_change(const splat_context *context, const splat_option_row *ro
     const json_t *value = row->kind ? json_object_get(old, row->name) : NULL;
     if (!value) return;
     describe_old(row, value, before, sizeof before);
-    describe(row, options, now, sizeof now);
+    splat_option_describe(row, options, now, sizeof now);
     if (strcmp(before, now) != 0)
         splat_log(context, SPLAT_LOG_NOTICE, "changed since the checkpoint: `%s` was %s, is %s", row->name, before,
                   now);
@@ -126,6 +84,6 @@ void splat_checkpoint_tell_changes(const splat_trainer *t, const json_t *header)
     for (size_t i = 0; i < splat_n_train_options; i++)
         tell_change(t->context, &splat_train_options_table[i].row, &t->options, train);
     tell_change(t->context, &background, &t->scene->options, train);
-    for (size_t i = 0; i < N_SCENE_OPTIONS; i++)
-        tell_change(t->context, &scene_options[i], &t->scene->options, scene);
+    for (size_t i = 0; i < splat_n_scene_option_rows; i++)
+        tell_change(t->context, &splat_scene_option_rows[i], &t->scene->options, scene);
 }

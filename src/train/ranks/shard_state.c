@@ -124,6 +124,7 @@ splat_status splat_shards_init(splat_trainer *t, splat_error *error)
     bool is_limited;
     if (!o->ranks || o->ranks->size == 1) return SPLAT_OK;
     if (o->ranks->rank == 0) o->ranks->log = t->context;
+    SPLAT_TRY(splat_shards_compare_options(t, error));
     SPLAT_TRY(share_limits(t, &is_limited, error));
     SPLAT_TRY(refuse(t, is_limited || o->max_instances > 0 || o->may_give_up, error));
     SPLAT_TRY(share_plans(t, error));

@@ -75,6 +75,9 @@ typedef struct splat_shards {
 
 /* After the options are taken. Errors: UNSUPPORTED: what several ranks cannot train with. */
 splat_status splat_shards_init(splat_trainer *trainer, splat_error *error);
+/* shard_options.c, part of init and the first exchange: the ranks compare what they train, and with which options.
+ * Errors: ARGUMENT, on all ranks (one trains something else), MEMORY, RANK. */
+splat_status splat_shards_compare_options(const splat_trainer *trainer, splat_error *error);
 /* Ranks that are processes: those of a host decode each photo once (scene/shared_photos.h), where its shared memory and
  * the bound of the cache have room for all. Part of init. Errors: RANK. */
 splat_status splat_shards_share_photos(splat_trainer *trainer, splat_error *error);
