@@ -259,6 +259,52 @@ static splat_status set_aside(splat_run_folder *f, const left_files *list, splat
     return status;
 }
 
+/* ---------------------------------------------------------------- what may be deleted */
+
+/* Whether the folder of a file lies in `folder`, a real path; the file itself may be a link. */
+static bool lies_in(const char *path, const char *folder)
+{
+    char *copy = path ? strdup(path) : NULL, *real = copy ? realpath(dirname(copy), NULL) : NULL;
+    const size_t length = strlen(folder);
+    bool is_in = real && strncmp(real, folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
+    free(copy);
+    free(real);
+    return is_in;
+}
+
+/* A file of the scene in `folder`, a real path; NULL: none. points: of both places that COLMAP's model may have. */
+static const char *find_input(const splat_scene *scene, const char *folder, char *const points[2])
+{
+    const splat_dataset *dataset = &scene->dataset;
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        const splat_dataset_view *view = &dataset->views[i];
+        if (!view->given && lies_in(view->path, folder)) return view->path;
+        if (lies_in(view->mask_path, folder)) return view->mask_path;
+        if (lies_in(view->depth_path, folder)) return view->depth_path;
+    }
+    return lies_in(points[0], folder) ? points[0] : lies_in(points[1], folder) ? points[1] : NULL;
+}
+
+/* The model folder may be one of the scene's by mistake, and its files are the user's. */
+static splat_status check_deletable(const splat_trainer *t, const char *path, splat_error *error)
+{
+    const char *source = t->scene->options.source_path;
+    char *folder = realpath(path, NULL), *points[] = {splat_format("%s/sparse/points3D.bin", source ? source : "."),
+                                                      splat_format("%s/sparse/0/points3D.bin", source ? source : ".")};
+    splat_status status = SPLAT_OK;
+    const bool is_known = folder && points[0] && points[1];
+    const char *input = is_known ? find_input(t->scene, folder, points) : NULL;
+    if (input)
+        status = splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                               "`delete_first` does not delete this folder, because files of the scene lie in it, such "
+                               "as %s; name another output folder with `model_path`", input);
+    else if (!is_known)
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare the output folder with the scene");
+    free(folder);
+    for (int i = 0; i < 2; i++) free(points[i]);
+    return status;
+}
+
 /* ---------------------------------------------------------------- which files */
 
 /* Whether the run goes on in the folder that its checkpoint lies in. */
@@ -284,7 +330,10 @@ static int last_kept(const splat_trainer *t, const splat_run_options *run)
 static splat_status list_foreign(const splat_run_folder *f, const splat_trainer *t, const splat_run_options *run,
                                  left_files *list, splat_error *error)
 {
-    if (run->delete_first) return list_all(f->path, list, error);
+    if (run->delete_first) {
+        SPLAT_TRY(check_deletable(t, f->path, error));
+        return list_all(f->path, list, error);
+    }
     SPLAT_TRY(list_run(f->path, list, error));
     if (goes_on(run))
         keep_later(list, last_kept(t, run));

@@ -278,6 +278,21 @@ static void nothing_is_deleted_before_the_run_has_begun(void **state)
     assert_true(exists("old/point_cloud/iteration_1/point_cloud.ply"));
 }
 
+/* A model folder that is one of the scene's, by mistake. */
+static void files_of_the_scene_are_not_deleted(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"mine/images", "mine/sparse", "mine/sparse/0", "mine/./sparse/../images/"};
+    assert_int_equal(shell("rm -rf mine && cp -a tiny mine"), 0);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        RUN_OUT(0, NULL, "train", "-s", "mine", "-m", folders[i], "-n", "1", QUICK);
+        RUN_ERR(2, "because files of the scene lie in it, such as mine/", "train", "-s", "mine", "-m", folders[i], "-n",
+                "1", "--delete_first", QUICK);
+        RUN_OUT(0, "Trained 1 step in", "train", "-s", "mine", "-m", "other", "-n", "1", "--delete_first", QUICK);
+    }
+    assert_int_equal(shell("diff -r tiny mine | grep '^Only in tiny'"), 1);
+}
+
 /* A run that fails in its folder before its first step leaves the earlier one as it was, and no new folder. */
 static void a_run_that_cannot_begin_puts_all_back(void **state)
 {
@@ -424,6 +439,7 @@ int main(void)
         cmocka_unit_test(names_of_blender_scenes_are_told_apart),
         cmocka_unit_test(a_run_that_goes_back_replaces_what_came_later),
         cmocka_unit_test(nothing_is_deleted_before_the_run_has_begun),
+        cmocka_unit_test(files_of_the_scene_are_not_deleted),
         cmocka_unit_test(a_run_that_cannot_begin_puts_all_back),
         cmocka_unit_test(a_folder_in_use_is_refused),
         cmocka_unit_test(names_that_are_no_utf8),
