@@ -163,15 +163,32 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
     return status;
 }
 
-/* Why a source has no photos: often they are all of a format that is not read. */
+/* The first folder inside `source` that has photos, in it or below; NULL: none. The name is one of names[n]. */
+static const char *find_nested(const char *source, char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *path = names[i][0] != '.' ? splat_format("%s/%s", source, names[i]) : NULL;
+        const bool found = path && splat_path_is_folder(path) && has_photos(path, true, 0);
+        free(path);
+        if (found) return names[i];
+    }
+    return NULL;
+}
+
+/* Why a source has no photos: often they are all of a format that is not read, or lie in folders of a camera. */
 static splat_status fail_without_photos(const char *source, const char *images, splat_error *error)
 {
     char **names;
     size_t n = 0, i = 0;
     splat_status status = SPLAT_ERROR_FORMAT;
     bool is_listed = splat_folder_list(source, &names, &n, NULL) == SPLAT_OK;
+    const char *nested = is_listed ? find_nested(source, names, n) : NULL;
     while (i < n && !is_other_picture(names[i])) i++;
-    if (i < n)
+    if (nested)
+        splat_fail_at(error, status, source, SPLAT_NO_OFFSET,
+                      "the photos lie in folders here, such as %.200s; name that folder, or move all of them into a "
+                      "folder %s", nested, images ? images : "images");
+    else if (i < n)
         splat_fail_at(error, status, source, SPLAT_NO_OFFSET, "the pictures here (%.200s%s) are of a format that is "
                       "not read; convert them to JPEG or PNG", names[i], n > 1 ? ", ..." : "");
     else

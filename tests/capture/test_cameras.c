@@ -462,10 +462,14 @@ static void sources_and_folders_that_cannot_be(void **state)
     expect_error(SPLAT_ERROR_IO, "there is no such file or folder; name a folder of photos or a video");
     options.source = "nope.mp4";
     expect_error(SPLAT_ERROR_IO, "there is no such file or folder");
+    splat_folder_delete("bare", NULL);
     must_succeed(splat_folder_create("bare", &error), &error);
     options.source = "bare";
     expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
     assert_false(splat_path_exists("scene"));
+    make_photos("bare/DCIM/100CANON", 4);
+    expect_error(SPLAT_ERROR_FORMAT, "the photos lie in folders here, such as DCIM; name that folder, or move all of "
+                                     "them into a folder images");
     splat_folder_delete("two", NULL);
     must_succeed(splat_folder_create("two", &error), &error);
     must_succeed(splat_file_write("two/IMG_1.HEIC", "heic", 4, &error), &error);
