@@ -131,7 +131,7 @@ static int lock_folder(pipeline_run *r)
 {
     splat_error error;
     if (splat_folder_lock(r->p.folder, &r->lock, &error) != SPLAT_OK) return cli_report(&error);
-    json_t *before = json_load_file(r->overview, JSON_REJECT_DUPLICATES, NULL); /* of no run, or damaged: NULL */
+    json_t *before = stage_json_load(r->overview); /* of no run, or damaged: NULL */
     r->files_before = json_incref(json_object_get(before, "files"));
     r->files = json_array();
     json_decref(before);
@@ -459,7 +459,7 @@ static int run_stage(pipeline_run *r, size_t i)
 static double cameras_seconds(const pipeline_run *r)
 {
     const char *stage;
-    json_t *row, *root = json_load_file(r->p.cameras, JSON_REJECT_DUPLICATES, NULL);
+    json_t *row, *root = stage_json_load(r->p.cameras);
     double seconds = 0;
     json_object_foreach(json_object_get(root, "stages"), stage, row)
         seconds += json_number_value(json_object_get(row, "seconds"));

@@ -70,6 +70,8 @@ static bool is_mesh(const char *path)
     splat_model_info info;
     splat_error error;
     bool is = ends_with(path, ".obj");
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false; /* a FIFO would wait for its writer */
     char *head = malloc(HEAD_BYTES);
     FILE *stream = head ? fopen(path, "rb") : NULL;
     if (stream) {

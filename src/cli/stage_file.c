@@ -94,6 +94,13 @@ int stage_json_write(const char *path, json_t *root)
     return code;
 }
 
+json_t *stage_json_load(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return NULL; /* a FIFO would wait for its writer */
+    return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+}
+
 int stage_json_set_content(json_t *object, const char *path)
 {
     enum { CHUNK = 1 << 20 };
@@ -164,7 +171,7 @@ stage_file_state stage_file_read(const char *path, const char *stage, stage_file
     if (stat(path, &status) != 0) return errno == ENOENT ? STAGE_FILE_ABSENT : STAGE_FILE_DAMAGED;
     if (!S_ISREG(status.st_mode) || status.st_size < 0 || (uint64_t)status.st_size > FILE_MAX)
         return STAGE_FILE_DAMAGED;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = stage_json_load(path);
     bool ok = root && take(file, root, stage);
     json_decref(root);
     return ok ? STAGE_FILE_READ : STAGE_FILE_DAMAGED;

@@ -31,6 +31,8 @@ const char *stage_json_text(const json_t *object, const char *key);
 void stage_json_set_text(json_t *object, const char *key, const char *text);
 /* Temporary file, fsync, rename, fsync of the folder; takes the reference of `root` (NULL: memory is exhausted). */
 int stage_json_write(const char *path, json_t *root);
+/* The value of a file, a new reference; NULL: absent, no regular file, or damaged. Prints nothing. */
+json_t *stage_json_load(const char *path);
 
 /* "bytes" and "crc32" of a file's content into an object. Prints the reason and returns an exit code. */
 int stage_json_set_content(json_t *object, const char *path);

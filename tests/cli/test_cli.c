@@ -14,6 +14,18 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
+/* A FIFO waits for its writer when it is opened. */
+static void fifos_are_no_files(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("fifo.ply", 0644), 0);
+    RUN_ERR(1, "this is not a regular file (fifo.ply)", "view", "fifo.ply", "--port", "0");
+    assert_int_equal(mkdir("made", 0755), 0);
+    assert_int_equal(mkdir("bare", 0755), 0);
+    assert_int_equal(mkfifo("made/pipeline.json", 0644), 0);
+    RUN_ERR(1, "no scene was found", "pipeline", "-s", "bare", "-o", "made", "--backend", "cpu");
+}
+
 /* ---------------------------------------------------------------- --delete_first */
 
 static void test_delete_first_is_careful(void **state)
@@ -435,6 +447,7 @@ int main(void)
     unsetenv("NO_COLOR");
     if (!enter_work_folder()) return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fifos_are_no_files),
         cmocka_unit_test(test_delete_first_is_careful),
         cmocka_unit_test(test_sample), /* the following use its scene, and the model of test_train */
         cmocka_unit_test(test_train),
