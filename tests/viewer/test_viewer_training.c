@@ -431,6 +431,23 @@ static void test_nobody_looks_and_nothing_is_rendered(void **state)
     close_run(&r);
 }
 
+/* Losses of views differ: the shown one begins with the first, is calmer than they are, and follows them. */
+static void test_the_shown_loss_is_a_running_mean(void **state)
+{
+    (void)state;
+    run r;
+    open_run(&r, STEPS, true, 0.05);
+    for (int i = 1; i <= 200; i++) {
+        const splat_step_info step = {.iteration = i, .loss = i == 1 ? 0.5f : i > 100 ? 0.05f : i % 2 ? 0.1f : 0.3f};
+        on_event(&r, &(splat_event){.kind = SPLAT_EVENT_STEP, .step = &step});
+        const double shown = r.viewer->status.loss;
+        if (i == 1) assert_float_equal(shown, 0.5, 1e-6);
+        if (i > 20 && i <= 100) assert_true(shown > 0.16 && shown < 0.24);
+    }
+    assert_float_equal(r.viewer->status.loss, 0.05, 1e-4);
+    close_run(&r);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -467,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_ranks_are_looked_at_likewise),
         cmocka_unit_test(test_pictures_stay_within_their_share_of_the_time),
         cmocka_unit_test(test_nobody_looks_and_nothing_is_rendered),
+        cmocka_unit_test(test_the_shown_loss_is_a_running_mean),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
