@@ -77,6 +77,40 @@ static void three_views_are_needed(void **state)
     splat_view_maps_free(&maps);
 }
 
+/* Three views that look through the place are enough. */
+static void three_views_suffice(void **state)
+{
+    (void)state;
+    const float place[3] = {1.2f, 0, 0.5f};
+    uint8_t keep;
+    size_t n;
+    splat_error error;
+    splat_view_maps maps = make_truth(160, 120);
+    for (size_t v = 0; v < maps.n; v++) /* the others confirm nothing behind it */
+        maps.views[v].n_neighbors = v < 3 ? maps.views[v].n_neighbors : 0;
+    must(splat_find_floaters(&maps, place, 1, 1, &keep, &n, &error), &error);
+    assert_int_equal(keep, 0);
+    assert_int_equal(n, 1);
+    splat_view_maps_free(&maps);
+}
+
+/* Depths of a splat are not exact: a place a twentieth before the surface belongs to it, almost a fifth before it does
+ * not. Cameras are 1.6 above the ground, so a place at height h has 1 - h / 1.6 of the ground's depth in all views. */
+static void places_just_before_a_surface_are_kept(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(160, 120);
+    for (int far = 0; far < 2; far++) {
+        const float place[3] = {1.2f, 0, far ? 0.3f : 0.08f};
+        uint8_t keep;
+        size_t n;
+        splat_error error;
+        must(splat_find_floaters(&maps, place, 1, 1, &keep, &n, &error), &error);
+        assert_int_equal(keep, !far);
+    }
+    splat_view_maps_free(&maps);
+}
+
 /* In a ball in the air that only some views show: as many look through the place as do not show it. */
 static void more_must_look_through_than_at(void **state)
 {
@@ -172,6 +206,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_places_in_the_air_are_floaters),
         cmocka_unit_test(three_views_are_needed),
+        cmocka_unit_test(three_views_suffice),
+        cmocka_unit_test(places_just_before_a_surface_are_kept),
         cmocka_unit_test(more_must_look_through_than_at),
         cmocka_unit_test(a_splat_loses_them_and_nothing_else),
     };
