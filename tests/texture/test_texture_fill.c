@@ -130,8 +130,26 @@ static void test_fill(void **state)
     }
 }
 
+/* A hole has the mean of its block, to the nearest byte: none of them darkens the gutter. */
+static void means_are_rounded_to_the_nearest(void **state)
+{
+    (void)state;
+    static const struct { uint8_t valid[3], mean; } cases[] = {
+        {{10, 10, 11}, 10}, {{10, 11, 11}, 11}, {{0, 0, 2}, 1}, {{255, 255, 254}, 255}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        splat_error error;
+        splat_image page = make_page(2, 2);
+        const uint8_t valid[4] = {1, 1, 1, 0};
+        for (size_t k = 0; k < 3; k++) memset(page.pixels + 3 * k, cases[i].valid[k], 3);
+        ASSERT_OK(splat_texture_fill(&page, valid, 1, &error));
+        for (size_t c = 0; c < 3; c++) assert_int_equal(page.pixels[9 + c], cases[i].mean);
+        splat_image_free(&page);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_colors), cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_colors), cmocka_unit_test(test_fill),
+                                       cmocka_unit_test(means_are_rounded_to_the_nearest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
