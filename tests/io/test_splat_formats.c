@@ -208,6 +208,30 @@ static void a_compressed_ply_has_these_words(void **state)
     splat_cloud_free(&c);
 }
 
+/* Discs of a surface are thinner than e^-12 of a unit: the format keeps them thin. */
+static void thin_gaussians_stay_thin_in_a_compressed_ply(void **state)
+{
+    (void)state;
+    static const float scales[6] = {-1, -1.5f, -15, -1, -1.5f, -2};
+    splat_error error;
+    splat_cloud c, back;
+    ASSERT_OK(splat_cloud_make(&c, 2, 0, false, &error));
+    memcpy(c.scales, scales, sizeof scales);
+    for (int i = 0; i < 2; i++) {
+        memcpy(c.means + 3 * i, (float[]){(float)i, 0, 0}, 12);
+        memcpy(c.rotations + 4 * i, (float[]){1, 0, 0, 0}, 16);
+    }
+    ASSERT_OK(splat_cloud_write("thin.compressed.ply", &c, NULL, &error));
+    ASSERT_OK(splat_cloud_read("thin.compressed.ply", &back, &error));
+    for (int i = 0; i < 2; i++) {
+        size_t row = (size_t)lroundf(back.means[3 * i]);
+        for (size_t k = 0; k < 3; k++) /* half a step of the range of 13 */
+            assert_float_equal(back.scales[3 * i + (int)k], scales[3 * row + k], 6.51 / 1023);
+    }
+    splat_cloud_free(&back);
+    splat_cloud_free(&c);
+}
+
 /* ---------------------------------------------------------------- what is lost */
 
 /* The largest errors that the bits of a format leave: half a step, and for the middle of a chunk's range, which the
@@ -656,6 +680,7 @@ int main(void)
         cmocka_unit_test(the_large_and_opaque_come_first_in_a_splat_file),
         cmocka_unit_test(an_spz_file_has_these_bytes),
         cmocka_unit_test(a_compressed_ply_has_these_words),
+        cmocka_unit_test(thin_gaussians_stay_thin_in_a_compressed_ply),
         cmocka_unit_test(what_comes_back_differs_by_half_a_step),
         cmocka_unit_test(a_palette_finds_harmonics_that_repeat),
         cmocka_unit_test(scales_of_a_compressed_ply_are_cut_at_20),
