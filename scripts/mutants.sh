@@ -6,7 +6,7 @@
 #
 # Everything happens in build-mutants (BUILD names another folder): a copy of the sources, a build, the record of
 # finished mutants. A stopped run continues where it ended. JOBS (default 2) tests run at a time, BUDGET (default 60) is
-# the seconds that the tests of one mutant may take together.
+# the seconds of CPU that the tests of one mutant may take together, SKIP a pattern of files and tests to leave out.
 #
 # CUDA files (.cu, .cuh) are left out, because they do not run on every machine; tests, generated files and the
 # viewer's JavaScript are left out also. The build needs clang and llvm-cov (scripts/install_deps.sh --fuzz), CMake and
