@@ -7,6 +7,7 @@
 
 #include "checkpoint_fixture.h"
 #include "exif_photo_fixture.h"
+#include "train/parts/regularizer.h"
 #include "train/step.h"
 #include "train/parts/exposure.h"
 
@@ -326,15 +327,15 @@ static void its_memory_is_what_plans_count(void **state)
     assert_true(used[1] >= used[0] + bytes[1] && used[1] <= used[0] + bytes[1] + 2 * 256);
 }
 
-/* Where a gain gets by Adam with a gradient of 1 every n-th step, which is as far as it can. */
-static double way_of_a_gain(const splat_train_options *o, int n_photos)
+/* Where a gain gets by Adam with a gradient of 1 every n-th step after `first`, which is as far as it can. */
+static double way_of_a_gain(const splat_train_options *o, int n_photos, int first)
 {
     double x = 0, m = 0, v = 0;
-    for (int k = 1; k <= o->iterations; k++) {
+    for (int k = 1; k <= o->iterations - first; k++) {
         double g = k % n_photos == 0;
         m = 0.9 * m + 0.1 * g;
         v = 0.999 * v + 0.001 * g;
-        double rate = (double)splat_exposures_rate(o, (uint32_t)n_photos, k);
+        double rate = (double)splat_exposures_rate(o, (uint32_t)n_photos, first + k);
         if (v > 0) x += rate * m / (1 - pow(0.9, k)) / sqrt(v / (1 - pow(0.999, k)));
     }
     return x;
@@ -350,13 +351,28 @@ static void short_runs_and_many_photos_get_as_far(void **state)
         splat_train_options_init(&o);
         o.iterations = lengths[i / 3];
         if (counts[i % 3] > o.iterations / 10) continue;
-        double way = way_of_a_gain(&o, counts[i % 3]);
+        double way = way_of_a_gain(&o, counts[i % 3], 0);
         print_message("%d steps, %d photos: %.2f stops\n", o.iterations, counts[i % 3], way);
         assert_true(way > 3 && way < 5);
         float peak = splat_exposures_rate(&o, 20, o.iterations / 60);
         assert_true(splat_exposures_rate(&o, 20, 1) < 0.1f * peak);
         assert_true(splat_exposures_rate(&o, 20, o.iterations) < 0.012f * peak);
     }
+}
+
+/* A coarse training goes on with the exposures of its splat: a gain moves by a tenth of that. */
+static void coarse_trainings_move_gains_a_tenth_as_far(void **state)
+{
+    (void)state;
+    static const splat_regularizer regularizer = {.continues_splat = true};
+    splat_train_options o;
+    splat_train_options_init(&o);
+    o.regularizer = &regularizer;
+    o.coarse.first_iteration = 7000;
+    o.iterations = 22000;
+    double later = way_of_a_gain(&o, 150, 7000);
+    print_message("15000 steps of a coarse training: %.2f stops\n", later);
+    assert_true(later > 0.3 && later < 0.5);
 }
 
 int main(void)
@@ -368,6 +384,7 @@ int main(void)
         cmocka_unit_test(exif_stays_where_a_file_says_nothing),
         cmocka_unit_test(its_memory_is_what_plans_count),
         cmocka_unit_test(short_runs_and_many_photos_get_as_far),
+        cmocka_unit_test(coarse_trainings_move_gains_a_tenth_as_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
