@@ -97,6 +97,27 @@ static void what_one_view_sees_is_dropped(void **state)
     }
 }
 
+/* Depth that is half a hundredth off is noise; a neighbour that sees a twentieth farther looks through the place. */
+static void a_twentieth_is_looked_through(void **state)
+{
+    (void)state;
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    for (int noisy = 0; noisy < 2; noisy++) {
+        splat_view_maps maps = make_truth(W, H);
+        splat_view_map *view = &maps.views[0];
+        for (size_t y = 54; y < 66; y++)
+            for (size_t x = 74; x < 86; x++) {
+                splat_agreement a;
+                size_t i = y * W + x;
+                set_pixel(view, i, (noisy ? 0.995 : 0.95) * (double)view->depth[i], toward, 9);
+                assert_true(splat_view_agreement(&maps, 0, i, &a));
+                if (noisy) assert_int_equal(a.n_against, 0);
+                else assert_true(a.n_against >= 3);
+            }
+        splat_view_maps_free(&maps);
+    }
+}
+
 /* A small ball in the air before the big one, which only three views side by side show: two agree with the third, and
  * all other neighbours look through it. Seen by all views it is as real as anything. */
 static void floaters_of_a_few_views_are_outvoted(void **state)
@@ -367,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_truth_is_kept),
         cmocka_unit_test(what_one_view_sees_is_dropped),
+        cmocka_unit_test(a_twentieth_is_looked_through),
         cmocka_unit_test(floaters_of_a_few_views_are_outvoted),
         cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
