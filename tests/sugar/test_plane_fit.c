@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Right-handed axes that are parallel to no axis of the world. */
-static const double axes[3][3] = {{2.0 / 3, 2.0 / 3, 1.0 / 3}, {-2.0 / 3, 1.0 / 3, 2.0 / 3}, {1.0 / 3, -2.0 / 3, 2.0 / 3}};
+static const double axes[3][3] = {
+    {2.0 / 3, 2.0 / 3, 1.0 / 3}, {-2.0 / 3, 1.0 / 3, 2.0 / 3}, {1.0 / 3, -2.0 / 3, 2.0 / 3}};
 static const double middle[3] = {3, -1, 0.5};
 
 static void put(plane_moments *m, double a, double b, double c, double weight)
