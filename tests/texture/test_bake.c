@@ -196,6 +196,28 @@ static void exposure_is_levelled(void **state)
     close_bake(&bake, &mesh);
 }
 
+/* One face that two photos show is enough to level them, and photos that show nothing keep their part of the mean. */
+static void one_face_levels_two_photos(void **state)
+{
+    (void)state;
+    splat_bake bake;
+    splat_mesh mesh;
+    splat_context context = {.threads = 1};
+    splat_texture_options options;
+    splat_error error;
+    open_bake(&bake, &mesh, &context, &options, 2);
+    for (int v = 0; v < 2; v++)
+        bake.candidates[v] = (splat_bake_candidate){.view = (uint16_t)v, .rgb = {150, 150, 150}};
+    for (int c = 0; c < 3; c++) bake.candidates[1].rgb[c] = 162; /* brighter by a fifth */
+    ASSERT_OK(splat_bake_level(&bake, &error));
+    for (int c = 0; c < 3; c++) {
+        double ratio = (double)bake.views[0].gain[c] / (double)bake.views[1].gain[c];
+        assert_true(ratio > 1.1 && ratio < 1.2); /* less by what holds gains at 1 */
+        assert_float_equal(bake.views[0].gain[c] * bake.views[1].gain[c], 1, 1e-5);
+    }
+    close_bake(&bake, &mesh);
+}
+
 /* Half of the sphere is better in view 3, half in view 7; specks of view 9 and single outliers go. */
 static void labels_are_wide_patches(void **state)
 {
@@ -310,6 +332,7 @@ int main(void)
         cmocka_unit_test(the_best_views_are_kept_in_order),
         cmocka_unit_test(outliers_are_found_among_many),
         cmocka_unit_test(exposure_is_levelled),
+        cmocka_unit_test(one_face_levels_two_photos),
         cmocka_unit_test(labels_are_wide_patches),
         cmocka_unit_test(colors_spread_over_what_is_joined),
         cmocka_unit_test(neighbors_are_across_the_sides),
