@@ -200,7 +200,8 @@ class Workplace:
             "-Werror=int-conversion -Werror=implicit-function-declaration"
         self.command(["cmake", "-G", "Ninja", "-S", self.tree, "-B", self.build, "-DCMAKE_C_COMPILER=clang",
                       "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_C_FLAGS_MUTANTS=" + flags, "-DSPLATSMITH_TESTS_SHARED=ON",
-                      "-DSPLATSMITH_CUDA=OFF"])
+                      "-DSPLATSMITH_CUDA=OFF", "-DCMAKE_SHARED_LINKER_FLAGS=" +
+                      ("-fuse-ld=lld" if shutil.which("ld.lld") else "")])
         programs = re.findall(r"^(test_\w+): ", self.command(["ninja", "-C", self.build, "-t", "targets", "all"]), re.M)
         self.command(["ninja", "-C", self.build, f"-j{self.jobs}", *self.always(), *programs])
         shown = json.loads(self.command(["ctest", "--test-dir", self.build, "--show-only=json-v1"]))
