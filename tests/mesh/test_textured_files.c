@@ -279,6 +279,14 @@ static void test_other_objs(void **state)
     assert_memory_equal(mesh.uvs + 30, none, 24);
     splat_mesh_free(&mesh);
 
+    write_picture("4 walls.png", 77); /* an option has three numbers at most: the fourth belongs to the name */
+    write_string("other file.mtl", "newmtl second\nmap_Kd -s 1 2 3 4 walls.png\n");
+    mesh = read_obj("usemtl second\nf 1/1 2/2 3/3\n");
+    assert_null(mesh.notice);
+    assert_int_equal(mesh.pages[0].pixels[0], 77);
+    splat_mesh_free(&mesh);
+    write_string("other file.mtl", "newmtl first\nmap_Kd maps/red one.png\nnewmtl second\nmap_Kd blue.png\n");
+
     unlink("blue.png"); /* one of two pictures: its faces are white */
     mesh = read_obj("usemtl second\nf 1/1 2/2 3/3\nusemtl first\nf 1/1 3/3 4/4\n");
     assert_non_null(mesh.notice);
