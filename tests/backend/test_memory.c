@@ -73,6 +73,9 @@ static void the_limit_refuses_and_changes_nothing(void **state)
     must(splat_block_resize(b, &first, "first", SPLAT_OWNER_OTHER, 1 << 20, &error), &error); /* to the last byte */
     assert_int_equal(memory_of(context).n_refused, 2);
     assert_int_equal(splat_context_set_memory_limit(context, 1 << 19, &error), SPLAT_ERROR_MEMORY);
+    char least[32]; /* the message names the least limit */
+    splat_bytes_format(1 << 20, least, sizeof least);
+    if (!strstr(error.message, least)) fail_msg("no %s in: %s", least, error.message);
     assert_int_equal(memory_of(context).limit_bytes, 1 << 20); /* as before */
     splat_block_free(b, &first);
     splat_context_destroy(context);
